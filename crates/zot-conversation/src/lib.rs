@@ -1,0 +1,23 @@
+//! The vocabulary of an agent: messages, usage, agent events, and the two traits that the outside
+//! world implements, [`Model`] and [`Tool`].
+//!
+//! This crate performs no I/O and derives no serialisation: each wire and each file format converts
+//! these types in its own module.
+
+mod event;
+mod message;
+mod model;
+mod tool;
+mod usage;
+
+pub use event::{AgentEvent, ErrorReport, TurnStop};
+pub use message::{
+    Arguments, ContentBlock, Image, MalformedArguments, Message, Reasoning, Role, Timestamp,
+    ToolCall, ToolCallId, ToolResult,
+};
+pub use model::{
+    BoxFuture, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream,
+    ReasoningEffort, StopReason,
+};
+pub use tool::{Progress, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, ToolSet};
+pub use usage::{Prices, Usage};

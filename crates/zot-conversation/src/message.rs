@@ -1,0 +1,220 @@
+//! Messages and the blocks they are made of.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
+/// The moment a message joined the transcript.
+pub type Timestamp = jiff::Timestamp;
+
+/// One entry of the transcript.
+///
+/// Transcripts hold `Arc<Message>`, and a message never changes once it is in one: model clients
+/// recognise what they have already serialised by pointer identity.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    pub role: Role,
+    pub content: Vec<ContentBlock>,
+    pub time: Timestamp,
+}
+
+impl Message {
+    /// A user message holding one text block.
+    pub fn user_text(text: impl Into<String>, time: Timestamp) -> Self {
+        Self {
+            role: Role::User,
+            content: vec![ContentBlock::Text(text.into())],
+            time,
+        }
+    }
+
+    /// The text blocks joined without a separator.
+    pub fn text(&self) -> String {
+        joined_text(&self.content)
+    }
+
+    /// The tool calls of an assistant message, in the order the model made them.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.content.iter().filter_map(|block| match block {
+            ContentBlock::ToolCall(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// The results of a tool message, in call order.
+    pub fn tool_results(&self) -> impl Iterator<Item = &ToolResult> {
+        self.content.iter().filter_map(|block| match block {
+            ContentBlock::ToolResult(result) => Some(result),
+            _ => None,
+        })
+    }
+}
+
+/// Who a message comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    User,
+    Assistant,
+    /// The results of one batch of tool calls.
+    Tool,
+}
+
+/// One part of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ContentBlock {
+    Text(String),
+    Image(Image),
+    Reasoning(Reasoning),
+    ToolCall(ToolCall),
+    ToolResult(ToolResult),
+}
+
+/// Joins the text blocks of `content` without a separator.
+pub(crate) fn joined_text(content: &[ContentBlock]) -> String {
+    content
+        .iter()
+        .filter_map(|block| match block {
+            ContentBlock::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A picture, as the bytes of its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// For example `image/png`.
+    pub mime_type: String,
+    pub data: Bytes,
+}
+
+/// What a model thought before it answered, with whatever its provider needs to accept it back.
+///
+/// Blocks are replayed verbatim to the provider that made them and to no other.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reasoning {
+    /// The provider that made the block, for example `anthropic`.
+    pub provider: String,
+    /// The readable part; empty when the provider shows none.
+    pub text: String,
+    /// Anthropic's signature over `text`.
+    pub signature: Option<String>,
+    /// Content only the provider can read (redacted thinking, encrypted reasoning items).
+    pub encrypted: Option<String>,
+    /// The provider's own id of the block.
+    pub id: Option<String>,
+}
+
+/// Identifies a tool call within a conversation. Cheap to clone: every argument delta carries it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ToolCallId(Arc<str>);
+
+impl ToolCallId {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for ToolCallId {
+    fn from(id: &str) -> Self {
+        Self(id.into())
+    }
+}
+
+impl From<String> for ToolCallId {
+    fn from(id: String) -> Self {
+        Self(id.into())
+    }
+}
+
+impl fmt::Display for ToolCallId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// A tool call as the model made it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    pub id: ToolCallId,
+    pub name: String,
+    pub arguments: Arguments,
+}
+
+/// The arguments of a tool call: the exact JSON text the model wrote.
+///
+/// The text is kept, not a parsed value, because replaying a conversation must reproduce the same
+/// bytes for the provider's prompt cache to hit.
+#[derive(Debug, Clone)]
+pub struct Arguments(Result<Arc<RawValue>, Arc<MalformedArguments>>);
+
+/// Arguments that were not a JSON object.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct MalformedArguments {
+    /// What the model wrote.
+    pub text: String,
+    pub reason: String,
+}
+
+impl Arguments {
+    /// Reads the text a model streamed. No text at all means no arguments: `{}`.
+    pub fn from_model_text(text: &str) -> Self {
+        let trimmed = text.trim();
+        let text = if trimmed.is_empty() { "{}" } else { trimmed };
+        match serde_json::from_str::<&RawValue>(text) {
+            Ok(raw) if raw.get().starts_with('{') => Self(Ok(Arc::from(raw.to_owned()))),
+            Ok(_) => Self::malformed(text, "arguments must be a JSON object".to_owned()),
+            Err(error) => Self::malformed(text, error.to_string()),
+        }
+    }
+
+    /// The empty object.
+    pub fn empty() -> Self {
+        Self::from_model_text("")
+    }
+
+    fn malformed(text: &str, reason: String) -> Self {
+        Self(Err(Arc::new(MalformedArguments {
+            text: text.to_owned(),
+            reason,
+        })))
+    }
+
+    /// The JSON object, or what was wrong with the text.
+    pub fn json(&self) -> Result<&RawValue, &MalformedArguments> {
+        match &self.0 {
+            Ok(raw) => Ok(raw),
+            Err(malformed) => Err(malformed),
+        }
+    }
+
+    /// A JSON object that may be shown or sent back: `{}` stands in for malformed text.
+    pub fn json_or_empty(&self) -> &str {
+        match &self.0 {
+            Ok(raw) => raw.get(),
+            Err(_) => "{}",
+        }
+    }
+}
+
+impl PartialEq for Arguments {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Ok(left), Ok(right)) => left.get() == right.get(),
+            (Err(left), Err(right)) => left == right,
+            _ => false,
+        }
+    }
+}
+
+/// The answer to one tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolResult {
+    pub call_id: ToolCallId,
+    pub is_error: bool,
+    /// Text and image blocks only.
+    pub content: Vec<ContentBlock>,
+}

@@ -1,0 +1,145 @@
+//! The model: something that answers a conversation with a stream of events.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_core::Stream;
+
+use crate::{Message, Reasoning, ToolCallId, ToolDefinition, Usage};
+
+/// A boxed future, for traits that are used as objects.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The answer of a model as it arrives.
+///
+/// Dropping the stream at any point cancels the call: the connection is closed.
+pub type ModelStream<'a> = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send + 'a>>;
+
+/// A model client.
+///
+/// A stream starts with [`ModelEvent::Start`] once the provider has accepted the request, and is
+/// complete only after [`ModelEvent::Stop`]. An error ends it; so does its end without `Stop`,
+/// which clients must report as an error themselves. Usage may be reported several times: each
+/// report replaces the one before.
+pub trait Model: Send + Sync {
+    /// Asks for the next message. Nothing is sent before the stream is polled.
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a>;
+}
+
+/// What a model is asked.
+#[derive(Clone, Copy)]
+pub struct ModelRequest<'a> {
+    /// The model's id as its provider knows it.
+    pub model: &'a str,
+    pub system: &'a str,
+    /// Already repaired: every tool call has its result, in order, and no result is an orphan.
+    pub messages: &'a [Arc<Message>],
+    pub tools: &'a [Arc<ToolDefinition>],
+    pub reasoning: Option<ReasoningEffort>,
+    /// The most tokens the answer may have.
+    pub max_output: u64,
+}
+
+/// How hard a reasoning model should think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReasoningEffort {
+    Minimal,
+    Low,
+    Medium,
+    High,
+}
+
+impl ReasoningEffort {
+    pub const ALL: [Self; 4] = [Self::Minimal, Self::Low, Self::Medium, Self::High];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+impl fmt::Display for ReasoningEffort {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// One thing that happened while a model answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelEvent {
+    /// The provider accepted the request.
+    Start,
+    TextDelta(String),
+    /// Readable thinking, for display only; the block itself follows as `Reasoning`.
+    ThinkingDelta(String),
+    /// A finished reasoning block, in its place among the other content.
+    Reasoning(Reasoning),
+    ToolCallStart {
+        id: ToolCallId,
+        name: String,
+    },
+    ToolCallArguments {
+        id: ToolCallId,
+        delta: String,
+    },
+    ToolCallEnd {
+        id: ToolCallId,
+    },
+    /// Counts so far for this call; cost is left to the caller, who knows the prices.
+    Usage(Usage),
+    Stop(StopReason),
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    End,
+    ToolUse,
+    Length,
+    /// The provider withheld the answer (refusal, content filter).
+    Refused,
+}
+
+/// A model call that failed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct ModelError {
+    pub kind: ModelErrorKind,
+    /// Provider, status and the server's words, for example `openai: http 401: {"error":…}`.
+    pub message: String,
+}
+
+impl ModelError {
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+        }
+    }
+}
+
+/// What the caller can do about a failed model call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelErrorKind {
+    /// The credential is missing or refused.
+    Unauthorized,
+    /// Wait and try again.
+    RateLimited { retry_after: Option<Duration> },
+    /// The conversation no longer fits: compact it.
+    ContextOverflow,
+    /// The request is wrong; sending it again changes nothing.
+    Invalid,
+    /// The provider is failing; trying again later may help.
+    Unavailable,
+    /// The provider could not be reached or the connection broke.
+    Connection,
+    /// The answer broke off, stalled or made no sense. What arrived is kept.
+    Stream,
+}

@@ -1,0 +1,126 @@
+//! Tools: what a model can ask the agent to do.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+
+use crate::message::joined_text;
+use crate::{BoxFuture, ContentBlock, ToolCallId};
+
+/// What a model is told about a tool.
+#[derive(Debug, Clone)]
+pub struct ToolDefinition {
+    pub name: String,
+    pub description: String,
+    /// A JSON Schema object.
+    pub parameters: Box<RawValue>,
+    pub effect: ToolEffect,
+}
+
+/// Whether calls of a tool may run side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolEffect {
+    /// Looks but does not touch: neighbouring calls run side by side.
+    ReadOnly,
+    /// Changes something: runs alone, in call order.
+    Changes,
+}
+
+/// Something a model can call.
+///
+/// A tool never fails in Rust's sense: what goes wrong is an error result that the model reads. A
+/// panic is turned into one by the agent.
+pub trait Tool: Send + Sync {
+    fn definition(&self) -> &Arc<ToolDefinition>;
+
+    /// Runs one call. When `invocation.cancel` fires, the tool ends what it started and still
+    /// returns a result that tells how far it came.
+    fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput>;
+}
+
+/// One call of a tool.
+pub struct ToolInvocation<'a> {
+    pub id: &'a ToolCallId,
+    /// A JSON object.
+    pub arguments: &'a RawValue,
+    pub progress: &'a dyn Progress,
+    pub cancel: &'a CancellationToken,
+}
+
+/// Where a running tool reports what it is doing.
+pub trait Progress: Send + Sync {
+    /// Reports a piece of output. Waits while the reader is behind.
+    fn report(&self, text: String) -> BoxFuture<'_, ()>;
+}
+
+/// What a tool call produced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutput {
+    pub is_error: bool,
+    /// Text and image blocks only.
+    pub content: Vec<ContentBlock>,
+}
+
+impl ToolOutput {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            is_error: false,
+            content: vec![ContentBlock::Text(text.into())],
+        }
+    }
+
+    pub fn error(text: impl Into<String>) -> Self {
+        Self {
+            is_error: true,
+            content: vec![ContentBlock::Text(text.into())],
+        }
+    }
+
+    /// The text blocks joined, for tests and logs.
+    pub fn joined_text(&self) -> String {
+        joined_text(&self.content)
+    }
+}
+
+/// The tools of an agent: looked up by name, listed in a fixed order.
+///
+/// The order is part of what providers cache, so it does not change while a conversation runs.
+#[derive(Clone, Default)]
+pub struct ToolSet {
+    tools: Vec<Arc<dyn Tool>>,
+    definitions: Vec<Arc<ToolDefinition>>,
+    by_name: HashMap<String, usize>,
+}
+
+impl ToolSet {
+    /// Collects `tools`; the first of a name wins.
+    pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        let mut set = Self::default();
+        for tool in tools {
+            let definition = Arc::clone(tool.definition());
+            if set.by_name.contains_key(&definition.name) {
+                continue;
+            }
+            set.by_name.insert(definition.name.clone(), set.tools.len());
+            set.definitions.push(definition);
+            set.tools.push(tool);
+        }
+        set
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.by_name
+            .get(name)
+            .and_then(|&index| self.tools.get(index))
+    }
+
+    pub fn definitions(&self) -> &[Arc<ToolDefinition>] {
+        &self.definitions
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.tools.iter()
+    }
+}
