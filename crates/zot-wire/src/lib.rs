@@ -1,1 +1,11 @@
-//! Placeholder.
+//! Framing and serde types of the protocols zot speaks: bytes in, values out, and back.
+//!
+//! Each protocol has a module of its own. The crate performs no I/O: callers read and write, the
+//! codecs here only look at buffers, and every one of them has a size limit.
+
+mod json;
+mod line;
+pub mod rpc;
+
+pub use json::{Fields, FieldsError, RawJson, write_line};
+pub use line::{Line, LineDecoder, MAX_LINE_BYTES};

@@ -1,0 +1,23 @@
+//! The protocol of `zot rpc`: one JSON object per line in both directions.
+//!
+//! Commands come in, each is answered by a [`Response`], and [`Event`]s tell what a running prompt
+//! or compaction does. `protocol_version` stays 1: fields, commands and events may be added, none
+//! changes its meaning.
+
+mod command;
+mod event;
+mod message;
+mod response;
+mod schema;
+
+pub use command::{Command, CommandFrame, ImageInput, PromptCommand, RequestId, RequestRefused};
+pub use event::{CumulativeUsage, Event};
+pub use message::{ContentBlock, Message, Role};
+pub use response::{
+    HelloData, MessagesData, ModelData, ModelEntry, ModelsData, PongData, Response, StartedData,
+    StateData,
+};
+pub use schema::json_schema;
+
+/// The major version of this protocol.
+pub const PROTOCOL_VERSION: u32 = 1;

@@ -1,0 +1,90 @@
+use super::{Command, CommandFrame, ImageInput, PromptCommand};
+
+fn parse(line: &str) -> Result<CommandFrame, (String, String, String)> {
+    CommandFrame::parse(line.as_bytes()).map_err(|refused| {
+        let id = refused.id.map(|id| serde_json::to_string(&id).unwrap());
+        (id.unwrap_or_default(), refused.command, refused.error)
+    })
+}
+
+#[test]
+fn every_command_is_read() {
+    for (line, command) in [
+        (r#"{"type":"hello"}"#, Command::Hello { token: None }),
+        (
+            r#"{"type":"hello","token":"t"}"#,
+            Command::Hello {
+                token: Some("t".into()),
+            },
+        ),
+        (r#"{"type":"abort"}"#, Command::Abort),
+        (r#"{"type":"compact"}"#, Command::Compact),
+        (r#"{"type":"get_state"}"#, Command::GetState),
+        (r#"{"type":"get_messages"}"#, Command::GetMessages),
+        (r#"{"type":"clear"}"#, Command::Clear),
+        (
+            r#"{"type":"set_model","model":"m"}"#,
+            Command::SetModel { model: "m".into() },
+        ),
+        (r#"{"type":"get_models"}"#, Command::GetModels),
+        (r#" {"TYPE":"ping"} "#, Command::Ping),
+    ] {
+        let frame = parse(line).unwrap();
+        assert_eq!(frame.command, command, "{line}");
+        assert!(line.contains(frame.command.name()));
+        assert_eq!(frame.id, None);
+    }
+    let prompt = parse(r#"{"type":"prompt","message":"hi","images":[{"mime_type":"image/png","data":"AA=="}]}"#);
+    assert_eq!(
+        prompt.unwrap().command,
+        Command::Prompt(PromptCommand {
+            message: "hi".into(),
+            images: vec![ImageInput {
+                mime_type: "image/png".into(),
+                data: "AA==".into()
+            }],
+        })
+    );
+}
+
+#[test]
+fn ids_are_echoed_as_they_came() {
+    for (id, echoed) in [
+        ("\"a\\u0041\"", Some("\"a\\u0041\"")),
+        ("7", Some("7")),
+        ("-1.50e3", Some("-1.50e3")),
+        ("\"\"", None),
+        ("null", None),
+    ] {
+        let frame = parse(&format!(r#"{{"type":"ping","id":{id}}}"#)).unwrap();
+        let written = frame.id.map(|id| serde_json::to_string(&id).unwrap());
+        assert_eq!(written.as_deref(), echoed);
+    }
+}
+
+#[test]
+fn refusals_name_the_command_and_the_field() {
+    for (line, id, command, error) in [
+        ("{", "", "", "malformed json: EOF"),
+        ("{\"type\":5}", "", "", "type must be a string"),
+        ("{\"type\":\"ping\",\"id\":[]}", "", "", "id must be"),
+        ("null", "", "", "unknown command"),
+        ("{\"type\":\"nope\",\"id\":1}", "1", "nope", "unknown command"),
+        (
+            "{\"type\":\"set_model\",\"id\":\"e\",\"model\":5}",
+            "\"e\"",
+            "set_model",
+            "model: invalid type: integer",
+        ),
+        (
+            "{\"type\":\"prompt\",\"images\":\"nope\"}",
+            "",
+            "prompt",
+            "images: invalid type",
+        ),
+    ] {
+        let refused = parse(line).unwrap_err();
+        assert_eq!((refused.0.as_str(), refused.1.as_str()), (id, command), "{line}");
+        assert!(refused.2.contains(error), "{line}: {}", refused.2);
+    }
+}
