@@ -1,1 +1,28 @@
-//! Placeholder.
+//! The agent: a pure turn machine that decides what happens next, and a short driver that does it.
+//!
+//! The crate knows no provider, no terminal and no file format. It is given a `Model`, a `ToolSet`,
+//! [`Hooks`] and a [`Journal`], and reports what happens as one ordered stream of `AgentEvent`s.
+
+mod agent;
+mod answer;
+mod compaction;
+mod driver;
+mod hooks;
+mod journal;
+mod model_call;
+mod repair;
+mod tool_batch;
+mod transcript;
+mod turn;
+
+pub use agent::{Agent, AgentParts, AgentSettings};
+pub use answer::{Answer, AnswerBuilder};
+pub use compaction::{COMPACT_AT_PERCENT, KEPT_TAIL, SUMMARY_HEADING};
+pub use hooks::{Hooks, MessageVerdict, NoHooks, ToolVerdict, TurnVerdict};
+pub use journal::{Journal, JournalError, NoJournal};
+pub use repair::{Repair, repair};
+pub use transcript::Transcript;
+pub use turn::{
+    CompactionCause, CompactionOutcome, ContextFill, Ending, ModelOutcome, NextStep, ToolsOutcome,
+    Turn,
+};

@@ -31,7 +31,9 @@ pub enum Command {
     /// Drops the transcript.
     Clear,
     /// Switches to another model of the same provider.
-    SetModel { model: String },
+    SetModel {
+        model: String,
+    },
     GetModels,
     Ping,
 }

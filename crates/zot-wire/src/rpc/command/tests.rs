@@ -34,7 +34,9 @@ fn every_command_is_read() {
         assert!(line.contains(frame.command.name()));
         assert_eq!(frame.id, None);
     }
-    let prompt = parse(r#"{"type":"prompt","message":"hi","images":[{"mime_type":"image/png","data":"AA=="}]}"#);
+    let prompt = parse(
+        r#"{"type":"prompt","message":"hi","images":[{"mime_type":"image/png","data":"AA=="}]}"#,
+    );
     assert_eq!(
         prompt.unwrap().command,
         Command::Prompt(PromptCommand {
@@ -69,7 +71,12 @@ fn refusals_name_the_command_and_the_field() {
         ("{\"type\":5}", "", "", "type must be a string"),
         ("{\"type\":\"ping\",\"id\":[]}", "", "", "id must be"),
         ("null", "", "", "unknown command"),
-        ("{\"type\":\"nope\",\"id\":1}", "1", "nope", "unknown command"),
+        (
+            "{\"type\":\"nope\",\"id\":1}",
+            "1",
+            "nope",
+            "unknown command",
+        ),
         (
             "{\"type\":\"set_model\",\"id\":\"e\",\"model\":5}",
             "\"e\"",
@@ -84,7 +91,11 @@ fn refusals_name_the_command_and_the_field() {
         ),
     ] {
         let refused = parse(line).unwrap_err();
-        assert_eq!((refused.0.as_str(), refused.1.as_str()), (id, command), "{line}");
+        assert_eq!(
+            (refused.0.as_str(), refused.1.as_str()),
+            (id, command),
+            "{line}"
+        );
         assert!(refused.2.contains(error), "{line}: {}", refused.2);
     }
 }

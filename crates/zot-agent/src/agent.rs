@@ -1,0 +1,174 @@
+//! The agent: a conversation, what it is held with, and the operations on it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use zot_conversation::{
+    AgentEvent, ContentBlock, Message, Model, Prices, ReasoningEffort, Timestamp, ToolSet, Usage,
+};
+
+use crate::driver::{self, Run};
+use crate::turn::ContextFill;
+use crate::{COMPACT_AT_PERCENT, Hooks, Journal, JournalError, Transcript, repair};
+
+/// What a conversation is held with. Replaced as a whole between prompts.
+#[derive(Clone)]
+pub struct AgentSettings {
+    pub model: Arc<dyn Model>,
+    /// The model's id as its provider knows it.
+    pub model_id: String,
+    pub prices: Prices,
+    /// In tokens; 0 when unknown.
+    pub context_window: u64,
+    pub max_output: u64,
+    pub system: Arc<str>,
+    pub tools: Arc<ToolSet>,
+    pub reasoning: Option<ReasoningEffort>,
+    /// The most model calls one prompt may take.
+    pub max_steps: u32,
+}
+
+/// What an agent is made of.
+pub struct AgentParts {
+    pub settings: AgentSettings,
+    pub hooks: Arc<dyn Hooks>,
+    pub journal: Arc<dyn Journal>,
+    pub transcript: Transcript,
+}
+
+/// A conversation that can be continued.
+///
+/// The caller runs one prompt or compaction at a time; reading is possible at any moment.
+pub struct Agent {
+    settings: Mutex<Arc<AgentSettings>>,
+    conversation: Mutex<Conversation>,
+    hooks: Arc<dyn Hooks>,
+    journal: Arc<dyn Journal>,
+}
+
+#[derive(Clone, Default)]
+struct Conversation {
+    transcript: Transcript,
+    usage: Usage,
+    /// What the last model call had to look at, answer included.
+    context_tokens: u64,
+}
+
+impl Agent {
+    pub fn new(parts: AgentParts) -> Self {
+        Self {
+            settings: Mutex::new(Arc::new(parts.settings)),
+            conversation: Mutex::new(Conversation {
+                transcript: parts.transcript,
+                ..Conversation::default()
+            }),
+            hooks: parts.hooks,
+            journal: parts.journal,
+        }
+    }
+
+    /// Adds a user message and works until the model has nothing left to do.
+    ///
+    /// Everything that happens, failure included, is reported through `events`; the last one is
+    /// `Done`.
+    pub async fn prompt(
+        &self,
+        content: Vec<ContentBlock>,
+        events: &mpsc::Sender<AgentEvent>,
+        cancel: &CancellationToken,
+    ) {
+        let run = Run::new(self.hooks.as_ref(), events, cancel);
+        driver::prompt(self, content, &run).await;
+    }
+
+    /// Summarises the transcript up to a kept tail. A failure or an abort changes nothing.
+    ///
+    /// Ends with `CompactionFinished`, or with `Done` after a failure or an abort.
+    pub async fn compact(&self, events: &mpsc::Sender<AgentEvent>, cancel: &CancellationToken) {
+        let run = Run::new(self.hooks.as_ref(), events, cancel);
+        driver::compact(self, &run).await;
+    }
+
+    pub fn settings(&self) -> Arc<AgentSettings> {
+        Arc::clone(&lock(&self.settings))
+    }
+
+    pub fn set_settings(&self, settings: AgentSettings) {
+        *lock(&self.settings) = Arc::new(settings);
+    }
+
+    pub fn transcript(&self) -> Transcript {
+        lock(&self.conversation).transcript.clone()
+    }
+
+    /// Everything spent since the agent was made.
+    pub fn usage(&self) -> Usage {
+        lock(&self.conversation).usage
+    }
+
+    /// Drops the transcript; usage stays.
+    pub fn clear(&self) -> Result<(), JournalError> {
+        self.replace_transcript(Transcript::default())
+    }
+
+    pub(crate) fn append(&self, message: Message) -> Result<Arc<Message>, JournalError> {
+        let message = Arc::new(message);
+        self.journal.message_added(&message)?;
+        lock(&self.conversation)
+            .transcript
+            .push(Arc::clone(&message));
+        Ok(message)
+    }
+
+    /// Adds what one model call used; returns the sum so far.
+    pub(crate) fn add_usage(&self, usage: Usage) -> Result<Usage, JournalError> {
+        let cumulative = {
+            let mut conversation = lock(&self.conversation);
+            conversation.usage += usage;
+            conversation.usage
+        };
+        self.journal.usage_added(&usage, &cumulative)?;
+        Ok(cumulative)
+    }
+
+    pub(crate) fn set_context_tokens(&self, tokens: u64) {
+        lock(&self.conversation).context_tokens = tokens;
+    }
+
+    pub(crate) fn context_fill(&self) -> ContextFill {
+        let window = self.settings().context_window;
+        let used = lock(&self.conversation).context_tokens;
+        if window > 0 && used.saturating_mul(100) >= window.saturating_mul(COMPACT_AT_PERCENT) {
+            ContextFill::NearlyFull
+        } else {
+            ContextFill::Roomy
+        }
+    }
+
+    pub(crate) fn replace_transcript(&self, transcript: Transcript) -> Result<(), JournalError> {
+        self.journal.transcript_replaced(transcript.messages())?;
+        let mut conversation = lock(&self.conversation);
+        conversation.transcript = transcript;
+        conversation.context_tokens = 0;
+        Ok(())
+    }
+
+    /// The transcript as the model may be given it, mended in place where it was broken.
+    pub(crate) fn sound_transcript(&self) -> Transcript {
+        let mut conversation = lock(&self.conversation);
+        if let Some((messages, _)) = repair(conversation.transcript.messages()) {
+            conversation.transcript = messages.into();
+        }
+        conversation.transcript.clone()
+    }
+}
+
+pub(crate) fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+/// A poisoned lock still holds a usable conversation: nothing here is left half-changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,118 @@
+//! Puts a model's answer together from its events.
+
+#[cfg(test)]
+mod tests;
+
+use zot_conversation::{
+    Arguments, ContentBlock, ModelEvent, StopReason, ToolCall, ToolCallId, Usage,
+};
+
+/// Assembles one answer. Feeding it any cut of the same answer gives the same result.
+#[derive(Debug, Default)]
+pub struct AnswerBuilder {
+    blocks: Vec<Block>,
+    usage: Usage,
+    stop: Option<StopReason>,
+}
+
+#[derive(Debug)]
+enum Block {
+    Finished(ContentBlock),
+    Call(PartialCall),
+}
+
+/// A call whose arguments are still arriving.
+#[derive(Debug)]
+struct PartialCall {
+    id: ToolCallId,
+    name: String,
+    arguments: String,
+}
+
+/// A whole answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    pub content: Vec<ContentBlock>,
+    pub stop: StopReason,
+}
+
+impl AnswerBuilder {
+    /// Adds one event.
+    pub fn apply(&mut self, event: &ModelEvent) {
+        match event {
+            ModelEvent::Start | ModelEvent::ThinkingDelta(_) | ModelEvent::ToolCallEnd { .. } => {}
+            ModelEvent::TextDelta(delta) => self.push_text(delta),
+            ModelEvent::Reasoning(reasoning) => self
+                .blocks
+                .push(Block::Finished(ContentBlock::Reasoning(reasoning.clone()))),
+            ModelEvent::ToolCallStart { id, name } => self.blocks.push(Block::Call(PartialCall {
+                id: id.clone(),
+                name: name.clone(),
+                arguments: String::new(),
+            })),
+            ModelEvent::ToolCallArguments { id, delta } => {
+                // The newest call of an id: a sloppy server may use one twice.
+                let call = self.blocks.iter_mut().rev().find_map(|block| match block {
+                    Block::Call(call) if call.id == *id => Some(call),
+                    _ => None,
+                });
+                if let Some(call) = call {
+                    call.arguments.push_str(delta);
+                }
+            }
+            ModelEvent::Usage(usage) => self.usage = *usage,
+            ModelEvent::Stop(stop) => self.stop = Some(*stop),
+        }
+    }
+
+    /// The latest counts; all zero when none were reported.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// The answer, or the builder back when the model did not finish.
+    pub fn finish(self) -> Result<Answer, Self> {
+        let Some(stop) = self.stop else {
+            return Err(self);
+        };
+        let content = self
+            .blocks
+            .into_iter()
+            .map(|block| match block {
+                Block::Finished(content) => content,
+                Block::Call(call) => ContentBlock::ToolCall(ToolCall {
+                    arguments: Arguments::from_model_text(&call.arguments),
+                    id: call.id,
+                    name: call.name,
+                }),
+            })
+            .collect();
+        Ok(Answer { content, stop })
+    }
+
+    /// What is worth keeping of an answer that broke off: the text said so far.
+    ///
+    /// Partial calls leave no trace, and reasoning without the answer it led to is refused by
+    /// providers.
+    pub fn keep_text(self) -> Vec<ContentBlock> {
+        self.blocks
+            .into_iter()
+            .filter_map(|block| match block {
+                Block::Finished(text @ ContentBlock::Text(_)) => Some(text),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn push_text(&mut self, delta: &str) {
+        if delta.is_empty() {
+            return;
+        }
+        match self.blocks.last_mut() {
+            Some(Block::Finished(ContentBlock::Text(text))) => text.push_str(delta),
+            _ => self
+                .blocks
+                .push(Block::Finished(ContentBlock::Text(delta.to_owned()))),
+        }
+    }
+}

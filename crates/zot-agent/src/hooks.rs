@@ -1,0 +1,60 @@
+//! Where others may look and intervene: extensions, approvals, embedders.
+
+use std::future::ready;
+
+use zot_conversation::{AgentEvent, Arguments, BoxFuture, ToolCall};
+
+/// Called by the driver at the points where a turn can be watched or changed.
+///
+/// Waits are cut short by an abort, which counts as permission refused for a tool and as leave to
+/// wind down otherwise.
+pub trait Hooks: Send + Sync {
+    /// Asked before each model call, after `TurnStarted`.
+    fn before_turn(&self, _step: u32) -> BoxFuture<'_, TurnVerdict> {
+        Box::pin(ready(TurnVerdict::Proceed))
+    }
+
+    /// Asked before each call of a known tool with well-formed arguments.
+    fn before_tool<'a>(&'a self, _call: &'a ToolCall) -> BoxFuture<'a, ToolVerdict> {
+        Box::pin(ready(ToolVerdict::Proceed))
+    }
+
+    /// Asked before an assistant message that has text is reported.
+    fn before_assistant_message<'a>(&'a self, _text: &'a str) -> BoxFuture<'a, MessageVerdict> {
+        Box::pin(ready(MessageVerdict::Keep))
+    }
+
+    /// Told of every event, in order, before the front end is.
+    fn on_event(&self, _event: &AgentEvent) {}
+}
+
+/// Whether a model call may happen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnVerdict {
+    Proceed,
+    Block { reason: String },
+}
+
+/// Whether a tool may run, and with what.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolVerdict {
+    Proceed,
+    Rewrite(Arguments),
+    /// The reason is what the model reads as the call's error.
+    Block {
+        reason: String,
+    },
+}
+
+/// How an assistant message is reported. The transcript keeps what the model said.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MessageVerdict {
+    Keep,
+    Replace(String),
+    Suppress,
+}
+
+/// Hooks that let everything pass.
+pub struct NoHooks;
+
+impl Hooks for NoHooks {}

@@ -1,0 +1,326 @@
+//! One model call: from the request to the message in the transcript.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use zot_conversation::{
+    AgentEvent, ContentBlock, ErrorReport, Message, ModelError, ModelErrorKind, ModelEvent,
+    ModelRequest, ModelStream, Role, StopReason, ToolCall, TurnStop, Usage,
+};
+
+use crate::agent::now;
+use crate::driver::{Run, journal_report};
+use crate::turn::ModelOutcome;
+use crate::{Agent, AgentSettings, Answer, AnswerBuilder, MessageVerdict, TurnVerdict};
+
+/// The error text of an abort, as programs in use know it.
+const ABORTED: &str = "context canceled";
+
+/// Whether the turn's beginning is still to be reported.
+#[derive(Clone, Copy)]
+pub(crate) enum TurnBeginning {
+    New(u32),
+    Open(u32),
+}
+
+/// How the stream of events ended.
+enum StreamEnd {
+    Complete,
+    Aborted,
+    Failed { error: ModelError, accepted: bool },
+}
+
+pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning) -> ModelOutcome {
+    let step = match beginning {
+        TurnBeginning::New(step) => {
+            run.emit(AgentEvent::TurnStarted { step }).await;
+            step
+        }
+        TurnBeginning::Open(step) => step,
+    };
+    let verdict = tokio::select! {
+        verdict = run.hooks.before_turn(step) => verdict,
+        () = run.cancel.cancelled() => TurnVerdict::Proceed,
+    };
+    if let TurnVerdict::Block { reason } = verdict {
+        end_turn(run, TurnStop::Error, Some(reason)).await;
+        return ModelOutcome::Stopped;
+    }
+
+    let settings = agent.settings();
+    let (builder, end) = {
+        let transcript = agent.sound_transcript();
+        let stream = settings.model.stream(ModelRequest {
+            model: &settings.model_id,
+            system: &settings.system,
+            messages: transcript.messages(),
+            tools: settings.tools.definitions(),
+            reasoning: settings.reasoning,
+            max_output: settings.max_output,
+        });
+        receive(run, stream).await
+    };
+    let usage = builder.usage().priced(&settings.prices);
+    match end {
+        StreamEnd::Complete => match builder.finish() {
+            Ok(answer) => answered(agent, run, answer, usage).await,
+            Err(partial) => {
+                let error = ModelError::new(
+                    ModelErrorKind::Stream,
+                    "the model's answer ended without its end marker",
+                );
+                broke_off(agent, run, partial.keep_text(), usage, error).await
+            }
+        },
+        StreamEnd::Aborted => {
+            if let Err(report) = keep(agent, run, builder.keep_text(), usage).await {
+                return fail_turn(run, report).await;
+            }
+            end_turn(run, TurnStop::Aborted, Some(ABORTED.to_owned())).await;
+            ModelOutcome::Stopped
+        }
+        StreamEnd::Failed {
+            error,
+            accepted: false,
+        } if error.kind == ModelErrorKind::ContextOverflow => ModelOutcome::Overflowed {
+            message: error.message,
+        },
+        StreamEnd::Failed {
+            error,
+            accepted: false,
+        } => fail_turn(run, model_report(error)).await,
+        StreamEnd::Failed {
+            error,
+            accepted: true,
+        } => broke_off(agent, run, builder.keep_text(), usage, error).await,
+    }
+}
+
+/// Runs a model on one request of its own, outside the transcript, and reports nothing.
+pub(crate) async fn ask(
+    settings: &AgentSettings,
+    run: &Run<'_>,
+    system: &str,
+    messages: &[Arc<Message>],
+) -> Option<Result<(String, Usage), (ModelError, Usage)>> {
+    let mut stream = settings.model.stream(ModelRequest {
+        model: &settings.model_id,
+        system,
+        messages,
+        tools: &[],
+        reasoning: None,
+        max_output: settings.max_output,
+    });
+    let mut cancelled = pin!(run.cancel.cancelled());
+    let mut builder = AnswerBuilder::default();
+    let failure = loop {
+        tokio::select! {
+            biased;
+            () = &mut cancelled => return None,
+            event = next(&mut stream) => match event {
+                Some(Ok(event)) => builder.apply(&event),
+                Some(Err(error)) => break Some(error),
+                None => break None,
+            },
+        }
+    };
+    let usage = builder.usage().priced(&settings.prices);
+    if let Some(error) = failure {
+        return Some(Err((error, usage)));
+    }
+    Some(match builder.finish() {
+        Ok(answer) => Ok((text_of(&answer.content), usage)),
+        Err(_) => Err((
+            ModelError::new(
+                ModelErrorKind::Stream,
+                "the model's answer ended without its end marker",
+            ),
+            usage,
+        )),
+    })
+}
+
+async fn receive(run: &Run<'_>, mut stream: ModelStream<'_>) -> (AnswerBuilder, StreamEnd) {
+    let mut builder = AnswerBuilder::default();
+    let mut accepted = false;
+    // Made once: registering with the token for every event would cost more than the event.
+    let mut cancelled = pin!(run.cancel.cancelled());
+    let end = loop {
+        tokio::select! {
+            biased;
+            () = &mut cancelled => break StreamEnd::Aborted,
+            event = next(&mut stream) => match event {
+                Some(Ok(event)) => {
+                    accepted |= event == ModelEvent::Start;
+                    builder.apply(&event);
+                    if let Some(event) = reported(event) {
+                        run.emit_delta(event).await;
+                    }
+                }
+                Some(Err(error)) => break StreamEnd::Failed { error, accepted },
+                None => break StreamEnd::Complete,
+            },
+        }
+    };
+    (builder, end)
+}
+
+async fn next(stream: &mut ModelStream<'_>) -> Option<Result<ModelEvent, ModelError>> {
+    std::future::poll_fn(|context| stream.as_mut().poll_next(context)).await
+}
+
+/// The event a front end sees for what the model did.
+fn reported(event: ModelEvent) -> Option<AgentEvent> {
+    Some(match event {
+        ModelEvent::Start => AgentEvent::AssistantStarted,
+        ModelEvent::TextDelta(delta) if !delta.is_empty() => AgentEvent::TextDelta(delta),
+        ModelEvent::ThinkingDelta(delta) => AgentEvent::ThinkingDelta(delta),
+        ModelEvent::ToolCallStart { id, name } => AgentEvent::ToolUseStarted { id, name },
+        ModelEvent::ToolCallArguments { id, delta } => AgentEvent::ToolUseArguments { id, delta },
+        ModelEvent::ToolCallEnd { id } => AgentEvent::ToolUseEnded { id },
+        ModelEvent::TextDelta(_)
+        | ModelEvent::Reasoning(_)
+        | ModelEvent::Usage(_)
+        | ModelEvent::Stop(_) => return None,
+    })
+}
+
+async fn answered(agent: &Agent, run: &Run<'_>, answer: Answer, usage: Usage) -> ModelOutcome {
+    let Answer { content, stop } = answer;
+    agent.set_context_tokens(usage.prompt_tokens() + usage.output);
+    let calls: Vec<ToolCall> = content
+        .iter()
+        .filter_map(|block| match block {
+            ContentBlock::ToolCall(call) => Some(call.clone()),
+            _ => None,
+        })
+        .collect();
+    // Reasoning alone is no answer, and providers refuse to be given it back.
+    let says_something = content
+        .iter()
+        .any(|block| !matches!(block, ContentBlock::Reasoning(_)));
+    let content = if says_something { content } else { Vec::new() };
+    if let Err(report) = keep(agent, run, content, usage).await {
+        return fail_turn(run, report).await;
+    }
+    for call in &calls {
+        run.emit(AgentEvent::ToolCallRequested(call.clone())).await;
+    }
+    let turn_stop = match stop {
+        _ if !calls.is_empty() => TurnStop::ToolUse,
+        StopReason::End | StopReason::ToolUse => TurnStop::End,
+        StopReason::Length => TurnStop::Length,
+        StopReason::Refused => {
+            let report = ErrorReport {
+                message: "the provider withheld the answer (refusal or content filter)".to_owned(),
+                model: Some(ModelErrorKind::Invalid),
+            };
+            return fail_turn(run, report).await;
+        }
+    };
+    end_turn(run, turn_stop, None).await;
+    ModelOutcome::Answered {
+        calls,
+        context: agent.context_fill(),
+    }
+}
+
+async fn broke_off(
+    agent: &Agent,
+    run: &Run<'_>,
+    content: Vec<ContentBlock>,
+    usage: Usage,
+    error: ModelError,
+) -> ModelOutcome {
+    if let Err(report) = keep(agent, run, content, usage).await {
+        return fail_turn(run, report).await;
+    }
+    fail_turn(run, model_report(error)).await
+}
+
+/// Records what was used and what was said, and reports both.
+async fn keep(
+    agent: &Agent,
+    run: &Run<'_>,
+    content: Vec<ContentBlock>,
+    usage: Usage,
+) -> Result<(), ErrorReport> {
+    let message = if content.is_empty() {
+        None
+    } else {
+        let message = Message {
+            role: Role::Assistant,
+            content,
+            time: now(),
+        };
+        Some(agent.append(message).map_err(|e| journal_report(&e))?)
+    };
+    let cumulative = agent.add_usage(usage).map_err(|e| journal_report(&e))?;
+    run.emit(AgentEvent::UsageReported {
+        turn: usage,
+        cumulative,
+    })
+    .await;
+    if let Some(message) = message
+        && let Some(message) = as_reported(run, message).await
+    {
+        run.emit(AgentEvent::AssistantMessage(message)).await;
+    }
+    Ok(())
+}
+
+/// The message as the hooks want it shown; `None` when they want it suppressed.
+async fn as_reported(run: &Run<'_>, message: Arc<Message>) -> Option<Arc<Message>> {
+    let text = message.text();
+    if text.is_empty() {
+        return Some(message);
+    }
+    let verdict = tokio::select! {
+        verdict = run.hooks.before_assistant_message(&text) => verdict,
+        () = run.cancel.cancelled() => MessageVerdict::Keep,
+    };
+    match verdict {
+        MessageVerdict::Keep => Some(message),
+        MessageVerdict::Suppress => None,
+        MessageVerdict::Replace(text) => {
+            let others = message
+                .content
+                .iter()
+                .filter(|block| !matches!(block, ContentBlock::Text(_)));
+            let content = std::iter::once(ContentBlock::Text(text))
+                .chain(others.cloned())
+                .collect();
+            Some(Arc::new(Message {
+                role: message.role,
+                content,
+                time: message.time,
+            }))
+        }
+    }
+}
+
+async fn fail_turn(run: &Run<'_>, report: ErrorReport) -> ModelOutcome {
+    end_turn(run, TurnStop::Error, Some(report.message.clone())).await;
+    ModelOutcome::Failed(report)
+}
+
+async fn end_turn(run: &Run<'_>, stop: TurnStop, error: Option<String>) {
+    run.emit(AgentEvent::TurnEnded { stop, error }).await;
+}
+
+pub(crate) fn model_report(error: ModelError) -> ErrorReport {
+    ErrorReport {
+        message: error.message,
+        model: Some(error.kind),
+    }
+}
+
+fn text_of(content: &[ContentBlock]) -> String {
+    content
+        .iter()
+        .filter_map(|block| match block {
+            ContentBlock::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,198 @@
+//! Runs the tool calls of one assistant message.
+
+use std::any::Any;
+use std::future::Future;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use zot_conversation::{
+    AgentEvent, BoxFuture, ContentBlock, Message, Progress, Role, Tool, ToolCall, ToolCallId,
+    ToolEffect, ToolInvocation, ToolOutput, ToolResult, ToolSet,
+};
+
+use crate::agent::now;
+use crate::driver::{Run, journal_report};
+use crate::turn::ToolsOutcome;
+use crate::{Agent, ToolVerdict};
+
+/// How long a tool may take to wind down after an abort before it is dropped. The built-in tools
+/// need at most three seconds to end a stubborn process.
+const ABORT_GRACE: Duration = Duration::from_secs(10);
+
+const NOT_RUN: &str = "aborted: the call was not run";
+
+pub(crate) async fn run(agent: &Agent, run: &Run<'_>, calls: Vec<ToolCall>) -> ToolsOutcome {
+    let tools = &agent.settings().tools;
+    let mut results = Vec::with_capacity(calls.len());
+    for group in groups(&calls, tools) {
+        let group = &calls[group];
+        let outputs = join(
+            group
+                .iter()
+                .map(|call| Box::pin(run_call(run, tools, call)) as BoxFuture<'_, ToolOutput>)
+                .collect(),
+        )
+        .await;
+        for (call, output) in group.iter().zip(outputs) {
+            let result = ToolResult {
+                call_id: call.id.clone(),
+                is_error: output.is_error,
+                content: output.content,
+            };
+            run.emit(AgentEvent::ToolFinished(result.clone())).await;
+            results.push(ContentBlock::ToolResult(result));
+        }
+    }
+    let message = Message {
+        role: Role::Tool,
+        content: results,
+        time: now(),
+    };
+    if let Err(error) = agent.append(message) {
+        return ToolsOutcome::Failed(journal_report(&error));
+    }
+    if run.cancel.is_cancelled() {
+        ToolsOutcome::Aborted
+    } else {
+        ToolsOutcome::Finished
+    }
+}
+
+/// Which calls run side by side: neighbours that only read.
+fn groups(calls: &[ToolCall], tools: &ToolSet) -> Vec<Range<usize>> {
+    let reads = |call: &ToolCall| {
+        tools
+            .get(&call.name)
+            .is_some_and(|tool| tool.definition().effect == ToolEffect::ReadOnly)
+    };
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    for (index, call) in calls.iter().enumerate() {
+        match groups.last_mut() {
+            Some(group) if reads(call) && reads(&calls[group.start]) => group.end = index + 1,
+            _ => groups.push(index..index + 1),
+        }
+    }
+    groups
+}
+
+async fn run_call(run: &Run<'_>, tools: &ToolSet, call: &ToolCall) -> ToolOutput {
+    if run.cancel.is_cancelled() {
+        return ToolOutput::error(NOT_RUN);
+    }
+    let Some(tool) = tools.get(&call.name) else {
+        return ToolOutput::error(format!("unknown tool {:?}", call.name));
+    };
+    if let Err(malformed) = call.arguments.json() {
+        return ToolOutput::error(format!(
+            "invalid args: {malformed}; the arguments must be one JSON object"
+        ));
+    }
+    let verdict = tokio::select! {
+        verdict = run.hooks.before_tool(call) => verdict,
+        () = run.cancel.cancelled() => return ToolOutput::error(NOT_RUN),
+    };
+    let arguments = match verdict {
+        ToolVerdict::Proceed => call.arguments.clone(),
+        ToolVerdict::Rewrite(arguments) => arguments,
+        ToolVerdict::Block { reason } => return ToolOutput::error(reason),
+    };
+    let Ok(arguments) = arguments.json() else {
+        return ToolOutput::error("invalid args: a hook replaced the arguments by malformed JSON");
+    };
+    let progress = ReportedProgress { run, id: &call.id };
+    let invocation = ToolInvocation {
+        id: &call.id,
+        arguments,
+        progress: &progress,
+        cancel: run.cancel,
+    };
+    run_tool(run, tool.as_ref(), &call.name, invocation).await
+}
+
+/// Runs a tool to its end, whatever it does: a panic and a refusal to stop become error results.
+async fn run_tool(
+    run: &Run<'_>,
+    tool: &dyn Tool,
+    name: &str,
+    invocation: ToolInvocation<'_>,
+) -> ToolOutput {
+    let mut running = pin!(CaughtPanic(tool.run(invocation)));
+    let finished = tokio::select! {
+        biased;
+        finished = &mut running => finished,
+        () = run.cancel.cancelled() => {
+            match tokio::time::timeout(ABORT_GRACE, running).await {
+                Ok(finished) => finished,
+                Err(_) => return ToolOutput::error("aborted: the tool did not stop in time"),
+            }
+        }
+    };
+    finished.unwrap_or_else(|panic| {
+        ToolOutput::error(format!("tool {name:?} failed internally: {panic}"))
+    })
+}
+
+/// Sends a tool's output to the front end.
+struct ReportedProgress<'a> {
+    run: &'a Run<'a>,
+    id: &'a ToolCallId,
+}
+
+impl Progress for ReportedProgress<'_> {
+    fn report(&self, text: String) -> BoxFuture<'_, ()> {
+        Box::pin(self.run.emit_delta(AgentEvent::ToolProgress {
+            id: self.id.clone(),
+            text,
+        }))
+    }
+}
+
+/// A future whose panic is its result.
+struct CaughtPanic<'a, T>(BoxFuture<'a, T>);
+
+impl<T> Future for CaughtPanic<'_, T> {
+    type Output = Result<T, String>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // After a panic the future is never polled again, so no broken state can be seen.
+        match catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context))) {
+            Ok(poll) => poll.map(Ok),
+            Err(panic) => Poll::Ready(Err(panic_text(panic.as_ref()))),
+        }
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "panicked".to_owned())
+}
+
+/// Polls all futures side by side and returns their outputs in order.
+async fn join<T>(futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+    let mut slots: Vec<(BoxFuture<'_, T>, Option<T>)> =
+        futures.into_iter().map(|future| (future, None)).collect();
+    std::future::poll_fn(|context| {
+        let mut pending = false;
+        for (future, output) in &mut slots {
+            if output.is_none() {
+                match future.as_mut().poll(context) {
+                    Poll::Ready(value) => *output = Some(value),
+                    Poll::Pending => pending = true,
+                }
+            }
+        }
+        if pending {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
+    })
+    .await;
+    slots.into_iter().filter_map(|(_, output)| output).collect()
+}

@@ -1,0 +1,187 @@
+//! The turn machine: says what to do next, does nothing itself.
+
+#[cfg(test)]
+mod tests;
+
+use zot_conversation::{ErrorReport, ModelErrorKind, ToolCall};
+
+/// What the driver has to do now.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NextStep {
+    Compact(CompactionCause),
+    /// Begin a turn: call the model.
+    CallModel {
+        step: u32,
+    },
+    /// Call the model again within the turn that has begun.
+    RetryModel {
+        step: u32,
+    },
+    RunTools(Vec<ToolCall>),
+    Finish(Ending),
+}
+
+/// Why a compaction is due within a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompactionCause {
+    /// The window is nearly full: failing to compact is no reason to stop yet.
+    NearlyFull,
+    /// The provider refused the transcript as too long: without compaction nothing works.
+    Overflow,
+}
+
+/// How a prompt ends.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    Complete,
+    /// Aborted, or blocked by a hook: nothing more to say.
+    Quiet,
+    /// Failed after the turn's end was reported, or between turns.
+    Failed(ErrorReport),
+    /// Failed within a turn whose end must still be reported.
+    FailedInTurn(ErrorReport),
+}
+
+/// How a model call went.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelOutcome {
+    Answered {
+        calls: Vec<ToolCall>,
+        context: ContextFill,
+    },
+    /// Refused as too long before anything was said; the turn is still open.
+    Overflowed { message: String },
+    /// Aborted or blocked; the turn's end is reported.
+    Stopped,
+    /// Failed; the turn's end is reported.
+    Failed(ErrorReport),
+}
+
+/// Whether the next model call should find a shorter transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextFill {
+    Roomy,
+    NearlyFull,
+}
+
+/// How a batch of tool calls went.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolsOutcome {
+    Finished,
+    Aborted,
+    Failed(ErrorReport),
+}
+
+/// How a compaction within a prompt went.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CompactionOutcome {
+    Shortened,
+    Aborted,
+    Failed(ErrorReport),
+}
+
+/// One prompt on its way from the first model call to its end.
+#[derive(Debug)]
+pub struct Turn {
+    max_steps: u32,
+    step: u32,
+    context: ContextFill,
+    /// An overflow is answered by a compaction once; the second is final.
+    overflow: Option<String>,
+    next: NextStep,
+}
+
+impl Turn {
+    /// Begins a prompt; `context` is what the last model call found.
+    pub fn new(max_steps: u32, context: ContextFill) -> Self {
+        let mut turn = Self {
+            max_steps,
+            step: 0,
+            context,
+            overflow: None,
+            next: NextStep::Finish(Ending::Complete),
+        };
+        turn.begin_step();
+        turn
+    }
+
+    pub fn next_step(&self) -> NextStep {
+        self.next.clone()
+    }
+
+    pub fn model_called(&mut self, outcome: ModelOutcome) {
+        self.next = match outcome {
+            ModelOutcome::Answered { calls, context } => {
+                self.context = context;
+                if calls.is_empty() {
+                    NextStep::Finish(Ending::Complete)
+                } else {
+                    NextStep::RunTools(calls)
+                }
+            }
+            ModelOutcome::Overflowed { message } if self.overflow.is_none() => {
+                self.overflow = Some(message);
+                NextStep::Compact(CompactionCause::Overflow)
+            }
+            ModelOutcome::Overflowed { message } => {
+                NextStep::Finish(Ending::FailedInTurn(overflow_report(message)))
+            }
+            ModelOutcome::Stopped => NextStep::Finish(Ending::Quiet),
+            ModelOutcome::Failed(report) => NextStep::Finish(Ending::Failed(report)),
+        };
+    }
+
+    pub fn tools_ran(&mut self, outcome: ToolsOutcome) {
+        match outcome {
+            ToolsOutcome::Finished => self.begin_step(),
+            ToolsOutcome::Aborted => self.next = NextStep::Finish(Ending::Quiet),
+            ToolsOutcome::Failed(report) => self.next = NextStep::Finish(Ending::Failed(report)),
+        }
+    }
+
+    pub fn compacted(&mut self, cause: CompactionCause, outcome: CompactionOutcome) {
+        self.context = ContextFill::Roomy;
+        self.next = match (cause, outcome) {
+            (CompactionCause::NearlyFull, CompactionOutcome::Aborted) => {
+                NextStep::Finish(Ending::Quiet)
+            }
+            (CompactionCause::NearlyFull, _) => NextStep::CallModel { step: self.step },
+            (CompactionCause::Overflow, CompactionOutcome::Shortened) => {
+                NextStep::RetryModel { step: self.step }
+            }
+            // The retry sees the abort at once and reports the end of the turn.
+            (CompactionCause::Overflow, CompactionOutcome::Aborted) => {
+                NextStep::RetryModel { step: self.step }
+            }
+            (CompactionCause::Overflow, CompactionOutcome::Failed(report)) => {
+                let overflow = self.overflow.clone().unwrap_or_default();
+                NextStep::Finish(Ending::FailedInTurn(overflow_report(format!(
+                    "{overflow} (compaction did not help: {})",
+                    report.message
+                ))))
+            }
+        };
+    }
+
+    fn begin_step(&mut self) {
+        if self.step >= self.max_steps {
+            self.next = NextStep::Finish(Ending::Failed(ErrorReport {
+                message: format!("max steps ({}) exceeded", self.max_steps),
+                model: None,
+            }));
+            return;
+        }
+        self.step += 1;
+        self.next = match self.context {
+            ContextFill::Roomy => NextStep::CallModel { step: self.step },
+            ContextFill::NearlyFull => NextStep::Compact(CompactionCause::NearlyFull),
+        };
+    }
+}
+
+fn overflow_report(message: String) -> ErrorReport {
+    ErrorReport {
+        message,
+        model: Some(ModelErrorKind::ContextOverflow),
+    }
+}
