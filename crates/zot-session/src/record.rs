@@ -1,0 +1,172 @@
+//! The records of a session file.
+//!
+//! Content blocks carry no `type`: readers tell them apart by their fields.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use zot_conversation::{ContentBlock, Message, Role, Usage};
+
+use crate::SessionMeta;
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Record<'a> {
+    Meta {
+        meta: &'a MetaRecord<'a>,
+    },
+    Message {
+        message: MessageRecord<'a>,
+    },
+    Usage {
+        usage: UsageRecord,
+        cumulative: UsageRecord,
+    },
+    /// The transcript now consists of these messages. Not known to the original, whose readers
+    /// pass over it.
+    Replaced {
+        messages: Vec<MessageRecord<'a>>,
+    },
+}
+
+#[derive(Serialize)]
+pub(crate) struct MetaRecord<'a> {
+    id: &'a str,
+    cwd: &'a str,
+    model: &'a str,
+    provider: &'a str,
+    started: String,
+    version: &'a str,
+}
+
+impl<'a> MetaRecord<'a> {
+    pub(crate) fn new(id: &'a str, meta: &'a SessionMeta) -> Self {
+        Self {
+            id,
+            cwd: &meta.cwd,
+            model: &meta.model,
+            provider: &meta.provider,
+            started: meta.started.to_string(),
+            version: &meta.version,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(crate) struct MessageRecord<'a> {
+    role: &'static str,
+    content: Vec<BlockRecord<'a>>,
+    time: String,
+}
+
+impl<'a> From<&'a Arc<Message>> for MessageRecord<'a> {
+    fn from(message: &'a Arc<Message>) -> Self {
+        Self {
+            role: match message.role {
+                Role::User => "user",
+                Role::Assistant => "assistant",
+                Role::Tool => "tool",
+            },
+            content: message.content.iter().map(BlockRecord::from).collect(),
+            time: message.time.to_string(),
+        }
+    }
+}
+
+/// One block; the fields that are set say which kind it is.
+#[derive(Serialize, Default)]
+struct BlockRecord<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<Vec<BlockRecord<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_error: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encrypted_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signature: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider: Option<&'a str>,
+}
+
+impl<'a> From<&'a ContentBlock> for BlockRecord<'a> {
+    fn from(block: &'a ContentBlock) -> Self {
+        let empty = Self::default();
+        match block {
+            ContentBlock::Text(text) => Self {
+                text: Some(text),
+                ..empty
+            },
+            ContentBlock::Image(image) => Self {
+                mime_type: Some(&image.mime_type),
+                data: Some(STANDARD.encode(&image.data)),
+                ..empty
+            },
+            ContentBlock::Reasoning(reasoning) => Self {
+                reasoning_id: Some(reasoning.id.as_deref().unwrap_or_default()),
+                summary: Some(&reasoning.text),
+                encrypted_content: reasoning.encrypted.as_deref(),
+                signature: reasoning.signature.as_deref(),
+                provider: Some(&reasoning.provider),
+                ..empty
+            },
+            ContentBlock::ToolCall(call) => Self {
+                id: Some(call.id.as_str()),
+                name: Some(&call.name),
+                arguments: call
+                    .arguments
+                    .json()
+                    .ok()
+                    .or_else(|| serde_json::from_str("{}").ok()),
+                ..empty
+            },
+            ContentBlock::ToolResult(result) => Self {
+                call_id: Some(result.call_id.as_str()),
+                content: Some(result.content.iter().map(Self::from).collect()),
+                is_error: Some(result.is_error),
+                ..empty
+            },
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(crate) struct UsageRecord {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_tokens: u64,
+    cache_write_tokens: u64,
+    cost_usd: f64,
+}
+
+impl From<&Usage> for UsageRecord {
+    fn from(usage: &Usage) -> Self {
+        Self {
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            cache_read_tokens: usage.cache_read,
+            cache_write_tokens: usage.cache_write,
+            cost_usd: usage.cost_usd,
+        }
+    }
+}
