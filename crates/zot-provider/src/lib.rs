@@ -1,1 +1,24 @@
-//! Placeholder.
+//! Model clients: everything that speaks to a language model over a wire.
+//!
+//! Each client implements `zot_conversation::Model`; they share one HTTP client, one SSE decoder
+//! and one retry policy. This crate knows no agent, no files and no terminal.
+
+mod anthropic;
+mod body;
+mod call;
+mod endpoint;
+mod error;
+mod http;
+mod json;
+mod openai;
+mod providers;
+mod retry;
+pub mod sse;
+
+pub use crate::anthropic::AnthropicClient;
+pub use crate::endpoint::Endpoint;
+pub use crate::http::{HttpClient, Timeouts};
+pub use crate::openai::{
+    EffortField, OpenAiClient, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport,
+};
+pub use crate::providers::{KeyRequirement, ProviderEntry, Wire, provider, providers};

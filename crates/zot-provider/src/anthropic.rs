@@ -1,0 +1,87 @@
+//! Anthropic's Messages API.
+
+mod error;
+mod request;
+mod stream;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http::{HeaderMap, HeaderValue};
+use zot_conversation::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream};
+
+use crate::call::{Answer, Call, invalid_endpoint};
+use crate::endpoint::{Endpoint, secret_header};
+use crate::http::HttpClient;
+use request::RequestCache;
+use stream::AnthropicDecoder;
+
+const API_VERSION: &str = "2023-06-01";
+
+/// A client of one Anthropic-compatible endpoint.
+pub struct AnthropicClient {
+    http: HttpClient,
+    endpoint: Arc<Endpoint>,
+    cache: Mutex<RequestCache>,
+}
+
+impl AnthropicClient {
+    /// `endpoint.base_url` is the address before `/v1/messages`.
+    pub fn new(http: HttpClient, endpoint: Endpoint) -> Self {
+        Self {
+            http,
+            endpoint: Arc::new(endpoint),
+            cache: Mutex::default(),
+        }
+    }
+
+    fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
+        let provider = &self.endpoint.provider;
+        let path = match self.endpoint.base_url.trim_end_matches('/').ends_with("/v1") {
+            true => "/messages",
+            false => "/v1/messages",
+        };
+        let uri = self
+            .endpoint
+            .uri(path)
+            .map_err(|reason| invalid_endpoint(provider, reason))?;
+        let headers = self.headers()?;
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Call {
+            http: self.http.clone(),
+            endpoint: Arc::clone(&self.endpoint),
+            uri,
+            headers,
+            body: cache.body(provider, request),
+        })
+    }
+
+    fn headers(&self) -> Result<HeaderMap, ModelError> {
+        let mut headers = self.endpoint.headers();
+        headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
+        if let Some(key) = &self.endpoint.api_key {
+            let value = secret_header(key).map_err(|reason| {
+                ModelError::new(
+                    ModelErrorKind::Unauthorized,
+                    format!("{}: {reason}", self.endpoint.provider),
+                )
+            })?;
+            headers.insert("x-api-key", value);
+        }
+        Ok(headers)
+    }
+}
+
+impl Model for AnthropicClient {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
+        let decoder = AnthropicDecoder::new(Arc::clone(&self.endpoint));
+        Box::pin(Answer::new(
+            &self.endpoint.provider,
+            &self.http,
+            decoder,
+            move || self.call(&request),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+//! Error events inside an answer.
+
+use serde::Deserialize;
+use zot_conversation::ModelError;
+
+use crate::endpoint::Endpoint;
+use crate::error::event_error;
+
+/// The `error` object of an `error` event.
+#[derive(Debug, Deserialize)]
+pub(super) struct ErrorObject {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    #[serde(default)]
+    message: String,
+}
+
+impl ErrorObject {
+    pub(super) fn into_error(self, endpoint: &Endpoint) -> ModelError {
+        event_error(
+            &endpoint.provider,
+            self.kind.as_deref(),
+            &self.message,
+            endpoint.api_key.as_deref(),
+        )
+    }
+}

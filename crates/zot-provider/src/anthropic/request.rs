@@ -1,0 +1,394 @@
+//! What is sent.
+//!
+//! Cache breakpoints sit on the system prompt, on the last message, and where the previous
+//! request's last message was, so that each request reads what the one before it wrote. Messages
+//! with a breakpoint are serialised anew; all before them come from the cache.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use zot_conversation::{
+    Arguments, ContentBlock, Image, Message, ModelRequest, Reasoning, ReasoningEffort, Role,
+    ToolDefinition, ToolResult,
+};
+
+use crate::body::{HeadCache, MessageCache, RequestBody};
+use crate::json;
+
+/// The least the provider accepts.
+const MIN_THINKING_BUDGET: u64 = 1024;
+
+/// Thinking counts against the output limit; this much is left for the answer where possible.
+const ANSWER_RESERVE: u64 = 4096;
+
+#[derive(Default)]
+pub(super) struct RequestCache {
+    head: HeadCache,
+    messages: MessageCache,
+}
+
+impl RequestCache {
+    pub(super) fn body(&mut self, provider: &str, request: &ModelRequest<'_>) -> RequestBody {
+        let mut body = RequestBody::default();
+        let mut options = Vec::new();
+        json::append(&mut options, &Options::new(provider, request));
+        // The object stays open: the cached parts follow.
+        options.pop();
+        body.push(options);
+        body.push(self.head.get(request.system, request.tools, |buffer| {
+            write_head(request.system, request.tools, buffer);
+        }));
+
+        let breakpoints = Breakpoints::find(provider, request.messages);
+        let (settled, recent) = request.messages.split_at(breakpoints.settled);
+        let pieces = self.messages.get(settled, |message, buffer| {
+            write_message(provider, message, Breakpoint::Absent, buffer);
+        });
+        let mut first = true;
+        let mut push = |piece: bytes::Bytes| {
+            // Every message starts with a comma; the first of all must not.
+            let skip = usize::from(first && !piece.is_empty());
+            first &= piece.is_empty();
+            body.push(piece.slice(skip..));
+        };
+        pieces.for_each(&mut push);
+        let mut tail = Vec::new();
+        for (index, message) in recent.iter().enumerate() {
+            let breakpoint = breakpoints.at(breakpoints.settled + index);
+            write_message(provider, message, breakpoint, &mut tail);
+        }
+        push(tail.into());
+        body.push(&b"]}"[..]);
+        body
+    }
+}
+
+#[derive(Serialize)]
+struct Options<'a> {
+    model: &'a str,
+    max_tokens: u64,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Thinking>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Thinking {
+    Enabled { budget_tokens: u64 },
+}
+
+impl<'a> Options<'a> {
+    fn new(provider: &str, request: &ModelRequest<'a>) -> Self {
+        let thinking = request
+            .reasoning
+            .filter(|_| accepts_thinking(provider, request.messages))
+            .and_then(|effort| thinking_budget(effort, request.max_output))
+            .map(|budget_tokens| Thinking::Enabled { budget_tokens });
+        Self {
+            model: request.model,
+            max_tokens: request.max_output,
+            stream: true,
+            thinking,
+        }
+    }
+}
+
+/// How many tokens may go into thinking; `None` when the output limit leaves no room for it.
+fn thinking_budget(effort: ReasoningEffort, max_output: u64) -> Option<u64> {
+    let wanted = match effort {
+        ReasoningEffort::Minimal => MIN_THINKING_BUDGET,
+        ReasoningEffort::Low => 4096,
+        ReasoningEffort::Medium => 10_240,
+        ReasoningEffort::High => 32_768,
+    };
+    let room = max_output
+        .saturating_sub(ANSWER_RESERVE)
+        .max(MIN_THINKING_BUDGET);
+    Some(wanted.min(room)).filter(|&budget| budget < max_output)
+}
+
+/// A turn under way that did not begin with thinking cannot have it switched on in its middle.
+fn accepts_thinking(provider: &str, messages: &[Arc<Message>]) -> bool {
+    let turn = messages
+        .iter()
+        .rposition(|message| message.role == Role::User)
+        .map_or(0, |index| index + 1);
+    let opening = messages
+        .iter()
+        .skip(turn)
+        .find(|message| message.role == Role::Assistant);
+    opening.is_none_or(|message| {
+        message
+            .content
+            .iter()
+            .find_map(|block| wire_block(provider, block))
+            .is_some_and(|block| matches!(block, Block::Thinking { .. } | Block::RedactedThinking { .. }))
+    })
+}
+
+fn write_head(system: &str, tools: &[Arc<ToolDefinition>], buffer: &mut Vec<u8>) {
+    if !tools.is_empty() {
+        buffer.extend_from_slice(b",\"tools\":");
+        let tools: Vec<Tool<'_>> = tools.iter().map(|tool| Tool::new(tool)).collect();
+        json::append(buffer, &tools);
+    }
+    if !is_blank(system) {
+        buffer.extend_from_slice(b",\"system\":");
+        let block = Block::Text {
+            text: Cow::Borrowed(system),
+            cache_control: Some(CacheControl::Ephemeral),
+        };
+        json::append(buffer, &[block]);
+    }
+    buffer.extend_from_slice(b",\"messages\":[");
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a RawValue,
+}
+
+impl<'a> Tool<'a> {
+    fn new(definition: &'a ToolDefinition) -> Self {
+        Self {
+            name: &definition.name,
+            description: &definition.description,
+            input_schema: &definition.parameters,
+        }
+    }
+}
+
+/// Where the messages carry a cache breakpoint.
+struct Breakpoints {
+    /// Messages before this one carry none.
+    settled: usize,
+    last: Option<usize>,
+    previous: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Breakpoint {
+    Present,
+    Absent,
+}
+
+impl Breakpoints {
+    fn find(provider: &str, messages: &[Arc<Message>]) -> Self {
+        let can_carry = |message: &Message| {
+            message
+                .content
+                .iter()
+                .filter_map(|block| wire_block(provider, block))
+                .any(|block| block.takes_cache_control())
+        };
+        let last = messages.iter().rposition(|message| can_carry(message));
+        let previous = last.and_then(|last| {
+            messages.iter().take(last).rposition(|message| {
+                message.role != Role::Assistant && can_carry(message)
+            })
+        });
+        Self {
+            settled: previous.or(last).unwrap_or(messages.len()),
+            last,
+            previous,
+        }
+    }
+
+    fn at(&self, index: usize) -> Breakpoint {
+        match Some(index) == self.last || Some(index) == self.previous {
+            true => Breakpoint::Present,
+            false => Breakpoint::Absent,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    Image {
+        source: ImageSource<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    Thinking {
+        thinking: &'a str,
+        signature: &'a str,
+    },
+    RedactedThinking {
+        data: &'a str,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: &'a str,
+        #[serde(serialize_with = "json::object")]
+        input: &'a Arguments,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        content: Vec<Block<'a>>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+}
+
+#[derive(Serialize, Clone, Copy)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum CacheControl {
+    Ephemeral,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ImageSource<'a> {
+    Base64 {
+        media_type: &'a str,
+        #[serde(serialize_with = "json::base64")]
+        data: &'a Image,
+    },
+}
+
+impl Block<'_> {
+    fn takes_cache_control(&self) -> bool {
+        !matches!(self, Self::Thinking { .. } | Self::RedactedThinking { .. })
+    }
+
+    fn set_cache_control(&mut self) {
+        match self {
+            Self::Text { cache_control, .. }
+            | Self::Image { cache_control, .. }
+            | Self::ToolUse { cache_control, .. }
+            | Self::ToolResult { cache_control, .. } => {
+                *cache_control = Some(CacheControl::Ephemeral);
+            }
+            Self::Thinking { .. } | Self::RedactedThinking { .. } => {}
+        }
+    }
+}
+
+fn write_message(
+    provider: &str,
+    message: &Message,
+    breakpoint: Breakpoint,
+    buffer: &mut Vec<u8>,
+) {
+    let mut content: Vec<Block<'_>> = message
+        .content
+        .iter()
+        .filter_map(|block| wire_block(provider, block))
+        .collect();
+    if content.is_empty() {
+        return;
+    }
+    if breakpoint == Breakpoint::Present
+        && let Some(block) = content.iter_mut().rfind(|block| block.takes_cache_control())
+    {
+        block.set_cache_control();
+    }
+    let role = match message.role {
+        Role::Assistant => "assistant",
+        Role::User | Role::Tool => "user",
+    };
+    buffer.push(b',');
+    json::append(buffer, &WireMessage { role, content });
+}
+
+/// `block` as the provider takes it, or nothing: it refuses blank text and foreign reasoning.
+fn wire_block<'a>(provider: &str, block: &'a ContentBlock) -> Option<Block<'a>> {
+    match block {
+        ContentBlock::Text(text) => (!is_blank(text)).then(|| Block::Text {
+            text: Cow::Borrowed(text),
+            cache_control: None,
+        }),
+        ContentBlock::Image(image) => Some(Block::Image {
+            source: ImageSource::Base64 {
+                media_type: &image.mime_type,
+                data: image,
+            },
+            cache_control: None,
+        }),
+        ContentBlock::Reasoning(reasoning) => wire_reasoning(provider, reasoning),
+        ContentBlock::ToolCall(call) => Some(Block::ToolUse {
+            id: wire_id(call.id.as_str()),
+            name: &call.name,
+            input: &call.arguments,
+            cache_control: None,
+        }),
+        ContentBlock::ToolResult(result) => Some(wire_result(provider, result)),
+    }
+}
+
+fn wire_reasoning<'a>(provider: &str, reasoning: &'a Reasoning) -> Option<Block<'a>> {
+    if reasoning.provider != provider {
+        return None;
+    }
+    if let Some(data) = &reasoning.encrypted {
+        return Some(Block::RedactedThinking { data });
+    }
+    let signature = reasoning.signature.as_deref()?;
+    Some(Block::Thinking {
+        thinking: &reasoning.text,
+        signature,
+    })
+}
+
+fn wire_result<'a>(provider: &str, result: &'a ToolResult) -> Block<'a> {
+    let mut content: Vec<Block<'a>> = result
+        .content
+        .iter()
+        .filter_map(|block| wire_block(provider, block))
+        .collect();
+    if content.is_empty() && result.is_error {
+        // An error without content is refused.
+        content.push(Block::Text {
+            text: Cow::Borrowed("(no output)"),
+            cache_control: None,
+        });
+    }
+    Block::ToolResult {
+        tool_use_id: wire_id(result.call_id.as_str()),
+        content,
+        is_error: result.is_error,
+        cache_control: None,
+    }
+}
+
+/// Ids made by other providers may hold characters that this one refuses.
+fn wire_id(id: &str) -> Cow<'_, str> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if id.chars().all(allowed) {
+        return Cow::Borrowed(id);
+    }
+    Cow::Owned(
+        id.chars()
+            .map(|c| if allowed(c) { c } else { '_' })
+            .collect(),
+    )
+}
+
+fn is_blank(text: &str) -> bool {
+    text.chars().all(char::is_whitespace)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,256 @@
+//! Request bodies made of pieces, and the cache of the pieces that have not changed.
+//!
+//! A transcript only grows, so what was serialised for one call is kept for the next, recognised by
+//! the identity of its messages. Small pieces are merged geometrically: a call copies little, and a
+//! body stays a short list.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use zot_conversation::{Message, ToolDefinition};
+
+/// Pieces this large are left alone, which bounds what one call may copy.
+const MAX_MERGED_BYTES: usize = 256 * 1024;
+
+/// The conversation at hand, and one side question such as a compaction.
+const MAX_CONVERSATIONS: usize = 2;
+
+/// A request body of known length that is cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RequestBody {
+    pieces: VecDeque<Bytes>,
+    remaining: u64,
+}
+
+impl RequestBody {
+    pub(crate) fn push(&mut self, piece: impl Into<Bytes>) {
+        let piece = piece.into();
+        if !piece.is_empty() {
+            self.remaining += piece.len() as u64;
+            self.pieces.push_back(piece);
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn to_vec(&self) -> Vec<u8> {
+        self.pieces.iter().flatten().copied().collect()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn piece_count(&self) -> usize {
+        self.pieces.len()
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.pieces.pop_front().map(|piece| {
+            self.remaining -= piece.len() as u64;
+            Ok(Frame::data(piece))
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.remaining)
+    }
+}
+
+/// Serialised system prompt and tools, kept while both stay the same.
+#[derive(Debug, Default)]
+pub(crate) struct HeadCache {
+    system: String,
+    tools: Vec<Arc<ToolDefinition>>,
+    bytes: Bytes,
+}
+
+impl HeadCache {
+    pub(crate) fn get(
+        &mut self,
+        system: &str,
+        tools: &[Arc<ToolDefinition>],
+        serialise: impl FnOnce(&mut Vec<u8>),
+    ) -> Bytes {
+        let same_tools = self.tools.len() == tools.len()
+            && self
+                .tools
+                .iter()
+                .zip(tools)
+                .all(|(kept, asked)| Arc::ptr_eq(kept, asked));
+        if self.bytes.is_empty() || !same_tools || self.system != system {
+            let mut bytes = Vec::new();
+            serialise(&mut bytes);
+            self.bytes = bytes.into();
+            system.clone_into(&mut self.system);
+            self.tools = tools.to_vec();
+        }
+        self.bytes.clone()
+    }
+}
+
+/// The serialised messages of the last conversations, most recent first.
+#[derive(Debug, Default)]
+pub(crate) struct MessageCache {
+    conversations: VecDeque<Conversation>,
+}
+
+impl MessageCache {
+    /// The pieces for `messages`, serialising only those that are new. `serialise` appends one
+    /// message with a comma before each object it writes; it may write nothing.
+    pub(crate) fn get(
+        &mut self,
+        messages: &[Arc<Message>],
+        serialise: impl FnMut(&Message, &mut Vec<u8>),
+    ) -> impl Iterator<Item = Bytes> {
+        let known = self.conversations.iter().position(|conversation| {
+            match (conversation.messages.first(), messages.first()) {
+                (Some(kept), Some(asked)) => Arc::ptr_eq(&kept.message, asked),
+                _ => false,
+            }
+        });
+        let mut conversation = known
+            .and_then(|index| self.conversations.remove(index))
+            .unwrap_or_default();
+        conversation.update(messages, serialise);
+        let pieces: Vec<Bytes> = conversation
+            .pieces
+            .iter()
+            .map(|piece| piece.bytes.clone())
+            .collect();
+        if !messages.is_empty() {
+            self.conversations.push_front(conversation);
+            self.conversations.truncate(MAX_CONVERSATIONS);
+        }
+        pieces.into_iter()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Conversation {
+    messages: Vec<CachedMessage>,
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug)]
+struct CachedMessage {
+    /// Held so that the address cannot be reused by another message.
+    message: Arc<Message>,
+    length: usize,
+}
+
+#[derive(Debug)]
+struct Piece {
+    bytes: Bytes,
+    messages: usize,
+}
+
+impl Conversation {
+    fn update(
+        &mut self,
+        messages: &[Arc<Message>],
+        mut serialise: impl FnMut(&Message, &mut Vec<u8>),
+    ) {
+        let same = self
+            .messages
+            .iter()
+            .zip(messages)
+            .take_while(|(kept, asked)| Arc::ptr_eq(&kept.message, asked))
+            .count();
+        self.truncate(same);
+        let new = messages.get(same..).unwrap_or_default();
+        let mut bytes = Vec::new();
+        let mut count = 0;
+        for message in new {
+            let start = bytes.len();
+            serialise(message, &mut bytes);
+            count += 1;
+            self.messages.push(CachedMessage {
+                message: Arc::clone(message),
+                length: bytes.len() - start,
+            });
+            if bytes.len() >= MAX_MERGED_BYTES {
+                self.push_piece(std::mem::take(&mut bytes), std::mem::take(&mut count));
+            }
+        }
+        if count > 0 {
+            self.push_piece(bytes, count);
+        }
+    }
+
+    fn push_piece(&mut self, bytes: Vec<u8>, messages: usize) {
+        // Merging while the neighbour is at most twice as long leaves lengths that halve from
+        // piece to piece, so their number grows with the logarithm of the whole.
+        let mut merged_length = bytes.len();
+        let mut first = self.pieces.len();
+        while let Some(piece) = first.checked_sub(1).and_then(|index| self.pieces.get(index)) {
+            let together = merged_length + piece.bytes.len();
+            if piece.bytes.len() > 2 * merged_length || together > MAX_MERGED_BYTES {
+                break;
+            }
+            merged_length = together;
+            first -= 1;
+        }
+        if first == self.pieces.len() {
+            self.pieces.push(Piece {
+                bytes: bytes.into(),
+                messages,
+            });
+            return;
+        }
+        let mut merged = Vec::with_capacity(merged_length);
+        let mut merged_messages = messages;
+        for piece in self.pieces.drain(first..) {
+            merged.extend_from_slice(&piece.bytes);
+            merged_messages += piece.messages;
+        }
+        merged.extend_from_slice(&bytes);
+        self.pieces.push(Piece {
+            bytes: merged.into(),
+            messages: merged_messages,
+        });
+    }
+
+    /// Forgets the messages from `keep` on, cutting the piece in which the cut falls.
+    fn truncate(&mut self, keep: usize) {
+        let mut count = self.messages.len();
+        while count > keep {
+            let Some(piece) = self.pieces.last_mut() else {
+                break;
+            };
+            let start = count - piece.messages;
+            if start >= keep {
+                self.pieces.pop();
+                count = start;
+                continue;
+            }
+            let length = self
+                .messages
+                .get(start..keep)
+                .unwrap_or_default()
+                .iter()
+                .map(|message| message.length)
+                .sum();
+            piece.bytes.truncate(length);
+            piece.messages = keep - start;
+            count = keep;
+        }
+        self.messages.truncate(keep);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! Where a provider is and how it is asked.
+
+use std::fmt;
+
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Uri};
+
+/// One provider's address and credential.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// The name used in error texts and in reasoning blocks.
+    pub provider: String,
+    pub base_url: String,
+    /// Without a key no authorisation is sent.
+    pub api_key: Option<String>,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Endpoint")
+            .field("provider", &self.provider)
+            .field("base_url", &self.base_url)
+            .field("api_key", &self.api_key.as_ref().map(|_| "[redacted]"))
+            .finish()
+    }
+}
+
+impl Endpoint {
+    /// The address of `path`, or why there is none.
+    pub(crate) fn uri(&self, path: &str) -> Result<Uri, String> {
+        let base = self.base_url.trim().trim_end_matches('/');
+        let uri: Uri = format!("{base}{path}")
+            .parse()
+            .map_err(|error| format!("{error}"))?;
+        match uri.scheme_str() {
+            Some("http" | "https") if uri.authority().is_some() => Ok(uri),
+            _ => Err("it must start with http:// or https://".to_owned()),
+        }
+    }
+
+    /// `uri` as it may be shown: without user information and query, which can hold secrets.
+    pub(crate) fn shown_url(&self, uri: &Uri) -> String {
+        let scheme = uri.scheme_str().unwrap_or_default();
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let host = authority.rsplit('@').next().unwrap_or_default();
+        format!("{scheme}://{host}{}", uri.path())
+    }
+
+    /// The headers every wire sends.
+    pub(crate) fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let user_agent = concat!("zot/", env!("CARGO_PKG_VERSION"));
+        headers.insert(USER_AGENT, HeaderValue::from_static(user_agent));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        headers
+    }
+}
+
+/// A header value that is kept out of debug output.
+pub(crate) fn secret_header(value: &str) -> Result<HeaderValue, &'static str> {
+    let mut value = HeaderValue::from_str(value)
+        .map_err(|_| "the API key has characters that a header cannot carry")?;
+    value.set_sensitive(true);
+    Ok(value)
+}

@@ -1,0 +1,137 @@
+//! OpenAI's chat completions API and the servers compatible with it.
+
+mod chunk;
+mod error;
+mod request;
+mod stream;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use zot_conversation::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream};
+
+use crate::call::{Answer, Call, invalid_endpoint};
+use crate::endpoint::{Endpoint, secret_header};
+use crate::http::HttpClient;
+use request::RequestCache;
+use stream::OpenAiDecoder;
+
+/// Where compatible servers differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenAiQuirks {
+    pub output_limit: OutputLimitField,
+    pub effort: EffortField,
+    pub reasoning_replay: ReasoningReplay,
+    pub usage_report: UsageReport,
+}
+
+impl OpenAiQuirks {
+    /// What most compatible servers understand.
+    pub const COMPATIBLE: Self = Self {
+        output_limit: OutputLimitField::MaxTokens,
+        effort: EffortField::ReasoningEffort,
+        reasoning_replay: ReasoningReplay::Never,
+        usage_report: UsageReport::OnRequest,
+    };
+}
+
+/// The field that limits the length of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputLimitField {
+    MaxTokens,
+    /// OpenAI's reasoning models refuse the older name.
+    MaxCompletionTokens,
+}
+
+/// The field that says how hard to think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EffortField {
+    ReasoningEffort,
+    /// The model alone decides how hard it thinks.
+    Absent,
+}
+
+/// Which assistant messages carry their `reasoning_content` back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReasoningReplay {
+    Never,
+    /// Needed while tools are used, ignored or refused elsewhere.
+    WithToolCalls,
+    Always,
+}
+
+/// How token counts are obtained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageReport {
+    /// By `stream_options`.
+    OnRequest,
+    /// Always sent; asking for it is refused.
+    Always,
+}
+
+/// A client of one OpenAI-compatible endpoint.
+pub struct OpenAiClient {
+    http: HttpClient,
+    endpoint: Arc<Endpoint>,
+    quirks: OpenAiQuirks,
+    cache: Mutex<RequestCache>,
+}
+
+impl OpenAiClient {
+    /// `endpoint.base_url` is the address before `/chat/completions`.
+    pub fn new(http: HttpClient, endpoint: Endpoint, quirks: OpenAiQuirks) -> Self {
+        Self {
+            http,
+            endpoint: Arc::new(endpoint),
+            quirks,
+            cache: Mutex::default(),
+        }
+    }
+
+    fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
+        let provider = &self.endpoint.provider;
+        let uri = self
+            .endpoint
+            .uri("/chat/completions")
+            .map_err(|reason| invalid_endpoint(provider, reason))?;
+        let headers = self.headers()?;
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Call {
+            http: self.http.clone(),
+            endpoint: Arc::clone(&self.endpoint),
+            uri,
+            headers,
+            body: cache.body(provider, self.quirks, request),
+        })
+    }
+
+    fn headers(&self) -> Result<HeaderMap, ModelError> {
+        let mut headers = self.endpoint.headers();
+        if let Some(key) = &self.endpoint.api_key {
+            let value = secret_header(&format!("Bearer {key}")).map_err(|reason| {
+                ModelError::new(
+                    ModelErrorKind::Unauthorized,
+                    format!("{}: {reason}", self.endpoint.provider),
+                )
+            })?;
+            headers.insert(AUTHORIZATION, value);
+        }
+        Ok(headers)
+    }
+}
+
+impl Model for OpenAiClient {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
+        let decoder = OpenAiDecoder::new(Arc::clone(&self.endpoint));
+        Box::pin(Answer::new(
+            &self.endpoint.provider,
+            &self.http,
+            decoder,
+            move || self.call(&request),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! The shape of one streamed chunk, read leniently and without intermediate values.
+
+use std::fmt;
+
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+#[derive(Deserialize)]
+pub(super) struct Chunk<'a> {
+    #[serde(default, rename = "choices", deserialize_with = "first")]
+    pub(super) choice: Option<Choice>,
+    pub(super) usage: Option<WireUsage>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Choice {
+    pub(super) delta: Option<Delta>,
+    pub(super) finish_reason: Option<String>,
+    /// Some servers put the counts here.
+    pub(super) usage: Option<WireUsage>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Delta {
+    #[serde(default, deserialize_with = "text")]
+    pub(super) content: String,
+    #[serde(default, deserialize_with = "text")]
+    pub(super) reasoning_content: String,
+    #[serde(default, deserialize_with = "text")]
+    pub(super) reasoning: String,
+    #[serde(default, deserialize_with = "text")]
+    pub(super) refusal: String,
+    pub(super) tool_calls: Option<Vec<CallDelta>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CallDelta {
+    pub(super) index: Option<u64>,
+    #[serde(default, deserialize_with = "text")]
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) function: Option<FunctionDelta>,
+}
+
+#[derive(Deserialize, Default)]
+pub(super) struct FunctionDelta {
+    #[serde(default, deserialize_with = "text")]
+    pub(super) name: String,
+    #[serde(default, deserialize_with = "text")]
+    pub(super) arguments: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WireUsage {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    prompt_tokens_details: Option<PromptDetails>,
+    /// DeepSeek's name for the cached part.
+    prompt_cache_hit_tokens: Option<u64>,
+    /// Moonshot's.
+    cached_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct PromptDetails {
+    cached_tokens: Option<u64>,
+}
+
+impl WireUsage {
+    pub(super) fn usage(&self) -> zot_conversation::Usage {
+        let prompt = self.prompt_tokens.unwrap_or_default();
+        let cached = self
+            .prompt_tokens_details
+            .as_ref()
+            .and_then(|details| details.cached_tokens)
+            .or(self.prompt_cache_hit_tokens)
+            .or(self.cached_tokens)
+            .unwrap_or_default()
+            .min(prompt);
+        zot_conversation::Usage {
+            input: prompt - cached,
+            output: self.completion_tokens.unwrap_or_default(),
+            cache_read: cached,
+            ..zot_conversation::Usage::default()
+        }
+    }
+}
+
+/// Reads the first element of an array; we never ask for more than one choice.
+fn first<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Choice>, D::Error> {
+    struct First;
+
+    impl<'de> Visitor<'de> for First {
+        type Value = Option<Choice>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("an array of choices")
+        }
+
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
+            let first = elements.next_element()?;
+            while elements.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(first)
+        }
+    }
+
+    deserializer.deserialize_any(First)
+}
+
+/// Reads a string, the text of an array of parts, or nothing.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    struct Text;
+
+    impl<'de> Visitor<'de> for Text {
+        type Value = String;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("text")
+        }
+
+        fn visit_unit<E>(self) -> Result<String, E> {
+            Ok(String::new())
+        }
+
+        fn visit_str<E>(self, text: &str) -> Result<String, E> {
+            Ok(text.to_owned())
+        }
+
+        fn visit_string<E>(self, text: String) -> Result<String, E> {
+            Ok(text)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<String, A::Error> {
+            let mut joined = String::new();
+            while let Some(part) = parts.next_element::<TextPart>()? {
+                joined.push_str(&part.text);
+            }
+            Ok(joined)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<String, A::Error> {
+            while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            Ok(String::new())
+        }
+    }
+
+    deserializer.deserialize_any(Text)
+}
+
+#[derive(Deserialize)]
+struct TextPart {
+    #[serde(default)]
+    text: String,
+}

@@ -1,0 +1,281 @@
+//! What is received.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use zot_conversation::{ModelError, ModelEvent, Reasoning, StopReason, Timestamp, ToolCallId};
+
+use super::chunk::{CallDelta, Choice, Chunk, Delta};
+use super::error::ErrorObject;
+use crate::call::{Decoder, Progress};
+use crate::endpoint::Endpoint;
+use crate::error::stream_error;
+use crate::sse::SseEvent;
+
+const END_MARKER: &[u8] = b"[DONE]";
+
+/// A tool call under way.
+struct OpenCall {
+    index: Option<u64>,
+    id: ToolCallId,
+    /// Whether the server named it, or we did.
+    server_id: bool,
+    /// Arguments that came before the name.
+    early_arguments: String,
+    started: bool,
+}
+
+pub(super) struct OpenAiDecoder {
+    endpoint: Arc<Endpoint>,
+    reasoning: String,
+    calls: Vec<OpenCall>,
+    stop: Option<StopReason>,
+    /// Events that were not JSON, and whether a good one came after them.
+    skipped: u64,
+    last_was_malformed: bool,
+}
+
+impl OpenAiDecoder {
+    pub(super) fn new(endpoint: Arc<Endpoint>) -> Self {
+        Self {
+            endpoint,
+            reasoning: String::new(),
+            calls: Vec::new(),
+            stop: None,
+            skipped: 0,
+            last_was_malformed: false,
+        }
+    }
+
+    fn choice(
+        &mut self,
+        choice: Choice,
+        events: &mut VecDeque<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        if let Some(delta) = choice.delta {
+            self.delta(delta, events);
+        }
+        if let Some(usage) = choice.usage {
+            events.push_back(ModelEvent::Usage(usage.usage()));
+        }
+        match choice.finish_reason.as_deref() {
+            None | Some("") => {}
+            Some("error") => {
+                let cause = "the provider ended the answer with an error";
+                return Err(stream_error(&self.endpoint.provider, cause));
+            }
+            Some(reason) if self.stop.is_none() => {
+                self.close(events);
+                self.stop = Some(stop_reason(reason, !self.calls.is_empty()));
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, delta: Delta, events: &mut VecDeque<ModelEvent>) {
+        let thinking = match delta.reasoning_content.is_empty() {
+            true => delta.reasoning,
+            false => delta.reasoning_content,
+        };
+        if !thinking.is_empty() {
+            self.reasoning.push_str(&thinking);
+            events.push_back(ModelEvent::ThinkingDelta(thinking));
+        }
+        for text in [delta.content, delta.refusal] {
+            if !text.is_empty() {
+                self.close_reasoning(events);
+                events.push_back(ModelEvent::TextDelta(text));
+            }
+        }
+        for call in delta.tool_calls.into_iter().flatten() {
+            self.close_reasoning(events);
+            self.call_delta(call, events);
+        }
+    }
+
+    fn close_reasoning(&mut self, events: &mut VecDeque<ModelEvent>) {
+        if self.reasoning.is_empty() {
+            return;
+        }
+        events.push_back(ModelEvent::Reasoning(Reasoning {
+            provider: self.endpoint.provider.clone(),
+            text: std::mem::take(&mut self.reasoning),
+            ..Reasoning::default()
+        }));
+    }
+
+    fn call_delta(&mut self, delta: CallDelta, events: &mut VecDeque<ModelEvent>) {
+        let function = delta.function.unwrap_or_default();
+        let position = self
+            .find_call(delta.index, &delta.id, &function.name)
+            .unwrap_or_else(|| {
+                let server_id = !delta.id.is_empty();
+                self.calls.push(OpenCall {
+                    index: delta.index,
+                    id: match server_id {
+                        true => delta.id.into(),
+                        false => generated_id(),
+                    },
+                    server_id,
+                    early_arguments: String::new(),
+                    started: false,
+                });
+                self.calls.len() - 1
+            });
+        let Some(call) = self.calls.get_mut(position) else {
+            return;
+        };
+        if !call.started && !function.name.is_empty() {
+            call.start(function.name, events);
+        }
+        if function.arguments.is_empty() {
+            return;
+        }
+        if call.started {
+            events.push_back(ModelEvent::ToolCallArguments {
+                id: call.id.clone(),
+                delta: function.arguments,
+            });
+        } else {
+            call.early_arguments.push_str(&function.arguments);
+        }
+    }
+
+    /// The call a delta continues. Servers leave out the index, the id or both, and some number
+    /// every call 0: a new id together with a name always begins a new call.
+    fn find_call(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
+        let by_id = |id: &str| {
+            self.calls
+                .iter()
+                .rposition(|call| call.server_id && call.id.as_str() == id)
+        };
+        if let Some(index) = index {
+            let position = self.calls.iter().rposition(|call| call.index == Some(index))?;
+            let known = self.calls.get(position)?;
+            let renamed = known.server_id && !id.is_empty() && known.id.as_str() != id;
+            return match renamed && !name.is_empty() {
+                true => by_id(id),
+                false => Some(position),
+            };
+        }
+        if !id.is_empty() {
+            return by_id(id);
+        }
+        match name.is_empty() {
+            true => self.calls.len().checked_sub(1),
+            false => None,
+        }
+    }
+
+    /// Ends the reasoning and every call, in the order of their indices.
+    fn close(&mut self, events: &mut VecDeque<ModelEvent>) {
+        self.close_reasoning(events);
+        self.calls.sort_by_key(|call| call.index);
+        for call in &mut self.calls {
+            if !call.started {
+                call.start(String::new(), events);
+            }
+            let id = call.id.clone();
+            events.push_back(ModelEvent::ToolCallEnd { id });
+        }
+    }
+
+    fn incomplete(&self, cause: &str) -> ModelError {
+        let provider = &self.endpoint.provider;
+        match self.skipped {
+            0 => stream_error(provider, format_args!("stream broke off: {cause}")),
+            skipped => stream_error(
+                provider,
+                format_args!("stream broke off: {cause} ({skipped} malformed events skipped)"),
+            ),
+        }
+    }
+}
+
+impl OpenCall {
+    fn start(&mut self, name: String, events: &mut VecDeque<ModelEvent>) {
+        self.started = true;
+        events.push_back(ModelEvent::ToolCallStart {
+            id: self.id.clone(),
+            name,
+        });
+        if !self.early_arguments.is_empty() {
+            events.push_back(ModelEvent::ToolCallArguments {
+                id: self.id.clone(),
+                delta: std::mem::take(&mut self.early_arguments),
+            });
+        }
+    }
+}
+
+impl Decoder for OpenAiDecoder {
+    fn event(
+        &mut self,
+        event: SseEvent<'_>,
+        events: &mut VecDeque<ModelEvent>,
+    ) -> Result<Progress, ModelError> {
+        if event.data.trim_ascii() == END_MARKER {
+            return match self.stop {
+                Some(stop) => {
+                    events.push_back(ModelEvent::Stop(stop));
+                    Ok(Progress::Done)
+                }
+                None => Err(self.incomplete("the answer ended without a finish_reason")),
+            };
+        }
+        let Ok(chunk) = serde_json::from_slice::<Chunk<'_>>(event.data) else {
+            self.skipped += 1;
+            self.last_was_malformed = true;
+            return Ok(Progress::More);
+        };
+        self.last_was_malformed = false;
+        if let Some(error) = chunk.error.filter(|error| error.get() != "null") {
+            return Err(ErrorObject::parse(error.get()).into_error(&self.endpoint));
+        }
+        if let Some(choice) = chunk.choice {
+            self.choice(choice, events)?;
+        }
+        if let Some(usage) = chunk.usage {
+            events.push_back(ModelEvent::Usage(usage.usage()));
+        }
+        Ok(Progress::More)
+    }
+
+    fn end(
+        &mut self,
+        cut: Option<&str>,
+        events: &mut VecDeque<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        // After a finish_reason only counts and the marker follow: the answer itself is whole.
+        match self.stop {
+            Some(stop) if !self.last_was_malformed => {
+                events.push_back(ModelEvent::Stop(stop));
+                Ok(())
+            }
+            _ => Err(self.incomplete(cut.unwrap_or("the answer ended without a finish_reason"))),
+        }
+    }
+}
+
+fn stop_reason(reason: &str, called_tools: bool) -> StopReason {
+    match reason {
+        "length" | "max_tokens" | "model_length" => StopReason::Length,
+        "content_filter" => StopReason::Refused,
+        // Several servers say `stop` after tool calls, and some say `tool_calls` without one.
+        _ if called_tools => StopReason::ToolUse,
+        _ => StopReason::End,
+    }
+}
+
+/// An id for a call that the server did not name, unlike any other in the conversation.
+fn generated_id() -> ToolCallId {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let now = Timestamp::now().as_microsecond();
+    format!("call_{now:x}_{count}").into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! When a failed request is sent again without anyone noticing. Pure: the clock is a parameter.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use zot_conversation::Timestamp;
+
+/// The waits before the second and the third attempt.
+const DELAYS: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(750)];
+
+/// A server that asks for a longer wait than this is reported, not waited for.
+const MAX_SILENT_WAIT: Duration = Duration::from_secs(10);
+
+/// Why an attempt failed, before any part of an answer arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failure {
+    Status {
+        status: StatusCode,
+        retry_after: Option<Duration>,
+    },
+    /// No connection, or it ended before the first byte of an answer.
+    Connection,
+    /// Sending again would fail in the same way or take too long.
+    Final,
+}
+
+/// How long to wait before sending again after the attempt numbered `attempt`, from zero; `None`
+/// when the failure is to be reported.
+pub(crate) fn delay(attempt: usize, failure: Failure) -> Option<Duration> {
+    let delay = DELAYS.get(attempt).copied()?;
+    match failure {
+        Failure::Connection => Some(delay),
+        Failure::Status {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            retry_after: Some(wait),
+        } => (wait <= MAX_SILENT_WAIT).then(|| wait.max(delay)),
+        Failure::Status { status, .. } => matches!(
+            status,
+            StatusCode::BAD_GATEWAY
+                | StatusCode::SERVICE_UNAVAILABLE
+                | StatusCode::GATEWAY_TIMEOUT
+        )
+        .then_some(delay),
+        Failure::Final => None,
+    }
+}
+
+/// Reads a `Retry-After` header: seconds, or a date.
+pub(crate) fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = jiff::fmt::rfc2822::DateTimeParser::new()
+        .parse_timestamp(value)
+        .ok()?;
+    // A date in the past means now.
+    Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;
