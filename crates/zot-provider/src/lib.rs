@@ -1,1 +1,4 @@
 //! Placeholder.
+
+pub mod catalog;
+pub mod offline;
