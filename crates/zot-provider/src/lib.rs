@@ -6,10 +6,12 @@
 mod anthropic;
 mod body;
 mod call;
+pub mod catalog;
 mod endpoint;
 mod error;
 mod http;
 mod json;
+pub mod offline;
 mod openai;
 mod providers;
 mod retry;

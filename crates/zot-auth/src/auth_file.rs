@@ -1,0 +1,113 @@
+//! `auth.json`: refused when others can reach it, read leniently otherwise.
+
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::CredentialError;
+
+/// Far more than any number of keys needs.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// Permission bits of group and others.
+const OTHERS: u32 = 0o077;
+
+/// The API key stored for `provider`; `None` when there is no file or no entry.
+pub(crate) fn stored_key(path: &Path, provider: &str) -> Result<Option<String>, CredentialError> {
+    let Some(text) = read_private(path)? else {
+        return Ok(None);
+    };
+    let mut entries: HashMap<String, Value> =
+        serde_json::from_str(&text).map_err(|error| CredentialError::Malformed {
+            path: path.to_owned(),
+            line: error.line(),
+            column: error.column(),
+        })?;
+    match entries.remove(provider) {
+        None => Ok(None),
+        Some(Value::String(key)) => Ok(Some(key)),
+        Some(entry) => key_of_entry(&entry)
+            .map(|key| Some(key.to_owned()))
+            .ok_or_else(|| {
+                let (provider, path) = (provider.to_owned(), path.to_owned());
+                if is_oauth(&entry) {
+                    CredentialError::OauthUnsupported { provider, path }
+                } else {
+                    CredentialError::UnknownEntry { provider, path }
+                }
+            }),
+    }
+}
+
+/// Reads a file that is ours alone; `None` when it does not exist.
+///
+/// The checks look at the opened file, not at the path, so nobody can swap it in between.
+fn read_private(path: &Path) -> Result<Option<String>, CredentialError> {
+    let unreadable = |source| CredentialError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let opened = OpenOptions::new()
+        .read(true)
+        // A named pipe in place of the file must not stall the start.
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+        .open(path);
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        let problem = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+        return Err(unreadable(problem));
+    }
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(CredentialError::NotOwned {
+            path: path.to_owned(),
+            owner: metadata.uid(),
+        });
+    }
+    let mode = metadata.mode() & 0o7777;
+    if mode & OTHERS != 0 {
+        return Err(CredentialError::Unsafe {
+            path: path.to_owned(),
+            mode,
+        });
+    }
+    let mut text = String::new();
+    file.take(MAX_FILE_BYTES + 1)
+        .read_to_string(&mut text)
+        .map_err(unreadable)?;
+    if text.len() as u64 > MAX_FILE_BYTES {
+        let problem = io::Error::new(io::ErrorKind::FileTooLarge, "larger than 1 MiB");
+        return Err(unreadable(problem));
+    }
+    Ok(Some(text))
+}
+
+fn key_of_entry(entry: &Value) -> Option<&str> {
+    ["api_key", "key"]
+        .into_iter()
+        .find_map(|field| entry.get(field)?.as_str())
+}
+
+fn is_oauth(entry: &Value) -> bool {
+    let kind = entry.get("type").and_then(Value::as_str);
+    kind == Some("oauth")
+        || ["access", "access_token", "refresh", "refresh_token"]
+            .into_iter()
+            .any(|field| entry.get(field).is_some())
+}
+
+/// `path` as a word that a shell takes literally.
+pub(crate) fn shell_quoted(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests;

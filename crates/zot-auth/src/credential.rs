@@ -1,0 +1,182 @@
+//! The order in which a credential is looked for, and what is said when there is none.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::auth_file;
+
+/// What to look for, and where.
+///
+/// Not `Debug`: `explicit` may hold a secret.
+#[derive(Clone, Copy)]
+pub struct CredentialRequest<'a> {
+    /// For example `anthropic`.
+    pub provider: &'a str,
+    /// The value of `--api-key`.
+    pub explicit: Option<&'a str>,
+    /// The provider's environment variables, tried in order.
+    pub variables: &'a [&'a str],
+    /// `$ZOT_HOME/auth.json`; it need not exist.
+    pub auth_file: &'a Path,
+    pub env: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// A secret and where it came from.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credential {
+    secret: String,
+    source: CredentialSource,
+}
+
+impl Credential {
+    /// The secret itself, for the request header and for nothing else.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    pub fn source(&self) -> &CredentialSource {
+        &self.source
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Credential")
+            .field("secret", &"[redacted]")
+            .field("source", &self.source)
+            .finish()
+    }
+}
+
+/// Where a credential was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CredentialSource {
+    /// `--api-key`.
+    Flag,
+    /// The environment variable of this name.
+    Variable(String),
+    /// This `auth.json`.
+    File(PathBuf),
+}
+
+impl fmt::Display for CredentialSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag => formatter.write_str("--api-key"),
+            Self::Variable(name) => write!(formatter, "${name}"),
+            Self::File(path) => write!(formatter, "{}", path.display()),
+        }
+    }
+}
+
+/// Why there is no credential.
+///
+/// JSON errors are reduced to a position, because their texts quote the value they stumbled over.
+#[derive(Debug, thiserror::Error)]
+pub enum CredentialError {
+    #[error(
+        "no API key for {provider}: pass --api-key KEY, {}or add {{\"{provider}\": {{\"type\": \"api_key\", \"api_key\": \"KEY\"}}}} to {} (mode 0600); \
+         to try zot without a key, use --provider offline",
+        variables_hint(.variables),
+        .auth_file.display()
+    )]
+    Missing {
+        provider: String,
+        variables: Vec<String>,
+        auth_file: PathBuf,
+    },
+    #[error(
+        "{} can be reached by other users (mode {mode:04o}): run `chmod 600 {}`",
+        .path.display(),
+        auth_file::shell_quoted(.path)
+    )]
+    Unsafe { path: PathBuf, mode: u32 },
+    #[error(
+        "{} belongs to another user (uid {owner}): replace it by a file of your own",
+        .path.display()
+    )]
+    NotOwned { path: PathBuf, owner: u32 },
+    #[error("cannot read {}", .path.display())]
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error(
+        "{} is not a JSON object of providers (line {line}, column {column}): correct or remove it",
+        .path.display()
+    )]
+    Malformed {
+        path: PathBuf,
+        line: usize,
+        column: usize,
+    },
+    #[error(
+        "the entry for {provider} in {} has no API key: write {{\"type\": \"api_key\", \"api_key\": \"KEY\"}}",
+        .path.display()
+    )]
+    UnknownEntry { provider: String, path: PathBuf },
+    #[error(
+        "the entry for {provider} in {} is an OAuth login, which is not supported yet: give an API key instead",
+        .path.display()
+    )]
+    OauthUnsupported { provider: String, path: PathBuf },
+    #[error(
+        "the API key from {origin} contains a blank, a line break or another character that no key has: copy it again"
+    )]
+    InvalidCharacters { origin: CredentialSource },
+}
+
+/// Finds the credential: `--api-key`, then the variables, then the file.
+///
+/// Blanks around a key are cut off; an empty one counts as not given.
+pub fn find(request: CredentialRequest<'_>) -> Result<Credential, CredentialError> {
+    if let Some(secret) = request.explicit.and_then(given) {
+        return checked(secret, CredentialSource::Flag);
+    }
+    for name in request.variables {
+        let value = (request.env)(name);
+        if let Some(secret) = value.as_deref().and_then(given) {
+            return checked(secret, CredentialSource::Variable((*name).to_owned()));
+        }
+    }
+    let stored = auth_file::stored_key(request.auth_file, request.provider)?;
+    if let Some(secret) = stored.as_deref().and_then(given) {
+        let source = CredentialSource::File(request.auth_file.to_owned());
+        return checked(secret, source);
+    }
+    Err(CredentialError::Missing {
+        provider: request.provider.to_owned(),
+        variables: request.variables.iter().map(ToString::to_string).collect(),
+        auth_file: request.auth_file.to_owned(),
+    })
+}
+
+fn given(value: &str) -> Option<&str> {
+    let value = value.trim();
+    (!value.is_empty()).then_some(value)
+}
+
+/// Refuses what could not be sent in a header; the HTTP layer's own message would not say whose
+/// value it was.
+fn checked(secret: &str, source: CredentialSource) -> Result<Credential, CredentialError> {
+    if !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(CredentialError::InvalidCharacters { origin: source });
+    }
+    Ok(Credential {
+        secret: secret.to_owned(),
+        source,
+    })
+}
+
+fn variables_hint(variables: &[String]) -> String {
+    if variables.is_empty() {
+        return String::new();
+    }
+    format!("set {}, ", variables.join(" or "))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! The models zot knows: limits, prices, and whether they reason.
+//!
+//! A snapshot is built in (`scripts/refresh-catalog` renews it); the user's `models.json` adds
+//! models and overrides single fields. Prices rot: show [`Catalog::snapshot`] next to them.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use zot_conversation::Prices;
+
+mod builtin;
+mod nearest;
+mod user_file;
+
+pub use nearest::nearest_names;
+pub use user_file::CatalogError;
+
+/// What is known about one model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelInfo {
+    /// The id its provider knows.
+    pub id: Cow<'static, str>,
+    pub provider: Cow<'static, str>,
+    /// For people.
+    pub name: Cow<'static, str>,
+    /// Tokens of prompt and answer together.
+    pub context_window: u64,
+    /// The most tokens an answer may have.
+    pub max_output: u64,
+    pub reasoning: bool,
+    /// Zero where no price is known.
+    pub prices: Prices,
+    /// A server other than the provider's usual one.
+    pub base_url: Option<String>,
+}
+
+/// What compatible servers of today offer at least, so that a request is not refused for asking
+/// too much.
+const UNKNOWN_CONTEXT_WINDOW: u64 = 128_000;
+const UNKNOWN_MAX_OUTPUT: u64 = 8_192;
+
+impl ModelInfo {
+    /// Careful guesses for a model of a compatible server that no catalog lists.
+    pub fn unknown(provider: &str, id: &str) -> Self {
+        Self {
+            id: Cow::Owned(id.to_owned()),
+            provider: Cow::Owned(provider.to_owned()),
+            name: Cow::Owned(id.to_owned()),
+            context_window: UNKNOWN_CONTEXT_WINDOW,
+            max_output: UNKNOWN_MAX_OUTPUT,
+            reasoning: false,
+            prices: Prices::default(),
+            base_url: None,
+        }
+    }
+}
+
+/// The models of all providers, in a fixed order.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    snapshot: &'static str,
+    models: Vec<ModelInfo>,
+}
+
+impl Catalog {
+    /// The built-in snapshot alone.
+    pub fn builtin() -> Self {
+        builtin::catalog()
+    }
+
+    /// The built-in snapshot with the user's `models.json` merged into it.
+    ///
+    /// A file that does not exist changes nothing.
+    pub fn load(models_json_path: Option<&Path>) -> Result<Self, CatalogError> {
+        let mut catalog = Self::builtin();
+        if let Some(path) = models_json_path {
+            user_file::merge(path, &mut catalog.models)?;
+        }
+        Ok(catalog)
+    }
+
+    /// The date of the built-in data, for example `2026-11-02`.
+    pub fn snapshot(&self) -> &'static str {
+        self.snapshot
+    }
+
+    /// The models of one provider.
+    pub fn models<'a>(&'a self, provider: &'a str) -> impl Iterator<Item = &'a ModelInfo> {
+        self.models
+            .iter()
+            .filter(move |model| model.provider == provider)
+    }
+
+    pub fn find(&self, provider: &str, id: &str) -> Option<&ModelInfo> {
+        self.models
+            .iter()
+            .find(|model| model.id == id && model.provider == provider)
+    }
+
+    /// The first model of that id, whoever provides it.
+    pub fn find_anywhere(&self, id: &str) -> Option<&ModelInfo> {
+        self.models.iter().find(|model| model.id == id)
+    }
+
+    /// Up to three ids of `provider` that were probably meant, the likeliest first.
+    pub fn nearest<'a>(&'a self, provider: &'a str, id: &str) -> Vec<&'a str> {
+        nearest_names(id, self.models(provider).map(|model| model.id.as_ref()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! "Did you mean": the names nearest to a misspelt one.
+
+/// How many names an error message can usefully offer.
+const MAX_CANDIDATES: usize = 3;
+
+/// Up to three of `candidates` that `wanted` was probably meant to be, the likeliest first.
+///
+/// A name counts when one contains the other or when at most a third of it differs.
+pub fn nearest_names<'a>(
+    wanted: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Vec<&'a str> {
+    let wanted = wanted.to_ascii_lowercase();
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let mut ranked: Vec<((usize, bool), &str)> = candidates
+        .into_iter()
+        .filter_map(|candidate| {
+            let name = candidate.to_ascii_lowercase();
+            let distance = edit_distance(&wanted, &name);
+            let related = name.contains(&wanted) || wanted.contains(&name);
+            let near = related || distance * 3 <= name.len().max(3);
+            near.then_some(((distance, !related), candidate))
+        })
+        .collect();
+    // The sort is stable: equally near names keep the catalog's order.
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.truncate(MAX_CANDIDATES);
+    ranked.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+/// Levenshtein's distance over bytes, with one row of memory.
+fn edit_distance(left: &str, right: &str) -> usize {
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (line, from) in left.bytes().enumerate() {
+        let mut diagonal = line;
+        let mut before = line + 1;
+        for (cell, to) in row.iter_mut().skip(1).zip(right.bytes()) {
+            let replaced = diagonal + usize::from(from != to);
+            diagonal = *cell;
+            before = replaced.min(before + 1).min(diagonal + 1);
+            *cell = before;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = line + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+use super::{edit_distance, nearest_names};
+
+#[test]
+fn distances_are_levenshteins() {
+    for (left, right, distance) in [
+        ("", "", 0),
+        ("", "abc", 3),
+        ("abc", "", 3),
+        ("kitten", "sitting", 3),
+        ("flaw", "lawn", 2),
+        ("gpt-4o", "gpt-4o", 0),
+    ] {
+        assert_eq!(edit_distance(left, right), distance, "{left} {right}");
+        assert_eq!(edit_distance(right, left), distance, "{right} {left}");
+    }
+}
+
+#[test]
+fn names_are_ranked_by_likelihood() {
+    let models = ["gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "o3", "o3-mini"];
+    for (wanted, expected) in [
+        ("gpt-4", vec!["gpt-4o", "gpt-5", "gpt-4.1"]),
+        ("GPT-5", vec!["gpt-5", "gpt-4o", "gpt-5-mini"]),
+        ("mini", vec!["o3-mini", "gpt-5-mini"]),
+        ("o3-mni", vec!["o3-mini", "o3"]),
+        ("claude-sonnet-4-5", vec![]),
+        ("", vec![]),
+    ] {
+        assert_eq!(nearest_names(wanted, models), expected, "{wanted}");
+    }
+}

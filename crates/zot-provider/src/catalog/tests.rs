@@ -1,0 +1,227 @@
+use std::fs;
+use std::io::Write;
+
+use serde_json::Value;
+use tempfile::NamedTempFile;
+use zot_conversation::Prices;
+
+use super::{Catalog, CatalogError, ModelInfo, builtin};
+
+/// What the original program answers to `get_models`.
+const RECORDING: &str = include_str!("fixtures/get_models.jsonl");
+
+fn models_file(content: &str) -> NamedTempFile {
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(content.as_bytes()).unwrap();
+    file
+}
+
+fn load(content: &str) -> Result<Catalog, CatalogError> {
+    Catalog::load(Some(models_file(content).path()))
+}
+
+#[test]
+fn the_embedded_file_is_whole() {
+    let catalog = builtin::parse(builtin::MODELS_JSON).unwrap();
+    assert_eq!(catalog.snapshot().len(), "2026-11-02".len());
+    for provider in [
+        "anthropic",
+        "openai",
+        "deepseek",
+        "kimi",
+        "groq",
+        "xai",
+        "mistral",
+        "openrouter",
+        "offline",
+    ] {
+        assert!(catalog.models(provider).count() > 0, "{provider}");
+    }
+    assert_eq!(catalog.models("ollama").count(), 0);
+    assert!(catalog.models("openrouter").count() <= 40);
+    for model in &catalog.models {
+        assert!(model.max_output > 0, "{}", model.id);
+        assert!(model.context_window >= 2 * model.max_output, "{}", model.id);
+        let same = catalog.find(&model.provider, &model.id).unwrap();
+        assert!(std::ptr::eq(same, model), "{} is listed twice", model.id);
+    }
+}
+
+#[test]
+fn the_openai_list_is_the_recorded_one() {
+    let response = RECORDING
+        .lines()
+        .find_map(|line| line.strip_prefix("< "))
+        .unwrap();
+    let response: Value = serde_json::from_str(response).unwrap();
+    let catalog = Catalog::builtin();
+    let ours: Vec<Value> = catalog
+        .models("openai")
+        .map(|model| {
+            serde_json::json!({
+                "id": model.id,
+                "provider": model.provider,
+                "context_window": model.context_window,
+                "max_output": model.max_output,
+                "reasoning": model.reasoning,
+            })
+        })
+        .collect();
+    assert_eq!(Value::Array(ours), response["data"]["models"]);
+}
+
+#[test]
+fn well_known_prices_are_right() {
+    let catalog = Catalog::builtin();
+    for (provider, id, [input, output, cache_read, cache_write]) in [
+        ("openai", "gpt-4o", [2.5, 10.0, 1.25, 0.0]),
+        ("openai", "gpt-5", [1.25, 10.0, 0.125, 0.0]),
+        ("anthropic", "claude-sonnet-4-5", [3.0, 15.0, 0.3, 3.75]),
+        ("anthropic", "claude-opus-4-7", [5.0, 25.0, 0.5, 6.25]),
+        ("offline", "offline", [0.0; 4]),
+    ] {
+        let prices = Prices {
+            input,
+            output,
+            cache_read,
+            cache_write,
+        };
+        assert_eq!(catalog.find(provider, id).unwrap().prices, prices, "{id}");
+    }
+}
+
+#[test]
+fn models_are_found_by_provider_or_anywhere() {
+    let catalog = Catalog::builtin();
+    assert!(catalog.find("openai", "claude-sonnet-4-5").is_none());
+    let found = catalog.find_anywhere("claude-sonnet-4-5").unwrap();
+    assert_eq!(found.provider, "anthropic");
+    assert!(catalog.find_anywhere("no-such-model").is_none());
+}
+
+#[test]
+fn a_misspelt_model_has_near_candidates() {
+    let catalog = Catalog::builtin();
+    let near = catalog.nearest("anthropic", "claude-sonet-4-5");
+    assert_eq!(near.first(), Some(&"claude-sonnet-4-5"));
+    assert!(near.len() <= 3);
+    assert_eq!(catalog.nearest("openai", "gpt4o").first(), Some(&"gpt-4o"));
+    assert!(catalog.nearest("openai", "no-such-model-at-all").is_empty());
+    assert!(catalog.nearest("nobody", "gpt-4o").is_empty());
+}
+
+#[test]
+fn a_user_file_overrides_single_fields() {
+    let catalog = load(
+        r#"{"providers":{"openai":{"models":[
+            {"id":"gpt-4o","contextWindow":64000,"priceOutput":9.5,"baseUrl":"http://localhost:1/v1","note":"mine"}
+        ]}}}"#,
+    )
+    .unwrap();
+    let before = Catalog::builtin();
+    let expected = ModelInfo {
+        context_window: 64_000,
+        prices: Prices {
+            output: 9.5,
+            ..before.find("openai", "gpt-4o").unwrap().prices
+        },
+        base_url: Some("http://localhost:1/v1".to_owned()),
+        ..before.find("openai", "gpt-4o").unwrap().clone()
+    };
+    assert_eq!(catalog.find("openai", "gpt-4o"), Some(&expected));
+    let ids = |catalog: &Catalog| -> Vec<String> {
+        let models = catalog.models("openai");
+        models.map(|model| model.id.to_string()).collect()
+    };
+    assert_eq!(ids(&catalog), ids(&before), "order and number stay");
+}
+
+#[test]
+fn a_user_file_adds_models_and_providers() {
+    let catalog = load(
+        r#"{"providers":{
+            "ollama":{"models":[{"id":"qwen3:8b"},{"id":"llama","name":"Llama","reasoning":true,"maxTokens":1000,
+                "contextWindow":0,"priceInput":1,"priceCacheRead":0.5,"priceCacheWrite":2}]},
+            "openai":{"models":[{"id":"gpt-9"}]}
+        }}"#,
+    )
+    .unwrap();
+    assert_eq!(
+        catalog.find("ollama", "qwen3:8b"),
+        Some(&ModelInfo::unknown("ollama", "qwen3:8b"))
+    );
+    let llama = ModelInfo {
+        name: "Llama".into(),
+        reasoning: true,
+        max_output: 1000,
+        prices: Prices {
+            input: 1.0,
+            output: 0.0,
+            cache_read: 0.5,
+            cache_write: 2.0,
+        },
+        ..ModelInfo::unknown("ollama", "llama")
+    };
+    assert_eq!(catalog.find("ollama", "llama"), Some(&llama));
+    let last = catalog.models("openai").last().unwrap();
+    assert_eq!(last.id, "gpt-9");
+}
+
+#[test]
+fn no_file_means_the_built_in_models() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = Catalog::builtin().models.len();
+    let missing = folder.path().join("models.json");
+    assert_eq!(Catalog::load(None).unwrap().models.len(), count);
+    assert_eq!(Catalog::load(Some(&missing)).unwrap().models.len(), count);
+    for empty in ["{}", r#"{"providers":{}}"#, r#"{"providers":{"x":{}}}"#] {
+        assert_eq!(load(empty).unwrap().models.len(), count);
+    }
+}
+
+#[test]
+fn a_bad_file_is_named_with_line_and_remedy() {
+    for (content, line) in [
+        ("{\"providers\":\n  {\"openai\": }}", "line 2"),
+        (
+            "{\"providers\":{\"x\":{\"models\":[\n\n{\"name\":\"n\"}]}}}",
+            "line 3",
+        ),
+        (
+            "{\"providers\":{\"x\":{\"models\":[{\"id\":\"m\",\n\"maxTokens\":-5}]}}}",
+            "line 2",
+        ),
+        ("[1]", "line 1"),
+        ("", "line 1"),
+    ] {
+        let file = models_file(content);
+        let error = Catalog::load(Some(file.path())).unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(error, CatalogError::Malformed { .. }), "{text}");
+        assert!(text.contains(line), "{content:?}: {text}");
+        assert!(text.contains(&file.path().display().to_string()), "{text}");
+        assert!(text.contains("correct the file"), "{text}");
+    }
+}
+
+#[test]
+fn nonsense_values_are_refused() {
+    let negative = load(r#"{"providers":{"x":{"models":[{"id":"m","priceInput":-1}]}}}"#);
+    let text = negative.unwrap_err().to_string();
+    assert!(text.contains("priceInput"), "{text}");
+    let unnamed = load(r#"{"providers":{"x":{"models":[{"id":""}]}}}"#);
+    assert!(matches!(unnamed, Err(CatalogError::EmptyId { .. })));
+}
+
+#[test]
+fn an_unreadable_file_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("models.json");
+    fs::create_dir(&path).unwrap();
+    let error = Catalog::load(Some(&path)).unwrap_err();
+    assert!(matches!(error, CatalogError::Unreadable { .. }));
+
+    let huge = models_file(&" ".repeat((4 << 20) + 1));
+    let error = Catalog::load(Some(huge.path())).unwrap_err();
+    assert!(matches!(error, CatalogError::Unreadable { .. }));
+}
