@@ -78,6 +78,10 @@ fn write_escaping_separators<W: ?Sized + io::Write>(writer: &mut W, text: &str) 
 pub struct RawJson(Box<RawValue>);
 
 impl RawJson {
+    pub fn empty_object() -> Self {
+        Self(serde_json::value::RawValue::from_string("{}".to_owned()).unwrap_or_default())
+    }
+
     pub fn get(&self) -> &str {
         self.0.get()
     }

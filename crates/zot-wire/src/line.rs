@@ -78,6 +78,11 @@ impl LineDecoder {
         }
     }
 
+    /// Whether [`next_line`](Self::next_line) has one.
+    pub fn has_line(&self) -> bool {
+        memchr::memchr(b'\n', &self.buffer[self.searched..]).is_some()
+    }
+
     /// What is left when the stream ended without a last LF.
     pub fn finish(&mut self) -> Option<Line<'_>> {
         if self.start == self.buffer.len() && !self.skipping {

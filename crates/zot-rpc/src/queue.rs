@@ -1,0 +1,69 @@
+//! Prompts and compactions waiting for their turn.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use zot_sdk::Image;
+use zot_wire::rpc::RequestId;
+
+/// How many prompts may wait.
+const MAX_QUEUED: usize = 256;
+
+/// How many bytes of prompts may wait, pictures included.
+const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
+
+/// Work that has been accepted but not begun.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Job {
+    pub(crate) id: Option<RequestId>,
+    pub(crate) work: JobWork,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum JobWork {
+    Prompt { text: String, images: Vec<Image> },
+    Compact,
+}
+
+impl Job {
+    fn bytes(&self) -> usize {
+        match &self.work {
+            JobWork::Prompt { text, images } => {
+                text.len() + images.iter().map(|image| image.data.len()).sum::<usize>()
+            }
+            JobWork::Compact => 0,
+        }
+    }
+}
+
+/// First in, first out, within limits.
+#[derive(Default)]
+pub(crate) struct JobQueue {
+    jobs: VecDeque<Job>,
+    bytes: usize,
+}
+
+impl JobQueue {
+    /// Takes a job, or gives it back when the queue is full.
+    pub(crate) fn push(&mut self, job: Job) -> Result<(), Job> {
+        let bytes = job.bytes();
+        if self.jobs.len() >= MAX_QUEUED || self.bytes + bytes > MAX_QUEUED_BYTES {
+            return Err(job);
+        }
+        self.bytes += bytes;
+        self.jobs.push_back(job);
+        Ok(())
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Job> {
+        let job = self.jobs.pop_front()?;
+        self.bytes -= job.bytes();
+        Some(job)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+}

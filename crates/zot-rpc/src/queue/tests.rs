@@ -1,0 +1,42 @@
+use super::{Job, JobQueue, JobWork, MAX_QUEUED, MAX_QUEUED_BYTES};
+
+fn job(text: &str) -> Job {
+    Job {
+        id: None,
+        work: JobWork::Prompt {
+            text: text.to_owned(),
+            images: Vec::new(),
+        },
+    }
+}
+
+#[test]
+fn jobs_come_out_in_the_order_they_went_in() {
+    let mut queue = JobQueue::default();
+    for text in ["a", "b", "c"] {
+        queue.push(job(text)).unwrap();
+    }
+    for text in ["a", "b", "c"] {
+        assert_eq!(queue.pop(), Some(job(text)));
+    }
+    assert_eq!(queue.pop(), None);
+}
+
+#[test]
+fn a_full_queue_refuses_and_takes_again_after_a_pop() {
+    let mut queue = JobQueue::default();
+    for _ in 0..MAX_QUEUED {
+        queue.push(job("x")).unwrap();
+    }
+    assert_eq!(queue.push(job("late")), Err(job("late")));
+    queue.pop();
+    assert_eq!(queue.push(job("late")), Ok(()));
+
+    let mut queue = JobQueue::default();
+    let large = "x".repeat(MAX_QUEUED_BYTES);
+    queue.push(job(&large)).unwrap();
+    assert!(queue.push(job("y")).is_err());
+    queue.pop();
+    assert!(queue.is_empty());
+    queue.push(job(&large)).unwrap();
+}

@@ -1,0 +1,343 @@
+//! Answers commands and forwards events, in one loop that owns everything.
+
+use std::io;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use zot_sdk::{Event, EventStream, Image, Runtime, VERSION};
+use zot_wire::Line;
+use zot_wire::rpc::{
+    Command, CommandFrame, HelloData, MessagesData, ModelData, ModelsData, PROTOCOL_VERSION,
+    PongData, PromptCommand, RequestId, RequestRefused, Response, StartedData,
+};
+
+use crate::executor::IdleSignal;
+use crate::queue::{Job, JobQueue, JobWork};
+use crate::stdio::{Input, Output};
+use crate::token::Token;
+
+/// How the server is to behave.
+#[derive(Default)]
+pub struct ServeOptions {
+    /// When set, the first line must be a `hello` that shows it.
+    pub token: Option<String>,
+}
+
+/// Why the server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Standard input ended and all work is done.
+    Finished,
+    /// The first line did not show the token.
+    BadToken,
+    /// Nobody reads standard output any more.
+    ReaderGone,
+    Interrupted,
+    Terminated,
+}
+
+/// Serves one client on standard input and output until it is done.
+pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) -> io::Result<Exit> {
+    let mut server = Server {
+        runtime,
+        token: options.token.as_deref().map(Token::new),
+        output: Output::stdout(idle)?,
+        queue: JobQueue::default(),
+        running: None,
+    };
+    let mut input = Input::stdin()?;
+    let mut signals = Signals::new()?;
+    let exit = server.run(&mut input, &mut signals).await?;
+    server.wind_down(exit, &mut signals).await;
+    Ok(exit)
+}
+
+/// The signals that end the process.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) -> Exit {
+        tokio::select! {
+            _ = self.interrupt.recv() => Exit::Interrupted,
+            _ = self.terminate.recv() => Exit::Terminated,
+        }
+    }
+}
+
+struct Server {
+    runtime: Runtime,
+    /// Present until it has been shown.
+    token: Option<Token>,
+    output: Output,
+    queue: JobQueue,
+    running: Option<EventStream>,
+}
+
+/// What one turn of the loop found.
+enum Happening {
+    Input(io::Result<()>),
+    Event(Option<Event>),
+    Written(io::Result<()>),
+    Exit(Exit),
+}
+
+impl Server {
+    async fn run(&mut self, input: &mut Input, signals: &mut Signals) -> io::Result<Exit> {
+        loop {
+            while !self.output.is_full()
+                && let Some(line) = input.take_line()
+            {
+                let frame = decode(line);
+                if let Some(exit) = self.answer(frame)? {
+                    return Ok(exit);
+                }
+            }
+            self.start_next()?;
+            if input.has_ended() && self.running.is_none() {
+                return Ok(Exit::Finished);
+            }
+            match self.next_happening(input, signals).await {
+                Happening::Input(result) => result?,
+                Happening::Event(Some(event)) => self.output.push(&event)?,
+                Happening::Event(None) => self.running = None,
+                Happening::Written(Ok(())) => {}
+                Happening::Written(Err(_)) => return Ok(Exit::ReaderGone),
+                Happening::Exit(exit) => return Ok(exit),
+            }
+        }
+    }
+
+    /// Waits for the next thing to do. A reader that is behind stops both input and events, so that
+    /// what waits for it stays bounded.
+    async fn next_happening(&mut self, input: &mut Input, signals: &mut Signals) -> Happening {
+        let open = !self.output.is_full();
+        tokio::select! {
+            biased;
+            exit = signals.next() => Happening::Exit(exit),
+            result = input.read_more(), if open && !input.has_ended() => Happening::Input(result),
+            event = next_event(&mut self.running), if open => Happening::Event(event),
+            result = self.output.drive() => Happening::Written(result),
+        }
+    }
+
+    /// Begins the next queued job when nothing runs.
+    fn start_next(&mut self) -> io::Result<()> {
+        if self.running.is_some() {
+            return Ok(());
+        }
+        let Some(Job { id, work }) = self.queue.pop() else {
+            return Ok(());
+        };
+        let (command, started) = match work {
+            JobWork::Prompt { text, images } => ("prompt", self.runtime.prompt(&text, images)),
+            JobWork::Compact => ("compact", self.runtime.compact()),
+        };
+        match started {
+            Ok(stream) => {
+                self.running = Some(stream);
+                self.succeed(id, command, StartedData { started: true })
+            }
+            Err(busy) => self.refuse(id, command, busy.to_string()),
+        }
+    }
+
+    fn answer(&mut self, frame: Option<Result<CommandFrame, RequestRefused>>) -> io::Result<Option<Exit>> {
+        let Some(frame) = frame else {
+            return Ok(None);
+        };
+        if let Some(token) = &self.token {
+            if let Some(refused) = refusal(token, &frame) {
+                self.output.push(&refused)?;
+                return Ok(Some(Exit::BadToken));
+            }
+            self.token = None;
+        }
+        match frame {
+            Ok(CommandFrame { id, command }) => self.execute(id, command)?,
+            Err(RequestRefused { id, command, error }) => self.refuse(id, &command, error)?,
+        }
+        Ok(None)
+    }
+
+    fn execute(&mut self, id: Option<RequestId>, command: Command) -> io::Result<()> {
+        let name = command.name();
+        match command {
+            Command::Hello { .. } => {
+                let data = HelloData {
+                    protocol_version: PROTOCOL_VERSION,
+                    version: VERSION.to_owned(),
+                    provider: self.runtime.provider().to_owned(),
+                    model: self.runtime.model(),
+                };
+                self.succeed(id, name, data)
+            }
+            Command::Prompt(prompt) => match prompt_work(prompt) {
+                Ok(work) => self.enqueue(Job { id, work }, name),
+                Err(error) => self.refuse(id, name, error),
+            },
+            Command::Compact => {
+                let work = JobWork::Compact;
+                self.enqueue(Job { id, work }, name)
+            }
+            Command::Abort => {
+                self.runtime.cancel();
+                self.acknowledge(id, name)
+            }
+            Command::GetState => {
+                let state = self.runtime.state();
+                self.succeed(id, name, state)
+            }
+            Command::GetMessages => {
+                let messages = self.runtime.messages();
+                self.succeed(id, name, MessagesData { messages })
+            }
+            Command::Clear => match self.runtime.clear() {
+                Ok(()) => self.acknowledge(id, name),
+                Err(error) => self.refuse(id, name, error.to_string()),
+            },
+            Command::SetModel { model } => match self.runtime.set_model(&model) {
+                Ok(()) => self.succeed(id, name, ModelData { model }),
+                Err(error) => self.refuse(id, name, error.to_string()),
+            },
+            Command::GetModels => {
+                let models = self.runtime.list_models();
+                self.succeed(id, name, ModelsData { models })
+            }
+            Command::Ping => self.succeed(id, name, PongData { pong: true }),
+        }
+    }
+
+    fn enqueue(&mut self, job: Job, command: &str) -> io::Result<()> {
+        match self.queue.push(job) {
+            // Started at once when nothing runs, so that what follows finds it running.
+            Ok(()) => self.start_next(),
+            Err(job) => self.refuse(
+                job.id,
+                command,
+                "too many prompts are waiting; wait for a done and send it again".to_owned(),
+            ),
+        }
+    }
+
+    fn succeed<T: Serialize>(&mut self, id: Option<RequestId>, command: &str, data: T) -> io::Result<()> {
+        self.output.push(&Response::success(id, command, data))
+    }
+
+    fn acknowledge(&mut self, id: Option<RequestId>, command: &str) -> io::Result<()> {
+        self.output.push(&Response::acknowledged(id, command))
+    }
+
+    fn refuse(&mut self, id: Option<RequestId>, command: &str, error: String) -> io::Result<()> {
+        self.output.push(&Response::failure(id, command, error))
+    }
+
+    /// Ends what is running in good order and writes what the reader still takes. A second signal
+    /// cuts it short.
+    async fn wind_down(mut self, exit: Exit, signals: &mut Signals) {
+        let work = async {
+            if exit != Exit::Finished {
+                self.runtime.cancel();
+            }
+            while let Some(event) = next_event(&mut self.running).await {
+                // Only a serialisation bug fails here, and there is nobody left to tell.
+                let _ = self.output.push(&event);
+            }
+            if exit == Exit::ReaderGone {
+                self.output.discard();
+            }
+            tokio::select! {
+                _ = self.output.flush() => {}
+                () = self.output_reader_gone() => {}
+            }
+        };
+        tokio::select! {
+            () = work => {}
+            _ = signals.next() => {}
+        }
+    }
+}
+
+/// The next event of the running job; never returns while there is none.
+async fn next_event(running: &mut Option<EventStream>) -> Option<Event> {
+    match running {
+        Some(stream) => stream.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The command on a line; `None` for a blank one.
+fn decode(line: Line<'_>) -> Option<Result<CommandFrame, RequestRefused>> {
+    match line {
+        Line::Complete(line) if line.trim_ascii().is_empty() => None,
+        Line::Complete(line) => Some(CommandFrame::parse(line)),
+        Line::TooLong => Some(Err(RequestRefused {
+            id: None,
+            command: String::new(),
+            error: format!("line too long: the limit is {} bytes", zot_wire::MAX_LINE_BYTES),
+        })),
+    }
+}
+
+/// What to answer a first line that does not show the token.
+fn refusal(token: &Token, frame: &Result<CommandFrame, RequestRefused>) -> Option<Response<()>> {
+    let (id, command, error) = match frame {
+        Ok(CommandFrame {
+            id,
+            command: command @ Command::Hello { token: shown },
+        }) => {
+            if token.matches(shown.as_deref().unwrap_or_default()) {
+                return None;
+            }
+            (id, command.name(), "invalid token")
+        }
+        Ok(CommandFrame { id, command }) => (
+            id,
+            command.name(),
+            "auth required: send hello with token first",
+        ),
+        Err(refused) => (
+            &refused.id,
+            refused.command.as_str(),
+            "auth required: send hello with token first",
+        ),
+    };
+    Some(Response::failure(id.clone(), command, error))
+}
+
+fn prompt_work(prompt: PromptCommand) -> Result<JobWork, String> {
+    let mut images = Vec::with_capacity(prompt.images.len());
+    for (index, image) in prompt.images.into_iter().enumerate() {
+        let data = STANDARD
+            .decode(image.data.as_bytes())
+            .map_err(|error| format!("images.{index}.data is not base64: {error}"))?;
+        if !image.mime_type.starts_with("image/") {
+            return Err(format!(
+                "images.{index}.mime_type must be like image/png, not {:?}",
+                image.mime_type
+            ));
+        }
+        images.push(Image {
+            mime_type: image.mime_type,
+            data: data.into(),
+        });
+    }
+    if prompt.message.is_empty() && images.is_empty() {
+        return Err("the prompt is empty: give a message, images or both".to_owned());
+    }
+    Ok(JobWork::Prompt {
+        text: prompt.message,
+        images,
+    })
+}

@@ -1,0 +1,231 @@
+//! Standard input and output without threads and without touching their flags.
+//!
+//! Setting `O_NONBLOCK` would change the terminal or pipe for everyone who shares it, so readiness
+//! is asked for first: a read or a small write then does not block. What cannot be waited for (a
+//! regular file, `/dev/null`) never blocks in the first place.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use serde::Serialize;
+use tokio::io::unix::AsyncFd;
+use tokio::io::{Interest, Ready};
+use zot_wire::{Line, LineDecoder, write_line};
+
+use crate::executor::IdleSignal;
+
+/// How much is read at once.
+const READ_BYTES: usize = 64 * 1024;
+
+/// The most a pipe takes without blocking once it is ready for writing (POSIX `PIPE_BUF`).
+const WRITE_BYTES: usize = 4096;
+
+/// How much output may wait for a slow reader before the writer of it has to.
+pub const HIGH_WATER_BYTES: usize = 1024 * 1024;
+
+/// A standard stream that may be waited for.
+enum Stream {
+    Waitable(AsyncFd<BorrowedFd<'static>>),
+    /// Always ready, as regular files are.
+    Ready(BorrowedFd<'static>),
+}
+
+impl Stream {
+    fn new(descriptor: BorrowedFd<'static>, interest: Interest) -> io::Result<Self> {
+        match AsyncFd::with_interest(descriptor, interest) {
+            Ok(descriptor) => Ok(Self::Waitable(descriptor)),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Ok(Self::Ready(descriptor))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'static> {
+        match self {
+            Self::Waitable(descriptor) => *descriptor.get_ref(),
+            Self::Ready(descriptor) => *descriptor,
+        }
+    }
+
+    /// Waits until `interest` is really there.
+    async fn ready(&self, interest: Interest, flags: PollFlags) -> io::Result<()> {
+        let Self::Waitable(descriptor) = self else {
+            return Ok(());
+        };
+        loop {
+            let mut guard = descriptor.ready(interest).await?;
+            // Readiness is remembered from earlier; only the kernel knows whether it still holds.
+            if is_ready(*descriptor.get_ref(), flags)? {
+                return Ok(());
+            }
+            guard.clear_ready();
+        }
+    }
+}
+
+fn is_ready(descriptor: BorrowedFd<'_>, flags: PollFlags) -> io::Result<bool> {
+    let mut descriptors = [PollFd::from_borrowed_fd(descriptor, flags)];
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    match poll(&mut descriptors, Some(&now)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Standard input, line by line.
+pub struct Input {
+    stream: Stream,
+    decoder: LineDecoder,
+    chunk: Box<[u8]>,
+    ended: bool,
+}
+
+impl Input {
+    pub fn stdin() -> io::Result<Self> {
+        Ok(Self {
+            stream: Stream::new(rustix::stdio::stdin(), Interest::READABLE)?,
+            decoder: LineDecoder::default(),
+            chunk: vec![0; READ_BYTES].into_boxed_slice(),
+            ended: false,
+        })
+    }
+
+    /// Waits until a line can be had from [`take_line`](Self::take_line), or input has ended.
+    ///
+    /// Cancel-safe: what was read stays in the decoder.
+    pub async fn read_more(&mut self) -> io::Result<()> {
+        self.stream
+            .ready(Interest::READABLE, PollFlags::IN)
+            .await?;
+        match rustix::io::read(self.stream.descriptor(), &mut self.chunk[..]) {
+            Ok(0) => self.ended = true,
+            Ok(count) => self.decoder.feed(&self.chunk[..count]),
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// The next whole line that has been read; the last one may lack its terminator.
+    pub fn take_line(&mut self) -> Option<Line<'_>> {
+        if self.ended {
+            // Lines before the last are in the decoder as well.
+            if self.decoder.has_line() {
+                return self.decoder.next_line();
+            }
+            return self.decoder.finish();
+        }
+        self.decoder.next_line()
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+}
+
+/// Standard output: lines are collected and written when the reader takes them.
+pub struct Output {
+    stream: Stream,
+    buffer: Vec<u8>,
+    written: usize,
+    idle: IdleSignal,
+}
+
+impl Output {
+    pub fn stdout(idle: IdleSignal) -> io::Result<Self> {
+        Ok(Self {
+            stream: Stream::new(
+                rustix::stdio::stdout(),
+                Interest::WRITABLE | Interest::ERROR,
+            )?,
+            buffer: Vec::new(),
+            written: 0,
+            idle,
+        })
+    }
+
+    /// Adds a line.
+    pub fn push(&mut self, value: &impl Serialize) -> io::Result<()> {
+        write_line(&mut self.buffer, value)?;
+        self.idle.request();
+        Ok(())
+    }
+
+    /// Adds text as it is.
+    pub fn push_text(&mut self, text: &str) {
+        self.buffer.extend_from_slice(text.as_bytes());
+        self.idle.request();
+    }
+
+    /// Whether the reader is so far behind that nothing more should be produced for now.
+    pub fn is_full(&self) -> bool {
+        self.buffer.len() - self.written > HIGH_WATER_BYTES
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.buffer.len() == self.written
+    }
+
+    /// Writes what is there once the executor is idle or the buffer is full. Never returns while
+    /// there is nothing to write, so it can wait beside other work.
+    ///
+    /// Cancel-safe: each write is accounted for before the next wait.
+    pub async fn drive(&mut self) -> io::Result<()> {
+        if self.is_empty() || !self.is_full() {
+            self.idle.wait().await;
+        }
+        self.flush().await
+    }
+
+    /// Writes everything that is there.
+    pub async fn flush(&mut self) -> io::Result<()> {
+        while !self.is_empty() {
+            self.stream
+                .ready(Interest::WRITABLE, PollFlags::OUT)
+                .await?;
+            let end = self.buffer.len().min(self.written + WRITE_BYTES);
+            match rustix::io::write(
+                self.stream.descriptor(),
+                &self.buffer[self.written..end],
+            ) {
+                Ok(count) => self.written += count,
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.buffer.clear();
+        self.written = 0;
+        // A burst should not hold its memory for ever.
+        self.buffer.shrink_to(READ_BYTES);
+        Ok(())
+    }
+
+    /// Forgets what was not written, because nobody will read it.
+    pub fn discard(&mut self) {
+        self.buffer.clear();
+        self.written = 0;
+    }
+
+    /// Waits until the reader has gone away.
+    pub async fn reader_gone(&self) {
+        let Stream::Waitable(descriptor) = &self.stream else {
+            return std::future::pending().await;
+        };
+        loop {
+            let Ok(mut guard) = descriptor.ready(Interest::ERROR).await else {
+                return std::future::pending().await;
+            };
+            if is_ready(*descriptor.get_ref(), PollFlags::empty()).unwrap_or(false) {
+                return;
+            }
+            guard.clear_ready_matching(Ready::ERROR);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Puts the parts together: provider, model, credential, tools, system prompt, session.
+
+mod selection;
+
+use std::env::{self, VarError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use zot_agent::{AgentSettings, Journal, JournalError, NoJournal};
+use zot_auth::{CredentialError, CredentialRequest};
+use zot_conversation::{Message, Model, Tool, ToolSet, Usage};
+use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, nearest_names};
+use zot_provider::offline::OfflineModel;
+use zot_provider::{AnthropicClient, Endpoint, HttpClient, OpenAiClient, Wire};
+use zot_session::{SessionError, SessionLog, SessionMeta};
+use zot_tools::{ToolsConfig, builtin_tools};
+
+use crate::config::{Config, DEFAULT_MAX_STEPS, Persistence, ToolSelection};
+use crate::runtime::{VERSION, did_you_mean};
+use crate::system_prompt;
+
+pub(crate) use selection::{find_model, nearest};
+use selection::{Selected, select};
+
+/// The name of the built-in stand-in, as a provider.
+pub(crate) const OFFLINE: &str = "offline";
+
+/// Why a runtime could not be assembled. Nothing has been started or contacted.
+#[derive(Debug, thiserror::Error)]
+pub enum AssemblyError {
+    #[error("unknown provider {name:?}{}; known: {}", did_you_mean(.nearest), .known.join(", "))]
+    UnknownProvider {
+        name: String,
+        nearest: Vec<String>,
+        known: Vec<String>,
+    },
+    #[error("unknown model {model:?} for {provider}{}", hint(.elsewhere, .nearest))]
+    UnknownModel {
+        model: String,
+        provider: String,
+        /// The provider that does have this model.
+        elsewhere: Option<String>,
+        nearest: Vec<String>,
+    },
+    #[error("unknown tool {name:?}{}; known: {}", did_you_mean(.nearest), .known.join(", "))]
+    UnknownTool {
+        name: String,
+        nearest: Vec<String>,
+        known: Vec<String>,
+    },
+    #[error(
+        "no provider has an API key: pass --api-key KEY with --provider NAME, set a variable such \
+         as ANTHROPIC_API_KEY or OPENAI_API_KEY, or add a key to {} (mode 0600); to try zot \
+         without a key, use --provider offline", .auth_file.display()
+    )]
+    NoCredential { auth_file: PathBuf },
+    #[error(transparent)]
+    Credential(#[from] CredentialError),
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    #[error("cannot work in {}: {source}", .path.display())]
+    WorkingDirectory { path: PathBuf, source: io::Error },
+    #[error("cannot read {}: {source}", .path.display())]
+    SystemPrompt { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
+
+fn hint(elsewhere: &Option<String>, nearest: &[String]) -> String {
+    match elsewhere {
+        Some(provider) => format!("; it belongs to --provider {provider}"),
+        None => did_you_mean(nearest),
+    }
+}
+
+pub(crate) struct Assembled {
+    pub(crate) provider: String,
+    pub(crate) open_models: bool,
+    pub(crate) catalog: Catalog,
+    pub(crate) cwd: PathBuf,
+    pub(crate) settings: AgentSettings,
+    pub(crate) journal: Arc<dyn Journal>,
+}
+
+pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
+    let home = config
+        .home
+        .clone()
+        .unwrap_or_else(|| zot_auth::zot_home(&variable));
+    let catalog = Catalog::load(Some(&home.join("models.json")))?;
+    let cwd = working_directory(config.cwd.as_deref())?;
+    let selected = select(&config, &catalog, &home.join("auth.json"))?;
+    let tools = Arc::new(select_tools(&config, &cwd)?);
+    let replaced = match &config.system_prompt {
+        Some(prompt) => Some(prompt.clone()),
+        None => own_system_prompt(&home)?,
+    };
+    let system = system_prompt::compose(
+        replaced.as_deref(),
+        &config.append_system_prompt,
+        &cwd,
+        &tools,
+    );
+    let Selected {
+        provider,
+        model,
+        open_models,
+        base_url,
+        credential,
+        wire,
+    } = selected;
+    let client = client(&provider, base_url, credential, wire);
+    let mut settings = AgentSettings {
+        model: client,
+        model_id: String::new(),
+        prices: model.prices,
+        context_window: 0,
+        max_output: 0,
+        system: system.into(),
+        tools,
+        reasoning: config.reasoning,
+        max_steps: config.max_steps.unwrap_or(DEFAULT_MAX_STEPS),
+    };
+    apply_model(&mut settings, &model);
+    let journal: Arc<dyn Journal> = match config.persistence {
+        Persistence::Never => Arc::new(NoJournal),
+        Persistence::SessionFile => Arc::new(SessionJournal(SessionLog::create(
+            &home.join("sessions"),
+            &SessionMeta {
+                cwd: cwd.display().to_string(),
+                model: model.id.to_string(),
+                provider: provider.clone(),
+                started: Timestamp::now(),
+                version: VERSION.to_owned(),
+            },
+        )?)),
+    };
+    Ok(Assembled {
+        provider,
+        open_models,
+        catalog,
+        cwd,
+        settings,
+        journal,
+    })
+}
+
+/// Makes `settings` speak to `model`.
+pub(crate) fn apply_model(settings: &mut AgentSettings, model: &ModelInfo) {
+    settings.model_id = model.id.to_string();
+    settings.prices = model.prices;
+    settings.context_window = model.context_window;
+    settings.max_output = model.max_output;
+}
+
+fn client(
+    provider: &str,
+    base_url: String,
+    api_key: Option<String>,
+    wire: Option<Wire>,
+) -> Arc<dyn Model> {
+    let endpoint = Endpoint {
+        provider: provider.to_owned(),
+        base_url,
+        api_key,
+    };
+    match wire {
+        None => Arc::new(OfflineModel::new()),
+        Some(Wire::Anthropic) => Arc::new(AnthropicClient::new(HttpClient::new(), endpoint)),
+        Some(Wire::OpenAiChat(quirks)) => {
+            Arc::new(OpenAiClient::new(HttpClient::new(), endpoint, quirks))
+        }
+    }
+}
+
+fn working_directory(wanted: Option<&Path>) -> Result<PathBuf, AssemblyError> {
+    let wanted = wanted.unwrap_or_else(|| Path::new("."));
+    let failed = |source| AssemblyError::WorkingDirectory {
+        path: wanted.to_owned(),
+        source,
+    };
+    // Made absolute but not resolved: people recognise the path they gave.
+    let path = std::path::absolute(wanted).map_err(failed)?;
+    if path.metadata().map_err(failed)?.is_dir() {
+        Ok(path)
+    } else {
+        Err(failed(io::ErrorKind::NotADirectory.into()))
+    }
+}
+
+/// `$ZOT_HOME/SYSTEM.md`, which replaces the built-in prompt.
+fn own_system_prompt(home: &Path) -> Result<Option<String>, AssemblyError> {
+    let path = home.join("SYSTEM.md");
+    match std::fs::read_to_string(&path) {
+        Ok(prompt) => Ok(Some(prompt)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(AssemblyError::SystemPrompt { path, source }),
+    }
+}
+
+fn select_tools(config: &Config, cwd: &Path) -> Result<ToolSet, AssemblyError> {
+    let builtin = builtin_tools(ToolsConfig {
+        cwd: cwd.to_owned(),
+        home: env::home_dir(),
+        output_dir: env::temp_dir(),
+    });
+    // Built-in tools come first and win a clash of names.
+    let all: Vec<Arc<dyn Tool>> = builtin
+        .into_iter()
+        .chain(config.custom_tools.iter().cloned())
+        .collect();
+    let wanted = match &config.tools {
+        ToolSelection::All => return Ok(ToolSet::new(all)),
+        ToolSelection::None => return Ok(ToolSet::default()),
+        ToolSelection::Only(names) => names,
+    };
+    let known: Vec<String> = all
+        .iter()
+        .map(|tool| tool.definition().name.clone())
+        .collect();
+    if let Some(name) = wanted.iter().find(|name| !known.contains(name)) {
+        return Err(AssemblyError::UnknownTool {
+            name: name.clone(),
+            nearest: nearest_names(name, known.iter().map(String::as_str))
+                .into_iter()
+                .map(ToOwned::to_owned)
+                .collect(),
+            known,
+        });
+    }
+    let chosen = all
+        .into_iter()
+        .filter(|tool| wanted.contains(&tool.definition().name));
+    Ok(ToolSet::new(chosen))
+}
+
+/// An environment variable, if it is set to text.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    match env::var(name) {
+        Ok(value) => Some(value),
+        Err(VarError::NotPresent | VarError::NotUnicode(_)) => None,
+    }
+}
+
+/// Writes the conversation to a session file.
+struct SessionJournal(SessionLog);
+
+impl Journal for SessionJournal {
+    fn message_added(&self, message: &Arc<Message>) -> Result<(), JournalError> {
+        self.0.append_message(message).map_err(boxed)
+    }
+
+    fn usage_added(&self, turn: &Usage, cumulative: &Usage) -> Result<(), JournalError> {
+        self.0.append_usage(turn, cumulative).map_err(boxed)
+    }
+
+    fn transcript_replaced(&self, messages: &[Arc<Message>]) -> Result<(), JournalError> {
+        self.0.append_replacement(messages).map_err(boxed)
+    }
+}
+
+fn boxed(error: SessionError) -> JournalError {
+    JournalError(Box::new(error))
+}
+
+/// Looks for the credential of one provider.
+fn credential(
+    provider: &str,
+    variables: &[&str],
+    explicit: Option<&str>,
+    auth_file: &Path,
+) -> Result<String, CredentialError> {
+    zot_auth::find(CredentialRequest {
+        provider,
+        explicit,
+        variables,
+        auth_file,
+        env: &variable,
+    })
+    .map(|credential| credential.secret().to_owned())
+}

@@ -1,0 +1,170 @@
+//! Chooses provider, model and credential from what the user said and what there is.
+
+use std::path::Path;
+
+use zot_auth::CredentialError;
+use zot_provider::catalog::{Catalog, ModelInfo, nearest_names};
+use zot_provider::{KeyRequirement, ProviderEntry, Wire, provider, providers};
+
+use super::{AssemblyError, OFFLINE, credential};
+use crate::config::Config;
+
+/// What to talk to.
+pub(crate) struct Selected {
+    pub(crate) provider: String,
+    pub(crate) model: ModelInfo,
+    /// Whether models outside the catalog are accepted.
+    pub(crate) open_models: bool,
+    pub(crate) base_url: String,
+    pub(crate) credential: Option<String>,
+    /// `None` for the offline stand-in.
+    pub(crate) wire: Option<Wire>,
+}
+
+/// Decides before anything is started or contacted.
+pub(crate) fn select(
+    config: &Config,
+    catalog: &Catalog,
+    auth_file: &Path,
+) -> Result<Selected, AssemblyError> {
+    let name = provider_name(config, catalog, auth_file)?;
+    if name == OFFLINE {
+        return offline(config, catalog);
+    }
+    let Some(entry) = provider(&name) else {
+        return Err(unknown_provider(name));
+    };
+    let open_models = config.base_url.is_some() || catalog.models(entry.name).next().is_none();
+    let wanted = config.model.as_deref().unwrap_or(entry.default_model);
+    let model = find_model(catalog, entry.name, wanted, open_models)
+        .ok_or_else(|| unknown_model(catalog, entry.name, wanted))?;
+    let found = credential(
+        entry.name,
+        entry.key_variables,
+        config.api_key.as_deref(),
+        auth_file,
+    );
+    let credential = match found {
+        Ok(secret) => Some(secret),
+        // A server of one's own often wants no key.
+        Err(CredentialError::Missing { .. })
+            if entry.key == KeyRequirement::Optional || config.base_url.is_some() =>
+        {
+            None
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let base_url = config
+        .base_url
+        .clone()
+        .or_else(|| model.base_url.clone())
+        .unwrap_or_else(|| entry.base_url.to_owned());
+    Ok(Selected {
+        provider: entry.name.to_owned(),
+        model,
+        open_models,
+        base_url,
+        credential,
+        wire: Some(entry.wire),
+    })
+}
+
+/// The provider the user named, or the one that fits what else they said.
+///
+/// The offline stand-in is never among the guesses.
+fn provider_name(
+    config: &Config,
+    catalog: &Catalog,
+    auth_file: &Path,
+) -> Result<String, AssemblyError> {
+    if let Some(name) = &config.provider {
+        return Ok(name.clone());
+    }
+    if config.base_url.is_some() {
+        return Ok("openai".to_owned());
+    }
+    let owner = config
+        .model
+        .as_deref()
+        .and_then(|model| catalog.find_anywhere(model));
+    if let Some(model) = owner {
+        return Ok(model.provider.to_string());
+    }
+    if config.api_key.is_some() {
+        return Ok("anthropic".to_owned());
+    }
+    for entry in providers() {
+        match credential(entry.name, entry.key_variables, None, auth_file) {
+            Ok(_) => return Ok(entry.name.to_owned()),
+            Err(CredentialError::Missing { .. } | CredentialError::UnknownEntry { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(AssemblyError::NoCredential {
+        auth_file: auth_file.to_owned(),
+    })
+}
+
+fn offline(config: &Config, catalog: &Catalog) -> Result<Selected, AssemblyError> {
+    let wanted = config.model.as_deref().unwrap_or(OFFLINE);
+    let model = find_model(catalog, OFFLINE, wanted, false)
+        .ok_or_else(|| unknown_model(catalog, OFFLINE, wanted))?;
+    Ok(Selected {
+        provider: OFFLINE.to_owned(),
+        model,
+        open_models: false,
+        base_url: String::new(),
+        credential: None,
+        wire: None,
+    })
+}
+
+/// The model called `id`; one that the catalog does not know only where `open_models` allows it.
+pub(crate) fn find_model(
+    catalog: &Catalog,
+    provider: &str,
+    id: &str,
+    open_models: bool,
+) -> Option<ModelInfo> {
+    match catalog.find(provider, id) {
+        Some(model) => Some(model.clone()),
+        None if open_models && !id.is_empty() => Some(ModelInfo::unknown(provider, id)),
+        None => None,
+    }
+}
+
+pub(crate) fn nearest(catalog: &Catalog, provider: &str, id: &str) -> Vec<String> {
+    catalog
+        .nearest(provider, id)
+        .into_iter()
+        .map(ToOwned::to_owned)
+        .collect()
+}
+
+fn unknown_model(catalog: &Catalog, provider: &str, model: &str) -> AssemblyError {
+    AssemblyError::UnknownModel {
+        model: model.to_owned(),
+        provider: provider.to_owned(),
+        elsewhere: catalog
+            .find_anywhere(model)
+            .map(|model| model.provider.to_string()),
+        nearest: nearest(catalog, provider, model),
+    }
+}
+
+fn unknown_provider(name: String) -> AssemblyError {
+    let known: Vec<String> = providers()
+        .iter()
+        .map(|entry: &ProviderEntry| entry.name)
+        .chain([OFFLINE])
+        .map(ToOwned::to_owned)
+        .collect();
+    AssemblyError::UnknownProvider {
+        nearest: nearest_names(&name, known.iter().map(String::as_str))
+            .into_iter()
+            .map(ToOwned::to_owned)
+            .collect(),
+        name,
+        known,
+    }
+}

@@ -1,0 +1,55 @@
+//! What a runtime is made from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use zot_conversation::{ReasoningEffort, Tool};
+
+/// How many model calls one prompt may take unless the caller says otherwise.
+pub const DEFAULT_MAX_STEPS: u32 = 100;
+
+/// What a [`Runtime`](crate::Runtime) is made from. Everything has a default.
+#[derive(Clone, Default)]
+pub struct Config {
+    /// For example `anthropic`. Without one, the first provider that has a credential is used.
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    pub api_key: Option<String>,
+    /// A compatible server instead of the provider's own.
+    pub base_url: Option<String>,
+    /// Where the agent works; the process's directory when not given.
+    pub cwd: Option<PathBuf>,
+    /// zot's own folder; `$ZOT_HOME` and its defaults when not given.
+    pub home: Option<PathBuf>,
+    /// Replaces the built-in system prompt.
+    pub system_prompt: Option<String>,
+    /// Added to the system prompt, in order.
+    pub append_system_prompt: Vec<String>,
+    pub reasoning: Option<ReasoningEffort>,
+    /// [`DEFAULT_MAX_STEPS`] when not given.
+    pub max_steps: Option<u32>,
+    pub tools: ToolSelection,
+    /// Tools of the embedding program, beside the built-in ones.
+    pub custom_tools: Vec<Arc<dyn Tool>>,
+    pub persistence: Persistence,
+}
+
+/// Which tools the model is given.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ToolSelection {
+    #[default]
+    All,
+    None,
+    /// Exactly these.
+    Only(Vec<String>),
+}
+
+/// Whether the conversation is written to a session file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Persistence {
+    /// The embedding program keeps the conversation, or nobody does.
+    #[default]
+    Never,
+    /// Below `$ZOT_HOME/sessions`.
+    SessionFile,
+}

@@ -1,0 +1,124 @@
+//! From the agent's vocabulary to what goes over the wire.
+
+use zot_agent::Transcript;
+use zot_conversation::{self as conversation, AgentEvent, Arguments, Usage};
+use zot_wire::RawJson;
+use zot_wire::rpc::{ContentBlock, CumulativeUsage, Event, Message, Role};
+
+/// The wire's form of an event; `None` for those its clients do not know.
+pub(crate) fn event(event: AgentEvent) -> Option<Event> {
+    Some(match event {
+        AgentEvent::UserMessage(message) => Event::UserMessage {
+            content: content(&message.content),
+            time: message.time.to_string(),
+        },
+        AgentEvent::TurnStarted { step } => Event::TurnStart { step },
+        AgentEvent::AssistantStarted => Event::AssistantStart,
+        AgentEvent::TextDelta(delta) => Event::TextDelta { delta },
+        AgentEvent::ThinkingDelta(_) => return None,
+        AgentEvent::ToolUseStarted { id, name } => Event::ToolUseStart {
+            id: id.to_string(),
+            name,
+        },
+        AgentEvent::ToolUseArguments { id, delta } => Event::ToolUseArgs {
+            id: id.to_string(),
+            delta,
+        },
+        AgentEvent::ToolUseEnded { id } => Event::ToolUseEnd { id: id.to_string() },
+        AgentEvent::UsageReported { turn, cumulative } => Event::Usage {
+            input: turn.input,
+            output: turn.output,
+            cache_read: turn.cache_read,
+            cache_write: turn.cache_write,
+            cost_usd: turn.cost_usd,
+            cumulative: usage(&cumulative),
+        },
+        AgentEvent::AssistantMessage(message) => Event::AssistantMessage {
+            content: content(&message.content),
+            time: message.time.to_string(),
+        },
+        AgentEvent::ToolCallRequested(call) => Event::ToolCall {
+            id: call.id.to_string(),
+            args: arguments(&call.arguments),
+            name: call.name,
+        },
+        AgentEvent::TurnEnded { stop, error } => Event::TurnEnd {
+            stop: stop.as_str().to_owned(),
+            error,
+        },
+        AgentEvent::ToolProgress { id, text } => Event::ToolProgress {
+            id: id.to_string(),
+            text,
+        },
+        AgentEvent::ToolFinished(result) => Event::ToolResult {
+            id: result.call_id.to_string(),
+            is_error: result.is_error,
+            content: content(&result.content),
+        },
+        AgentEvent::Failed(report) => Event::Error {
+            message: report.message,
+        },
+        AgentEvent::CompactionFinished { summary } => Event::CompactDone { summary },
+        AgentEvent::Done => Event::Done,
+    })
+}
+
+pub(crate) fn usage(usage: &Usage) -> CumulativeUsage {
+    CumulativeUsage {
+        input: usage.input,
+        output: usage.output,
+        cache_read: usage.cache_read,
+        cache_write: usage.cache_write,
+        cost_usd: usage.cost_usd,
+    }
+}
+
+pub(crate) fn messages(transcript: &Transcript) -> Vec<Message> {
+    transcript
+        .messages()
+        .iter()
+        .map(|message| Message {
+            role: match message.role {
+                conversation::Role::User => Role::User,
+                conversation::Role::Assistant => Role::Assistant,
+                conversation::Role::Tool => Role::Tool,
+            },
+            content: content(&message.content),
+            time: message.time.to_string(),
+        })
+        .collect()
+}
+
+fn content(blocks: &[conversation::ContentBlock]) -> Vec<ContentBlock> {
+    blocks.iter().filter_map(block).collect()
+}
+
+fn block(block: &conversation::ContentBlock) -> Option<ContentBlock> {
+    Some(match block {
+        conversation::ContentBlock::Text(text) => ContentBlock::Text { text: text.clone() },
+        conversation::ContentBlock::Image(image) => ContentBlock::Image {
+            mime_type: image.mime_type.clone(),
+            bytes: image.data.len() as u64,
+        },
+        conversation::ContentBlock::Reasoning(_) => return None,
+        conversation::ContentBlock::ToolCall(call) => ContentBlock::ToolCall {
+            id: call.id.to_string(),
+            name: call.name.clone(),
+            args: arguments(&call.arguments),
+        },
+        conversation::ContentBlock::ToolResult(result) => ContentBlock::ToolResult {
+            call_id: result.call_id.to_string(),
+            is_error: result.is_error,
+            content: content(&result.content),
+        },
+    })
+}
+
+/// Clients are always given an object: malformed arguments show as `{}`, and the call's result
+/// says what was wrong.
+fn arguments(arguments: &Arguments) -> RawJson {
+    match arguments.json() {
+        Ok(raw) => raw.into(),
+        Err(_) => RawJson::empty_object(),
+    }
+}

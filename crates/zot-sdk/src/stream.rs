@@ -1,0 +1,109 @@
+//! The events of one prompt or compaction.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use tokio::sync::mpsc;
+use zot_conversation::{AgentEvent, BoxFuture};
+use zot_wire::rpc::Event;
+
+use crate::convert;
+use crate::runtime::Occupation;
+
+/// How many events may wait for a reader before the agent does.
+pub(crate) const EVENT_QUEUE: usize = 128;
+
+/// What a stream does, and with it which event is its last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    Prompt,
+    /// A compaction that succeeds ends with its summary and no `done`.
+    Compaction,
+}
+
+/// The ordered events of one prompt or compaction.
+///
+/// The stream does the work: nothing happens unless it is polled, and dropping it stops the agent
+/// where it is. To stop in good order (children ended, partial text kept, last events told), call
+/// [`Runtime::cancel`](crate::Runtime::cancel) and read on to the end.
+pub struct EventStream {
+    /// Cleared once it has finished.
+    work: Option<BoxFuture<'static, ()>>,
+    events: mpsc::Receiver<AgentEvent>,
+    occupation: Option<Arc<Occupation>>,
+    kind: Work,
+}
+
+impl EventStream {
+    pub(crate) fn new(
+        work: BoxFuture<'static, ()>,
+        events: mpsc::Receiver<AgentEvent>,
+        occupation: Arc<Occupation>,
+        kind: Work,
+    ) -> Self {
+        Self {
+            work: Some(work),
+            events,
+            occupation: Some(occupation),
+            kind,
+        }
+    }
+
+    /// The next event, or `None` after the last.
+    pub async fn next(&mut self) -> Option<Event> {
+        std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    fn is_last(&self, event: &AgentEvent) -> bool {
+        match event {
+            AgentEvent::Done => true,
+            AgentEvent::CompactionFinished { .. } => self.kind == Work::Compaction,
+            _ => false,
+        }
+    }
+
+    /// A client that has been told the end may start the next prompt at once.
+    fn release(&mut self) {
+        if let Some(occupation) = self.occupation.take() {
+            occupation.end();
+        }
+    }
+}
+
+impl Stream for EventStream {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        loop {
+            if let Ok(event) = self.events.try_recv() {
+                if self.is_last(&event) {
+                    self.release();
+                }
+                match convert::event(event) {
+                    Some(event) => return Poll::Ready(Some(event)),
+                    None => continue,
+                }
+            }
+            let Some(work) = &mut self.work else {
+                self.release();
+                return Poll::Ready(None);
+            };
+            let finished = work.as_mut().poll(context).is_ready();
+            if finished {
+                self.work = None;
+            } else if self.events.is_empty() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl Drop for EventStream {
+    fn drop(&mut self) {
+        // The work first: whatever it holds is gone before the runtime counts as free.
+        self.work = None;
+        self.release();
+    }
+}
