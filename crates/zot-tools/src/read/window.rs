@@ -59,7 +59,7 @@ impl LineWindow {
         let mut rest = self.pass_over(chunk);
         while !rest.is_empty() {
             if self.lines == self.wanted {
-                self.cut = Some(Cut::Lines);
+                self.cut = self.capped.then_some(Cut::Lines);
                 return Progress::Complete;
             }
             let newline = memchr::memchr(b'\n', rest);
