@@ -1,1 +1,37 @@
-fn main() {}
+//! The `zot` binary: arguments, wiring and exit codes.
+
+mod arguments;
+mod failure;
+mod list_models;
+mod one_shot;
+mod pipe;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use arguments::{Arguments, Mode};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::read() {
+        Ok(arguments) => arguments,
+        Err(shown) => return shown.exit(),
+    };
+    let outcome = match arguments.mode() {
+        Ok(Mode::Rpc) => pipe::run(arguments),
+        Ok(Mode::Print { prompt }) => one_shot::run(arguments, prompt, one_shot::Format::Text),
+        Ok(Mode::Json { prompt }) => one_shot::run(arguments, prompt, one_shot::Format::Json),
+        Ok(Mode::ListModels) => list_models::run(&arguments),
+        Err(failure) => Err(failure),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(failure) => report(&failure),
+    }
+}
+
+fn report(failure: &Failure) -> ExitCode {
+    // When even standard error is gone, the exit code is all that is left to say.
+    let _ = writeln!(std::io::stderr(), "zot: {failure}");
+    failure.exit_code()
+}

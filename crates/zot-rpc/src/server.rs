@@ -124,7 +124,6 @@ impl Server {
     async fn next_happening(&mut self, input: &mut Input, signals: &mut Signals) -> Happening {
         let open = !self.output.is_full();
         tokio::select! {
-            biased;
             exit = signals.next() => Happening::Exit(exit),
             result = input.read_more(), if open && !input.has_ended() => Happening::Input(result),
             event = next_event(&mut self.running), if open => Happening::Event(event),
@@ -257,10 +256,7 @@ impl Server {
             if exit == Exit::ReaderGone {
                 self.output.discard();
             }
-            tokio::select! {
-                _ = self.output.flush() => {}
-                () = self.output_reader_gone() => {}
-            }
+            let _ = self.output.flush().await;
         };
         tokio::select! {
             () = work => {}

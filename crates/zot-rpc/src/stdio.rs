@@ -173,13 +173,17 @@ impl Output {
         self.buffer.len() == self.written
     }
 
-    /// Writes what is there once the executor is idle or the buffer is full. Never returns while
-    /// there is nothing to write, so it can wait beside other work.
+    /// Writes what is there once the executor is idle or the buffer is full. Returns after each
+    /// round of writing, or with an error once the reader has gone away; while there is neither, it
+    /// waits, so it can stand beside other work.
     ///
     /// Cancel-safe: each write is accounted for before the next wait.
     pub async fn drive(&mut self) -> io::Result<()> {
-        if self.is_empty() || !self.is_full() {
-            self.idle.wait().await;
+        if !self.is_full() {
+            tokio::select! {
+                () = self.idle.wait() => {}
+                error = reader_gone(&self.stream) => return Err(error),
+            }
         }
         self.flush().await
     }
@@ -212,20 +216,23 @@ impl Output {
         self.buffer.clear();
         self.written = 0;
     }
+}
 
-    /// Waits until the reader has gone away.
-    pub async fn reader_gone(&self) {
-        let Stream::Waitable(descriptor) = &self.stream else {
-            return std::future::pending().await;
-        };
-        loop {
-            let Ok(mut guard) = descriptor.ready(Interest::ERROR).await else {
-                return std::future::pending().await;
-            };
-            if is_ready(*descriptor.get_ref(), PollFlags::empty()).unwrap_or(false) {
-                return;
+/// Waits until the reader of a stream has gone away.
+async fn reader_gone(stream: &Stream) -> io::Error {
+    let Stream::Waitable(descriptor) = stream else {
+        return std::future::pending().await;
+    };
+    loop {
+        match descriptor.ready(Interest::ERROR).await {
+            Err(error) => return error,
+            Ok(mut guard) => {
+                // Errors and hang-ups are reported without being asked for.
+                if is_ready(*descriptor.get_ref(), PollFlags::empty()).unwrap_or(true) {
+                    return io::ErrorKind::BrokenPipe.into();
+                }
+                guard.clear_ready_matching(Ready::ERROR);
             }
-            guard.clear_ready_matching(Ready::ERROR);
         }
     }
 }

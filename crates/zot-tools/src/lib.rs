@@ -1,1 +1,28 @@
-//! Placeholder.
+//! The built-in tools `read`, `write`, `edit` and `bash`, and the process runner behind `bash`.
+//!
+//! Every path a model names goes through [`PathResolver`], every file is opened and replaced by one
+//! module, and every child process belongs to a [`process::ProcessGroup`]: these are the three
+//! places where a sandbox policy will be asked. This crate knows no provider and no front end.
+
+mod arguments;
+mod bash;
+mod builtin;
+mod edit;
+mod file;
+mod limits;
+mod path;
+pub mod process;
+mod read;
+mod utf8;
+mod write;
+
+pub use bash::BashTool;
+pub use builtin::{ToolsConfig, builtin_tools};
+pub use edit::EditTool;
+pub use limits::{MAX_RESULT_BYTES, MAX_RESULT_LINES};
+pub use path::{PathError, PathResolver};
+pub use read::ReadTool;
+pub use write::WriteTool;
+
+#[cfg(test)]
+mod test_support;

@@ -1,0 +1,221 @@
+//! The command line.
+
+use std::env;
+use std::io::{self, IsTerminal as _, Read as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::builder::PossibleValuesParser;
+use clap::{ArgAction, Parser};
+use zot_sdk::{Config, Persistence, ReasoningEffort, ToolSelection};
+
+use crate::failure::Failure;
+
+/// The longest prompt that is read from a pipe.
+const MAX_PIPED_PROMPT: u64 = 16 * 1024 * 1024;
+
+/// An agent that people embed, extend and watch.
+#[derive(Parser)]
+#[command(
+    name = "zot",
+    version,
+    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]",
+    after_help = "Without a key: zot -p --provider offline \"list the files here\"\n\
+                  Exit codes: 0 done, 1 model or provider error, 2 usage, 130 interrupted."
+)]
+pub(crate) struct Arguments {
+    /// Print the final answer only
+    #[arg(short, long, conflicts_with_all = ["json", "rpc"])]
+    print: bool,
+    /// Print one event per line as JSON
+    #[arg(long, conflicts_with = "rpc")]
+    json: bool,
+    /// Serve the rpc protocol on standard input and output (same as `zot rpc`)
+    #[arg(long)]
+    rpc: bool,
+    /// List the known models and their prices
+    #[arg(long)]
+    list_models: bool,
+
+    /// anthropic, openai, deepseek, kimi, ollama, openrouter, groq, xai, mistral or offline
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
+    /// The model's id; see --list-models
+    #[arg(long, value_name = "ID")]
+    model: Option<String>,
+    /// The provider's key (better: its environment variable or $ZOT_HOME/auth.json)
+    #[arg(long, value_name = "KEY")]
+    api_key: Option<String>,
+    /// A compatible server instead of the provider's own
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// Where to work
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Replace the system prompt
+    #[arg(long, value_name = "TEXT")]
+    system_prompt: Option<String>,
+    /// Add to the system prompt (repeatable)
+    #[arg(long, value_name = "TEXT")]
+    append_system_prompt: Vec<String>,
+    /// How hard a reasoning model thinks
+    #[arg(long, value_name = "EFFORT", value_parser = PossibleValuesParser::new(efforts()))]
+    reasoning: Option<String>,
+    /// The most model calls for one prompt
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_steps: Option<u32>,
+    /// Give the model no tools at all
+    #[arg(long, conflicts_with = "tools")]
+    no_tools: bool,
+    /// Give the model exactly these tools
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    tools: Option<Vec<String>>,
+    /// Write no session file (rpc never does)
+    #[arg(long)]
+    no_session: bool,
+    /// Accepted for programs that start the original zot; this version has no extensions yet
+    #[arg(long, hide = true, action = ArgAction::SetTrue)]
+    no_ext: bool,
+    /// Accepted for programs that start the original zot; this version has no skills yet
+    #[arg(long, hide = true, action = ArgAction::SetTrue)]
+    no_skill: bool,
+
+    /// What to do; text piped in is added to it
+    #[arg(value_name = "PROMPT")]
+    words: Vec<String>,
+}
+
+/// What `zot` was started for.
+pub(crate) enum Mode {
+    Rpc,
+    Print { prompt: String },
+    Json { prompt: String },
+    ListModels,
+}
+
+/// Something clap has to say: help, the version, or what is wrong.
+pub(crate) struct Shown(clap::Error);
+
+impl Shown {
+    pub(crate) fn exit(self) -> ExitCode {
+        let _ = self.0.print();
+        ExitCode::from(u8::try_from(self.0.exit_code()).unwrap_or(2))
+    }
+}
+
+impl Arguments {
+    pub(crate) fn read() -> Result<Self, Shown> {
+        Self::try_parse().map_err(Shown)
+    }
+
+    pub(crate) fn mode(&self) -> Result<Mode, Failure> {
+        if self.list_models {
+            return Ok(Mode::ListModels);
+        }
+        if self.json {
+            let prompt = self.prompt()?;
+            return Ok(Mode::Json { prompt });
+        }
+        if self.print {
+            let prompt = self.prompt()?;
+            return Ok(Mode::Print { prompt });
+        }
+        match self.words.as_slice() {
+            [] if self.rpc => Ok(Mode::Rpc),
+            [word] if word == "rpc" => Ok(Mode::Rpc),
+            [first, second, ..] if first == "rpc" || self.rpc => Err(Failure::Usage(format!(
+                "rpc takes no prompt on the command line ({second:?}): send it as a prompt command"
+            ))),
+            _ => Err(Failure::Usage(
+                "the terminal chat is not built yet: use -p PROMPT for the answer, --json PROMPT \
+                 for events, or rpc; see --help"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    /// The words of the command line, then what is piped in.
+    fn prompt(&self) -> Result<String, Failure> {
+        let mut prompt = self.words.join(" ");
+        let stdin = io::stdin();
+        if !stdin.is_terminal() {
+            let mut piped = Vec::new();
+            stdin
+                .lock()
+                .take(MAX_PIPED_PROMPT + 1)
+                .read_to_end(&mut piped)?;
+            if piped.len() as u64 > MAX_PIPED_PROMPT {
+                return Err(Failure::Usage(format!(
+                    "more than {MAX_PIPED_PROMPT} bytes were piped in: give the agent a file to \
+                     read instead"
+                )));
+            }
+            let piped = String::from_utf8(piped).map_err(|error| {
+                let position = error.utf8_error().valid_up_to();
+                Failure::Usage(format!("what was piped in is not UTF-8 at byte {position}"))
+            })?;
+            if !piped.trim().is_empty() {
+                if !prompt.is_empty() {
+                    prompt.push_str("\n\n");
+                }
+                prompt.push_str(&piped);
+            }
+        }
+        if prompt.trim().is_empty() {
+            return Err(Failure::Usage(
+                "no prompt: give it as an argument or pipe it in".to_owned(),
+            ));
+        }
+        Ok(prompt)
+    }
+
+    pub(crate) fn config(self, persistence: Persistence) -> Config {
+        let tools = match self.tools {
+            _ if self.no_tools => ToolSelection::None,
+            Some(names) => ToolSelection::Only(names),
+            None => ToolSelection::All,
+        };
+        Config {
+            provider: self.provider,
+            model: self.model,
+            api_key: self.api_key,
+            base_url: self.base_url,
+            cwd: self.cwd,
+            system_prompt: self.system_prompt,
+            append_system_prompt: self.append_system_prompt,
+            reasoning: self.reasoning.as_deref().and_then(effort),
+            max_steps: self.max_steps,
+            tools,
+            persistence: if self.no_session {
+                Persistence::Never
+            } else {
+                persistence
+            },
+            ..Config::default()
+        }
+    }
+
+    pub(crate) fn provider(&self) -> Option<&str> {
+        self.provider.as_deref()
+    }
+}
+
+fn efforts() -> Vec<&'static str> {
+    ReasoningEffort::ALL
+        .iter()
+        .map(|effort| effort.as_str())
+        .collect()
+}
+
+fn effort(name: &str) -> Option<ReasoningEffort> {
+    ReasoningEffort::ALL
+        .into_iter()
+        .find(|effort| effort.as_str() == name)
+}
+
+/// The shared secret of the pipe, removed from what child processes see.
+pub(crate) fn rpc_token() -> Option<String> {
+    env::var("ZOTCORE_RPC_TOKEN")
+        .ok()
+        .filter(|token| !token.is_empty())
+}

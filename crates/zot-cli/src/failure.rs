@@ -1,0 +1,40 @@
+//! What can go wrong, and the exit code that tells scripts about it.
+
+use std::io;
+use std::process::ExitCode;
+
+use zot_sdk::{AssemblyError, CatalogError};
+
+/// Exit code of a model or provider error, and of anything else that failed while running.
+const FAILED: u8 = 1;
+/// Exit code of wrong arguments or configuration: nothing was started.
+const USAGE: u8 = 2;
+pub(crate) const INTERRUPTED: u8 = 130;
+pub(crate) const TERMINATED: u8 = 143;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error("{0}")]
+    Usage(String),
+    #[error(transparent)]
+    Assembly(#[from] AssemblyError),
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    #[error("{0}")]
+    Agent(String),
+    #[error("rpc: bad auth token")]
+    BadToken,
+    #[error("nobody reads standard output any more")]
+    ReaderGone,
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+impl Failure {
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Usage(_) | Self::Assembly(_) | Self::Catalog(_) => USAGE,
+            Self::Agent(_) | Self::BadToken | Self::ReaderGone | Self::Io(_) => FAILED,
+        })
+    }
+}

@@ -1,0 +1,64 @@
+//! `zot --list-models`.
+
+use std::env;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use zot_sdk::{Catalog, ModelInfo, zot_home};
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let home = zot_home(&|name| env::var(name).ok());
+    let catalog = Catalog::load(Some(&home.join("models.json")))?;
+    let models: Vec<&ModelInfo> = catalog
+        .all()
+        .filter(|model| {
+            arguments
+                .provider()
+                .is_none_or(|provider| model.provider == provider)
+        })
+        .collect();
+    if models.is_empty() {
+        return Err(Failure::Usage(format!(
+            "no models are listed for provider {:?}; servers such as ollama take any model they have",
+            arguments.provider().unwrap_or_default()
+        )));
+    }
+    match write_table(&models, catalog.snapshot()) {
+        // Whoever closed the pipe has seen enough.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn write_table(models: &[&ModelInfo], snapshot: &str) -> io::Result<()> {
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    writeln!(
+        output,
+        "{:<11} {:<44} {:>9} {:>9}  {:<9} {:>8} {:>8} {:>8} {:>8}",
+        "PROVIDER", "MODEL", "CONTEXT", "OUTPUT", "REASONING", "IN", "OUT", "READ", "WRITE"
+    )?;
+    for model in models {
+        let prices = &model.prices;
+        writeln!(
+            output,
+            "{:<11} {:<44} {:>9} {:>9}  {:<9} {:>8} {:>8} {:>8} {:>8}",
+            model.provider,
+            model.id,
+            model.context_window,
+            model.max_output,
+            if model.reasoning { "yes" } else { "no" },
+            prices.input,
+            prices.output,
+            prices.cache_read,
+            prices.cache_write
+        )?;
+    }
+    writeln!(
+        output,
+        "Prices in US dollars per million tokens (input, output, cache read, cache write), as of {snapshot}."
+    )?;
+    output.flush()
+}

@@ -1,0 +1,26 @@
+//! `zot rpc`.
+
+use std::process::ExitCode;
+
+use zot_rpc::{Exit, ServeOptions, executor, serve};
+use zot_sdk::{Persistence, Runtime};
+
+use crate::arguments::{Arguments, rpc_token};
+use crate::failure::{Failure, INTERRUPTED, TERMINATED};
+
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    // The embedding program owns persistence.
+    let config = arguments.config(Persistence::Never);
+    let options = ServeOptions { token: rpc_token() };
+    let exit = executor::run(|idle| async move {
+        let runtime = Runtime::new(config)?;
+        Ok::<_, Failure>(serve(runtime, options, idle).await?)
+    })??;
+    match exit {
+        Exit::Finished => Ok(ExitCode::SUCCESS),
+        Exit::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
+        Exit::Terminated => Ok(ExitCode::from(TERMINATED)),
+        Exit::BadToken => Err(Failure::BadToken),
+        Exit::ReaderGone => Err(Failure::ReaderGone),
+    }
+}

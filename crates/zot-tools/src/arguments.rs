@@ -1,0 +1,130 @@
+//! Reads the arguments of a call, with errors that tell a model which field to correct.
+//!
+//! Not derived with serde: its type errors do not name the field, and it would take the last of two
+//! fields of one name in silence.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// The fields of one JSON object, each of which can be taken once.
+#[derive(Debug)]
+pub(crate) struct Fields(Vec<(String, Value)>);
+
+/// Arguments that are not what the tool's schema asks for.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ArgumentError {
+    #[error("invalid args: {field} must be {expected}, got {got}")]
+    WrongType {
+        field: String,
+        expected: &'static str,
+        got: &'static str,
+    },
+    #[error("invalid args: {0}")]
+    Malformed(#[from] serde_json::Error),
+}
+
+impl Fields {
+    pub(crate) fn parse(arguments: &RawValue) -> Result<Self, ArgumentError> {
+        Ok(serde_json::from_str(arguments.get())?)
+    }
+
+    /// Reads one element of an array argument; `name` is how errors call it.
+    pub(crate) fn from_element(name: &str, element: Value) -> Result<Self, ArgumentError> {
+        match element {
+            Value::Object(map) => Ok(Self(map.into_iter().collect())),
+            other => Err(wrong_type(name, "an object", &other)),
+        }
+    }
+
+    /// Takes an optional text; `null` counts as absent.
+    pub(crate) fn take_string(&mut self, field: &str) -> Result<Option<String>, ArgumentError> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(wrong_type(field, "a string", &other)),
+        }
+    }
+
+    /// Takes an optional whole number; `2.0` is one, `"2"` is not.
+    pub(crate) fn take_integer(&mut self, field: &str) -> Result<Option<i64>, ArgumentError> {
+        let Some(value) = self.take(field) else {
+            return Ok(None);
+        };
+        let integer = value.as_i64().or_else(|| {
+            value
+                .as_f64()
+                .filter(|number| number.fract() == 0.0)
+                .map(|number| number as i64)
+        });
+        integer
+            .map(Some)
+            .ok_or_else(|| wrong_type(field, "an integer", &value))
+    }
+
+    /// Takes an optional array; `null` counts as absent.
+    pub(crate) fn take_array(&mut self, field: &str) -> Result<Option<Vec<Value>>, ArgumentError> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Value::Array(elements)) => Ok(Some(elements)),
+            Some(other) => Err(wrong_type(field, "an array", &other)),
+        }
+    }
+
+    fn take(&mut self, field: &str) -> Option<Value> {
+        let index = self.0.iter().position(|(name, _)| name == field)?;
+        let (_, value) = self.0.swap_remove(index);
+        (!value.is_null()).then_some(value)
+    }
+}
+
+fn wrong_type(field: &str, expected: &'static str, got: &Value) -> ArgumentError {
+    let got = match got {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(number) if number.is_f64() => "a fraction",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    };
+    ArgumentError::WrongType {
+        field: field.to_owned(),
+        expected,
+        got,
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+struct FieldsVisitor;
+
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = Fields;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+        let mut fields: Vec<(String, Value)> = Vec::new();
+        while let Some((name, value)) = map.next_entry::<String, Value>()? {
+            if fields.iter().any(|(known, _)| *known == name) {
+                return Err(serde::de::Error::custom(format_args!(
+                    "{name} is given more than once"
+                )));
+            }
+            fields.push((name, value));
+        }
+        Ok(Fields(fields))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! The file that keeps an output too long for its result.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::file::{random_hex, reason};
+
+/// What a file keeps at most; the rest of the output is lost.
+const MAX_LOG_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// A growing file, until it is full or fails.
+pub(super) struct OutputLog {
+    file: Result<File, io::Error>,
+    path: PathBuf,
+    written: u64,
+    lost: u64,
+}
+
+impl OutputLog {
+    /// Makes a file only its owner can read, in a directory made for it if need be.
+    pub(super) fn create(directory: &Path) -> Self {
+        let path = directory.join(format!("zot-bash-{}.log", random_hex()));
+        let file = DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory)
+            .and_then(|()| {
+                OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .mode(0o600)
+                    .open(&path)
+            });
+        Self {
+            file,
+            path,
+            written: 0,
+            lost: 0,
+        }
+    }
+
+    pub(super) fn append(&mut self, bytes: &[u8]) {
+        let room = usize::try_from(MAX_LOG_BYTES - self.written).unwrap_or(usize::MAX);
+        let kept = &bytes[..bytes.len().min(room)];
+        self.lost += (bytes.len() - kept.len()) as u64;
+        let Ok(file) = &mut self.file else {
+            return;
+        };
+        match file.write_all(kept) {
+            Ok(()) => self.written += kept.len() as u64,
+            Err(error) => self.file = Err(error),
+        }
+    }
+
+    /// Where to find what the result leaves out.
+    pub(super) fn describe(&self) -> String {
+        let path = self.path.display();
+        match &self.file {
+            Ok(_) if self.lost == 0 => format!("full output: {path}"),
+            Ok(_) => format!("the first {} bytes: {path}", self.written),
+            Err(error) if self.written > 0 => {
+                format!("the first part, until {}: {path}", reason(error))
+            }
+            Err(error) => format!("not kept: {path}: {}", reason(error)),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Assembles the built-in tools.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use zot_conversation::{Tool, ToolDefinition, ToolEffect};
+
+use crate::{BashTool, EditTool, PathResolver, ReadTool, WriteTool};
+
+/// What the built-in tools need to know about their surroundings.
+#[derive(Debug, Clone)]
+pub struct ToolsConfig {
+    /// Where relative paths start and commands run. Absolute.
+    pub cwd: PathBuf,
+    /// Where outputs too long for a result are kept; made when first needed.
+    pub output_dir: PathBuf,
+    /// What `~` stands for; without it `~` is an ordinary name.
+    pub home: Option<PathBuf>,
+}
+
+impl ToolsConfig {
+    /// The configuration for `cwd`, with the user's own home directory.
+    pub fn new(cwd: impl Into<PathBuf>, output_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            cwd: cwd.into(),
+            output_dir: output_dir.into(),
+            home: std::env::home_dir().filter(|home| home.is_absolute()),
+        }
+    }
+}
+
+/// The built-in tools, in the order models are told about them: read, write, edit, bash.
+pub fn builtin_tools(config: ToolsConfig) -> Vec<Arc<dyn Tool>> {
+    let paths = Arc::new(PathResolver::new(config.cwd, config.home));
+    vec![
+        Arc::new(ReadTool::new(Arc::clone(&paths))),
+        Arc::new(WriteTool::new(Arc::clone(&paths))),
+        Arc::new(EditTool::new(Arc::clone(&paths))),
+        Arc::new(BashTool::new(paths, config.output_dir)),
+    ]
+}
+
+/// Builds a definition from constant texts; tests check that every schema is a JSON object.
+pub(crate) fn definition(
+    name: &str,
+    description: &str,
+    parameters: &str,
+    effect: ToolEffect,
+) -> Arc<ToolDefinition> {
+    Arc::new(ToolDefinition {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        parameters: RawValue::from_string(parameters.to_owned())
+            .unwrap_or_else(|_| RawValue::NULL.to_owned()),
+        effect,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! The `edit` tool: exact replacements in one file, all or nothing.
+
+mod diff;
+mod hint;
+mod replacement;
+mod text;
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput};
+
+use crate::PathResolver;
+use crate::arguments::{ArgumentError, Fields};
+use crate::builtin::definition;
+use crate::file::{self, FileError};
+use crate::limits::clip;
+use crate::path::PathError;
+use replacement::{EditError, Replacement, apply};
+
+/// The largest file that is edited: the whole text is held in memory.
+const MAX_EDIT_BYTES: u64 = 64 * 1024 * 1024;
+
+const DESCRIPTION: &str = "Change parts of a file by exact replacement. Each oldText must occur \
+exactly once in the file as it is now, white space included: copy it from read and add \
+surrounding lines until it is unique. All edits of a call apply to the same original text and \
+must not overlap; if one fails, the file is left as it was. Answers with a diff.";
+
+const PARAMETERS: &str = concat!(
+    r#"{"type":"object","properties":{"#,
+    r#""path":{"type":"string","description":"File to change, absolute or relative to the working directory"},"#,
+    r#""edits":{"type":"array","description":"Replacements to make","items":{"type":"object","properties":{"#,
+    r#""oldText":{"type":"string","description":"Text to replace; must occur exactly once"},"#,
+    r#""newText":{"type":"string","description":"Text to put in its place"}"#,
+    r#"},"required":["oldText","newText"]}}"#,
+    r#"},"required":["path","edits"]}"#
+);
+
+/// Changes files for the model.
+pub struct EditTool {
+    definition: Arc<ToolDefinition>,
+    paths: Arc<PathResolver>,
+}
+
+impl EditTool {
+    pub fn new(paths: Arc<PathResolver>) -> Self {
+        Self {
+            definition: definition("edit", DESCRIPTION, PARAMETERS, ToolEffect::Changes),
+            paths,
+        }
+    }
+
+    fn edit(&self, invocation: ToolInvocation<'_>) -> Result<String, EditToolError> {
+        let mut fields = Fields::parse(invocation.arguments)?;
+        let requested = fields.take_string("path")?.unwrap_or_default();
+        let replacements = parse_edits(&mut fields)?;
+        let path = self.paths.resolve(&requested)?;
+        if replacements.is_empty() {
+            return Err(EditToolError::NoEdits);
+        }
+        let original = read_whole(&path)?;
+        let edited = apply(&requested, &original, &replacements)?;
+        file::replace(&path, &edited)?;
+        Ok(diff::unified(&original, &edited))
+    }
+}
+
+impl Tool for EditTool {
+    fn definition(&self) -> &Arc<ToolDefinition> {
+        &self.definition
+    }
+
+    fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            match self.edit(invocation) {
+                Ok(diff) => ToolOutput::text(clip(diff)),
+                Err(error) => ToolOutput::error(error.to_string()),
+            }
+        })
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum EditToolError {
+    #[error(transparent)]
+    Arguments(#[from] ArgumentError),
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    #[error("at least one edit is required")]
+    NoEdits,
+    #[error("edit {number}: newText is required; give \"\" to delete oldText")]
+    NewTextMissing { number: usize },
+}
+
+fn parse_edits(fields: &mut Fields) -> Result<Vec<Replacement>, EditToolError> {
+    let elements = fields.take_array("edits")?.unwrap_or_default();
+    let mut replacements = Vec::with_capacity(elements.len());
+    for (index, element) in elements.into_iter().enumerate() {
+        let number = index + 1;
+        let mut edit = Fields::from_element(&format!("edit {number}"), element)?;
+        let in_edit = |error| match error {
+            ArgumentError::WrongType {
+                field,
+                expected,
+                got,
+            } => ArgumentError::WrongType {
+                field: format!("edit {number}: {field}"),
+                expected,
+                got,
+            },
+            other => other,
+        };
+        let old = edit.take_string("oldText").map_err(in_edit)?;
+        let new = edit.take_string("newText").map_err(in_edit)?;
+        replacements.push(Replacement {
+            old: old.unwrap_or_default(),
+            new: new.ok_or(EditToolError::NewTextMissing { number })?,
+        });
+    }
+    Ok(replacements)
+}
+
+fn read_whole(path: &Path) -> Result<Vec<u8>, FileError> {
+    let (file, metadata) = match file::open_regular(path) {
+        Ok(opened) => opened,
+        // This tool has always been heard to say what failed in other words than `read`.
+        Err(FileError::System { source, .. }) => {
+            return Err(FileError::during("open", path)(source));
+        }
+        Err(FileError::Directory { .. }) => {
+            return Err(FileError::during("read", path)(
+                rustix::io::Errno::ISDIR.into(),
+            ));
+        }
+        Err(other) => return Err(other),
+    };
+    let too_large = |size| FileError::TooLarge {
+        path: path.to_owned(),
+        size,
+        limit: MAX_EDIT_BYTES,
+        purpose: "editing",
+    };
+    if metadata.len() > MAX_EDIT_BYTES {
+        return Err(too_large(metadata.len()));
+    }
+    let mut content = Vec::with_capacity(metadata.len() as usize + 1);
+    // The file may grow while it is read.
+    file.take(MAX_EDIT_BYTES + 1)
+        .read_to_end(&mut content)
+        .map_err(FileError::during("read", path))?;
+    if content.len() as u64 > MAX_EDIT_BYTES {
+        return Err(too_large(content.len() as u64));
+    }
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Says what a model probably meant when its old text is not in the file.
+//!
+//! A hint is given only when there is something worth saying; it is bounded in time and size.
+
+use std::time::{Duration, Instant};
+
+use similar::TextDiff;
+
+/// Larger files get no hint.
+const MAX_TEXT_BYTES: usize = 1024 * 1024;
+
+/// Lines longer than this are not compared letter by letter.
+const MAX_LINE_BYTES: usize = 400;
+
+/// The most lines of the file a hint repeats.
+const MAX_SHOWN_LINES: usize = 20;
+
+/// Shorter new texts are found in a file by chance.
+const MIN_ALREADY_THERE: usize = 8;
+
+/// How alike two lines must be, from 0 to 1, for one to be taken for the other.
+const MIN_RATIO: f32 = 0.75;
+
+/// How long to look for a similar line.
+const SEARCH_TIME: Duration = Duration::from_millis(50);
+
+/// One or more lines of help for an `old` that `text` does not hold.
+pub(super) fn for_missing(text: &[u8], old: &[u8], new: &[u8]) -> Option<String> {
+    if text.len() > MAX_TEXT_BYTES {
+        return None;
+    }
+    let (text, old, new) = (
+        str::from_utf8(text).ok()?,
+        str::from_utf8(old).ok()?,
+        str::from_utf8(new).ok()?,
+    );
+    let lines: Vec<&str> = text.split('\n').collect();
+    let old_lines: Vec<&str> = old.trim_matches('\n').split('\n').collect();
+    white_space(&lines, &old_lines)
+        .or_else(|| already_there(text, new))
+        .or_else(|| common_start(&lines, &old_lines))
+        .or_else(|| closest_line(&lines, &old_lines))
+}
+
+fn already_there(text: &str, new: &str) -> Option<String> {
+    let there = new.trim().len() >= MIN_ALREADY_THERE && text.contains(new);
+    there.then(|| "newText is already in the file; was this edit made before?".to_owned())
+}
+
+fn white_space(lines: &[&str], old_lines: &[&str]) -> Option<String> {
+    let squeezed: Vec<String> = lines.iter().map(|line| squeeze(line)).collect();
+    let wanted: Vec<String> = old_lines.iter().map(|line| squeeze(line)).collect();
+    if wanted.iter().all(String::is_empty) {
+        return None;
+    }
+    let matches = |window: &[String]| match (wanted.as_slice(), window) {
+        ([only], [line]) => line.contains(only.as_str()),
+        ([first, middle @ .., last], [line, between @ .., end]) => {
+            line.ends_with(first.as_str()) && middle == between && end.starts_with(last.as_str())
+        }
+        _ => false,
+    };
+    let start = squeezed.windows(wanted.len()).position(matches)?;
+    let count = wanted.len().min(MAX_SHOWN_LINES);
+    Some(format!(
+        "{} of the file differs only in white space:\n{}",
+        place(start, wanted.len()),
+        lines[start..start + count].join("\n")
+    ))
+}
+
+/// Finds where the most lines from the start of the old text are, and what comes instead of the
+/// first that is not.
+fn common_start(lines: &[&str], old_lines: &[&str]) -> Option<String> {
+    let (first, rest) = old_lines.split_first()?;
+    if rest.is_empty() || first.trim().is_empty() {
+        return None;
+    }
+    let run = |start: usize| {
+        lines[start..]
+            .iter()
+            .zip(old_lines)
+            .take_while(|(line, old)| line == old)
+            .count()
+    };
+    let (start, length) = (0..lines.len())
+        .map(|start| (start, run(start)))
+        .filter(|(_, length)| *length > 0)
+        .max_by_key(|&(start, length)| (length, usize::MAX - start))?;
+    let found = match lines.get(start + length) {
+        Some(line) => format!("but line {} of the file is:\n{line}", start + length + 1),
+        None => "but the file ends there".to_owned(),
+    };
+    Some(format!(
+        "the beginning of oldText is at {}, {found}",
+        place(start, length)
+    ))
+}
+
+fn closest_line(lines: &[&str], old_lines: &[&str]) -> Option<String> {
+    let wanted = old_lines
+        .iter()
+        .map(|line| line.trim())
+        .filter(|line| line.len() <= MAX_LINE_BYTES)
+        .max_by_key(|line| line.len())?;
+    let deadline = Instant::now() + SEARCH_TIME;
+    let mut best: Option<(usize, f32)> = None;
+    for (index, line) in lines.iter().enumerate() {
+        let candidate = line.trim();
+        // The ratio cannot be higher than the lengths allow; this spares most comparisons.
+        let shared = 2 * candidate.len().min(wanted.len());
+        let highest = shared as f32 / (candidate.len() + wanted.len()).max(1) as f32;
+        if highest < MIN_RATIO || candidate.len() > MAX_LINE_BYTES {
+            continue;
+        }
+        let ratio = TextDiff::from_chars(wanted, candidate).ratio();
+        if ratio >= best.map_or(MIN_RATIO, |(_, ratio)| ratio + f32::EPSILON) {
+            best = Some((index, ratio));
+        }
+        if Instant::now() > deadline {
+            break;
+        }
+    }
+    let (index, _) = best?;
+    Some(format!(
+        "the closest match is line {}:\n{}",
+        index + 1,
+        lines[index]
+    ))
+}
+
+fn squeeze(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn place(start: usize, count: usize) -> String {
+    match count {
+        0 | 1 => format!("line {}", start + 1),
+        _ => format!("lines {}-{}", start + 1, start + count),
+    }
+}

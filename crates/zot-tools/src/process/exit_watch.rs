@@ -1,0 +1,58 @@
+//! Waits for a child to exit without reaping it.
+//!
+//! While it is not reaped its number, which is also the number of its group, belongs to no one
+//! else, so that signals reach only what was started here. Linux tells by a process descriptor;
+//! where there is none (other systems, Linux before 5.3, some sandboxes) the child is polled.
+
+use std::io;
+use std::time::Duration;
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+/// How often a child without a process descriptor is looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+pub(super) enum ExitWatch {
+    #[cfg(target_os = "linux")]
+    Descriptor(tokio::io::unix::AsyncFd<rustix::fd::OwnedFd>),
+    Polling(Pid),
+}
+
+impl ExitWatch {
+    pub(super) fn new(pid: Pid) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::process::{PidfdFlags, pidfd_open};
+            use tokio::io::{Interest, unix::AsyncFd};
+            if let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) {
+                #[expect(
+                    deprecated,
+                    reason = "its successor is unsafe for descriptors that may be swapped or closed \
+                              while registered; an `OwnedFd` no one else sees cannot be"
+                )]
+                let watched = AsyncFd::with_interest(descriptor, Interest::READABLE)?;
+                return Ok(Self::Descriptor(watched));
+            }
+        }
+        Ok(Self::Polling(pid))
+    }
+
+    /// Returns once the child has exited. May be dropped and called again.
+    pub(super) async fn exited(&self) {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Descriptor(descriptor) => {
+                if descriptor.readable().await.is_err() {
+                    // Only a runtime that shuts down refuses; the owner's `Drop` takes over.
+                    std::future::pending::<()>().await;
+                }
+            }
+            Self::Polling(pid) => {
+                let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+                while let Ok(None) = waitid(WaitId::Pid(*pid), options) {
+                    tokio::time::sleep(POLL_INTERVAL).await;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Runs a command to its end, within a time, and hands over its output as it comes.
+
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::{GroupEnd, ProcessGroup};
+
+/// Between asking processes to end and killing them.
+const TERMINATION_GRACE: Duration = Duration::from_secs(3);
+
+/// How long background processes that hold the output open may run on after the command.
+const BACKGROUND_GRACE: Duration = Duration::from_secs(2);
+
+/// How long to read on after everyone in the group is dead: a process that left the group can hold
+/// the output open for ever.
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+
+/// What one read takes at most: a full pipe.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Takes the output of a running command.
+pub trait OutputSink: Send {
+    /// Takes the next bytes. While this waits, the command's writes wait too.
+    fn accept(&mut self, chunk: &[u8]) -> impl Future<Output = ()> + Send;
+}
+
+/// A command that has run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    pub outcome: Outcome,
+    pub elapsed: Duration,
+    /// Whether processes were still running in the background and had to be ended.
+    pub ended_background: bool,
+}
+
+/// Why a command is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It exited by itself; nothing when its status was lost.
+    Exited(Option<ExitStatus>),
+    TimedOut,
+    Cancelled,
+}
+
+/// Runs `command` without input, its standard output and error joined into `sink`.
+///
+/// Returns when the command has exited and its output is closed; nothing of its process group is
+/// alive then. Fails only when the command cannot be started.
+pub async fn run<S: OutputSink>(
+    mut command: Command,
+    time_limit: Duration,
+    cancel: &CancellationToken,
+    sink: &mut S,
+) -> io::Result<Completion> {
+    let (reader, writer) = io::pipe()?;
+    let reader = pipe::Receiver::from_owned_fd(reader.into())?;
+    command
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
+    let started = Instant::now();
+    let group = ProcessGroup::spawn(command)?;
+
+    let mut output = pin!(forward(reader, sink));
+    let mut drained = false;
+    let stop = supervise(
+        &group,
+        started + time_limit,
+        cancel,
+        output.as_mut(),
+        &mut drained,
+    )
+    .await;
+
+    let mut ending = pin!(async {
+        match stop {
+            Stop::Finished => group.close().await,
+            _ => group.end(TERMINATION_GRACE).await,
+        }
+    });
+    let end: GroupEnd = loop {
+        tokio::select! {
+            biased;
+            end = &mut ending => break end,
+            // Who is asked to end may have something to say and must not block on it.
+            () = &mut output, if !drained => drained = true,
+        }
+    };
+    if !drained {
+        let _ = timeout(DRAIN_TIME, output).await;
+    }
+    Ok(Completion {
+        outcome: match stop {
+            Stop::Finished | Stop::Background => Outcome::Exited(end.status),
+            Stop::TimedOut => Outcome::TimedOut,
+            Stop::Cancelled => Outcome::Cancelled,
+        },
+        elapsed: started.elapsed(),
+        ended_background: stop == Stop::Background || (stop == Stop::Finished && end.had_survivors),
+    })
+}
+
+/// Why the wait for a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    Finished,
+    /// The command is over, but its output is still open after the grace.
+    Background,
+    TimedOut,
+    Cancelled,
+}
+
+async fn supervise(
+    group: &ProcessGroup,
+    deadline: Instant,
+    cancel: &CancellationToken,
+    mut output: impl Future<Output = ()> + Unpin,
+    drained: &mut bool,
+) -> Stop {
+    let mut exited = false;
+    let mut limit = pin!(sleep_until(deadline));
+    loop {
+        tokio::select! {
+            biased;
+            // A flood uses up the task's budget, so the output comes last: whatever is polled after
+            // it might never be heard.
+            () = cancel.cancelled() => return Stop::Cancelled,
+            () = group.exited(), if !exited => {
+                exited = true;
+                limit.as_mut().reset(Instant::now() + BACKGROUND_GRACE);
+            }
+            () = &mut limit => return if exited { Stop::Background } else { Stop::TimedOut },
+            () = &mut output, if !*drained => *drained = true,
+        }
+        if exited && *drained {
+            return Stop::Finished;
+        }
+    }
+}
+
+async fn forward<S: OutputSink>(mut reader: pipe::Receiver, sink: &mut S) {
+    let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+    // A pipe that cannot be read has nothing more to give: the same as its end.
+    while let Ok(1..) = reader.read_buf(&mut chunk).await {
+        sink.accept(&chunk).await;
+        chunk.clear();
+    }
+}

@@ -1,0 +1,54 @@
+//! Tells whether a process group still has living members.
+
+use rustix::process::{Pid, test_kill_process_group};
+
+/// Whether anything in `group` is alive. Its leader must have been reaped.
+///
+/// Dead members that no one has reaped yet count for the system call; on Linux `/proc` tells them
+/// apart, elsewhere they count as alive until they are gone.
+pub(super) fn any_alive(group: Pid) -> bool {
+    if test_kill_process_group(group) == Err(rustix::io::Errno::SRCH) {
+        return false;
+    }
+    if cfg!(target_os = "linux") {
+        listed_alive(group).unwrap_or(true)
+    } else {
+        true
+    }
+}
+
+/// Looks through `/proc`, or nothing when that is not there to read.
+fn listed_alive(group: Pid) -> Option<bool> {
+    let group = group.as_raw_nonzero().to_string();
+    for entry in std::fs::read_dir("/proc").ok()? {
+        let entry = entry.ok()?;
+        let is_process = entry
+            .file_name()
+            .as_encoded_bytes()
+            .first()
+            .is_some_and(u8::is_ascii_digit);
+        if !is_process {
+            continue;
+        }
+        // A process may be gone by the time its file is read.
+        let Ok(stat) = std::fs::read(entry.path().join("stat")) else {
+            continue;
+        };
+        if is_living_member(&stat, &group) {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+/// Reads `number (name) state parent group …`; the name may hold anything, brackets too.
+fn is_living_member(stat: &[u8], group: &str) -> bool {
+    let Some(name_end) = memchr::memrchr(b')', stat) else {
+        return false;
+    };
+    let mut fields = stat[name_end + 1..]
+        .split(|&byte| byte == b' ')
+        .filter(|field| !field.is_empty());
+    let is_dead = matches!(fields.next(), None | Some(b"Z" | b"X" | b"x"));
+    !is_dead && fields.nth(1) == Some(group.as_bytes())
+}

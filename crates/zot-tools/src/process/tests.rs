@@ -1,0 +1,168 @@
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Outcome, OutputSink, ProcessGroup, run};
+use crate::test_support::wait_until_group_is_gone;
+
+#[derive(Default)]
+struct Collect(Vec<u8>);
+
+impl OutputSink for Collect {
+    async fn accept(&mut self, chunk: &[u8]) {
+        self.0.extend_from_slice(chunk);
+    }
+}
+
+/// Never takes anything.
+struct Stuck;
+
+impl OutputSink for Stuck {
+    async fn accept(&mut self, _chunk: &[u8]) {
+        std::future::pending().await
+    }
+}
+
+fn shell(script: &str) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(script);
+    command
+}
+
+#[tokio::test]
+async fn status_and_output_arrive() {
+    let mut sink = Collect::default();
+    let cancel = CancellationToken::new();
+    let completion = run(
+        shell("echo out; echo err >&2; exit 7"),
+        Duration::from_secs(60),
+        &cancel,
+        &mut sink,
+    )
+    .await
+    .unwrap();
+    let Outcome::Exited(Some(status)) = completion.outcome else {
+        panic!("{completion:?}");
+    };
+    assert_eq!(status.code(), Some(7));
+    assert_eq!(sink.0, b"out\nerr\n");
+    assert!(!completion.ended_background);
+}
+
+#[tokio::test]
+async fn output_closed_early_does_not_end_the_wait() {
+    let mut sink = Collect::default();
+    let cancel = CancellationToken::new();
+    let script = "exec >/dev/null 2>&1; sleep 0.3; exit 4";
+    let completion = run(shell(script), Duration::from_secs(60), &cancel, &mut sink)
+        .await
+        .unwrap();
+    let Outcome::Exited(Some(status)) = completion.outcome else {
+        panic!("{completion:?}");
+    };
+    assert_eq!(status.code(), Some(4));
+}
+
+#[tokio::test]
+async fn a_stuck_reader_cannot_hold_off_the_time_limit() {
+    let cancel = CancellationToken::new();
+    let started = Instant::now();
+    let completion = run(
+        shell("yes"),
+        Duration::from_millis(200),
+        &cancel,
+        &mut Stuck,
+    )
+    .await
+    .unwrap();
+    assert_eq!(completion.outcome, Outcome::TimedOut);
+    assert!(started.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn a_flood_cannot_hold_off_the_time_limit() {
+    struct Discard(u64);
+    impl OutputSink for Discard {
+        async fn accept(&mut self, chunk: &[u8]) {
+            self.0 += chunk.len() as u64;
+        }
+    }
+    let mut sink = Discard(0);
+    let cancel = CancellationToken::new();
+    let completion = run(
+        shell("cat /dev/zero"),
+        Duration::from_millis(300),
+        &cancel,
+        &mut sink,
+    )
+    .await
+    .unwrap();
+    assert_eq!(completion.outcome, Outcome::TimedOut);
+    assert!(sink.0 > 0 && completion.elapsed < Duration::from_secs(3));
+}
+
+#[tokio::test]
+async fn dropping_a_group_kills_and_reaps_it() {
+    let group = ProcessGroup::spawn(shell("trap '' TERM; sleep 300 & sleep 300")).unwrap();
+    let id = group.id().to_string();
+    drop(group);
+    assert!(
+        !std::path::Path::new("/proc").join(&id).exists(),
+        "the leader is reaped"
+    );
+    wait_until_group_is_gone(&id);
+}
+
+#[tokio::test]
+async fn dropping_a_run_kills_the_group() {
+    let mut sink = Collect::default();
+    let cancel = CancellationToken::new();
+    let running = run(
+        shell("echo $$; sleep 300"),
+        Duration::from_secs(60),
+        &cancel,
+        &mut sink,
+    );
+    let outcome = tokio::time::timeout(Duration::from_millis(300), running).await;
+    assert!(outcome.is_err());
+    wait_until_group_is_gone(String::from_utf8(sink.0).unwrap().trim());
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_an_error() {
+    let cancel = CancellationToken::new();
+    let command = Command::new("/nonexistent/program");
+    let error = run(
+        command,
+        Duration::from_secs(1),
+        &cancel,
+        &mut Collect::default(),
+    )
+    .await
+    .unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn nothing_leaks_over_many_runs() {
+    let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let cancel = CancellationToken::new();
+    let once = async || {
+        run(
+            shell("true"),
+            Duration::from_secs(60),
+            &cancel,
+            &mut Collect::default(),
+        )
+        .await
+        .unwrap()
+    };
+    once().await;
+    let before = descriptors();
+    for _ in 0..50 {
+        once().await;
+    }
+    // Other tests of this process open files too.
+    assert!(descriptors() < before + 40);
+}

@@ -1,0 +1,171 @@
+//! What the tests of several tools share.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use zot_conversation::{BoxFuture, Progress, Tool, ToolCallId, ToolInvocation, ToolOutput};
+
+use crate::{ToolsConfig, builtin_tools};
+
+/// A directory with the files of the recordings, and the tools working in it.
+pub(crate) struct Workspace {
+    directory: TempDir,
+    pub(crate) output: TempDir,
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+impl Workspace {
+    /// The same files as `setup_cwd` of the conformance kit makes.
+    pub(crate) fn recorded() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let output = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let long: String = (0..3000).map(|line| format!("line {line}\n")).collect();
+        for (name, content) in [
+            ("a.txt", &b"one\ntwo\nthree\nfour\n"[..]),
+            ("dup.txt", b"x = 1\nx = 1\nend\n"),
+            ("crlf.txt", b"\xef\xbb\xbfline1\r\nline2\r\nline3\r\n"),
+            ("bin.dat", b"ab\0cd"),
+            ("pic.png", b"\x89PNG\r\n\x1a\nrest of the picture"),
+            ("long.txt", long.as_bytes()),
+            ("nonl.txt", b"no newline at end"),
+        ] {
+            std::fs::write(root.join(name), content).unwrap();
+        }
+        std::fs::create_dir(root.join("sub")).unwrap();
+        let tools = builtin_tools(ToolsConfig {
+            cwd: root,
+            output_dir: output.path().join("outputs"),
+            home: None,
+        });
+        Self {
+            directory,
+            output,
+            tools,
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
+        self.directory.path().canonicalize().unwrap().join(name)
+    }
+
+    pub(crate) fn content(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> ToolOutput {
+        self.call_with(
+            name,
+            arguments,
+            &Recorder::default(),
+            &CancellationToken::new(),
+        )
+        .await
+    }
+
+    pub(crate) async fn call_with(
+        &self,
+        name: &str,
+        arguments: Value,
+        progress: &dyn Progress,
+        cancel: &CancellationToken,
+    ) -> ToolOutput {
+        let tool = self
+            .tools
+            .iter()
+            .find(|tool| tool.definition().name == name)
+            .unwrap();
+        let arguments = RawValue::from_string(arguments.to_string()).unwrap();
+        tool.run(ToolInvocation {
+            id: &ToolCallId::from("call_1"),
+            arguments: &arguments,
+            progress,
+            cancel,
+        })
+        .await
+    }
+
+    /// Calls a tool and compares its text, in which `<cwd>` stands for the directory.
+    pub(crate) async fn check(&self, name: &str, arguments: Value, expected: Expected<'_>) {
+        let output = self.call(name, arguments.clone()).await;
+        let cwd = self.path("");
+        let cwd = cwd.to_str().unwrap().trim_end_matches('/');
+        let actual = output.joined_text().replace(cwd, "<cwd>");
+        let (is_error, text) = match expected {
+            Expected::Text(text) => (false, text),
+            Expected::Error(text) => (true, text),
+        };
+        assert_eq!(actual, text, "{name} {arguments}");
+        assert_eq!(output.is_error, is_error, "{name} {arguments}");
+    }
+}
+
+pub(crate) enum Expected<'a> {
+    Text(&'a str),
+    Error(&'a str),
+}
+
+/// Keeps every piece of progress.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    pieces: Mutex<Vec<String>>,
+}
+
+impl Recorder {
+    pub(crate) fn pieces(&self) -> Vec<String> {
+        self.pieces
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+impl Progress for Recorder {
+    fn report(&self, text: String) -> BoxFuture<'_, ()> {
+        self.pieces
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(text);
+        Box::pin(async {})
+    }
+}
+
+pub(crate) fn make_fifo(path: &Path) {
+    let status = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(status.unwrap().success());
+}
+
+/// Waits until no living process belongs to `group`; fails after five seconds.
+pub(crate) fn wait_until_group_is_gone(group: &str) {
+    assert!(
+        group.parse::<u32>().is_ok(),
+        "not a process group: {group:?}"
+    );
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        let members = living_members(group);
+        if members.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < deadline, "still alive: {members:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The `/proc/*/stat` lines of the processes of `group` that are not zombies.
+fn living_members(group: &str) -> Vec<String> {
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("stat")).ok())
+        .filter(|stat| {
+            let fields = stat.rsplit(')').next().unwrap_or_default();
+            let mut fields = fields.split_whitespace();
+            fields.next() != Some("Z") && fields.nth(1) == Some(group)
+        })
+        .collect()
+}
