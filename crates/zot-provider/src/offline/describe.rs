@@ -111,14 +111,15 @@ pub(super) fn describe(path: &str, text: &str) -> String {
         return description;
     }
     let kind = match language.map(|language| language.name) {
-        Some("Markdown") => "headings",
-        Some("TOML") => "sections",
-        _ => "definitions",
+        Some("Markdown") => "heading",
+        Some("TOML") => "section",
+        _ => "definition",
     };
+    let plural = if names.len() == 1 { "" } else { "s" };
     let more = names.len().saturating_sub(MAX_NAMES);
     let shown: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
     description.push_str(&format!(
-        " I see {} {kind}: {}",
+        " I see {} {kind}{plural}: {}",
         names.len(),
         shown.join(", ")
     ));

@@ -85,9 +85,16 @@ pub(super) struct Understanding {
     pub(super) not_understood: bool,
 }
 
+/// Longer prompts are not requests of the kind the rules know, and some rules take quadratic time.
+const MAX_PROMPT_BYTES: usize = 16 << 10;
+
 /// Reads a prompt.
 pub(super) fn understand(prompt: &str) -> Understanding {
     let mut understanding = Understanding::default();
+    if prompt.len() > MAX_PROMPT_BYTES {
+        understanding.not_understood = true;
+        return understanding;
+    }
     if let Some(command) = prompt.trim().strip_prefix(['$', '!']) {
         let command = command.trim().to_owned();
         if !command.is_empty() {

@@ -109,7 +109,15 @@ fn count_command(measure: Measure, selection: &Selection) -> String {
     };
     match &selection.path {
         Some(path) if !selection.is_tree() => format!("{counter} < {}", shell_quoted(path)),
-        _ => format!("{} -exec cat {{}} + | {counter}", find_command(selection)),
+        _ => {
+            // A file without a last line feed must not run into the next one.
+            let printer = match measure {
+                Measure::Bytes => "cat",
+                _ => "awk 1",
+            };
+            let files = find_command(selection);
+            format!("{files} -exec {printer} {{}} + | {counter}")
+        }
     }
 }
 

@@ -37,11 +37,16 @@ pub(super) fn summary(text: &str) -> String {
     let mut files: Vec<String> = Vec::new();
     for word in inner.split_whitespace() {
         let word = word
-            .trim_matches(|letter: char| !(letter.is_alphanumeric() || "./_~".contains(letter)));
-        let word = word.trim_end_matches('.');
-        let named = word.len() > 2 && looks_like_path(word);
-        if named && files.len() < MAX_FILES && !files.iter().any(|file| file.ends_with(word)) {
-            files.push(format!("- {}", clipped(word, MAX_LINE_BYTES)));
+            .trim_start_matches(|letter: char| {
+                !(letter.is_alphanumeric() || "./_~".contains(letter))
+            })
+            .trim_end_matches(|letter: char| !(letter.is_alphanumeric() || "/_".contains(letter)));
+        let line = format!("- {}", clipped(word, MAX_LINE_BYTES));
+        if word.len() > 2 && looks_like_path(word) && !files.contains(&line) {
+            files.push(line);
+        }
+        if files.len() == MAX_FILES {
+            break;
         }
     }
     section(&mut summary, "Files that were mentioned:", &files);

@@ -5,8 +5,9 @@ use crate::offline::describe::extension_of_language;
 use crate::offline::words::Word;
 
 /// Words that point to a file or folder without being its name.
-const NOT_A_NAME: &str = "a all an and are at below code codebase content contents count current directory do does \
-    entries every file files folder for from have here i in inside is lines many me my \
+const NOT_A_NAME: &str = "a all an and are at below bytes characters code codebase content \
+    contents count current directory do does \
+    entries every file files folder for from has have here i in inside is line lines many me my \
     of please project repo repository source thank thanks the there they this to total \
     under up we words working you";
 
@@ -53,15 +54,8 @@ pub(super) fn file_arguments(words: &[Word<'_>], last_path: Option<&str>) -> Vec
     if words.iter().any(|word| word.is_one_of(PRONOUNS)) {
         return last_path.map(str::to_owned).into_iter().collect();
     }
-    let after_file = words
-        .iter()
-        .position(|word| word.is_one_of("file called named"))
-        .and_then(|index| words.get(index + 1))
-        .filter(|word| is_name(word));
-    after_file
-        .map(|word| word.text.to_owned())
-        .into_iter()
-        .collect()
+    let announced = announced_name(words).map(|word| word.text.to_owned());
+    announced.into_iter().collect()
 }
 
 /// The name in "open notes", where nothing else can be meant.
@@ -220,20 +214,22 @@ fn introduces_text(word: &Word<'_>) -> bool {
 }
 
 fn written_path<'a>(words: &[Word<'a>]) -> Option<&'a str> {
-    let named = words
-        .iter()
-        .position(|word| word.is_one_of("file called named"))
-        .and_then(|index| {
-            let behind = words.get(index + 1..)?;
-            behind.iter().find(|word| !word.is_one_of("called named"))
-        })
-        .filter(|word| is_name(word));
     let likely = words.iter().find(|word| looks_like_path(word.text));
     likely
-        .or(named)
+        .or_else(|| announced_name(words))
+        .or_else(|| words.iter().find(|word| word.quoted))
         .map(|word| word.text)
-        .or_else(|| words.iter().find(|word| word.quoted).map(|word| word.text))
         .filter(|path| !path.trim().is_empty())
+}
+
+/// The name in "the file notes" or "a file called notes".
+fn announced_name<'w, 'a>(words: &'w [Word<'a>]) -> Option<&'w Word<'a>> {
+    const ANNOUNCEMENTS: &str = "file called named";
+    let mut behind = words
+        .iter()
+        .skip_while(|word| !word.is_one_of(ANNOUNCEMENTS))
+        .skip_while(|word| word.is_one_of(ANNOUNCEMENTS));
+    behind.next().filter(|word| is_name(word))
 }
 
 fn named_paths(words: &[Word<'_>]) -> Vec<String> {
