@@ -84,6 +84,11 @@ impl Catalog {
         self.snapshot
     }
 
+    /// Every model, in catalog order.
+    pub fn all(&self) -> impl Iterator<Item = &ModelInfo> {
+        self.models.iter()
+    }
+
     /// The models of one provider.
     pub fn models<'a>(&'a self, provider: &'a str) -> impl Iterator<Item = &'a ModelInfo> {
         self.models

@@ -167,7 +167,7 @@ fn client(
         api_key,
     };
     match wire {
-        None => Arc::new(OfflineModel::new()),
+        None => Arc::new(OfflineModel),
         Some(Wire::Anthropic) => Arc::new(AnthropicClient::new(HttpClient::new(), endpoint)),
         Some(Wire::OpenAiChat(quirks)) => {
             Arc::new(OpenAiClient::new(HttpClient::new(), endpoint, quirks))
