@@ -152,7 +152,10 @@ impl OpenAiDecoder {
                 .rposition(|call| call.server_id && call.id.as_str() == id)
         };
         if let Some(index) = index {
-            let position = self.calls.iter().rposition(|call| call.index == Some(index))?;
+            let position = self
+                .calls
+                .iter()
+                .rposition(|call| call.index == Some(index))?;
             let known = self.calls.get(position)?;
             let renamed = known.server_id && !id.is_empty() && known.id.as_str() != id;
             return match renamed && !name.is_empty() {
