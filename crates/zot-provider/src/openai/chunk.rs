@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 pub(super) struct Chunk<'a> {
     #[serde(default, rename = "choices", deserialize_with = "first")]
     pub(super) choice: Option<Choice>,
-    pub(super) usage: Option<WireUsage>,
+    // Boxed because it is rare, and every chunk is moved several times while it is read.
+    pub(super) usage: Option<Box<WireUsage>>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
@@ -20,7 +21,7 @@ pub(super) struct Choice {
     pub(super) delta: Option<Delta>,
     pub(super) finish_reason: Option<String>,
     /// Some servers put the counts here.
-    pub(super) usage: Option<WireUsage>,
+    pub(super) usage: Option<Box<WireUsage>>,
 }
 
 #[derive(Deserialize)]

@@ -228,7 +228,11 @@ impl Decoder for OpenAiDecoder {
                 None => Err(self.incomplete("the answer ended without a finish_reason")),
             };
         }
-        let Ok(chunk) = serde_json::from_slice::<Chunk<'_>>(event.data) else {
+        // Checking the encoding once is cheaper than for each string.
+        let chunk = str::from_utf8(event.data)
+            .ok()
+            .and_then(|data| serde_json::from_str::<Chunk<'_>>(data).ok());
+        let Some(chunk) = chunk else {
             self.skipped += 1;
             self.last_was_malformed = true;
             return Ok(Progress::More);
