@@ -87,6 +87,3 @@ impl Model for AnthropicClient {
         ))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -351,3 +351,7 @@ pub(crate) fn invalid_endpoint(provider: &str, reason: impl std::fmt::Display) -
         format!("{provider}: the base URL cannot be used: {reason}"),
     )
 }
+
+/// Decodes recorded bodies for the tests of each wire.
+#[cfg(test)]
+pub(crate) mod replay;

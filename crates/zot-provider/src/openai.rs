@@ -132,6 +132,3 @@ impl Model for OpenAiClient {
         ))
     }
 }
-
-#[cfg(test)]
-mod tests;

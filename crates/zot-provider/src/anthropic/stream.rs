@@ -332,3 +332,6 @@ fn stop_reason(reason: &str) -> StopReason {
         _ => StopReason::End,
     }
 }
+
+#[cfg(test)]
+mod tests;
