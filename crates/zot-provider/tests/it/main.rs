@@ -1,0 +1,4 @@
+//! The clients against a server that misbehaves on purpose.
+
+mod server;
+mod transport;
