@@ -119,12 +119,7 @@ impl AnthropicDecoder {
         }
     }
 
-    fn start_block(
-        &mut self,
-        index: u64,
-        block: Box<WireBlock>,
-        events: &mut VecDeque<ModelEvent>,
-    ) {
+    fn start_block(&mut self, index: u64, block: WireBlock, events: &mut VecDeque<ModelEvent>) {
         let open = match block.kind {
             BlockKind::Text => {
                 push_text(block.text, events);
@@ -267,7 +262,7 @@ impl Decoder for AnthropicDecoder {
             }
             EventKind::ContentBlockStart => {
                 if let Some(block) = event.content_block {
-                    self.start_block(event.index, block, events);
+                    self.start_block(event.index, *block, events);
                 }
             }
             EventKind::ContentBlockStop => {
