@@ -2,8 +2,8 @@
 //! an https address is first asked for.
 //!
 //! Dialling is hyper-util's and hyper-rustls's. The exchange itself is our own because hyper hands
-//! each chunk from one task to another: for 20,000 streamed deltas that cost more than twice as much
-//! as everything else together (30 ms against 12 ms). Proxies will be honoured in `dial`.
+//! each chunk from one task to another: an Anthropic answer of 20,000 deltas took 24 ms of CPU that
+//! way and takes 8 ms this way. Proxies will be honoured where `HttpClient` connects.
 
 mod chunked;
 mod connection;

@@ -53,14 +53,18 @@ fn config() -> Result<ClientConfig, rustls::Error> {
 pub(super) fn is_refusal(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        // An `io::Error` that wraps another is asked for it directly: its `source` skips it.
-        let inner = error
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref);
-        if error.is::<rustls::Error>() || inner.is_some_and(|inner| inner.is::<rustls::Error>()) {
+        if error.is::<rustls::Error>() {
             return true;
         }
-        cause = error.source();
+        // The `source` of an `io::Error` skips the error it wraps.
+        let wrapped = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref)
+            .map(|wrapped| wrapped as &(dyn Error + 'static));
+        cause = wrapped.or_else(|| error.source());
     }
     false
 }
+
+#[cfg(test)]
+mod tests;
