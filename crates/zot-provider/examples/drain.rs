@@ -1,7 +1,7 @@
-//! Measures what reading a long answer costs.
+//! Measures what reading a long answer costs, and what sending a long transcript again does.
 //!
 //! Start `fakellm.py --port 9000`, then
-//! `cargo run --release -p zot-provider --example drain -- openai http://127.0.0.1:9000/v1 20000`.
+//! `cargo run --release -p zot-provider --example drain -- openai http://127.0.0.1:9000/v1 20000 0`.
 
 #![allow(clippy::print_stdout, reason = "a measurement prints its figures")]
 
@@ -16,10 +16,11 @@ const ROUNDS: usize = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let usage = "usage: drain openai|anthropic BASE_URL DELTAS";
+    let usage = "usage: drain openai|anthropic BASE_URL DELTAS EARLIER_MESSAGES";
     let provider = arguments.next().ok_or(usage)?;
     let base_url = arguments.next().ok_or(usage)?;
     let deltas: u64 = arguments.next().ok_or(usage)?.parse()?;
+    let earlier: usize = arguments.next().ok_or(usage)?.parse()?;
 
     let endpoint = Endpoint {
         provider: provider.clone(),
@@ -35,14 +36,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(drain(model.as_ref(), deltas))
+    runtime.block_on(drain(model.as_ref(), deltas, earlier))
 }
 
-async fn drain(model: &dyn Model, deltas: u64) -> Result<(), Box<dyn Error>> {
-    let messages = [Arc::new(Message::user_text(
-        format!("say:{deltas}"),
-        Timestamp::now(),
-    ))];
+async fn drain(model: &dyn Model, deltas: u64, earlier: usize) -> Result<(), Box<dyn Error>> {
+    let message = |text: String| Arc::new(Message::user_text(text, Timestamp::now()));
+    let mut messages: Vec<_> = (0..earlier)
+        .map(|index| message(format!("message {index} {}", "of some length ".repeat(20))))
+        .collect();
+    messages.push(message(format!("say:{deltas}")));
     let request = ModelRequest {
         model: "fake-model",
         system: "",

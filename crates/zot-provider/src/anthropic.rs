@@ -36,7 +36,12 @@ impl AnthropicClient {
 
     fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
-        let path = match self.endpoint.base_url.trim_end_matches('/').ends_with("/v1") {
+        let path = match self
+            .endpoint
+            .base_url
+            .trim_end_matches('/')
+            .ends_with("/v1")
+        {
             true => "/messages",
             false => "/v1/messages",
         };
@@ -82,6 +87,3 @@ impl Model for AnthropicClient {
         ))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,13 +5,9 @@
 //! body stays a short list.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
 use zot_conversation::{Message, ToolDefinition};
 
 /// Pieces this large are left alone, which bounds what one call may copy.
@@ -23,50 +19,30 @@ const MAX_CONVERSATIONS: usize = 2;
 /// A request body of known length that is cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RequestBody {
-    pieces: VecDeque<Bytes>,
-    remaining: u64,
+    pieces: Vec<Bytes>,
+    length: usize,
 }
 
 impl RequestBody {
     pub(crate) fn push(&mut self, piece: impl Into<Bytes>) {
         let piece = piece.into();
         if !piece.is_empty() {
-            self.remaining += piece.len() as u64;
-            self.pieces.push_back(piece);
+            self.length += piece.len();
+            self.pieces.push(piece);
         }
+    }
+
+    pub(crate) fn pieces(&self) -> &[Bytes] {
+        &self.pieces
+    }
+
+    pub(crate) fn length(&self) -> usize {
+        self.length
     }
 
     #[cfg(test)]
     pub(crate) fn to_vec(&self) -> Vec<u8> {
         self.pieces.iter().flatten().copied().collect()
-    }
-
-    #[cfg(test)]
-    pub(crate) fn piece_count(&self) -> usize {
-        self.pieces.len()
-    }
-}
-
-impl Body for RequestBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.pieces.pop_front().map(|piece| {
-            self.remaining -= piece.len() as u64;
-            Ok(Frame::data(piece))
-        }))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.pieces.is_empty()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.remaining)
     }
 }
 
@@ -196,7 +172,10 @@ impl Conversation {
         // piece to piece, so their number grows with the logarithm of the whole.
         let mut merged_length = bytes.len();
         let mut first = self.pieces.len();
-        while let Some(piece) = first.checked_sub(1).and_then(|index| self.pieces.get(index)) {
+        while let Some(piece) = first
+            .checked_sub(1)
+            .and_then(|index| self.pieces.get(index))
+        {
             let together = merged_length + piece.bytes.len();
             if piece.bytes.len() > 2 * merged_length || together > MAX_MERGED_BYTES {
                 break;

@@ -3,26 +3,23 @@
 //! Everything runs inside the stream that the caller polls, so dropping it ends the call.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_core::Stream;
-use http::header::RETRY_AFTER;
-use http::{HeaderMap, Method, Request, Response, Uri};
-use http_body::Body;
-use hyper::body::Incoming;
+use http::{HeaderMap, Uri};
 use tokio::time::{Instant, Sleep};
 use zot_conversation::{BoxFuture, ModelError, ModelErrorKind, ModelEvent, Timestamp};
 
 use crate::body::RequestBody;
 use crate::endpoint::Endpoint;
 use crate::error::{cause_chain, connection_error, http_error, stream_error};
-use crate::http::{HttpClient, SendError};
+use crate::http::{HttpClient, Response, ResponseBody, SendError};
 use crate::retry::{self, Failure};
-use crate::sse::{SseDecoder, SseEvent};
+use crate::sse::{SseDecoder, SseError, SseEvent};
 
 /// What is read of the body of a refusal; a longer one costs the connection.
 const MAX_ERROR_BODY: usize = 64 * 1024;
@@ -41,8 +38,11 @@ pub(crate) trait Decoder: Send + Unpin {
 
     /// The body ended, cleanly or not, before the wire's end marker: closes what is open, or says
     /// why the answer cannot count as complete.
-    fn end(&mut self, cut: Option<&str>, events: &mut VecDeque<ModelEvent>)
-    -> Result<(), ModelError>;
+    fn end(
+        &mut self,
+        cut: Option<&str>,
+        events: &mut VecDeque<ModelEvent>,
+    ) -> Result<(), ModelError>;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,11 +62,12 @@ pub(crate) struct Call {
 
 impl Call {
     /// Sends the request until it is accepted or the retry policy gives up.
-    async fn open(self) -> Result<Response<Incoming>, ModelError> {
+    async fn open(self) -> Result<Response, ModelError> {
         let mut attempt = 0;
         loop {
-            let (failure, error) = match self.http.send(self.request()).await {
-                Ok(response) if response.status().is_success() => return Ok(response),
+            let posted = self.http.post(&self.uri, &self.headers, &self.body).await;
+            let (failure, error) = match posted {
+                Ok(response) if response.status.is_success() => return Ok(response),
                 Ok(response) => self.refusal(response).await,
                 Err(error) => self.no_answer(&error),
             };
@@ -78,23 +79,12 @@ impl Call {
         }
     }
 
-    fn request(&self) -> Request<RequestBody> {
-        let mut request = Request::new(self.body.clone());
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = self.headers.clone();
-        request
-    }
-
-    async fn refusal(&self, response: Response<Incoming>) -> (Failure, ModelError) {
-        let status = response.status();
+    async fn refusal(&self, response: Response) -> (Failure, ModelError) {
+        let status = response.status;
         let retry_after = response
-            .headers()
-            .get(RETRY_AFTER)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| retry::retry_after(value, Timestamp::now()));
-        let idle = self.http.timeouts().idle;
-        let body = read_error_body(response.into_body(), idle).await;
+            .retry_after
+            .and_then(|value| retry::retry_after(&value, Timestamp::now()));
+        let body = read_error_body(response.body, self.http.timeouts().idle).await;
         let error = http_error(
             &self.endpoint.provider,
             status,
@@ -112,7 +102,7 @@ impl Call {
     fn no_answer(&self, error: &SendError) -> (Failure, ModelError) {
         let failure = match error {
             SendError::Connection(_) => Failure::Connection,
-            SendError::Timeout(_) | SendError::Tls(_) | SendError::Other(_) => Failure::Final,
+            SendError::Timeout { .. } | SendError::Other(_) => Failure::Final,
         };
         let url = self.endpoint.shown_url(&self.uri);
         let error = connection_error(&self.endpoint.provider, &url, &error.to_string());
@@ -121,12 +111,12 @@ impl Call {
 }
 
 /// Reads what a refusal says, as far as it arrives in time.
-async fn read_error_body(mut body: Incoming, idle: Duration) -> Vec<u8> {
+async fn read_error_body(mut body: ResponseBody, idle: Duration) -> Vec<u8> {
     let mut text = Vec::new();
     while text.len() < MAX_ERROR_BODY {
-        let frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
-        match tokio::time::timeout(idle, frame).await {
-            Ok(Some(Ok(frame))) => text.extend_from_slice(frame.data_ref().map_or(&[], |d| d)),
+        let piece = poll_fn(|context| body.poll_data(context, |data| text.extend_from_slice(data)));
+        match tokio::time::timeout(idle, piece).await {
+            Ok(Some(Ok(()))) => {}
             _ => break,
         }
     }
@@ -136,28 +126,78 @@ async fn read_error_body(mut body: Incoming, idle: Duration) -> Vec<u8> {
 /// The stream of one answer.
 pub(crate) struct Answer<'a, D> {
     state: State<'a>,
-    provider: &'a str,
     idle: Duration,
-    decoder: D,
-    sse: SseDecoder,
-    events: VecDeque<ModelEvent>,
+    decoding: Decoding<'a, D>,
     /// Delivered after the events that came before it.
     failure: Option<ModelError>,
 }
 
 enum State<'a> {
-    Opening(BoxFuture<'a, Result<Response<Incoming>, ModelError>>),
+    Opening(BoxFuture<'a, Result<Response, ModelError>>),
     Reading(Reading),
     /// The answer is complete; the last event waits for the end of the body, but not for long.
-    Ending(Incoming, Pin<Box<Sleep>>),
+    Ending(ResponseBody, Pin<Box<Sleep>>),
     Ended,
 }
 
 struct Reading {
-    body: Incoming,
+    body: ResponseBody,
     last_progress: Instant,
     deadline: Pin<Box<Sleep>>,
     progressed: bool,
+}
+
+/// From bytes to events.
+struct Decoding<'a, D> {
+    provider: &'a str,
+    decoder: D,
+    sse: SseDecoder,
+    events: VecDeque<ModelEvent>,
+    outcome: Result<Progress, ModelError>,
+}
+
+impl<D: Decoder> Decoding<'_, D> {
+    fn feed(&mut self, data: &[u8]) {
+        let Self {
+            decoder,
+            events,
+            outcome,
+            ..
+        } = self;
+        let fed = self.sse.feed(data, |event| {
+            if matches!(outcome, Ok(Progress::More)) {
+                *outcome = decoder.event(event, events);
+            }
+        });
+        self.check(fed);
+    }
+
+    fn end(&mut self, cut: Option<&str>) -> Result<(), ModelError> {
+        if cut.is_none() {
+            let Self {
+                decoder,
+                events,
+                outcome,
+                ..
+            } = self;
+            let finished = self.sse.finish(|event| {
+                if matches!(outcome, Ok(Progress::More)) {
+                    *outcome = decoder.event(event, events);
+                }
+            });
+            self.check(finished);
+        }
+        match std::mem::replace(&mut self.outcome, Ok(Progress::Done))? {
+            Progress::More => self.decoder.end(cut, &mut self.events),
+            Progress::Done => Ok(()),
+        }
+    }
+
+    fn check(&mut self, decoded: Result<(), SseError>) {
+        if let (Ok(Progress::More), Err(error)) = (&self.outcome, decoded) {
+            self.outcome = Err(stream_error(self.provider, error));
+        }
+    }
 }
 
 impl<'a, D: Decoder> Answer<'a, D> {
@@ -170,74 +210,74 @@ impl<'a, D: Decoder> Answer<'a, D> {
     ) -> Self {
         Self {
             state: State::Opening(Box::pin(async move { call()?.open().await })),
-            provider,
             idle: http.timeouts().idle,
-            decoder,
-            sse: SseDecoder::new(),
-            events: VecDeque::new(),
+            decoding: Decoding {
+                provider,
+                decoder,
+                sse: SseDecoder::new(),
+                events: VecDeque::new(),
+                outcome: Ok(Progress::More),
+            },
             failure: None,
         }
     }
 
-    fn poll_reading(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let State::Reading(reading) = &mut self.state else {
-            return Poll::Ready(());
-        };
-        match Pin::new(&mut reading.body).poll_frame(context) {
-            Poll::Ready(Some(Ok(frame))) => {
-                reading.progressed = true;
-                if let Some(data) = frame.data_ref() {
-                    self.decode(&data.clone());
+    /// Moves on by one piece of the body.
+    fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match &mut self.state {
+            State::Opening(opening) => match ready!(opening.as_mut().poll(context)) {
+                Ok(response) => {
+                    self.decoding.events.push_back(ModelEvent::Start);
+                    self.state = State::Reading(Reading::new(response.body, self.idle));
+                }
+                Err(error) => self.fail(error),
+            },
+            State::Reading(reading) => {
+                let decoding = &mut self.decoding;
+                let polled = reading.body.poll_data(context, |data| decoding.feed(data));
+                match polled {
+                    Poll::Ready(Some(Ok(()))) => {
+                        reading.progressed = true;
+                        self.check_outcome();
+                    }
+                    Poll::Ready(Some(Err(error))) => self.body_ended(Some(&cause_chain(&error))),
+                    Poll::Ready(None) => self.body_ended(None),
+                    Poll::Pending => {
+                        ready!(reading.poll_idle(context, self.idle));
+                        let cause = format!("no data for {:?}", self.idle);
+                        self.body_ended(Some(&cause));
+                    }
                 }
             }
-            Poll::Ready(Some(Err(error))) => self.body_ended(Some(&cause_chain(&error))),
-            Poll::Ready(None) => self.body_ended(None),
-            Poll::Pending => {
-                ready!(reading.poll_idle(context, self.idle));
-                let cause = format!("no data for {:?}", self.idle);
-                self.body_ended(Some(&cause));
+            State::Ending(body, grace) => {
+                let ended = match body.poll_data(context, |_| ()) {
+                    Poll::Ready(Some(Ok(()))) => false,
+                    Poll::Ready(_) => true,
+                    Poll::Pending => {
+                        ready!(grace.as_mut().poll(context));
+                        true
+                    }
+                };
+                if ended {
+                    self.state = State::Ended;
+                }
             }
+            State::Ended => {}
         }
         Poll::Ready(())
     }
 
-    fn decode(&mut self, data: &Bytes) {
-        let mut outcome = Ok(Progress::More);
-        let (decoder, events) = (&mut self.decoder, &mut self.events);
-        let fed = self.sse.feed(data, |event| {
-            if matches!(outcome, Ok(Progress::More)) {
-                outcome = decoder.event(event, events);
-            }
-        });
-        match (outcome, fed) {
-            (Err(error), _) => self.fail(error),
-            (Ok(Progress::Done), _) => self.done(),
-            (Ok(Progress::More), Err(error)) => self.fail(stream_error(self.provider, error)),
-            (Ok(Progress::More), Ok(())) => {}
+    fn check_outcome(&mut self) {
+        match std::mem::replace(&mut self.decoding.outcome, Ok(Progress::More)) {
+            Ok(Progress::More) => {}
+            Ok(Progress::Done) => self.done(),
+            Err(error) => self.fail(error),
         }
     }
 
     fn body_ended(&mut self, cut: Option<&str>) {
         self.state = State::Ended;
-        let mut outcome = Ok(Progress::More);
-        let (decoder, events) = (&mut self.decoder, &mut self.events);
-        if cut.is_none() {
-            // What was left in the decoder is bounded already.
-            let finished = self.sse.finish(|event| {
-                if matches!(outcome, Ok(Progress::More)) {
-                    outcome = decoder.event(event, events);
-                }
-            });
-            if let Err(error) = finished {
-                return self.fail(stream_error(self.provider, error));
-            }
-        }
-        let outcome = match outcome {
-            Ok(Progress::More) => self.decoder.end(cut, &mut self.events),
-            Ok(Progress::Done) => Ok(()),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = outcome {
+        if let Err(error) = self.decoding.end(cut) {
             self.fail(error);
         }
     }
@@ -256,7 +296,7 @@ impl<'a, D: Decoder> Answer<'a, D> {
 }
 
 impl Reading {
-    fn new(body: Incoming, idle: Duration) -> Self {
+    fn new(body: ResponseBody, idle: Duration) -> Self {
         Self {
             body,
             last_progress: Instant::now(),
@@ -290,35 +330,16 @@ impl<D: Decoder> Stream for Answer<'_, D> {
         loop {
             // A complete answer keeps its last event back until its connection is free again.
             let held = usize::from(matches!(this.state, State::Ending(..)));
-            if this.events.len() > held
-                && let Some(event) = this.events.pop_front()
+            let events = &mut this.decoding.events;
+            if events.len() > held
+                && let Some(event) = events.pop_front()
             {
                 return Poll::Ready(Some(Ok(event)));
             }
-            match &mut this.state {
-                State::Opening(opening) => match ready!(opening.as_mut().poll(context)) {
-                    Ok(response) => {
-                        this.state = State::Reading(Reading::new(response.into_body(), this.idle));
-                        return Poll::Ready(Some(Ok(ModelEvent::Start)));
-                    }
-                    Err(error) => this.fail(error),
-                },
-                State::Reading(_) => ready!(this.poll_reading(context)),
-                State::Ending(body, grace) => {
-                    let more = match Pin::new(body).poll_frame(context) {
-                        Poll::Ready(Some(Ok(_))) => true,
-                        Poll::Ready(_) => false,
-                        Poll::Pending => {
-                            ready!(grace.as_mut().poll(context));
-                            false
-                        }
-                    };
-                    if !more {
-                        this.state = State::Ended;
-                    }
-                }
-                State::Ended => return Poll::Ready(this.failure.take().map(Err)),
+            if matches!(this.state, State::Ended) {
+                return Poll::Ready(this.failure.take().map(Err));
             }
+            ready!(this.poll_step(context));
         }
     }
 }
@@ -330,3 +351,7 @@ pub(crate) fn invalid_endpoint(provider: &str, reason: impl std::fmt::Display) -
         format!("{provider}: the base URL cannot be used: {reason}"),
     )
 }
+
+/// Decodes recorded bodies for the tests of each wire.
+#[cfg(test)]
+pub(crate) mod replay;

@@ -1,5 +1,6 @@
 //! Turns what went wrong into a [`ModelError`]: the provider's name, the server's words, a kind.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::time::Duration;
 
@@ -52,7 +53,7 @@ pub(crate) fn http_error(
         500.. => ModelErrorKind::Unavailable,
         _ => ModelErrorKind::Invalid,
     };
-    let text = without_secret(shortened(text), secret);
+    let text = shortened(&without_secret(text, secret));
     ModelError::new(
         kind,
         format!("{provider}: http {}: {text}", status.as_u16()),
@@ -80,7 +81,7 @@ pub(crate) fn event_error(
         "invalid_request_error" | "not_found_error" | "400" | "404" => ModelErrorKind::Invalid,
         _ => ModelErrorKind::Unavailable,
     };
-    let message = without_secret(shortened(message.trim()), secret);
+    let message = shortened(&without_secret(message.trim(), secret));
     let text = match code {
         "" => format!("{provider}: {message}"),
         code => format!("{provider}: {code}: {message}"),
@@ -125,12 +126,12 @@ fn shortened(text: &str) -> String {
 }
 
 /// Servers sometimes quote the credential they refuse.
-fn without_secret(text: String, secret: Option<&str>) -> String {
+fn without_secret<'a>(text: &'a str, secret: Option<&str>) -> Cow<'a, str> {
     match secret {
         Some(secret) if secret.len() >= MIN_SECRET_BYTES && text.contains(secret) => {
-            text.replace(secret, "[redacted]")
+            Cow::Owned(text.replace(secret, "[redacted]"))
         }
-        _ => text,
+        _ => Cow::Borrowed(text),
     }
 }
 

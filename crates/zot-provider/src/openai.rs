@@ -3,6 +3,7 @@
 mod chunk;
 mod error;
 mod request;
+mod shape;
 mod stream;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -132,6 +133,3 @@ impl Model for OpenAiClient {
         ))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -36,9 +36,7 @@ pub(crate) fn delay(attempt: usize, failure: Failure) -> Option<Duration> {
         } => (wait <= MAX_SILENT_WAIT).then(|| wait.max(delay)),
         Failure::Status { status, .. } => matches!(
             status,
-            StatusCode::BAD_GATEWAY
-                | StatusCode::SERVICE_UNAVAILABLE
-                | StatusCode::GATEWAY_TIMEOUT
+            StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
         )
         .then_some(delay),
         Failure::Final => None,

@@ -125,7 +125,12 @@ fn accepts_thinking(provider: &str, messages: &[Arc<Message>]) -> bool {
             .content
             .iter()
             .find_map(|block| wire_block(provider, block))
-            .is_some_and(|block| matches!(block, Block::Thinking { .. } | Block::RedactedThinking { .. }))
+            .is_some_and(|block| {
+                matches!(
+                    block,
+                    Block::Thinking { .. } | Block::RedactedThinking { .. }
+                )
+            })
     })
 }
 
@@ -188,9 +193,10 @@ impl Breakpoints {
         };
         let last = messages.iter().rposition(|message| can_carry(message));
         let previous = last.and_then(|last| {
-            messages.iter().take(last).rposition(|message| {
-                message.role != Role::Assistant && can_carry(message)
-            })
+            messages
+                .iter()
+                .take(last)
+                .rposition(|message| message.role != Role::Assistant && can_carry(message))
         });
         Self {
             settled: previous.or(last).unwrap_or(messages.len()),
@@ -286,12 +292,7 @@ impl Block<'_> {
     }
 }
 
-fn write_message(
-    provider: &str,
-    message: &Message,
-    breakpoint: Breakpoint,
-    buffer: &mut Vec<u8>,
-) {
+fn write_message(provider: &str, message: &Message, breakpoint: Breakpoint, buffer: &mut Vec<u8>) {
     let mut content: Vec<Block<'_>> = message
         .content
         .iter()
@@ -301,7 +302,9 @@ fn write_message(
         return;
     }
     if breakpoint == Breakpoint::Present
-        && let Some(block) = content.iter_mut().rfind(|block| block.takes_cache_control())
+        && let Some(block) = content
+            .iter_mut()
+            .rfind(|block| block.takes_cache_control())
     {
         block.set_cache_control();
     }

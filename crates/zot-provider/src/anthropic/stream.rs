@@ -20,11 +20,12 @@ struct WireEvent {
     kind: EventKind,
     #[serde(default)]
     index: u64,
-    message: Option<WireMessage>,
-    content_block: Option<WireBlock>,
+    message: Option<Box<WireMessage>>,
+    // Boxed because it is rare, and every event is moved several times while it is read.
+    content_block: Option<Box<WireBlock>>,
     delta: Option<WireDelta>,
-    usage: Option<WireUsage>,
-    error: Option<ErrorObject>,
+    usage: Option<Box<WireUsage>>,
+    error: Option<Box<ErrorObject>>,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -43,7 +44,7 @@ enum EventKind {
 
 #[derive(Deserialize)]
 struct WireMessage {
-    usage: Option<WireUsage>,
+    usage: Option<Box<WireUsage>>,
 }
 
 #[derive(Deserialize)]
@@ -213,7 +214,7 @@ impl AnthropicDecoder {
         }
     }
 
-    fn count(&mut self, usage: Option<WireUsage>, events: &mut VecDeque<ModelEvent>) {
+    fn count(&mut self, usage: Option<Box<WireUsage>>, events: &mut VecDeque<ModelEvent>) {
         let Some(wire) = usage else {
             return;
         };
@@ -245,7 +246,11 @@ impl Decoder for AnthropicDecoder {
         event: SseEvent<'_>,
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<Progress, ModelError> {
-        let Ok(event) = serde_json::from_slice::<WireEvent>(event.data) else {
+        // Checking the encoding once is cheaper than for each string.
+        let event = str::from_utf8(event.data)
+            .ok()
+            .and_then(|data| serde_json::from_str::<WireEvent>(data).ok());
+        let Some(event) = event else {
             self.skipped += 1;
             return Ok(Progress::More);
         };
@@ -257,7 +262,7 @@ impl Decoder for AnthropicDecoder {
             }
             EventKind::ContentBlockStart => {
                 if let Some(block) = event.content_block {
-                    self.start_block(event.index, block, events);
+                    self.start_block(event.index, *block, events);
                 }
             }
             EventKind::ContentBlockStop => {
@@ -322,3 +327,6 @@ fn stop_reason(reason: &str) -> StopReason {
         _ => StopReason::End,
     }
 }
+
+#[cfg(test)]
+mod tests;

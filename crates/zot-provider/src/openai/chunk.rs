@@ -1,5 +1,6 @@
 //! The shape of one streamed chunk, read leniently and without intermediate values.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -8,49 +9,72 @@ use serde_json::value::RawValue;
 
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
-    #[serde(default, rename = "choices", deserialize_with = "first")]
-    pub(super) choice: Option<Choice>,
-    pub(super) usage: Option<WireUsage>,
+    #[serde(default, borrow, rename = "choices", deserialize_with = "first")]
+    pub(super) choice: Option<Choice<'a>>,
+    // Boxed because it is rare, and every chunk is moved several times while it is read.
+    pub(super) usage: Option<Box<WireUsage>>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
 
+impl<'a> Chunk<'a> {
+    /// The text of a chunk that says nothing else, as it stands in the chunk.
+    pub(super) fn only_text(&self) -> Option<&'a str> {
+        let choice = self.choice.as_ref()?;
+        let delta = choice.delta.as_ref()?;
+        let nothing_else = self.usage.is_none()
+            && self.error.is_none()
+            && choice.usage.is_none()
+            && choice.finish_reason.is_none()
+            && delta.tool_calls.is_none()
+            && delta.reasoning_content.is_empty()
+            && delta.reasoning.is_empty()
+            && delta.refusal.is_empty();
+        match delta.content {
+            Cow::Borrowed(text) if nothing_else => Some(text),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Deserialize)]
-pub(super) struct Choice {
-    pub(super) delta: Option<Delta>,
+pub(super) struct Choice<'a> {
+    #[serde(borrow)]
+    pub(super) delta: Option<Delta<'a>>,
     pub(super) finish_reason: Option<String>,
     /// Some servers put the counts here.
-    pub(super) usage: Option<WireUsage>,
+    pub(super) usage: Option<Box<WireUsage>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Delta {
-    #[serde(default, deserialize_with = "text")]
-    pub(super) content: String,
-    #[serde(default, deserialize_with = "text")]
-    pub(super) reasoning_content: String,
-    #[serde(default, deserialize_with = "text")]
-    pub(super) reasoning: String,
-    #[serde(default, deserialize_with = "text")]
-    pub(super) refusal: String,
-    pub(super) tool_calls: Option<Vec<CallDelta>>,
+pub(super) struct Delta<'a> {
+    #[serde(default, borrow, deserialize_with = "text")]
+    pub(super) content: Cow<'a, str>,
+    #[serde(default, borrow, deserialize_with = "text")]
+    pub(super) reasoning_content: Cow<'a, str>,
+    #[serde(default, borrow, deserialize_with = "text")]
+    pub(super) reasoning: Cow<'a, str>,
+    #[serde(default, borrow, deserialize_with = "text")]
+    pub(super) refusal: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) tool_calls: Option<Vec<CallDelta<'a>>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct CallDelta {
+pub(super) struct CallDelta<'a> {
     pub(super) index: Option<u64>,
-    #[serde(default, deserialize_with = "text")]
-    pub(super) id: String,
-    #[serde(default)]
-    pub(super) function: Option<FunctionDelta>,
+    #[serde(default, borrow, deserialize_with = "text")]
+    pub(super) id: Cow<'a, str>,
+    #[serde(default, borrow)]
+    pub(super) function: Option<FunctionDelta<'a>>,
 }
 
 #[derive(Deserialize, Default)]
-pub(super) struct FunctionDelta {
-    #[serde(default, deserialize_with = "text")]
-    pub(super) name: String,
-    #[serde(default, deserialize_with = "text")]
-    pub(super) arguments: String,
+pub(super) struct FunctionDelta<'a> {
+    #[serde(default, borrow, deserialize_with = "text")]
+    pub(super) name: Cow<'a, str>,
+    #[serde(default, borrow, deserialize_with = "text")]
+    pub(super) arguments: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
@@ -90,11 +114,11 @@ impl WireUsage {
 }
 
 /// Reads the first element of an array; we never ask for more than one choice.
-fn first<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Choice>, D::Error> {
+fn first<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Choice<'de>>, D::Error> {
     struct First;
 
     impl<'de> Visitor<'de> for First {
-        type Value = Option<Choice>;
+        type Value = Option<Choice<'de>>;
 
         fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
             formatter.write_str("an array of choices")
@@ -115,39 +139,39 @@ fn first<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Choice>, D
 }
 
 /// Reads a string, the text of an array of parts, or nothing.
-fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
     struct Text;
 
     impl<'de> Visitor<'de> for Text {
-        type Value = String;
+        type Value = Cow<'de, str>;
 
         fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
             formatter.write_str("text")
         }
 
-        fn visit_unit<E>(self) -> Result<String, E> {
-            Ok(String::new())
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(Cow::Borrowed(""))
         }
 
-        fn visit_str<E>(self, text: &str) -> Result<String, E> {
-            Ok(text.to_owned())
+        fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(Cow::Owned(text.to_owned()))
         }
 
-        fn visit_string<E>(self, text: String) -> Result<String, E> {
-            Ok(text)
+        fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+            Ok(Cow::Borrowed(text))
         }
 
-        fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<String, A::Error> {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
             let mut joined = String::new();
             while let Some(part) = parts.next_element::<TextPart>()? {
                 joined.push_str(&part.text);
             }
-            Ok(joined)
+            Ok(Cow::Owned(joined))
         }
 
-        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<String, A::Error> {
+        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
             while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            Ok(String::new())
+            Ok(Cow::Borrowed(""))
         }
     }
 

@@ -195,12 +195,7 @@ struct WireFunction<'a> {
     arguments: &'a str,
 }
 
-fn write_message(
-    provider: &str,
-    quirks: OpenAiQuirks,
-    message: &Message,
-    buffer: &mut Vec<u8>,
-) {
+fn write_message(provider: &str, quirks: OpenAiQuirks, message: &Message, buffer: &mut Vec<u8>) {
     match message.role {
         Role::User => write_user(message, buffer),
         Role::Assistant => write_assistant(provider, quirks, message, buffer),
@@ -225,12 +220,7 @@ fn write_user(message: &Message, buffer: &mut Vec<u8>) {
     push(&WireMessage::User { content }, buffer);
 }
 
-fn write_assistant(
-    provider: &str,
-    quirks: OpenAiQuirks,
-    message: &Message,
-    buffer: &mut Vec<u8>,
-) {
+fn write_assistant(provider: &str, quirks: OpenAiQuirks, message: &Message, buffer: &mut Vec<u8>) {
     let tool_calls: Vec<WireCall<'_>> = message.tool_calls().map(wire_call).collect();
     let text: Cow<'_, str> = message.text().into();
     if text.is_empty() && tool_calls.is_empty() {

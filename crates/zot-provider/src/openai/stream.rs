@@ -8,6 +8,7 @@ use zot_conversation::{ModelError, ModelEvent, Reasoning, StopReason, Timestamp,
 
 use super::chunk::{CallDelta, Choice, Chunk, Delta};
 use super::error::ErrorObject;
+use super::shape::Shape;
 use crate::call::{Decoder, Progress};
 use crate::endpoint::Endpoint;
 use crate::error::stream_error;
@@ -31,6 +32,8 @@ pub(super) struct OpenAiDecoder {
     reasoning: String,
     calls: Vec<OpenCall>,
     stop: Option<StopReason>,
+    /// The last chunk that was nothing but text.
+    shape: Shape,
     /// Events that were not JSON, and whether a good one came after them.
     skipped: u64,
     last_was_malformed: bool,
@@ -43,6 +46,7 @@ impl OpenAiDecoder {
             reasoning: String::new(),
             calls: Vec::new(),
             stop: None,
+            shape: Shape::default(),
             skipped: 0,
             last_was_malformed: false,
         }
@@ -50,7 +54,7 @@ impl OpenAiDecoder {
 
     fn choice(
         &mut self,
-        choice: Choice,
+        choice: Choice<'_>,
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError> {
         if let Some(delta) = choice.delta {
@@ -74,25 +78,29 @@ impl OpenAiDecoder {
         Ok(())
     }
 
-    fn delta(&mut self, delta: Delta, events: &mut VecDeque<ModelEvent>) {
+    fn delta(&mut self, delta: Delta<'_>, events: &mut VecDeque<ModelEvent>) {
         let thinking = match delta.reasoning_content.is_empty() {
             true => delta.reasoning,
             false => delta.reasoning_content,
         };
         if !thinking.is_empty() {
             self.reasoning.push_str(&thinking);
-            events.push_back(ModelEvent::ThinkingDelta(thinking));
+            events.push_back(ModelEvent::ThinkingDelta(thinking.into_owned()));
         }
         for text in [delta.content, delta.refusal] {
             if !text.is_empty() {
-                self.close_reasoning(events);
-                events.push_back(ModelEvent::TextDelta(text));
+                self.text(text.into_owned(), events);
             }
         }
         for call in delta.tool_calls.into_iter().flatten() {
             self.close_reasoning(events);
             self.call_delta(call, events);
         }
+    }
+
+    fn text(&mut self, text: String, events: &mut VecDeque<ModelEvent>) {
+        self.close_reasoning(events);
+        events.push_back(ModelEvent::TextDelta(text));
     }
 
     fn close_reasoning(&mut self, events: &mut VecDeque<ModelEvent>) {
@@ -106,7 +114,7 @@ impl OpenAiDecoder {
         }));
     }
 
-    fn call_delta(&mut self, delta: CallDelta, events: &mut VecDeque<ModelEvent>) {
+    fn call_delta(&mut self, delta: CallDelta<'_>, events: &mut VecDeque<ModelEvent>) {
         let function = delta.function.unwrap_or_default();
         let position = self
             .find_call(delta.index, &delta.id, &function.name)
@@ -115,7 +123,7 @@ impl OpenAiDecoder {
                 self.calls.push(OpenCall {
                     index: delta.index,
                     id: match server_id {
-                        true => delta.id.into(),
+                        true => delta.id.as_ref().into(),
                         false => generated_id(),
                     },
                     server_id,
@@ -128,7 +136,7 @@ impl OpenAiDecoder {
             return;
         };
         if !call.started && !function.name.is_empty() {
-            call.start(function.name, events);
+            call.start(function.name.into_owned(), events);
         }
         if function.arguments.is_empty() {
             return;
@@ -136,7 +144,7 @@ impl OpenAiDecoder {
         if call.started {
             events.push_back(ModelEvent::ToolCallArguments {
                 id: call.id.clone(),
-                delta: function.arguments,
+                delta: function.arguments.into_owned(),
             });
         } else {
             call.early_arguments.push_str(&function.arguments);
@@ -152,7 +160,10 @@ impl OpenAiDecoder {
                 .rposition(|call| call.server_id && call.id.as_str() == id)
         };
         if let Some(index) = index {
-            let position = self.calls.iter().rposition(|call| call.index == Some(index))?;
+            let position = self
+                .calls
+                .iter()
+                .rposition(|call| call.index == Some(index))?;
             let known = self.calls.get(position)?;
             let renamed = known.server_id && !id.is_empty() && known.id.as_str() != id;
             return match renamed && !name.is_empty() {
@@ -216,6 +227,13 @@ impl Decoder for OpenAiDecoder {
         event: SseEvent<'_>,
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<Progress, ModelError> {
+        if let Some(text) = self.shape.text(event.data) {
+            self.last_was_malformed = false;
+            if !text.is_empty() {
+                self.text(text.to_owned(), events);
+            }
+            return Ok(Progress::More);
+        }
         if event.data.trim_ascii() == END_MARKER {
             return match self.stop {
                 Some(stop) => {
@@ -225,11 +243,19 @@ impl Decoder for OpenAiDecoder {
                 None => Err(self.incomplete("the answer ended without a finish_reason")),
             };
         }
-        let Ok(chunk) = serde_json::from_slice::<Chunk<'_>>(event.data) else {
+        // Checking the encoding once is cheaper than for each string.
+        let chunk = str::from_utf8(event.data)
+            .ok()
+            .and_then(|data| Some((data, serde_json::from_str::<Chunk<'_>>(data).ok()?)));
+        let Some((data, chunk)) = chunk else {
             self.skipped += 1;
             self.last_was_malformed = true;
             return Ok(Progress::More);
         };
+        match chunk.only_text() {
+            Some(text) => self.shape.learn(data, text),
+            None => self.shape.forget(),
+        }
         self.last_was_malformed = false;
         if let Some(error) = chunk.error.filter(|error| error.get() != "null") {
             return Err(ErrorObject::parse(error.get()).into_error(&self.endpoint));

@@ -1,1 +1,44 @@
+use super::*;
 
+fn status(code: u16, retry_after: Option<u64>) -> Failure {
+    Failure::Status {
+        status: StatusCode::from_u16(code).unwrap(),
+        retry_after: retry_after.map(Duration::from_secs),
+    }
+}
+
+#[test]
+fn policy() {
+    let short = Some(Duration::from_millis(250));
+    let long = Some(Duration::from_millis(750));
+    for failure in [
+        Failure::Connection,
+        status(502, None),
+        status(503, None),
+        status(503, Some(0)),
+        status(504, None),
+    ] {
+        assert_eq!(delay(0, failure), short, "{failure:?}");
+        assert_eq!(delay(1, failure), long, "{failure:?}");
+        assert_eq!(delay(2, failure), None, "{failure:?}");
+    }
+    for code in [400, 401, 403, 404, 429, 500, 529] {
+        assert_eq!(delay(0, status(code, Some(1))), None, "{code}");
+    }
+    assert_eq!(delay(0, status(503, Some(3))), Some(Duration::from_secs(3)));
+    assert_eq!(delay(0, status(503, Some(11))), None);
+    assert_eq!(delay(0, Failure::Final), None);
+}
+
+#[test]
+fn reads_seconds_and_dates() {
+    let now: Timestamp = "1994-11-06T08:49:30Z".parse().unwrap();
+    let seconds = |value| retry_after(value, now).map(|wait| wait.as_secs_f64());
+    assert_eq!(seconds(" 12 "), Some(12.0));
+    assert_eq!(seconds("0.5"), Some(0.5));
+    assert_eq!(seconds("Sun, 06 Nov 1994 08:49:37 GMT"), Some(7.0));
+    assert_eq!(seconds("Sun, 06 Nov 1994 08:49:00 GMT"), Some(0.0));
+    assert_eq!(seconds("-1"), None);
+    assert_eq!(seconds("inf"), None);
+    assert_eq!(seconds("soon"), None);
+}

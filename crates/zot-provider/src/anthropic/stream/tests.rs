@@ -1,0 +1,165 @@
+use std::path::Path;
+
+use zot_conversation::ModelErrorKind;
+
+use super::*;
+use crate::call::replay::{check_every_byte, replay};
+
+fn recording(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/anthropic");
+    std::fs::read(folder.join(format!("{name}.sse"))).unwrap()
+}
+
+fn decoder() -> AnthropicDecoder {
+    AnthropicDecoder::new(Arc::new(Endpoint {
+        provider: "anthropic".to_owned(),
+        base_url: String::new(),
+        api_key: None,
+    }))
+}
+
+fn text(text: &str) -> ModelEvent {
+    ModelEvent::TextDelta(text.to_owned())
+}
+
+fn usage(input: u64, output: u64, cache_read: u64, cache_write: u64) -> ModelEvent {
+    ModelEvent::Usage(Usage {
+        input,
+        output,
+        cache_read,
+        cache_write,
+        cost_usd: 0.0,
+    })
+}
+
+fn call(id: &str, name: &str, deltas: &[&str]) -> Vec<ModelEvent> {
+    let id = ToolCallId::from(id);
+    let mut events = vec![ModelEvent::ToolCallStart {
+        id: id.clone(),
+        name: name.to_owned(),
+    }];
+    events.extend(deltas.iter().map(|delta| ModelEvent::ToolCallArguments {
+        id: id.clone(),
+        delta: (*delta).to_owned(),
+    }));
+    events.push(ModelEvent::ToolCallEnd { id });
+    events
+}
+
+fn events(body: &[u8]) -> Vec<ModelEvent> {
+    let (events, error) = replay(decoder(), &[body], None);
+    assert!(error.is_none(), "{error:?}");
+    events
+}
+
+#[test]
+fn streams_thinking_and_text() {
+    let reasoning = Reasoning {
+        provider: "anthropic".to_owned(),
+        ..Reasoning::default()
+    };
+    assert_eq!(
+        events(&recording("thinking")),
+        [
+            usage(7, 1, 3, 2),
+            ModelEvent::ThinkingDelta("Let me ".to_owned()),
+            ModelEvent::ThinkingDelta("see.".to_owned()),
+            ModelEvent::Reasoning(Reasoning {
+                text: "Let me see.".to_owned(),
+                signature: Some("c2lnbmF0dXJl".to_owned()),
+                ..reasoning.clone()
+            }),
+            ModelEvent::Reasoning(Reasoning {
+                encrypted: Some("ZW5jcnlwdGVk".to_owned()),
+                ..reasoning
+            }),
+            text("Hello"),
+            usage(7, 15, 3, 2),
+            ModelEvent::Stop(StopReason::End),
+        ]
+    );
+}
+
+#[test]
+fn streams_parallel_tools() {
+    let mut expected = vec![usage(80, 1, 20, 10)];
+    expected.extend(call("toolu_1", "read", &["{\"path\":\"a.t", "xt\"}"]));
+    let pieces = ["{\"command\":\"", "ls -l | head", "\"}"];
+    expected.extend(call("toolu_2", "bash", &pieces));
+    expected.extend([usage(80, 5, 20, 10), ModelEvent::Stop(StopReason::ToolUse)]);
+    assert_eq!(events(&recording("tools")), expected);
+}
+
+#[test]
+fn every_split_and_every_cut() {
+    for name in ["text", "tools", "text_tool", "length", "thinking"] {
+        let body = recording(name);
+        let end = body.windows(2).rposition(|pair| pair == b"\"}").unwrap() + 2;
+        check_every_byte(&body, end, decoder);
+    }
+}
+
+#[test]
+fn stop_reasons() {
+    for (reason, expected) in [
+        ("end_turn", StopReason::End),
+        ("stop_sequence", StopReason::End),
+        ("pause_turn", StopReason::End),
+        ("tool_use", StopReason::ToolUse),
+        ("max_tokens", StopReason::Length),
+        ("refusal", StopReason::Refused),
+        ("something_new", StopReason::End),
+    ] {
+        let body = format!(
+            "data: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\"{reason}\"}}}}\n\n\
+             data: {{\"type\":\"message_stop\"}}\n\n"
+        );
+        assert_eq!(
+            events(body.as_bytes()),
+            [ModelEvent::Stop(expected)],
+            "{reason}"
+        );
+    }
+}
+
+#[test]
+fn malformed_and_unknown_events_are_skipped() {
+    let texts: Vec<ModelEvent> = events(&recording("garbage"))
+        .into_iter()
+        .filter(|event| matches!(event, ModelEvent::TextDelta(_)))
+        .collect();
+    assert_eq!(
+        texts,
+        [text("alpha "), text("beta "), text("gamm "), text("delta ")]
+    );
+    let unknown = b"event: new\ndata: {\"type\":\"new\"}\n\ndata: {\"type\":\"message_stop\"}\n\n";
+    assert_eq!(events(unknown), [ModelEvent::Stop(StopReason::End)]);
+    let (_, error) = replay(decoder(), &[b"data: {no\n\n"], None);
+    let error = error.unwrap();
+    assert_eq!(error.kind, ModelErrorKind::Stream);
+    assert!(error.message.contains("1 malformed"), "{}", error.message);
+}
+
+#[test]
+fn error_events_end_the_stream() {
+    let (events, error) = replay(decoder(), &[&recording("error")], None);
+    assert_eq!(events[1..], [text("alpha "), text("beta ")]);
+    let error = error.unwrap();
+    assert_eq!(error.kind, ModelErrorKind::Unavailable);
+    assert_eq!(
+        error.message,
+        "anthropic: overloaded_error: scripted mid-stream error"
+    );
+}
+
+#[test]
+fn a_whole_input_without_deltas_is_taken() {
+    let body = br#"data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"n","input":{"a":1}}}
+
+data: {"type":"message_stop"}
+
+"#;
+    let mut expected = call("t", "n", &["{\"a\":1}"]);
+    expected.push(ModelEvent::Stop(StopReason::ToolUse));
+    assert_eq!(events(body), expected);
+}

@@ -1,0 +1,315 @@
+//! One HTTP/1.1 connection: writes a request, reads the head of its answer, then its body.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
+
+use bytes::{Buf, Bytes};
+use http::StatusCode;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::chunked::ChunkedDecoder;
+use crate::body::RequestBody;
+
+/// What is read at once; also the most the head of an answer may have.
+const BUFFER_BYTES: usize = 32 * 1024;
+
+const MAX_HEADERS: usize = 128;
+
+/// Pieces of a request that go into one system call.
+const MAX_SLICES: usize = 32;
+
+/// What a connection runs over.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
+/// A request without an answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ExchangeError {
+    /// Not a byte of an answer came: the request may be sent again.
+    #[error("{0}")]
+    Unanswered(io::Error),
+    #[error("{0}")]
+    Broken(io::Error),
+    #[error("not an HTTP answer: {0}")]
+    Malformed(String),
+}
+
+/// The parts of an answer's head that are of use here.
+#[derive(Debug)]
+pub(crate) struct ResponseHead {
+    pub(crate) status: StatusCode,
+    pub(crate) retry_after: Option<String>,
+    pub(super) framing: Framing,
+    pub(super) keep_alive: bool,
+}
+
+/// How the end of a body is found.
+#[derive(Debug)]
+pub(super) enum Framing {
+    Chunked(ChunkedDecoder),
+    Length(u64),
+    UntilClose,
+}
+
+pub(crate) struct Connection {
+    io: Box<dyn Io>,
+    buffer: Box<[u8]>,
+    start: usize,
+    end: usize,
+    /// The request was sent whole, so another may follow.
+    clean: bool,
+}
+
+impl Connection {
+    pub(crate) fn new(io: impl Io + 'static) -> Self {
+        Self {
+            io: Box::new(io),
+            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
+            start: 0,
+            end: 0,
+            clean: true,
+        }
+    }
+
+    /// Sends `head` and `body` and reads the head of the answer.
+    pub(crate) async fn exchange(
+        &mut self,
+        head: Bytes,
+        body: &RequestBody,
+    ) -> Result<ResponseHead, ExchangeError> {
+        let mut outgoing: VecDeque<Bytes> = VecDeque::with_capacity(1 + body.pieces().len());
+        outgoing.push_back(head);
+        outgoing.extend(body.pieces().iter().cloned());
+        let sent = poll_fn(|context| self.poll_send(context, &mut outgoing)).await;
+        // A server that refuses a request early answers and closes: the answer may be waiting.
+        self.clean = sent.is_ok() && outgoing.is_empty();
+        loop {
+            if let Some(head) = self.parse_head()? {
+                return Ok(head);
+            }
+            let filled = poll_fn(|context| self.poll_fill(context)).await;
+            let error = match filled {
+                Ok(0) => io::Error::new(io::ErrorKind::UnexpectedEof, "unexpected EOF"),
+                Ok(_) => continue,
+                Err(error) => error,
+            };
+            return Err(match self.buffered().is_empty() {
+                true => ExchangeError::Unanswered(sent.err().unwrap_or(error)),
+                false => ExchangeError::Broken(error),
+            });
+        }
+    }
+
+    /// Ready when all is sent or an answer has begun.
+    fn poll_send(
+        &mut self,
+        context: &mut Context<'_>,
+        outgoing: &mut VecDeque<Bytes>,
+    ) -> Poll<io::Result<()>> {
+        while !outgoing.is_empty() {
+            let mut slices = [IoSlice::new(&[]); MAX_SLICES];
+            let mut count = 0;
+            for (slice, piece) in slices.iter_mut().zip(outgoing.iter()) {
+                *slice = IoSlice::new(piece);
+                count += 1;
+            }
+            let slices = slices.get(..count).unwrap_or_default();
+            match Pin::new(&mut self.io).poll_write_vectored(context, slices) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Poll::Ready(Ok(written)) => advance(outgoing, written),
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => return self.poll_fill(context).map_ok(|_| ()),
+            }
+        }
+        Pin::new(&mut self.io).poll_flush(context)
+    }
+
+    /// Reads once behind what is buffered; zero at the end of the stream.
+    fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+        }
+        let free = self.buffer.get_mut(self.end..).unwrap_or_default();
+        let mut buffer = ReadBuf::new(free);
+        ready!(Pin::new(&mut self.io).poll_read(context, &mut buffer))?;
+        let read = buffer.filled().len();
+        self.end += read;
+        Poll::Ready(Ok(read))
+    }
+
+    fn buffered(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
+    fn parse_head(&mut self) -> Result<Option<ResponseHead>, ExchangeError> {
+        loop {
+            let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+            let mut response = httparse::Response::new(&mut headers);
+            let parsed = response
+                .parse(self.buffered())
+                .map_err(|error| ExchangeError::Malformed(error.to_string()))?;
+            let httparse::Status::Complete(length) = parsed else {
+                return match self.end - self.start < BUFFER_BYTES {
+                    true => Ok(None),
+                    false => Err(ExchangeError::Malformed("the head is too long".to_owned())),
+                };
+            };
+            let head = response_head(&response)?;
+            self.start += length;
+            // An interim answer announces the one that counts.
+            if !head.status.is_informational() {
+                return Ok(Some(head));
+            }
+        }
+    }
+
+    /// Decodes what is buffered or, when that is nothing, what arrives next.
+    pub(super) fn poll_body(
+        &mut self,
+        context: &mut Context<'_>,
+        framing: &mut Framing,
+        sink: &mut impl FnMut(&[u8]),
+    ) -> Poll<io::Result<BodyPart>> {
+        if framing.has_ended() {
+            return Poll::Ready(Ok(BodyPart::End));
+        }
+        if self.start == self.end && ready!(self.poll_fill(context))? == 0 {
+            return Poll::Ready(match framing {
+                Framing::UntilClose => {
+                    self.clean = false;
+                    Ok(BodyPart::End)
+                }
+                _ => Err(io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "unexpected EOF",
+                )),
+            });
+        }
+        let consumed = framing.decode(self.buffered(), sink)?;
+        self.start += consumed;
+        Poll::Ready(Ok(match framing.has_ended() {
+            true => BodyPart::End,
+            false => BodyPart::More,
+        }))
+    }
+
+    /// Whether another request may be sent after an answer that was read to its end.
+    pub(super) fn is_reusable(&self) -> bool {
+        self.clean && self.start == self.end
+    }
+
+    /// Whether the server has closed an idle connection, or spoken out of turn, as far as is known.
+    pub(super) fn is_stale(&mut self) -> bool {
+        let mut context = Context::from_waker(Waker::noop());
+        self.poll_fill(&mut context).is_ready()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BodyPart {
+    More,
+    End,
+}
+
+impl Framing {
+    fn has_ended(&self) -> bool {
+        match self {
+            Self::Chunked(decoder) => decoder.has_ended(),
+            Self::Length(remaining) => *remaining == 0,
+            Self::UntilClose => false,
+        }
+    }
+
+    fn decode(&mut self, input: &[u8], sink: &mut impl FnMut(&[u8])) -> io::Result<usize> {
+        match self {
+            Self::Chunked(decoder) => decoder
+                .decode(input, sink)
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)),
+            Self::Length(remaining) => {
+                let length = usize::try_from(*remaining).unwrap_or(usize::MAX);
+                let data = input.get(..length).unwrap_or(input);
+                sink(data);
+                *remaining -= data.len() as u64;
+                Ok(data.len())
+            }
+            Self::UntilClose => {
+                sink(input);
+                Ok(input.len())
+            }
+        }
+    }
+}
+
+fn advance(outgoing: &mut VecDeque<Bytes>, mut written: usize) {
+    while let Some(piece) = outgoing.front_mut() {
+        if written < piece.len() {
+            piece.advance(written);
+            return;
+        }
+        written -= piece.len();
+        outgoing.pop_front();
+    }
+}
+
+fn response_head(response: &httparse::Response<'_, '_>) -> Result<ResponseHead, ExchangeError> {
+    let malformed = |reason: &str| ExchangeError::Malformed(reason.to_owned());
+    let status = StatusCode::from_u16(response.code.unwrap_or_default())
+        .map_err(|_| malformed("no valid status"))?;
+    let mut keep_alive = response.version == Some(1);
+    let mut chunked = false;
+    let mut length = None;
+    let mut retry_after = None;
+    for header in &*response.headers {
+        let value = String::from_utf8_lossy(header.value);
+        let value = value.trim();
+        match header.name.to_ascii_lowercase().as_str() {
+            "connection" => keep_alive &= !has_token(value, "close"),
+            "transfer-encoding" => {
+                // We offer no other coding, so `chunked` can only be the last and the only one.
+                chunked = true;
+                if !value.eq_ignore_ascii_case("chunked") {
+                    return Err(malformed("unknown transfer coding"));
+                }
+            }
+            "content-length" => {
+                let parsed: u64 = value
+                    .parse()
+                    .map_err(|_| malformed("invalid content length"))?;
+                if length.is_some_and(|length| length != parsed) {
+                    return Err(malformed("two content lengths"));
+                }
+                length = Some(parsed);
+            }
+            "retry-after" => retry_after = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    let framing = match length {
+        _ if matches!(status.as_u16(), 204 | 304) => Framing::Length(0),
+        _ if chunked => Framing::Chunked(ChunkedDecoder::new()),
+        Some(length) => Framing::Length(length),
+        None => Framing::UntilClose,
+    };
+    // Both framings at once is how requests are smuggled: trust the connection no further.
+    keep_alive &= !(chunked && length.is_some());
+    Ok(ResponseHead {
+        status,
+        retry_after,
+        framing,
+        keep_alive,
+    })
+}
+
+fn has_token(value: &str, token: &str) -> bool {
+    value
+        .split(',')
+        .any(|part| part.trim().eq_ignore_ascii_case(token))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! Connections that wait for the next request.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::Uri;
+use tokio::time::Instant;
+
+use super::connection::Connection;
+
+/// Idle connections are given up before the servers in front of most providers do so.
+const MAX_IDLE: Duration = Duration::from_secs(60);
+
+/// More calls side by side to one provider are rare; further connections are not kept.
+const MAX_IDLE_PER_HOST: usize = 8;
+
+/// What two requests must share to use one connection.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct PoolKey {
+    scheme: String,
+    authority: String,
+}
+
+impl PoolKey {
+    pub(super) fn new(uri: &Uri) -> Self {
+        Self {
+            scheme: uri.scheme_str().unwrap_or_default().to_owned(),
+            authority: uri
+                .authority()
+                .map_or_else(String::new, |authority| authority.as_str().to_owned()),
+        }
+    }
+}
+
+struct Idle {
+    connection: Connection,
+    since: Instant,
+}
+
+#[derive(Default)]
+pub(super) struct Pool {
+    idle: Mutex<HashMap<PoolKey, Vec<Idle>>>,
+}
+
+impl Pool {
+    /// The connection that was used last and is still open.
+    pub(super) fn take(&self, key: &PoolKey) -> Option<Connection> {
+        let mut idle = self.lock();
+        let connections = idle.get_mut(key)?;
+        connections.retain(|idle| idle.since.elapsed() < MAX_IDLE);
+        while let Some(mut idle) = connections.pop() {
+            if !idle.connection.is_stale() {
+                return Some(idle.connection);
+            }
+        }
+        None
+    }
+
+    pub(super) fn put(&self, key: PoolKey, connection: Connection) {
+        let mut idle = self.lock();
+        let connections = idle.entry(key).or_default();
+        if connections.len() == MAX_IDLE_PER_HOST {
+            connections.remove(0);
+        }
+        connections.push(Idle {
+            connection,
+            since: Instant::now(),
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PoolKey, Vec<Idle>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

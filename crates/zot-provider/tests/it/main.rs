@@ -1,0 +1,6 @@
+//! The clients against a server that misbehaves on purpose.
+
+#[cfg(test)]
+mod server;
+#[cfg(test)]
+mod transport;
