@@ -76,7 +76,12 @@ impl BashTool {
         };
 
         let mut command = Command::new(SHELL);
-        command.arg("-c").arg(&script).current_dir(self.paths.cwd());
+        let cwd = self.paths.cwd();
+        // Without PWD the shell would show a directory reached by a link under another name.
+        command
+            .args(["-c", &script])
+            .current_dir(cwd)
+            .env("PWD", cwd);
         let mut listener = Listener {
             output: CollectedOutput::new(&self.output_dir),
             decoder: Utf8Decoder::default(),
@@ -85,7 +90,7 @@ impl BashTool {
         let completion = process::run(command, time_limit, invocation.cancel, &mut listener)
             .await
             .map_err(|source| BashError::Start {
-                cwd: self.paths.cwd().to_owned(),
+                cwd: cwd.to_owned(),
                 source,
             })?;
         let output = listener.finish().await;
@@ -138,7 +143,6 @@ impl Listener<'_> {
     async fn finish(mut self) -> String {
         let rest = self.decoder.finish();
         self.throttle.report(rest).await;
-        self.throttle.finish().await;
         self.output.into_text()
     }
 }
@@ -146,8 +150,12 @@ impl Listener<'_> {
 impl OutputSink for Listener<'_> {
     async fn accept(&mut self, chunk: &[u8]) {
         self.output.push(chunk);
-        let text = self.decoder.decode(chunk);
-        self.throttle.report(text).await;
+        if self.throttle.admits(chunk.len()) {
+            let text = self.decoder.decode(chunk);
+            self.throttle.report(text).await;
+        } else {
+            self.decoder.skip(chunk);
+        }
     }
 }
 

@@ -37,6 +37,12 @@ impl Utf8Decoder {
         to_text(&joined)
     }
 
+    /// Passes over `bytes` that no one will see.
+    pub(crate) fn skip(&mut self, bytes: &[u8]) {
+        self.begun.clear();
+        self.begun.extend_from_slice(&bytes[complete_len(bytes)..]);
+    }
+
     /// What is left at the end of the stream.
     pub(crate) fn finish(&mut self) -> String {
         to_text(&std::mem::take(&mut self.begun))

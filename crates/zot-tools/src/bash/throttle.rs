@@ -28,25 +28,30 @@ impl<'a> Throttle<'a> {
         }
     }
 
-    /// Passes `text` on, or leaves it out when there has been too much lately.
-    pub(super) async fn report(&mut self, text: String) {
-        if text.is_empty() {
-            return;
-        }
+    /// Whether `bytes` more may be passed on now. If not they count as left out.
+    pub(super) fn admits(&mut self, bytes: usize) -> bool {
         let now = Instant::now();
         let earned = (now - self.since).as_secs_f64() * BYTES_PER_SECOND;
         self.since = now;
         self.allowance = (self.allowance + earned).min(BURST_BYTES);
-        if text.len() as f64 > self.allowance {
-            self.left_out += text.len();
-            return;
+        let admitted = bytes as f64 <= self.allowance;
+        if admitted {
+            self.allowance -= bytes as f64;
+        } else {
+            self.left_out += bytes;
         }
-        self.allowance -= text.len() as f64;
-        self.finish().await;
-        self.progress.report(text).await;
+        admitted
     }
 
-    /// Says how much was left out since the last text passed on.
+    /// Passes `text` on, after a note if something was left out before it.
+    pub(super) async fn report(&mut self, text: String) {
+        self.finish().await;
+        if !text.is_empty() {
+            self.progress.report(text).await;
+        }
+    }
+
+    /// Says how much was left out since the last text that was passed on.
     pub(super) async fn finish(&mut self) {
         if self.left_out > 0 {
             let note = format!("\n... [{} bytes not shown]\n", self.left_out);

@@ -63,7 +63,7 @@ fn white_space(lines: &[&str], old_lines: &[&str]) -> Option<String> {
     let start = squeezed.windows(wanted.len()).position(matches)?;
     let count = wanted.len().min(MAX_SHOWN_LINES);
     Some(format!(
-        "{} of the file differs only in white space:\n{}",
+        "the file differs only in white space at {}:\n{}",
         place(start, wanted.len()),
         lines[start..start + count].join("\n")
     ))

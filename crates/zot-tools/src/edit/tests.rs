@@ -1,9 +1,11 @@
+use std::os::unix::fs::PermissionsExt;
+
 use proptest::prelude::{ProptestConfig, any, prop, prop_assert_eq, prop_assume, proptest};
 use serde_json::json;
 
 use super::replacement::{EditError, Replacement, apply};
 use crate::test_support::Expected::{Error, Text};
-use crate::test_support::Workspace;
+use crate::test_support::{Workspace, make_fifo};
 
 fn replacement(old: &str, new: &str) -> Replacement {
     Replacement {
@@ -184,12 +186,12 @@ fn a_missing_text_gets_a_hint() {
         (
             "let total  = 1;",
             "x",
-            "line 2 of the file differs only in white space:\n    let total = 1;",
+            "the file differs only in white space at line 2:\n    let total = 1;",
         ),
         (
             "fn main() {\n\tlet total = 1;\n",
             "x",
-            "lines 1-2 of the file differs only in white space:\nfn main() {\n    let total = 1;",
+            "the file differs only in white space at lines 1-2:\nfn main() {\n    let total = 1;",
         ),
         (
             "    let total = 1;\n    return total;\n",
@@ -216,6 +218,34 @@ fn a_missing_text_gets_a_hint() {
         edited(original, &[("struct Unrelated;", "x")]),
         "edit 1: oldText not found in f"
     );
+}
+
+#[tokio::test]
+async fn mode_and_links_are_kept_and_fifos_refused() {
+    let workspace = Workspace::recorded();
+    let path = workspace.path("a.txt");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o750)).unwrap();
+    std::os::unix::fs::symlink("a.txt", workspace.path("link")).unwrap();
+    make_fifo(&workspace.path("fifo"));
+    let edits = json!([{"oldText": "two", "newText": "2"}]);
+    workspace
+        .check(
+            "edit",
+            json!({"path": "link", "edits": edits}),
+            Text(" one\n-two\n+2\n three\n four\n \n"),
+        )
+        .await;
+    assert!(workspace.path("link").is_symlink());
+    assert_eq!(workspace.content("a.txt"), b"one\n2\nthree\nfour\n");
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o750);
+    workspace
+        .check(
+            "edit",
+            json!({"path": "fifo", "edits": edits}),
+            Error("<cwd>/fifo is a named pipe, not a regular file"),
+        )
+        .await;
 }
 
 #[tokio::test]
