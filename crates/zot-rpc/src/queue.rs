@@ -62,8 +62,4 @@ impl JobQueue {
         self.bytes -= job.bytes();
         Some(job)
     }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.jobs.is_empty()
-    }
 }

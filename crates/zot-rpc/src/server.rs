@@ -152,7 +152,10 @@ impl Server {
         }
     }
 
-    fn answer(&mut self, frame: Option<Result<CommandFrame, RequestRefused>>) -> io::Result<Option<Exit>> {
+    fn answer(
+        &mut self,
+        frame: Option<Result<CommandFrame, RequestRefused>>,
+    ) -> io::Result<Option<Exit>> {
         let Some(frame) = frame else {
             return Ok(None);
         };
@@ -230,7 +233,12 @@ impl Server {
         }
     }
 
-    fn succeed<T: Serialize>(&mut self, id: Option<RequestId>, command: &str, data: T) -> io::Result<()> {
+    fn succeed<T: Serialize>(
+        &mut self,
+        id: Option<RequestId>,
+        command: &str,
+        data: T,
+    ) -> io::Result<()> {
         self.output.push(&Response::success(id, command, data))
     }
 
@@ -249,9 +257,11 @@ impl Server {
             if exit != Exit::Finished {
                 self.runtime.cancel();
             }
-            while let Some(event) = next_event(&mut self.running).await {
-                // Only a serialisation bug fails here, and there is nobody left to tell.
-                let _ = self.output.push(&event);
+            if let Some(stream) = &mut self.running {
+                while let Some(event) = stream.next().await {
+                    // Only a serialisation bug fails here, and there is nobody left to tell.
+                    let _ = self.output.push(&event);
+                }
             }
             if exit == Exit::ReaderGone {
                 self.output.discard();
@@ -281,7 +291,10 @@ fn decode(line: Line<'_>) -> Option<Result<CommandFrame, RequestRefused>> {
         Line::TooLong => Some(Err(RequestRefused {
             id: None,
             command: String::new(),
-            error: format!("line too long: the limit is {} bytes", zot_wire::MAX_LINE_BYTES),
+            error: format!(
+                "line too long: the limit is {} bytes",
+                zot_wire::MAX_LINE_BYTES
+            ),
         })),
     }
 }

@@ -34,7 +34,13 @@ enum Stream {
 
 impl Stream {
     fn new(descriptor: BorrowedFd<'static>, interest: Interest) -> io::Result<Self> {
-        match AsyncFd::with_interest(descriptor, interest) {
+        #[expect(
+            deprecated,
+            reason = "the successor is unsafe because a descriptor might be closed early; the \
+                      standard streams stay open"
+        )]
+        let waitable = AsyncFd::with_interest(descriptor, interest);
+        match waitable {
             Ok(descriptor) => Ok(Self::Waitable(descriptor)),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 Ok(Self::Ready(descriptor))
@@ -101,9 +107,7 @@ impl Input {
     ///
     /// Cancel-safe: what was read stays in the decoder.
     pub async fn read_more(&mut self) -> io::Result<()> {
-        self.stream
-            .ready(Interest::READABLE, PollFlags::IN)
-            .await?;
+        self.stream.ready(Interest::READABLE, PollFlags::IN).await?;
         match rustix::io::read(self.stream.descriptor(), &mut self.chunk[..]) {
             Ok(0) => self.ended = true,
             Ok(count) => self.decoder.feed(&self.chunk[..count]),
@@ -195,10 +199,7 @@ impl Output {
                 .ready(Interest::WRITABLE, PollFlags::OUT)
                 .await?;
             let end = self.buffer.len().min(self.written + WRITE_BYTES);
-            match rustix::io::write(
-                self.stream.descriptor(),
-                &self.buffer[self.written..end],
-            ) {
+            match rustix::io::write(self.stream.descriptor(), &self.buffer[self.written..end]) {
                 Ok(count) => self.written += count,
                 Err(Errno::INTR | Errno::AGAIN) => {}
                 Err(error) => return Err(error.into()),

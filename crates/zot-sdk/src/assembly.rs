@@ -21,8 +21,8 @@ use crate::config::{Config, DEFAULT_MAX_STEPS, Persistence, ToolSelection};
 use crate::runtime::{VERSION, did_you_mean};
 use crate::system_prompt;
 
-pub(crate) use selection::{find_model, nearest};
 use selection::{Selected, select};
+pub(crate) use selection::{find_model, nearest};
 
 /// The name of the built-in stand-in, as a provider.
 pub(crate) const OFFLINE: &str = "offline";

@@ -120,7 +120,10 @@ impl SessionLog {
         let mut line = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         let mut log = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = log.file.write_all(&line).and_then(|()| log.file.sync_data());
+        let written = log
+            .file
+            .write_all(&line)
+            .and_then(|()| log.file.sync_data());
         if let Err(error) = written {
             // Half a record would be read as a broken one once the next follows it.
             let _ = log.file.set_len(log.end);

@@ -83,7 +83,10 @@ fn the_file_is_private_and_lies_where_the_original_puts_it() {
     assert_eq!(mode(log.path()), 0o600);
     assert_eq!(mode(log.path().parent().unwrap()), 0o700);
     let name = log.path().file_name().unwrap().to_str().unwrap();
-    assert!(name.starts_with("20261115-200102-") && name.ends_with(".jsonl"), "{name}");
+    assert!(
+        name.starts_with("20261115-200102-") && name.ends_with(".jsonl"),
+        "{name}"
+    );
     // printf /work | sha256sum
     assert_eq!(folder_name("/work").len(), 16);
     assert_eq!(
