@@ -77,6 +77,9 @@ impl Pipes {
     }
 
     pub(super) fn note_sent(&self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
         let text = String::from_utf8_lossy(bytes);
         let text = text.strip_suffix('\n').unwrap_or(&text);
         let mut seen = self.seen();

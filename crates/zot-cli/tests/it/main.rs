@@ -1,0 +1,11 @@
+//! The `zot` binary from the outside: recorded sessions of the original, then what the
+//! specification asks for, theme by theme.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
+
+mod recorded;
+mod support;
