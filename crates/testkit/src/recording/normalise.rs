@@ -1,5 +1,9 @@
 //! Making two runs comparable: masking what may differ and joining what timing cuts apart.
 
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Value, json};
 
 use super::Pace;
@@ -51,7 +55,7 @@ impl Line {
 
     fn into_text(self) -> String {
         match self {
-            Self::Frame(direction, frame) => format!("{}{frame}", direction.mark()),
+            Self::Frame(direction, frame) => format!("{}{}", direction.mark(), spaced(&frame)),
             Self::Text(text) => text,
         }
     }
@@ -102,7 +106,7 @@ fn remark(line: &str, failed: bool, masks: &Masks) -> Option<String> {
         if let Some(id) = record["meta"].get_mut("id") {
             *id = json!("<uuid>");
         }
-        return Some(format!("# | {record}"));
+        return Some(format!("# | {}", spaced(&record)));
     }
     if let Some(path) = line.strip_prefix("# file ") {
         return Some(format!("# file {}", mask_session(&mask_text(path, masks))));
@@ -179,6 +183,38 @@ fn without_timing(lines: Vec<Line>) -> Vec<Line> {
     groups.into_iter().flatten().collect()
 }
 
+/// Writes JSON the way the recordings have it, so that `diff` shows only what differs.
+fn spaced(value: &Value) -> String {
+    struct Spaced;
+    impl Formatter for Spaced {
+        fn begin_array_value<W: ?Sized + Write>(
+            &mut self,
+            writer: &mut W,
+            first: bool,
+        ) -> io::Result<()> {
+            writer.write_all(if first { b"" } else { b", " })
+        }
+
+        fn begin_object_key<W: ?Sized + Write>(
+            &mut self,
+            writer: &mut W,
+            first: bool,
+        ) -> io::Result<()> {
+            writer.write_all(if first { b"" } else { b", " })
+        }
+
+        fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+            writer.write_all(b": ")
+        }
+    }
+    let mut out = Vec::new();
+    let mut serializer = Serializer::with_formatter(&mut out, Spaced);
+    value
+        .serialize(&mut serializer)
+        .expect("a value can be written to memory");
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 fn mask_frame(frame: &mut Value, masks: &Masks) {
     let kind = frame["type"].as_str().unwrap_or_default().to_owned();
     let words = match kind.as_str() {
@@ -208,7 +244,8 @@ fn mask_value(value: &mut Value, masks: &Masks) {
                     ("version", Value::String(_)) => *field = json!("<version>"),
                     ("cost_usd", Value::Number(cost)) => {
                         let cost = cost.as_f64().unwrap_or_default();
-                        *field = json!((cost * 1e9).round() / 1e9);
+                        let cost = (cost * 1e9).round() / 1e9;
+                        *field = if cost == 0.0 { json!(0) } else { json!(cost) };
                     }
                     ("content", Value::Array(_)) if failed_tool => {
                         mask_tool_error(field);

@@ -26,11 +26,11 @@ fn what_may_differ_is_masked() {
             "# exit 0",
         ],
         &[
-            r#"< {"text":"in <cwd>/w Took <dur> 127.0.0.1:<port>","time":"<time>","type":"x"}"#,
-            r#"< {"cost_usd":0.000515,"cumulative":{"cost_usd":0.0},"type":"usage"}"#,
-            r#"< {"error":"<error>","success":false,"type":"response"}"#,
-            r#"< {"message":"openai: http 401: no","type":"error"}"#,
-            r#"< {"message":"<error>","type":"error"}"#,
+            r#"< {"text": "in <cwd>/w Took <dur> 127.0.0.1:<port>", "time": "<time>", "type": "x"}"#,
+            r#"< {"cost_usd": 0.000515, "cumulative": {"cost_usd": 0}, "type": "usage"}"#,
+            r#"< {"error": "<error>", "success": false, "type": "response"}"#,
+            r#"< {"message": "openai: http 401: no", "type": "error"}"#,
+            r#"< {"message": "<error>", "type": "error"}"#,
             "# exit 0",
         ],
     );
@@ -38,7 +38,7 @@ fn what_may_differ_is_masked() {
 
 #[test]
 fn a_failed_response_must_say_something() {
-    let silent = r#"< {"error":"","success":false,"type":"response"}"#;
+    let silent = r#"< {"error": "", "success": false, "type": "response"}"#;
     check(Pace::Steady, &[silent, "# exit 0"], &[silent, "# exit 0"]);
 }
 
@@ -51,8 +51,8 @@ fn a_tool_may_word_its_failure_but_not_a_commands_output() {
             r#"< {"content":[{"text":"$ false\n\n[exit 1]"}],"is_error":true,"type":"tool_result"}"#,
         ],
         &[
-            r#"< {"content":[{"text":"<error>"}],"is_error":true,"type":"tool_result"}"#,
-            r#"< {"content":[{"text":"$ false\n\n[exit 1]"}],"is_error":true,"type":"tool_result"}"#,
+            r#"< {"content": [{"text": "<error>"}], "is_error": true, "type": "tool_result"}"#,
+            r#"< {"content": [{"text": "$ false\n\n[exit 1]"}], "is_error": true, "type": "tool_result"}"#,
         ],
     );
 }
@@ -69,10 +69,10 @@ fn progress_is_joined_per_call_and_deltas_are_not() {
             r#"< {"delta":"b","type":"text_delta"}"#,
         ],
         &[
-            r#"< {"id":"1","text":"ab","type":"tool_progress"}"#,
-            r#"< {"id":"2","text":"c","type":"tool_progress"}"#,
-            r#"< {"delta":"a","type":"text_delta"}"#,
-            r#"< {"delta":"b","type":"text_delta"}"#,
+            r#"< {"id": "1", "text": "ab", "type": "tool_progress"}"#,
+            r#"< {"id": "2", "text": "c", "type": "tool_progress"}"#,
+            r#"< {"delta": "a", "type": "text_delta"}"#,
+            r#"< {"delta": "b", "type": "text_delta"}"#,
         ],
     );
 }
@@ -93,14 +93,14 @@ fn a_racy_run_keeps_the_order_of_its_events() {
             r#"< {"delta":"c","type":"text_delta"}"#,
         ],
         &[
-            r#"> {"type":"prompt"}"#,
-            r#"> {"type":"abort"}"#,
-            r#"< {"command":"prompt","type":"response"}"#,
-            r#"< {"delta":"<some>","type":"text_delta"}"#,
-            r#"< {"content":"<partial>","type":"assistant_message"}"#,
-            r#"< {"type":"done"}"#,
-            r#"< {"delta":"<some>","type":"text_delta"}"#,
-            r#"< {"command":"abort","type":"response"}"#,
+            r#"> {"type": "prompt"}"#,
+            r#"> {"type": "abort"}"#,
+            r#"< {"command": "prompt", "type": "response"}"#,
+            r#"< {"delta": "<some>", "type": "text_delta"}"#,
+            r#"< {"content": "<partial>", "type": "assistant_message"}"#,
+            r#"< {"type": "done"}"#,
+            r#"< {"delta": "<some>", "type": "text_delta"}"#,
+            r#"< {"command": "abort", "type": "response"}"#,
         ],
     );
 }
@@ -136,7 +136,7 @@ fn session_files_are_compared_as_records() {
         ],
         &[
             "# file <cwd>/w/sessions/<cwdhash>/<session>.jsonl",
-            r#"# | {"meta":{"id":"<uuid>","started":"<time>","version":"<version>"},"type":"meta"}"#,
+            r#"# | {"meta": {"id": "<uuid>", "started": "<time>", "version": "<version>"}, "type": "meta"}"#,
             "< zot <version>",
         ],
     );

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::conversation::Conversation;
+
 /// A provider's protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wire {
@@ -82,6 +84,16 @@ impl RecordedRequest {
     /// The messages of the request, without a separate system prompt.
     pub fn messages(&self) -> &[Value] {
         self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// The text of the last real user message.
+    pub fn prompt(&self) -> String {
+        Conversation::of(&self.body).directive
+    }
+
+    /// Whether the request asks for the summary of a conversation.
+    pub fn is_compaction(&self) -> bool {
+        self.prompt().starts_with("<conversation>")
     }
 
     /// The names of the tools the model was offered.
