@@ -233,13 +233,10 @@ fn say_blob(shared: &Shared, wire: Wire, model: &str, count: usize) -> Arc<[u8]>
         http::push_chunk(&mut chunk, event.as_bytes());
         chunk
     });
-    let blob: Vec<u8> = chunks
-        .iter()
-        .cycle()
-        .take(count)
-        .flatten()
-        .copied()
-        .collect();
+    let mut blob = Vec::new();
+    for chunk in chunks.iter().cycle().take(count) {
+        blob.extend_from_slice(chunk);
+    }
     if blobs.len() == KEPT_BLOBS {
         blobs.clear();
     }

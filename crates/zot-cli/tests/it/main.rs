@@ -7,5 +7,15 @@
     reason = "helpers of tests fail the test"
 )]
 
+mod aborting;
+mod answers;
+mod authentication;
+mod command_line;
+mod commands;
+mod compaction;
+mod ending;
+mod input;
+mod queueing;
 mod recorded;
 mod support;
+mod tools;
