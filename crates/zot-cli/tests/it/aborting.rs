@@ -100,7 +100,7 @@ fn while_a_command_runs() {
     let mut session = Session::start(Wire::OpenAi);
     session.zot.prompt(
         "1",
-        "tool:bash:{\"command\":\"echo start; sleep 30 & sleep 30; echo end\"}",
+        "tool:bash:{\"command\":\"echo start; sleep 300 & sleep 300; echo end\"}",
     );
     session.zot.event("tool_progress");
     let zot = session.zot.pid();
@@ -128,7 +128,7 @@ fn between_the_tools_of_a_batch() {
         let mut session = Session::start(wire);
         session.zot.prompt(
             "1",
-            r#"multi:[{"name":"bash","args":{"command":"echo start; sleep 30"}},
+            r#"multi:[{"name":"bash","args":{"command":"echo start; sleep 300"}},
                 {"name":"write","args":{"path":"written.txt","content":"x"}},
                 {"name":"bash","args":{"command":"touch touched.txt"}}]"#,
         );

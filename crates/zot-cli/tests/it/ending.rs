@@ -32,7 +32,7 @@ fn signals_end_the_running_command_too() {
         let mut session = Session::start(Wire::OpenAi);
         session.zot.prompt(
             "1",
-            "tool:bash:{\"command\":\"trap '' TERM; echo start; sleep 30 & sleep 30\"}",
+            "tool:bash:{\"command\":\"trap '' TERM; echo start; sleep 300 & sleep 300\"}",
         );
         session.zot.event("tool_progress");
         let zot = session.zot.pid();
