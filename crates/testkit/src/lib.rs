@@ -1,1 +1,20 @@
-//! Placeholder.
+//! What zot's tests run against: a scripted model server, the `zot` binary over real pipes, and
+//! the recorded sessions of the original with the comparison that replays them.
+//!
+//! Nothing here may know how zot works inside: it speaks to zot over sockets and pipes only.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test kit reports what it finds by failing the test"
+)]
+
+pub mod process;
+mod recording;
+mod server;
+mod workdir;
+mod zot;
+
+pub use recording::{Fixtures, Pace, Transcript};
+pub use server::{ModelServer, RecordedRequest, Reply, Wire};
+pub use workdir::{PICTURE, PICTURE_BASE64, Workdir};
+pub use zot::{Finished, PATIENCE, Signal, Zot, ZotCommand, poll_until};

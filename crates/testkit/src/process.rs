@@ -1,0 +1,92 @@
+//! Facts about running processes. Read from `/proc`, so only Linux has them: elsewhere figures are
+//! `None` and process lists empty, and tests that need them are for Linux only.
+
+use std::fs;
+use std::time::Duration;
+
+/// Scheduler run time over all threads; finer than the tick counter.
+pub fn cpu_time(pid: u32) -> Option<Duration> {
+    let mut nanoseconds = 0;
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
+        let path = thread.ok()?.path().join("schedstat");
+        // A thread may end between the listing and the reading.
+        let Ok(text) = fs::read_to_string(path) else {
+            continue;
+        };
+        let first = text.split_whitespace().next()?;
+        nanoseconds += first.parse::<u64>().ok()?;
+    }
+    Some(Duration::from_nanos(nanoseconds))
+}
+
+/// Memory in use now, in bytes.
+pub fn resident_bytes(pid: u32) -> Option<u64> {
+    status_kilobytes(pid, "VmRSS:")
+}
+
+/// The most memory that was ever in use, in bytes.
+pub fn peak_resident_bytes(pid: u32) -> Option<u64> {
+    status_kilobytes(pid, "VmHWM:")
+}
+
+fn status_kilobytes(pid: u32, field: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+/// Children, their children and so on, zombies excluded.
+pub fn descendants(pid: u32) -> Vec<u32> {
+    let processes: Vec<Process> = running();
+    let mut family = vec![pid];
+    let mut next = 0;
+    while let Some(&parent) = family.get(next) {
+        let children = processes.iter().filter(|process| process.parent == parent);
+        family.extend(children.map(|process| process.pid));
+        next += 1;
+    }
+    family.split_off(1)
+}
+
+/// Whether the process exists and is no zombie.
+pub fn is_running(pid: u32) -> bool {
+    read(pid).is_some()
+}
+
+/// Processes whose command line contains `marker`.
+pub fn with_command_line(marker: &str) -> Vec<u32> {
+    let pids = running().into_iter().map(|process| process.pid);
+    pids.filter(|pid| {
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| {
+            let line = line.iter().map(|&b| if b == 0 { b' ' } else { b });
+            let line: Vec<u8> = line.collect();
+            String::from_utf8_lossy(&line).contains(marker)
+        })
+    })
+    .collect()
+}
+
+struct Process {
+    pid: u32,
+    parent: u32,
+}
+
+fn running() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(read)
+        .collect()
+}
+
+fn read(pid: u32) -> Option<Process> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything, spaces and parentheses included.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    (state != "Z" && state != "X").then_some(Process { pid, parent })
+}

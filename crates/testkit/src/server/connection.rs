@@ -1,0 +1,244 @@
+//! One connection: requests in, answers out, until either side has had enough.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{ReadHalf, WriteHalf};
+
+use super::conversation::Conversation;
+use super::delivery::{self, Connection};
+use super::directive::{self, Answer, Plan};
+use super::http::{self, Request};
+use super::reply::{RecordedRequest, Reply, ReplyKind, Wire};
+use super::{Shared, anthropic, lock, openai};
+
+const JSON: &str = "application/json";
+
+/// Headers worth keeping for assertions.
+const RECORDED_HEADERS: [&str; 7] = [
+    "accept",
+    "anthropic-beta",
+    "anthropic-version",
+    "authorization",
+    "content-type",
+    "user-agent",
+    "x-api-key",
+];
+
+/// Serves `stream` until it is closed. Errors end the connection and concern nobody else.
+pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
+    // Without it the kernel joins the pieces that `split` is about.
+    let _ = stream.set_nodelay(true);
+    let mut buffer = Vec::new();
+    while let Ok(Some(request)) = http::read_request(&mut stream, &mut buffer).await {
+        let _guard = InProgress::enter(&shared);
+        let outcome = {
+            let (mut reader, mut writer) = stream.split();
+            tokio::select! {
+                outcome = respond(&mut writer, request, &shared) => outcome,
+                () = peer_gone(&mut reader, &mut buffer) => return,
+            }
+        };
+        match outcome {
+            Ok(After::KeepOpen) => {}
+            Ok(After::Close) => {
+                let _ = stream.shutdown().await;
+                return;
+            }
+            Ok(After::Reset) => {
+                let _ = stream.set_zero_linger();
+                return;
+            }
+            Err(_) => return,
+        }
+    }
+}
+
+enum After {
+    KeepOpen,
+    Close,
+    Reset,
+}
+
+impl From<Connection> for After {
+    fn from(connection: Connection) -> Self {
+        match connection {
+            Connection::KeepOpen => Self::KeepOpen,
+            Connection::Close => Self::Close,
+        }
+    }
+}
+
+/// Counts an answer for as long as it is being given.
+struct InProgress<'a>(&'a Shared);
+
+impl<'a> InProgress<'a> {
+    fn enter(shared: &'a Shared) -> Self {
+        shared.in_progress.fetch_add(1, Ordering::SeqCst);
+        Self(shared)
+    }
+}
+
+impl Drop for InProgress<'_> {
+    fn drop(&mut self) {
+        self.0.in_progress.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Keeps what the peer sends meanwhile; ends when it closes.
+async fn peer_gone(reader: &mut ReadHalf<'_>, buffer: &mut Vec<u8>) {
+    while matches!(reader.read_buf(buffer).await, Ok(count) if count > 0) {}
+}
+
+async fn respond(
+    writer: &mut WriteHalf<'_>,
+    request: Request,
+    shared: &Shared,
+) -> io::Result<After> {
+    let wire = match request.path.as_str() {
+        path if path.ends_with("/chat/completions") => Wire::OpenAi,
+        path if path.ends_with("/messages") => Wire::Anthropic,
+        _ => {
+            writer.write_all(&side_route(&request, shared)).await?;
+            return Ok(After::KeepOpen);
+        }
+    };
+    shared.answered.fetch_add(1, Ordering::Relaxed);
+    let body: Value = match serde_json::from_slice(&request.body) {
+        Ok(body) => body,
+        Err(error) => {
+            let answer = invalid_request(&format!("bad json: {error}"));
+            writer.write_all(&answer).await?;
+            return Ok(After::KeepOpen);
+        }
+    };
+    let mut headers = request.headers;
+    headers.retain(|name, _| RECORDED_HEADERS.contains(&name.as_str()));
+    shared.record(RecordedRequest {
+        wire,
+        path: request.path,
+        headers,
+        body: body.clone(),
+    });
+    let mut seen = Conversation::of(&body);
+    let planned = match shared
+        .script
+        .as_ref()
+        .map(|script| lock(script).pop_front())
+    {
+        None => directive::plan(&seen, &seen.directive, shared),
+        Some(Some(Reply(ReplyKind::Directive(text)))) => {
+            seen.turns = 0;
+            directive::plan(&seen, &text, shared)
+        }
+        Some(Some(Reply(ReplyKind::Status { status, body }))) => {
+            let answer = http::whole(status, JSON, &body, None);
+            writer.write_all(&answer).await?;
+            return Ok(After::KeepOpen);
+        }
+        Some(Some(Reply(ReplyKind::EventStream(body)))) => {
+            return Ok(delivery::event_stream(writer, &body).await?.into());
+        }
+        Some(None) => Ok(Plan::from(Answer::Status {
+            status: 500,
+            message: "script exhausted".to_owned(),
+            retry_after: None,
+        })),
+    };
+    match planned {
+        Ok(plan) => carry_out(writer, wire, &body, &seen, plan, shared).await,
+        Err(bad) => {
+            let answer = invalid_request(&format!("model server: bad directive: {}", bad.0));
+            writer.write_all(&answer).await?;
+            Ok(After::KeepOpen)
+        }
+    }
+}
+
+async fn carry_out(
+    writer: &mut WriteHalf<'_>,
+    wire: Wire,
+    body: &Value,
+    seen: &Conversation,
+    plan: Plan,
+    shared: &Shared,
+) -> io::Result<After> {
+    let Plan { transport, answer } = plan;
+    if !transport.before_headers.is_zero() {
+        tokio::time::sleep(transport.before_headers).await;
+    }
+    let whole = match answer {
+        Answer::Hang => {
+            delivery::hang().await;
+            return Ok(After::Close);
+        }
+        Answer::Reset => return Ok(After::Reset),
+        Answer::Flood(size) => return Ok(delivery::flood(writer, wire, size).await?.into()),
+        Answer::Completion(completion) if body["stream"] == true => {
+            let streamed =
+                delivery::stream(writer, wire, body, seen, completion, &transport, shared);
+            return Ok(streamed.await?.into());
+        }
+        Answer::Completion(completion) => {
+            tokio::time::sleep(delivery::collected_delay(&completion)).await;
+            let text = match wire {
+                Wire::OpenAi => openai::whole(body, seen, &completion),
+                Wire::Anthropic => anthropic::whole(body, seen, &completion),
+            };
+            http::whole(200, JSON, &text, None)
+        }
+        Answer::Status {
+            status,
+            message,
+            retry_after,
+        } => {
+            let text = match wire {
+                Wire::OpenAi => openai::error_body(status, &message),
+                Wire::Anthropic => anthropic::error_body(&message),
+            };
+            http::whole(status, JSON, &text, retry_after)
+        }
+        Answer::ContextOverflow => {
+            let text = match wire {
+                Wire::OpenAi => openai::overflow_body(),
+                Wire::Anthropic => anthropic::overflow_body(),
+            };
+            http::whole(400, JSON, &text, None)
+        }
+    };
+    writer.write_all(&whole).await?;
+    Ok(After::KeepOpen)
+}
+
+/// Everything that is not a question to a model.
+fn side_route(request: &Request, shared: &Shared) -> Vec<u8> {
+    let body = match (request.method.as_str(), request.path.as_str()) {
+        ("GET", "/v1/models" | "/models") => {
+            let ids = ["gpt-4o", "gpt-5", "claude-sonnet-4-5", "fake-model"];
+            let models = ids.map(|id| {
+                json!({"id": id, "object": "model", "created": 1_700_000_000, "owned_by": "fake"})
+            });
+            json!({"object": "list", "data": models, "has_more": false})
+        }
+        ("GET", "/healthz") => return http::whole(200, "text/plain", "ok", None),
+        ("GET", "/_stats") => json!({"requests": shared.answered.load(Ordering::Relaxed)}),
+        ("POST", "/_control") => {
+            shared.reset();
+            json!({"ok": true})
+        }
+        (_, path) => {
+            let error = json!({"error": {"message": format!("no such route {path}")}});
+            return http::whole(404, JSON, &error.to_string(), None);
+        }
+    };
+    http::whole(200, JSON, &body.to_string(), None)
+}
+
+fn invalid_request(message: &str) -> Vec<u8> {
+    let error = json!({"error": {"message": message, "type": "invalid_request_error"}});
+    http::whole(400, JSON, &error.to_string(), None)
+}

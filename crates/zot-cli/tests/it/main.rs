@@ -1,0 +1,21 @@
+//! The `zot` binary from the outside: recorded sessions of the original, then what the
+//! specification asks for, theme by theme.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
+
+mod aborting;
+mod answers;
+mod authentication;
+mod command_line;
+mod commands;
+mod compaction;
+mod ending;
+mod input;
+mod queueing;
+mod recorded;
+mod support;
+mod tools;
