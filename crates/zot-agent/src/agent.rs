@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{
-    AgentEvent, ContentBlock, Message, Model, Prices, ReasoningEffort, Timestamp, ToolSet, Usage,
+    AgentEvent, ContentBlock, Message, Model, Prices, ReasoningEffort, Timestamp, ToolImages,
+    ToolSet, Usage,
 };
 
 use crate::driver::{self, Run};
+use crate::mirror::mirror_images;
 use crate::turn::ContextFill;
 use crate::{COMPACT_AT_PERCENT, Hooks, Journal, JournalError, Transcript, repair};
 
@@ -53,6 +55,9 @@ struct Conversation {
     usage: Usage,
     /// What the last model call had to look at, answer included.
     context_tokens: u64,
+    /// How many messages at the beginning are known to be fit for the model. They need no second
+    /// look: a long transcript is not read again for every call.
+    fit: usize,
 }
 
 impl Agent {
@@ -151,15 +156,28 @@ impl Agent {
         let mut conversation = lock(&self.conversation);
         conversation.transcript = transcript;
         conversation.context_tokens = 0;
+        conversation.fit = 0;
         Ok(())
     }
 
     /// The transcript as the model may be given it, mended in place where it was broken.
-    pub(crate) fn sound_transcript(&self) -> Transcript {
+    pub(crate) fn fit_transcript(&self) -> Transcript {
+        let images = self.settings().model.tool_images();
         let mut conversation = lock(&self.conversation);
-        if let Some((messages, _)) = repair(conversation.transcript.messages()) {
-            conversation.transcript = messages.into();
+        let (fit, tail) = conversation
+            .transcript
+            .messages()
+            .split_at(conversation.fit);
+        let repaired = repair(tail).map(|(messages, _)| messages);
+        let tail = repaired.as_deref().unwrap_or(tail);
+        let mirrored = match images {
+            ToolImages::Seen => None,
+            ToolImages::NeedMirror => mirror_images(tail),
+        };
+        if let Some(tail) = mirrored.or(repaired) {
+            conversation.transcript = fit.iter().cloned().chain(tail).collect();
         }
+        conversation.fit = conversation.transcript.len();
         conversation.transcript.clone()
     }
 }

@@ -49,7 +49,7 @@ pub(crate) enum CompactionResult {
 
 /// Summarises and replaces. Until the summary is whole, nothing has changed.
 pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
-    let transcript = agent.sound_transcript();
+    let transcript = agent.fit_transcript();
     let Some(cut) = tail_start(transcript.messages()) else {
         return failed("nothing to compact: keep-tail covers the whole transcript");
     };

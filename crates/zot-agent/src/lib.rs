@@ -9,6 +9,7 @@ mod compaction;
 mod driver;
 mod hooks;
 mod journal;
+mod mirror;
 mod model_call;
 mod repair;
 mod tool_batch;

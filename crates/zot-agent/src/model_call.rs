@@ -49,7 +49,7 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
 
     let settings = agent.settings();
     let (builder, end) = {
-        let transcript = agent.sound_transcript();
+        let transcript = agent.fit_transcript();
         let stream = settings.model.stream(ModelRequest {
             model: &settings.model_id,
             system: &settings.system,

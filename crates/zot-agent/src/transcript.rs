@@ -34,3 +34,9 @@ impl From<Vec<Arc<Message>>> for Transcript {
         Self(Arc::new(messages))
     }
 }
+
+impl FromIterator<Arc<Message>> for Transcript {
+    fn from_iter<I: IntoIterator<Item = Arc<Message>>>(messages: I) -> Self {
+        Self(Arc::new(messages.into_iter().collect()))
+    }
+}

@@ -4,15 +4,21 @@ use std::env;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Parser};
+use zot_rpc::stdio::stdin_speaks_within;
 use zot_sdk::{Config, Persistence, ReasoningEffort, ToolSelection};
 
 use crate::failure::Failure;
 
 /// The longest prompt that is read from a pipe.
 const MAX_PIPED_PROMPT: u64 = 16 * 1024 * 1024;
+
+/// How long to wait for something to be piped in when there is a prompt already: a program that
+/// starts zot often leaves standard input open without ever writing to it.
+const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// An agent that people embed, extend and watch.
 #[derive(Parser)]
@@ -138,7 +144,9 @@ impl Arguments {
     fn prompt(&self) -> Result<String, Failure> {
         let mut prompt = self.words.join(" ");
         let stdin = io::stdin();
-        if !stdin.is_terminal() {
+        let expect_more = !stdin.is_terminal()
+            && (prompt.is_empty() || stdin_speaks_within(PIPED_PROMPT_PATIENCE)?);
+        if expect_more {
             let mut piped = Vec::new();
             stdin
                 .lock()
@@ -213,7 +221,7 @@ fn effort(name: &str) -> Option<ReasoningEffort> {
         .find(|effort| effort.as_str() == name)
 }
 
-/// The shared secret of the pipe, removed from what child processes see.
+/// The shared secret of the pipe.
 pub(crate) fn rpc_token() -> Option<String> {
     env::var("ZOTCORE_RPC_TOKEN")
         .ok()

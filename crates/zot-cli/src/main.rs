@@ -30,6 +30,13 @@ fn main() -> ExitCode {
     }
 }
 
+/// Tells people what they should know, beside the output that programs read.
+fn warn(warnings: &[String]) {
+    for warning in warnings {
+        let _ = writeln!(std::io::stderr(), "zot: warning: {warning}");
+    }
+}
+
 fn report(failure: &Failure) -> ExitCode {
     // When even standard error is gone, the exit code is all that is left to say.
     let _ = writeln!(std::io::stderr(), "zot: {failure}");

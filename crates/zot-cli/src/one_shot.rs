@@ -10,6 +10,7 @@ use zot_sdk::{Config, ContentBlock, Event, EventStream, Persistence, Runtime};
 
 use crate::arguments::Arguments;
 use crate::failure::{Failure, INTERRUPTED, TERMINATED};
+use crate::warn;
 
 /// What is written to standard output.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,7 @@ async fn run_prompt(
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let runtime = Runtime::new(config)?;
+    warn(runtime.warnings());
     let mut output = Output::stdout(idle)?;
     let mut events = runtime
         .prompt(&prompt, Vec::new())

@@ -7,6 +7,7 @@ use zot_sdk::{Persistence, Runtime};
 
 use crate::arguments::{Arguments, rpc_token};
 use crate::failure::{Failure, INTERRUPTED, TERMINATED};
+use crate::warn;
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     // The embedding program owns persistence.
@@ -14,6 +15,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let options = ServeOptions { token: rpc_token() };
     let exit = executor::run(|idle| async move {
         let runtime = Runtime::new(config)?;
+        warn(runtime.warnings());
         Ok::<_, Failure>(serve(runtime, options, idle).await?)
     })??;
     match exit {

@@ -27,6 +27,19 @@ pub type ModelStream<'a> = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelErr
 pub trait Model: Send + Sync {
     /// Asks for the next message. Nothing is sent before the stream is polled.
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a>;
+
+    /// Whether pictures in tool results reach the model.
+    fn tool_images(&self) -> ToolImages {
+        ToolImages::Seen
+    }
+}
+
+/// What becomes of pictures in tool results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolImages {
+    Seen,
+    /// The wire has no place for them: they are shown again in a user message.
+    NeedMirror,
 }
 
 /// What a model is asked.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use zot_conversation::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream};
+use zot_conversation::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ToolImages};
 
 use crate::call::{Answer, Call, invalid_endpoint};
 use crate::endpoint::{Endpoint, secret_header};
@@ -131,5 +131,10 @@ impl Model for OpenAiClient {
             decoder,
             move || self.call(&request),
         ))
+    }
+
+    /// Tool messages hold text only on this wire.
+    fn tool_images(&self) -> ToolImages {
+        ToolImages::NeedMirror
     }
 }

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -72,13 +73,26 @@ impl Stream {
     }
 }
 
+/// Whether there is something to read on standard input, its end included, within `patience`.
+pub fn stdin_speaks_within(patience: Duration) -> io::Result<bool> {
+    is_ready_within(rustix::stdio::stdin(), PollFlags::IN, patience)
+}
+
 fn is_ready(descriptor: BorrowedFd<'_>, flags: PollFlags) -> io::Result<bool> {
+    is_ready_within(descriptor, flags, Duration::ZERO)
+}
+
+fn is_ready_within(
+    descriptor: BorrowedFd<'_>,
+    flags: PollFlags,
+    patience: Duration,
+) -> io::Result<bool> {
     let mut descriptors = [PollFd::from_borrowed_fd(descriptor, flags)];
-    let now = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
+    let patience = Timespec {
+        tv_sec: patience.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: patience.subsec_nanos().into(),
     };
-    match poll(&mut descriptors, Some(&now)) {
+    match poll(&mut descriptors, Some(&patience)) {
         Ok(ready) => Ok(ready > 0),
         Err(Errno::INTR) => Ok(false),
         Err(error) => Err(error.into()),

@@ -82,6 +82,7 @@ pub(crate) struct Assembled {
     pub(crate) cwd: PathBuf,
     pub(crate) settings: AgentSettings,
     pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) warnings: Vec<String>,
 }
 
 pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
@@ -110,6 +111,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         base_url,
         credential,
         wire,
+        warnings,
     } = selected;
     let client = client(&provider, base_url, credential, wire);
     let mut settings = AgentSettings {
@@ -144,6 +146,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         cwd,
         settings,
         journal,
+        warnings,
     })
 }
 

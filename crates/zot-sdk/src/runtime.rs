@@ -50,10 +50,11 @@ pub(crate) fn did_you_mean(nearest: &[String]) -> String {
 pub struct Runtime {
     agent: Arc<Agent>,
     provider: String,
-    /// Whether models outside the catalog are accepted.
+    /// Whether a model outside the catalog may be switched to.
     open_models: bool,
     catalog: Arc<Catalog>,
     cwd: PathBuf,
+    warnings: Vec<String>,
     occupation: Arc<Occupation>,
 }
 
@@ -101,6 +102,7 @@ impl Runtime {
             cwd,
             settings,
             journal,
+            warnings,
         } = assembly::assemble(config)?;
         Ok(Self {
             agent: Arc::new(Agent::new(AgentParts {
@@ -113,6 +115,7 @@ impl Runtime {
             open_models,
             catalog: Arc::new(catalog),
             cwd,
+            warnings,
             occupation: Arc::default(),
         })
     }
@@ -227,6 +230,11 @@ impl Runtime {
 
     pub fn model(&self) -> String {
         self.agent.settings().model_id.clone()
+    }
+
+    /// What the user should know about how the runtime was assembled.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     pub fn cwd(&self) -> &Path {

@@ -13,9 +13,6 @@ use super::{EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageR
 use crate::body::{HeadCache, MessageCache, RequestBody};
 use crate::json;
 
-/// Introduces the images of tool results, which this wire cannot carry in the results themselves.
-const IMAGE_MIRROR: &str = "Tool output included the following image content:";
-
 /// Stands for a result without text: several servers refuse an empty one.
 const NO_TEXT: &str = "(no output)";
 
@@ -243,22 +240,12 @@ fn write_assistant(provider: &str, quirks: OpenAiQuirks, message: &Message, buff
 }
 
 fn write_results(message: &Message, buffer: &mut Vec<u8>) {
-    let mut mirror = vec![Part::Text { text: IMAGE_MIRROR }];
     for result in message.tool_results() {
         let wire = WireMessage::Tool {
             tool_call_id: result.call_id.as_str(),
             content: result_text(result),
         };
         push(&wire, buffer);
-        let images = result
-            .content
-            .iter()
-            .filter(|block| matches!(block, ContentBlock::Image(_)));
-        mirror.extend(images.filter_map(part));
-    }
-    if mirror.len() > 1 {
-        let content = Content::Parts(mirror);
-        push(&WireMessage::User { content }, buffer);
     }
 }
 

@@ -13,12 +13,13 @@ use crate::config::Config;
 pub(crate) struct Selected {
     pub(crate) provider: String,
     pub(crate) model: ModelInfo,
-    /// Whether models outside the catalog are accepted.
+    /// Whether another model outside the catalog may be switched to.
     pub(crate) open_models: bool,
     pub(crate) base_url: String,
     pub(crate) credential: Option<String>,
     /// `None` for the offline stand-in.
     pub(crate) wire: Option<Wire>,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Decides before anything is started or contacted.
@@ -34,10 +35,20 @@ pub(crate) fn select(
     let Some(entry) = provider(&name) else {
         return Err(unknown_provider(name));
     };
-    let open_models = config.base_url.is_some() || catalog.models(entry.name).next().is_none();
+    let uncatalogued = catalog.models(entry.name).next().is_none();
     let wanted = config.model.as_deref().unwrap_or(entry.default_model);
-    let model = find_model(catalog, entry.name, wanted, open_models)
+    let any_model = uncatalogued || config.base_url.is_some();
+    let model = find_model(catalog, entry.name, wanted, any_model)
         .ok_or_else(|| unknown_model(catalog, entry.name, wanted))?;
+    let known = catalog.find(entry.name, wanted).is_some();
+    let mut warnings = Vec::new();
+    if !known {
+        warnings.push(format!(
+            "model {wanted:?} is not in the catalog: assuming a context window of {} tokens and no \
+             price; add it to models.json to say better",
+            model.context_window
+        ));
+    }
     let found = credential(
         entry.name,
         entry.key_variables,
@@ -62,10 +73,12 @@ pub(crate) fn select(
     Ok(Selected {
         provider: entry.name.to_owned(),
         model,
-        open_models,
+        // A server that has one model of its own has others.
+        open_models: !known,
         base_url,
         credential,
         wire: Some(entry.wire),
+        warnings,
     })
 }
 
@@ -116,6 +129,7 @@ fn offline(config: &Config, catalog: &Catalog) -> Result<Selected, AssemblyError
         base_url: String::new(),
         credential: None,
         wire: None,
+        warnings: Vec::new(),
     })
 }
 

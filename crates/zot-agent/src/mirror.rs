@@ -1,0 +1,56 @@
+//! Shows pictures from tool results again, to models that cannot see them there.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use zot_conversation::{ContentBlock, Message, Role};
+
+/// How a mirror message begins, as programs in use know it.
+const HEADING: &str = "Tool output included the following image content:";
+
+/// Returns a copy in which every tool message with pictures is followed by a user message that
+/// shows them, or `None` when none is missing.
+pub(crate) fn mirror_images(messages: &[Arc<Message>]) -> Option<Vec<Arc<Message>>> {
+    let missing = |index: usize| {
+        let message = &messages[index];
+        has_pictures(message) && !messages.get(index + 1).is_some_and(|next| is_mirror(next))
+    };
+    let first = (0..messages.len()).find(|&index| missing(index))?;
+    let mut mirrored: Vec<Arc<Message>> = messages[..first].to_vec();
+    for (index, message) in messages.iter().enumerate().skip(first) {
+        mirrored.push(Arc::clone(message));
+        if missing(index) {
+            mirrored.push(Arc::new(mirror_of(message)));
+        }
+    }
+    Some(mirrored)
+}
+
+fn has_pictures(message: &Message) -> bool {
+    message.role == Role::Tool && pictures(message).next().is_some()
+}
+
+fn pictures(message: &Message) -> impl Iterator<Item = &ContentBlock> {
+    message
+        .tool_results()
+        .flat_map(|result| &result.content)
+        .filter(|block| matches!(block, ContentBlock::Image(_)))
+}
+
+fn is_mirror(message: &Message) -> bool {
+    message.role == Role::User
+        && matches!(message.content.first(), Some(ContentBlock::Text(text)) if text == HEADING)
+}
+
+fn mirror_of(message: &Message) -> Message {
+    let heading = ContentBlock::Text(HEADING.to_owned());
+    Message {
+        role: Role::User,
+        content: std::iter::once(heading)
+            .chain(pictures(message).cloned())
+            .collect(),
+        time: message.time,
+    }
+}

@@ -1,0 +1,51 @@
+use std::sync::Arc;
+
+use zot_conversation::{ContentBlock, Image, Message, Role, Timestamp, ToolResult};
+
+use super::{HEADING, mirror_images};
+
+fn results(blocks: Vec<ContentBlock>) -> Arc<Message> {
+    Arc::new(Message {
+        role: Role::Tool,
+        content: vec![ContentBlock::ToolResult(ToolResult {
+            call_id: "a".into(),
+            is_error: false,
+            content: blocks,
+        })],
+        time: Timestamp::UNIX_EPOCH,
+    })
+}
+
+fn picture() -> ContentBlock {
+    ContentBlock::Image(Image {
+        mime_type: "image/png".to_owned(),
+        data: b"png".as_slice().into(),
+    })
+}
+
+fn user(text: &str) -> Arc<Message> {
+    Arc::new(Message::user_text(text, Timestamp::UNIX_EPOCH))
+}
+
+#[test]
+fn results_without_pictures_need_no_mirror() {
+    let text = ContentBlock::Text("out".to_owned());
+    assert_eq!(mirror_images(&[user("hi"), results(vec![text])]), None);
+}
+
+#[test]
+fn every_picture_is_mirrored_once() {
+    let messages = [
+        user("hi"),
+        results(vec![picture(), picture()]),
+        user("next"),
+        results(vec![picture()]),
+    ];
+    let mirrored = mirror_images(&messages).unwrap();
+    assert_eq!(mirrored.len(), 6);
+    assert_eq!(mirrored[2].text(), HEADING);
+    assert_eq!(mirrored[2].content.len(), 3);
+    assert_eq!(mirrored[5].content[1], picture());
+    assert!(Arc::ptr_eq(&mirrored[3], &messages[2]));
+    assert_eq!(mirror_images(&mirrored), None);
+}
