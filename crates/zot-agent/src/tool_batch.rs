@@ -119,7 +119,10 @@ async fn run_tool(
     name: &str,
     invocation: ToolInvocation<'_>,
 ) -> ToolOutput {
-    let mut running = pin!(CaughtPanic(tool.run(invocation)));
+    // `run` itself is called inside the future, so that its panic is caught too.
+    let mut running = pin!(CaughtPanic(Box::pin(
+        async move { tool.run(invocation).await }
+    )));
     let finished = tokio::select! {
         biased;
         finished = &mut running => finished,
