@@ -39,8 +39,9 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
         TurnBeginning::Open(step) => step,
     };
     let verdict = tokio::select! {
-        verdict = run.hooks.before_turn(step) => verdict,
+        biased;
         () = run.cancel.cancelled() => TurnVerdict::Proceed,
+        verdict = run.hooks.before_turn(step) => verdict,
     };
     if let TurnVerdict::Block { reason } = verdict {
         end_turn(run, TurnStop::Error, Some(reason)).await;
@@ -275,7 +276,9 @@ async fn as_reported(run: &Run<'_>, message: Arc<Message>) -> Option<Arc<Message
     if text.is_empty() {
         return Some(message);
     }
+    // The hook first: an abort cuts a wait short but does not unsay an answer that is there.
     let verdict = tokio::select! {
+        biased;
         verdict = run.hooks.before_assistant_message(&text) => verdict,
         () = run.cancel.cancelled() => MessageVerdict::Keep,
     };

@@ -91,8 +91,9 @@ async fn run_call(run: &Run<'_>, tools: &ToolSet, call: &ToolCall) -> ToolOutput
         ));
     }
     let verdict = tokio::select! {
-        verdict = run.hooks.before_tool(call) => verdict,
+        biased;
         () = run.cancel.cancelled() => return ToolOutput::error(NOT_RUN),
+        verdict = run.hooks.before_tool(call) => verdict,
     };
     let arguments = match verdict {
         ToolVerdict::Proceed => call.arguments.clone(),
