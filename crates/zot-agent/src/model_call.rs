@@ -130,6 +130,14 @@ pub(crate) async fn ask(
         return Some(Err((error, usage)));
     }
     Some(match builder.finish() {
+        Ok(answer) if answer.stop == StopReason::Refused => Err((
+            ModelError::new(
+                ModelErrorKind::Invalid,
+                "the provider withheld the summary (refusal or content filter); the transcript is \
+                 unchanged",
+            ),
+            usage,
+        )),
         Ok(answer) => Ok((text_of(&answer.content), usage)),
         Err(_) => Err((
             ModelError::new(
