@@ -80,12 +80,17 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
             end_turn(run, TurnStop::Aborted, Some(ABORTED.to_owned())).await;
             ModelOutcome::Stopped
         }
-        StreamEnd::Failed {
-            error,
-            accepted: false,
-        } if error.kind == ModelErrorKind::ContextOverflow => ModelOutcome::Overflowed {
-            message: error.message,
-        },
+        StreamEnd::Failed { error, accepted }
+            if error.kind == ModelErrorKind::ContextOverflow && builder.is_empty() =>
+        {
+            // Some providers accept the request first and refuse it inside the answer.
+            if accepted && let Err(report) = keep(agent, run, Vec::new(), usage).await {
+                return fail_turn(run, report).await;
+            }
+            ModelOutcome::Overflowed {
+                message: error.message,
+            }
+        }
         StreamEnd::Failed {
             error,
             accepted: false,
