@@ -241,7 +241,11 @@ async fn between_two_tools() {
     let cancel = CancellationToken::new();
     let button = cancel.clone();
     let scene = Setup {
-        scripts: vec![calls(&[("c1", "press", "{}"), ("c2", "echo", "{}")])],
+        scripts: vec![calls(&[
+            ("c1", "press", "{}"),
+            ("c2", "echo", "{}"),
+            ("c3", "ehco", "{}"),
+        ])],
         tools: vec![
             echo(),
             tool("press", Changes, move |_| {
@@ -255,11 +259,12 @@ async fn between_two_tools() {
     check(
         &after_calls(
             &scene.prompt("hi").await,
-            &[("c1", "press"), ("c2", "echo")],
+            &[("c1", "press"), ("c2", "echo"), ("c3", "ehco")],
         ),
         r#"
         tool_result c1 ok "pressed"
         tool_result c2 error "aborted: the call was not run"
+        tool_result c3 error "aborted: the call was not run"
         done
         "#,
     );

@@ -173,6 +173,26 @@ async fn at_85_percent_the_next_step_begins_with_a_compaction_and_only_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_compaction_on_request_makes_room_too() {
+    let scene = with_window([filling(85), answer("they talked"), answer("ok")]);
+    scene.prompt("q4").await;
+    scene.compact().await;
+    check(
+        &scene.prompt("q5").await,
+        r#"
+        user_message "q5"
+        turn_start 1
+        assistant_start
+        text "ok"
+        usage 3/2 (86/9)
+        assistant_message "ok"
+        turn_end end
+        done
+        "#,
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_nearly_full_window_that_cannot_be_compacted_is_no_reason_to_stop() {
     let scene = with_window([
         filling(85),
