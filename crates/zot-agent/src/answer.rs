@@ -70,6 +70,11 @@ impl AnswerBuilder {
         self.usage
     }
 
+    /// Whether nothing has been said yet.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
     /// The answer, or the builder back when the model did not finish.
     pub fn finish(self) -> Result<Answer, Self> {
         let Some(stop) = self.stop else {

@@ -42,9 +42,13 @@ continue the work, write only the summary.";
 
 /// How a compaction went.
 pub(crate) enum CompactionResult {
-    Shortened { summary: String },
+    Shortened {
+        summary: String,
+    },
     Aborted,
     Failed(ErrorReport),
+    /// The journal failed.
+    NotRecorded(ErrorReport),
 }
 
 /// Summarises and replaces. Until the summary is whole, nothing has changed.
@@ -72,7 +76,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
         Some(Err((error, usage))) => (Err(error), usage),
     };
     if let Err(report) = report_usage(agent, run, usage).await {
-        return CompactionResult::Failed(report);
+        return CompactionResult::NotRecorded(report);
     }
     let summary = match outcome {
         Ok(summary) => summary.trim().to_owned(),
@@ -89,7 +93,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
     messages.extend(tail.iter().cloned());
     match agent.replace_transcript(Transcript::from(messages)) {
         Ok(()) => CompactionResult::Shortened { summary },
-        Err(error) => CompactionResult::Failed(journal_report(&error)),
+        Err(error) => CompactionResult::NotRecorded(journal_report(&error)),
     }
 }
 

@@ -111,7 +111,9 @@ pub(crate) async fn compact(agent: &Agent, run: &Run<'_>) {
             return;
         }
         CompactionResult::Aborted => {}
-        CompactionResult::Failed(report) => run.emit(AgentEvent::Failed(report)).await,
+        CompactionResult::Failed(report) | CompactionResult::NotRecorded(report) => {
+            run.emit(AgentEvent::Failed(report)).await;
+        }
     }
     run.emit(AgentEvent::Done).await;
 }
@@ -124,6 +126,7 @@ async fn compact_within_prompt(agent: &Agent, run: &Run<'_>) -> CompactionOutcom
         }
         CompactionResult::Aborted => CompactionOutcome::Aborted,
         CompactionResult::Failed(report) => CompactionOutcome::Failed(report),
+        CompactionResult::NotRecorded(report) => CompactionOutcome::NotRecorded(report),
     }
 }
 

@@ -39,8 +39,9 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
         TurnBeginning::Open(step) => step,
     };
     let verdict = tokio::select! {
-        verdict = run.hooks.before_turn(step) => verdict,
+        biased;
         () = run.cancel.cancelled() => TurnVerdict::Proceed,
+        verdict = run.hooks.before_turn(step) => verdict,
     };
     if let TurnVerdict::Block { reason } = verdict {
         end_turn(run, TurnStop::Error, Some(reason)).await;
@@ -79,12 +80,17 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
             end_turn(run, TurnStop::Aborted, Some(ABORTED.to_owned())).await;
             ModelOutcome::Stopped
         }
-        StreamEnd::Failed {
-            error,
-            accepted: false,
-        } if error.kind == ModelErrorKind::ContextOverflow => ModelOutcome::Overflowed {
-            message: error.message,
-        },
+        StreamEnd::Failed { error, accepted }
+            if error.kind == ModelErrorKind::ContextOverflow && builder.is_empty() =>
+        {
+            // Some providers accept the request first and refuse it inside the answer.
+            if accepted && let Err(report) = keep(agent, run, Vec::new(), usage).await {
+                return fail_turn(run, report).await;
+            }
+            ModelOutcome::Overflowed {
+                message: error.message,
+            }
+        }
         StreamEnd::Failed {
             error,
             accepted: false,
@@ -129,6 +135,14 @@ pub(crate) async fn ask(
         return Some(Err((error, usage)));
     }
     Some(match builder.finish() {
+        Ok(answer) if answer.stop == StopReason::Refused => Err((
+            ModelError::new(
+                ModelErrorKind::Invalid,
+                "the provider withheld the summary (refusal or content filter); the transcript is \
+                 unchanged",
+            ),
+            usage,
+        )),
         Ok(answer) => Ok((text_of(&answer.content), usage)),
         Err(_) => Err((
             ModelError::new(
@@ -275,7 +289,9 @@ async fn as_reported(run: &Run<'_>, message: Arc<Message>) -> Option<Arc<Message
     if text.is_empty() {
         return Some(message);
     }
+    // The hook first: an abort cuts a wait short but does not unsay an answer that is there.
     let verdict = tokio::select! {
+        biased;
         verdict = run.hooks.before_assistant_message(&text) => verdict,
         () = run.cancel.cancelled() => MessageVerdict::Keep,
     };

@@ -91,8 +91,9 @@ async fn run_call(run: &Run<'_>, tools: &ToolSet, call: &ToolCall) -> ToolOutput
         ));
     }
     let verdict = tokio::select! {
-        verdict = run.hooks.before_tool(call) => verdict,
+        biased;
         () = run.cancel.cancelled() => return ToolOutput::error(NOT_RUN),
+        verdict = run.hooks.before_tool(call) => verdict,
     };
     let arguments = match verdict {
         ToolVerdict::Proceed => call.arguments.clone(),
@@ -119,7 +120,10 @@ async fn run_tool(
     name: &str,
     invocation: ToolInvocation<'_>,
 ) -> ToolOutput {
-    let mut running = pin!(CaughtPanic(tool.run(invocation)));
+    // `run` itself is called inside the future, so that its panic is caught too.
+    let mut running = pin!(CaughtPanic(Box::pin(
+        async move { tool.run(invocation).await }
+    )));
     let finished = tokio::select! {
         biased;
         finished = &mut running => finished,

@@ -78,6 +78,8 @@ pub enum CompactionOutcome {
     Shortened,
     Aborted,
     Failed(ErrorReport),
+    /// It could not be written down: going on would lose what follows.
+    NotRecorded(ErrorReport),
 }
 
 /// One prompt on its way from the first model call to its end.
@@ -144,6 +146,12 @@ impl Turn {
         self.next = match (cause, outcome) {
             (CompactionCause::NearlyFull, CompactionOutcome::Aborted) => {
                 NextStep::Finish(Ending::Quiet)
+            }
+            (CompactionCause::NearlyFull, CompactionOutcome::NotRecorded(report)) => {
+                NextStep::Finish(Ending::Failed(report))
+            }
+            (CompactionCause::Overflow, CompactionOutcome::NotRecorded(report)) => {
+                NextStep::Finish(Ending::FailedInTurn(report))
             }
             (CompactionCause::NearlyFull, _) => NextStep::CallModel { step: self.step },
             (CompactionCause::Overflow, CompactionOutcome::Shortened) => {
