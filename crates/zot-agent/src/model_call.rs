@@ -143,6 +143,14 @@ pub(crate) async fn ask(
             ),
             usage,
         )),
+        // What a summary says last, what is still open, matters most.
+        Ok(answer) if answer.stop == StopReason::Length => Err((
+            ModelError::new(
+                ModelErrorKind::Stream,
+                "the summary was cut off at the output limit; the transcript is unchanged",
+            ),
+            usage,
+        )),
         Ok(answer) => Ok((text_of(&answer.content), usage)),
         Err(_) => Err((
             ModelError::new(

@@ -90,6 +90,8 @@ pub struct Turn {
     context: ContextFill,
     /// An overflow is answered by a compaction once; the second is final.
     overflow: Option<String>,
+    /// A compaction that failed is not tried again at every further step.
+    compaction_failed: bool,
     next: NextStep,
 }
 
@@ -101,6 +103,7 @@ impl Turn {
             step: 0,
             context,
             overflow: None,
+            compaction_failed: false,
             next: NextStep::Finish(Ending::Complete),
         };
         turn.begin_step();
@@ -143,6 +146,7 @@ impl Turn {
 
     pub fn compacted(&mut self, cause: CompactionCause, outcome: CompactionOutcome) {
         self.context = ContextFill::Roomy;
+        self.compaction_failed |= matches!(outcome, CompactionOutcome::Failed(_));
         self.next = match (cause, outcome) {
             (CompactionCause::NearlyFull, CompactionOutcome::Aborted) => {
                 NextStep::Finish(Ending::Quiet)
@@ -181,6 +185,7 @@ impl Turn {
         }
         self.step += 1;
         self.next = match self.context {
+            _ if self.compaction_failed => NextStep::CallModel { step: self.step },
             ContextFill::Roomy => NextStep::CallModel { step: self.step },
             ContextFill::NearlyFull => NextStep::Compact(CompactionCause::NearlyFull),
         };

@@ -9,7 +9,7 @@ use zot_sdk::Image;
 use zot_wire::rpc::RequestId;
 
 /// How many prompts may wait.
-const MAX_QUEUED: usize = 256;
+const MAX_QUEUED: usize = 10_000;
 
 /// How many bytes of prompts may wait, pictures included.
 const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;

@@ -80,6 +80,11 @@ fn a_nearly_full_window_is_compacted_before_the_next_call_and_failing_that_is_no
     assert_eq!(turn.next_step(), NextStep::CallModel { step: 1 });
     turn.model_called(answered(1, ContextFill::NearlyFull));
     turn.tools_ran(ToolsOutcome::Finished);
+    assert_eq!(turn.next_step(), NextStep::CallModel { step: 2 });
+
+    let mut turn = Turn::new(9, ContextFill::Roomy);
+    turn.model_called(answered(1, ContextFill::NearlyFull));
+    turn.tools_ran(ToolsOutcome::Finished);
     assert_eq!(turn.next_step(), nearly_full);
     turn.compacted(CompactionCause::NearlyFull, CompactionOutcome::Shortened);
     assert_eq!(turn.next_step(), NextStep::CallModel { step: 2 });
