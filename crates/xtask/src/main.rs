@@ -1,1 +1,4 @@
-fn main() {}
+fn main() {
+    let p = xtask::schema::write(&xtask::repository::root()).unwrap();
+    println!("{}", p.display());
+}
