@@ -4,7 +4,7 @@
 //! all is well. The tests of this crate run every check on this repository.
 
 pub mod dependencies;
-//pub mod fuzz_checks;
+pub mod fuzz_checks;
 pub mod layers;
 pub mod links;
 pub mod protocol;
