@@ -1,6 +1,5 @@
 //! Captured sessions, read from their files.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -11,9 +10,6 @@ use crate::repository::{files, has_extension};
 
 /// Where the captures of `zot rpc` are, below the root.
 pub(super) const DIRECTORY: &str = "crates/zot-cli/tests/fixtures/rpc";
-
-/// The mark of a file that replaces a capture of the original by what ours does.
-const OURS: &str = ".ours";
 
 /// The frames of one captured session, in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,8 +25,7 @@ pub enum Direction {
     Received,
 }
 
-/// The captures that ours has to reproduce: those of the original, save where ours deviates on
-/// purpose and a file of our own stands in.
+/// All captures: those of the original, and what ours does where it deviates on purpose.
 pub fn read_captures(root: &Path) -> io::Result<Vec<Capture>> {
     let mut captures = Vec::new();
     for path in files(&root.join(DIRECTORY), |path| {
@@ -45,11 +40,6 @@ pub fn read_captures(root: &Path) -> io::Result<Vec<Capture>> {
         let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
         captures.push(Capture::parse(name, &text));
     }
-    let replaced: BTreeSet<String> = captures
-        .iter()
-        .filter_map(|capture| capture.name.strip_suffix(OURS).map(str::to_owned))
-        .collect();
-    captures.retain(|capture| !replaced.contains(&capture.name));
     Ok(captures)
 }
 

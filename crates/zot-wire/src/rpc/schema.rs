@@ -49,7 +49,10 @@ fn responses(generator: &mut SchemaGenerator) -> Map<String, Value> {
     add("abort", success::<()>(generator, "abort"));
     add("compact", success::<StartedData>(generator, "compact"));
     add("get_state", success::<StateData>(generator, "get_state"));
-    add("get_messages", success::<MessagesData>(generator, "get_messages"));
+    add(
+        "get_messages",
+        success::<MessagesData>(generator, "get_messages"),
+    );
     add("clear", success::<()>(generator, "clear"));
     add("set_model", success::<ModelData>(generator, "set_model"));
     add("get_models", success::<ModelsData>(generator, "get_models"));
