@@ -39,7 +39,7 @@ fn understood_again(frame: CommandFrame) {
         let Ok(id) = serde_json::from_str::<Value>(&text) else {
             return;
         };
-        if id.to_string() != text {
+        if serde_json::to_string(&id).ok().as_ref() != Some(&text) {
             return;
         }
         written["id"] = id;
