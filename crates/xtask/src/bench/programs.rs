@@ -94,11 +94,13 @@ pub(super) fn zot_command(zot: &Path, workdir: &Workdir, port: u16, wire: Wire) 
     command
 }
 
-/// `program` without what cargo added to the environment: its library path slows every start.
+/// `program` without what cargo added to the environment: its library path slows every start. With
+/// a home, because a shell without one looks it up.
 pub(super) fn clean_command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command
         .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", "/");
     command
 }

@@ -22,7 +22,8 @@ const GET_MESSAGES: &str = r#"{"id":"m","type":"get_messages"}"#;
 /// Tool calls in one prompt.
 const STEPS: u32 = 50;
 
-/// The server keeps the requests it saw. Long ones are forgotten this often.
+/// The server keeps the requests it saw, and long ones weigh. While a transcript is built they are
+/// forgotten this often; while a turn is measured, before every round.
 const REQUESTS_BETWEEN_RESETS: usize = 20;
 
 /// So long that no transcript of the bench is ever compacted.
@@ -162,7 +163,9 @@ impl<'a> Bench<'a> {
         };
         let read = step(r#"read:{"path":"a.txt"}"#)?;
         let bash = step(r#"bash:{"command":"true"}"#)?;
-        let exchange = self.exchange(&mut floor, count, Wire::OpenAi, STEPS, 1, "say:1")?;
+        // A prompt of so many steps has as many messages in its average request.
+        let messages = STEPS as usize;
+        let exchange = self.exchange(&mut floor, count, Wire::OpenAi, STEPS, messages, "say:1")?;
         let spawn = rounds(&mut floor, count, nothing, |floor| {
             floor.work(&format!("spawn {STEPS}")).map(drop)
         })?
@@ -260,8 +263,9 @@ impl<'a> Bench<'a> {
             Wire::Anthropic => "/v1/messages",
         };
         let command = format!("exchange {times} {path} {messages} {directive}");
+        let forget = |_: &mut Peer| self.reset_server();
         let work = |floor: &mut Peer| floor.work(&command).map(drop);
-        Ok(rounds(floor, count, nothing, work)?.per(times))
+        Ok(rounds(floor, count, forget, work)?.per(times))
     }
 
     /// Makes the server forget the requests it keeps.

@@ -1,6 +1,8 @@
 //! The fuzz targets for a bounded number of cases: seeds from the captures and from the wires,
 //! mutated by a generator that does the same every time.
 
+use std::io;
+
 use xtask::fuzz_checks::{input, partial_arguments, rpc_line, sse_decoder};
 use xtask::protocol::{Direction, read_captures};
 use xtask::repository::root;
@@ -71,18 +73,17 @@ fn run(check: fn(&[u8]), seeds: &[Vec<u8>]) {
     }
 }
 
-fn captured_frames(direction: Direction) -> Vec<String> {
-    let captures = read_captures(&root()).unwrap();
+fn captured_frames(direction: Direction) -> io::Result<Vec<String>> {
+    let captures = read_captures(&root())?;
     let frames = captures.into_iter().flat_map(|capture| capture.frames);
-    frames
-        .filter(|(went, _)| *went == direction)
-        .map(|(_, frame)| frame.to_string())
-        .collect()
+    let frames = frames.filter(|(went, _)| *went == direction);
+    Ok(frames.map(|(_, frame)| frame.to_string()).collect())
 }
 
 #[test]
 fn rpc_lines() {
     let mut seeds: Vec<Vec<u8>> = captured_frames(Direction::Sent)
+        .unwrap()
         .windows(2)
         .map(|pair| pair.join("\n").into_bytes())
         .collect();
@@ -97,7 +98,7 @@ fn rpc_lines() {
 
 #[test]
 fn server_sent_events() {
-    let frames = captured_frames(Direction::Received);
+    let frames = captured_frames(Direction::Received).unwrap();
     let mut seeds: Vec<Vec<u8>> = frames
         .iter()
         .step_by(7)
