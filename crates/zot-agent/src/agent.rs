@@ -3,17 +3,22 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{
-    AgentEvent, ContentBlock, Message, Model, Prices, ReasoningEffort, Timestamp, ToolImages,
-    ToolSet, Usage,
+    AgentEvent, ContentBlock, Message, Model, Prices, ReasoningEffort, Timestamp, ToolCallId,
+    ToolImages, ToolSet, Usage,
 };
 
+use crate::approval::{ApprovalPolicy, Approvals, Decision, NotWaiting};
+use crate::budget::Budget;
 use crate::ceiling;
 use crate::driver::{self, Run};
+use crate::ledger::Ledger;
 use crate::mirror::mirror_images;
+use crate::steering::{SteerError, Steering};
 use crate::turn::ContextFill;
-use crate::{COMPACT_AT_PERCENT, Hooks, Journal, JournalError, Transcript, repair};
+use crate::{COMPACT_AT_PERCENT, Hooks, Journal, JournalError, Repair, Transcript, repair};
 
 /// What a conversation is held with. Replaced as a whole between prompts.
 #[derive(Clone)]
@@ -30,6 +35,7 @@ pub struct AgentSettings {
     pub reasoning: Option<ReasoningEffort>,
     /// The most model calls one prompt may take.
     pub max_steps: u32,
+    pub approval: ApprovalPolicy,
 }
 
 /// What an agent is made of.
@@ -38,6 +44,8 @@ pub struct AgentParts {
     pub hooks: Arc<dyn Hooks>,
     pub journal: Arc<dyn Journal>,
     pub transcript: Transcript,
+    /// What everything together may spend.
+    pub budget: Budget,
 }
 
 /// A conversation that can be continued.
@@ -48,12 +56,18 @@ pub struct Agent {
     conversation: Mutex<Conversation>,
     hooks: Arc<dyn Hooks>,
     journal: Arc<dyn Journal>,
+    budget: Budget,
+    began: Instant,
+    steering: Steering,
+    approvals: Approvals,
 }
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Conversation {
     transcript: Transcript,
     usage: Usage,
+    ledger: Ledger,
+    model_calls: u64,
     /// What the last model call had to look at, answer included.
     context_tokens: u64,
     /// The most tokens the messages can have.
@@ -74,6 +88,10 @@ impl Agent {
             }),
             hooks: parts.hooks,
             journal: parts.journal,
+            budget: parts.budget,
+            began: Instant::now(),
+            steering: Steering::default(),
+            approvals: Approvals::default(),
         }
     }
 
@@ -84,10 +102,11 @@ impl Agent {
     pub async fn prompt(
         &self,
         content: Vec<ContentBlock>,
+        budget: Budget,
         events: &mpsc::Sender<AgentEvent>,
         cancel: &CancellationToken,
     ) {
-        let run = Run::new(self.hooks.as_ref(), events, cancel);
+        let run = Run::new(self, budget, events, cancel);
         driver::prompt(self, content, &run).await;
     }
 
@@ -95,7 +114,7 @@ impl Agent {
     ///
     /// Ends with `CompactionFinished`, or with `Done` after a failure or an abort.
     pub async fn compact(&self, events: &mpsc::Sender<AgentEvent>, cancel: &CancellationToken) {
-        let run = Run::new(self.hooks.as_ref(), events, cancel);
+        let run = Run::new(self, Budget::default(), events, cancel);
         driver::compact(self, &run).await;
     }
 
@@ -109,6 +128,27 @@ impl Agent {
 
     pub fn transcript(&self) -> Transcript {
         lock(&self.conversation).transcript.clone()
+    }
+
+    /// Gives the running prompt one more message. It is delivered after the running tool call, whose
+    /// later siblings are skipped, or when the model has finished its answer.
+    pub fn steer(&self, content: Vec<ContentBlock>) -> Result<(), SteerError> {
+        self.steering.push(content)
+    }
+
+    /// Answers a call that waits for permission.
+    pub fn confirm(&self, id: &ToolCallId, decision: Decision) -> Result<(), NotWaiting> {
+        self.approvals.decide(id, decision)
+    }
+
+    /// Refuses every call that needs permission, because nobody is left to give it.
+    pub fn refuse_confirmations(&self) {
+        self.approvals.close();
+    }
+
+    /// What was spent, by model and by model call.
+    pub fn ledger(&self) -> Ledger {
+        lock(&self.conversation).ledger.clone()
     }
 
     /// Everything spent since the agent was made.
@@ -130,15 +170,53 @@ impl Agent {
         Ok(message)
     }
 
+    /// Puts a transcript from elsewhere in the place of this one, mended where it is broken.
+    pub fn set_transcript(&self, messages: Vec<Arc<Message>>) -> Result<Repair, JournalError> {
+        let (messages, repair) = repair(&messages).unwrap_or((messages, Repair::default()));
+        self.replace_transcript(messages.into())?;
+        Ok(repair)
+    }
+
     /// Adds what one model call used; returns the sum so far.
     pub(crate) fn add_usage(&self, usage: Usage) -> Result<Usage, JournalError> {
+        let model = self.settings().model_id.clone();
         let cumulative = {
             let mut conversation = lock(&self.conversation);
             conversation.usage += usage;
+            conversation.ledger.add(model, usage);
             conversation.usage
         };
         self.journal.usage_added(&usage, &cumulative)?;
         Ok(cumulative)
+    }
+
+    pub(crate) fn hooks(&self) -> &dyn Hooks {
+        self.hooks.as_ref()
+    }
+
+    pub(crate) fn steering(&self) -> &Steering {
+        &self.steering
+    }
+
+    pub(crate) fn approvals(&self) -> &Approvals {
+        &self.approvals
+    }
+
+    pub(crate) fn process_budget(&self) -> Budget {
+        self.budget
+    }
+
+    pub(crate) fn began(&self) -> Instant {
+        self.began
+    }
+
+    /// How many times the model was called for a prompt.
+    pub(crate) fn model_calls(&self) -> u64 {
+        lock(&self.conversation).model_calls
+    }
+
+    pub(crate) fn count_model_call(&self) {
+        lock(&self.conversation).model_calls += 1;
     }
 
     pub(crate) fn set_context_tokens(&self, tokens: u64) {

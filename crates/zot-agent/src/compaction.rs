@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use zot_conversation::{
-    AgentEvent, ContentBlock, ErrorReport, Message, ModelErrorKind, Role, ToolResult, Usage,
+    AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, Role, ToolResult, Usage,
 };
 
 use crate::agent::now;
 use crate::driver::{Run, journal_report};
-use crate::model_call::{ask, model_report};
+use crate::model_call::ask;
 use crate::{Agent, Transcript};
 
 /// How many messages at the end stay as they are.
@@ -80,7 +80,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
     }
     let summary = match outcome {
         Ok(summary) => summary.trim().to_owned(),
-        Err(error) => return CompactionResult::Failed(model_report(error)),
+        Err(error) => return CompactionResult::Failed(error.into()),
     };
     if summary.is_empty() {
         return failed("the model returned an empty summary; the transcript is unchanged");
@@ -112,10 +112,7 @@ async fn report_usage(agent: &Agent, run: &Run<'_>, usage: Usage) -> Result<(), 
 }
 
 fn failed(message: &str) -> CompactionResult {
-    CompactionResult::Failed(ErrorReport {
-        message: message.to_owned(),
-        model: None::<ModelErrorKind>,
-    })
+    CompactionResult::Failed(ErrorReport::new(ErrorCode::Compaction, message))
 }
 
 /// Where the kept tail begins, or `None` when it would cover everything.

@@ -2,30 +2,35 @@
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use zot_conversation::{AgentEvent, ContentBlock, ErrorReport, Message, Role, TurnStop};
+use zot_conversation::{AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, Role, TurnStop};
 
 use crate::agent::now;
+use crate::budget::Budget;
 use crate::compaction::{self, CompactionResult};
+use crate::meter::Meter;
 use crate::model_call::{self, TurnBeginning};
-use crate::turn::{CompactionOutcome, Ending, NextStep, Turn};
+use crate::turn::{CompactionOutcome, Ending, NextStep, ToolsOutcome, Turn};
 use crate::{Agent, Hooks, JournalError, tool_batch};
 
 /// One prompt or compaction under way: where it reports, and what can stop it.
 pub(crate) struct Run<'a> {
     pub(crate) hooks: &'a dyn Hooks,
     pub(crate) cancel: &'a CancellationToken,
+    pub(crate) meter: Meter,
     events: &'a mpsc::Sender<AgentEvent>,
 }
 
 impl<'a> Run<'a> {
     pub(crate) fn new(
-        hooks: &'a dyn Hooks,
+        agent: &'a Agent,
+        budget: Budget,
         events: &'a mpsc::Sender<AgentEvent>,
         cancel: &'a CancellationToken,
     ) -> Self {
         Self {
-            hooks,
+            hooks: agent.hooks(),
             cancel,
+            meter: Meter::new(agent, budget),
             events,
         }
     }
@@ -64,6 +69,7 @@ pub(crate) async fn prompt(agent: &Agent, content: Vec<ContentBlock>, run: &Run<
             return;
         }
     }
+    agent.steering().open();
     let mut turn = Turn::new(agent.settings().max_steps, agent.context_fill());
     loop {
         match turn.next_step() {
@@ -78,17 +84,42 @@ pub(crate) async fn prompt(agent: &Agent, content: Vec<ContentBlock>, run: &Run<
                 turn.model_called(model_call::call(agent, run, TurnBeginning::Open(step)).await);
             }
             NextStep::RunTools(calls) => {
-                turn.tools_ran(tool_batch::run(agent, run, calls).await);
+                let mut outcome = tool_batch::run(agent, run, calls).await;
+                if outcome == ToolsOutcome::Finished
+                    && let Err(report) = deliver_steering(agent, run).await
+                {
+                    outcome = ToolsOutcome::Failed(report);
+                }
+                turn.tools_ran(outcome);
             }
-            NextStep::Finish(ending) => {
-                finish(run, ending).await;
-                return;
+            NextStep::Finish(Ending::Complete) if !agent.steering().close_if_empty() => {
+                match deliver_steering(agent, run).await {
+                    Ok(()) => turn.steered(),
+                    Err(report) => return finish(agent, run, Ending::Failed(report)).await,
+                }
             }
+            NextStep::Finish(ending) => return finish(agent, run, ending).await,
         }
     }
 }
 
-async fn finish(run: &Run<'_>, ending: Ending) {
+/// Adds what the user said meanwhile to the transcript.
+async fn deliver_steering(agent: &Agent, run: &Run<'_>) -> Result<(), ErrorReport> {
+    while let Some(content) = agent.steering().take() {
+        let message = Message {
+            role: Role::User,
+            content,
+            time: now(),
+        };
+        let message = agent
+            .append(message)
+            .map_err(|error| journal_report(&error))?;
+        run.emit(AgentEvent::UserMessage(message)).await;
+    }
+    Ok(())
+}
+
+async fn finish(agent: &Agent, run: &Run<'_>, ending: Ending) {
     match ending {
         Ending::Complete | Ending::Quiet => {}
         Ending::Failed(report) => run.emit(AgentEvent::Failed(report)).await,
@@ -100,6 +131,9 @@ async fn finish(run: &Run<'_>, ending: Ending) {
             .await;
             run.emit(AgentEvent::Failed(report)).await;
         }
+    }
+    for content in agent.steering().close() {
+        run.emit(AgentEvent::SteeringDropped(content)).await;
     }
     run.emit(AgentEvent::Done).await;
 }
@@ -131,8 +165,5 @@ async fn compact_within_prompt(agent: &Agent, run: &Run<'_>) -> CompactionOutcom
 }
 
 pub(crate) fn journal_report(error: &JournalError) -> ErrorReport {
-    ErrorReport {
-        message: error.to_string(),
-        model: None,
-    }
+    ErrorReport::new(ErrorCode::Session, error.to_string())
 }

@@ -5,24 +5,33 @@
 
 mod agent;
 mod answer;
+mod approval;
+mod budget;
 mod ceiling;
 mod compaction;
 mod driver;
 mod hooks;
 mod journal;
+mod ledger;
+mod meter;
 mod mirror;
 mod model_call;
 mod repair;
+mod steering;
 mod tool_batch;
 mod transcript;
 mod turn;
 
 pub use agent::{Agent, AgentParts, AgentSettings};
 pub use answer::{Answer, AnswerBuilder};
+pub use approval::{ApprovalPolicy, ApprovalScope, Decision, NotWaiting, Remember, Verdict};
+pub use budget::Budget;
 pub use compaction::{COMPACT_AT_PERCENT, KEPT_TAIL, SUMMARY_HEADING};
 pub use hooks::{Hooks, MessageVerdict, NoHooks, ToolVerdict, TurnVerdict};
 pub use journal::{Journal, JournalError, NoJournal};
+pub use ledger::{CallUsage, Ledger};
 pub use repair::{Repair, repair};
+pub use steering::SteerError;
 pub use transcript::Transcript;
 pub use turn::{
     CompactionCause, CompactionOutcome, ContextFill, Ending, ModelOutcome, NextStep, ToolsOutcome,

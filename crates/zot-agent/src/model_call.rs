@@ -4,8 +4,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use zot_conversation::{
-    AgentEvent, ContentBlock, ErrorReport, Message, ModelError, ModelErrorKind, ModelEvent,
-    ModelRequest, ModelStream, Role, StopReason, ToolCall, TurnStop, Usage,
+    AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, ModelError, ModelErrorKind,
+    ModelEvent, ModelRequest, ModelStream, Role, StopReason, ToolCall, TurnStop, Usage,
 };
 
 use crate::agent::now;
@@ -27,7 +27,14 @@ pub(crate) enum TurnBeginning {
 enum StreamEnd {
     Complete,
     Aborted,
-    Failed { error: ModelError, accepted: bool },
+    OverBudget {
+        reason: String,
+        output_estimate: u64,
+    },
+    Failed {
+        error: ModelError,
+        accepted: bool,
+    },
 }
 
 pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning) -> ModelOutcome {
@@ -38,6 +45,9 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
         }
         TurnBeginning::Open(step) => step,
     };
+    if let Some(reason) = run.meter.reached(agent) {
+        return fail_turn(run, ErrorReport::new(ErrorCode::Budget, reason)).await;
+    }
     let verdict = tokio::select! {
         biased;
         () = run.cancel.cancelled() => TurnVerdict::Proceed,
@@ -49,6 +59,7 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
     }
 
     let settings = agent.settings();
+    agent.count_model_call();
     let (builder, end) = {
         let transcript = agent.fit_transcript();
         let stream = settings.model.stream(ModelRequest {
@@ -59,7 +70,7 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
             reasoning: settings.reasoning,
             max_output: settings.max_output,
         });
-        receive(run, stream).await
+        receive(agent, &settings, run, stream).await
     };
     let usage = builder.usage().priced(&settings.prices);
     match end {
@@ -80,6 +91,18 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
             end_turn(run, TurnStop::Aborted, Some(ABORTED.to_owned())).await;
             ModelOutcome::Stopped
         }
+        StreamEnd::OverBudget {
+            reason,
+            output_estimate,
+        } => {
+            // Providers tell what an answer cost at its end, which this one does not reach.
+            let output = usage.output.max(output_estimate);
+            let usage = Usage { output, ..usage }.priced(&settings.prices);
+            if let Err(report) = keep(agent, run, builder.keep_text(), usage).await {
+                return fail_turn(run, report).await;
+            }
+            fail_turn(run, ErrorReport::new(ErrorCode::Budget, reason)).await
+        }
         StreamEnd::Failed { error, accepted }
             if error.kind == ModelErrorKind::ContextOverflow && builder.is_empty() =>
         {
@@ -94,7 +117,7 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
         StreamEnd::Failed {
             error,
             accepted: false,
-        } => fail_turn(run, model_report(error)).await,
+        } => fail_turn(run, error.into()).await,
         StreamEnd::Failed {
             error,
             accepted: true,
@@ -137,7 +160,7 @@ pub(crate) async fn ask(
     Some(match builder.finish() {
         Ok(answer) if answer.stop == StopReason::Refused => Err((
             ModelError::new(
-                ModelErrorKind::Invalid,
+                ModelErrorKind::Refused,
                 "the provider withheld the summary (refusal or content filter); the transcript is \
                  unchanged",
             ),
@@ -162,11 +185,19 @@ pub(crate) async fn ask(
     })
 }
 
-async fn receive(run: &Run<'_>, mut stream: ModelStream<'_>) -> (AnswerBuilder, StreamEnd) {
+async fn receive(
+    agent: &Agent,
+    settings: &AgentSettings,
+    run: &Run<'_>,
+    mut stream: ModelStream<'_>,
+) -> (AnswerBuilder, StreamEnd) {
     let mut builder = AnswerBuilder::default();
     let mut accepted = false;
+    let watched = run.meter.limits_spending();
+    let mut output_bytes = 0;
     // Made once: registering with the token for every event would cost more than the event.
     let mut cancelled = pin!(run.cancel.cancelled());
+    let mut time_is_up = pin!(run.meter.time_is_up());
     let end = loop {
         tokio::select! {
             biased;
@@ -174,6 +205,7 @@ async fn receive(run: &Run<'_>, mut stream: ModelStream<'_>) -> (AnswerBuilder, 
             event = next(&mut stream) => match event {
                 Some(Ok(event)) => {
                     accepted |= event == ModelEvent::Start;
+                    output_bytes += output_length(&event);
                     builder.apply(&event);
                     if let Some(event) = reported(event) {
                         run.emit_delta(event).await;
@@ -182,9 +214,39 @@ async fn receive(run: &Run<'_>, mut stream: ModelStream<'_>) -> (AnswerBuilder, 
                 Some(Err(error)) => break StreamEnd::Failed { error, accepted },
                 None => break StreamEnd::Complete,
             },
+            reason = &mut time_is_up => {
+                let output_estimate = tokens_of(output_bytes);
+                break StreamEnd::OverBudget { reason, output_estimate };
+            }
+        }
+        if watched && !builder.is_finished() {
+            let output_estimate = tokens_of(output_bytes);
+            let mut usage = builder.usage();
+            usage.output = usage.output.max(output_estimate);
+            let usage = usage.priced(&settings.prices);
+            if let Some(reason) = run.meter.spending_reached(agent, &usage) {
+                break StreamEnd::OverBudget {
+                    reason,
+                    output_estimate,
+                };
+            }
         }
     };
     (builder, end)
+}
+
+/// What an answer under way probably counts for: four bytes a token.
+fn tokens_of(bytes: usize) -> u64 {
+    (bytes / 4) as u64
+}
+
+fn output_length(event: &ModelEvent) -> usize {
+    match event {
+        ModelEvent::TextDelta(delta)
+        | ModelEvent::ThinkingDelta(delta)
+        | ModelEvent::ToolCallArguments { delta, .. } => delta.len(),
+        _ => 0,
+    }
 }
 
 async fn next(stream: &mut ModelStream<'_>) -> Option<Result<ModelEvent, ModelError>> {
@@ -233,10 +295,10 @@ async fn answered(agent: &Agent, run: &Run<'_>, answer: Answer, usage: Usage) ->
         StopReason::End | StopReason::ToolUse => TurnStop::End,
         StopReason::Length => TurnStop::Length,
         StopReason::Refused => {
-            let report = ErrorReport {
-                message: "the provider withheld the answer (refusal or content filter)".to_owned(),
-                model: Some(ModelErrorKind::Invalid),
-            };
+            let report = ErrorReport::new(
+                ErrorCode::Refused,
+                "the provider withheld the answer (refusal or content filter)",
+            );
             return fail_turn(run, report).await;
         }
     };
@@ -257,7 +319,7 @@ async fn broke_off(
     if let Err(report) = keep(agent, run, content, usage).await {
         return fail_turn(run, report).await;
     }
-    fail_turn(run, model_report(error)).await
+    fail_turn(run, error.into()).await
 }
 
 /// Records what was used and what was said, and reports both.
@@ -330,13 +392,6 @@ async fn fail_turn(run: &Run<'_>, report: ErrorReport) -> ModelOutcome {
 
 async fn end_turn(run: &Run<'_>, stop: TurnStop, error: Option<String>) {
     run.emit(AgentEvent::TurnEnded { stop, error }).await;
-}
-
-pub(crate) fn model_report(error: ModelError) -> ErrorReport {
-    ErrorReport {
-        message: error.message,
-        model: Some(error.kind),
-    }
 }
 
 fn text_of(content: &[ContentBlock]) -> String {

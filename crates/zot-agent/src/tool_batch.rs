@@ -8,15 +8,17 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use zot_conversation::{
     AgentEvent, BoxFuture, ContentBlock, Message, Progress, Role, Tool, ToolCall, ToolCallId,
     ToolEffect, ToolInvocation, ToolOutput, ToolResult, ToolSet,
 };
 
 use crate::agent::now;
+use crate::approval::{Asked, Verdict};
 use crate::driver::{Run, journal_report};
 use crate::turn::ToolsOutcome;
-use crate::{Agent, ToolVerdict};
+use crate::{Agent, AgentSettings, ToolVerdict};
 
 /// How long a tool may take to wind down after an abort before it is dropped. The built-in tools
 /// need at most three seconds to end a stubborn process.
@@ -24,15 +26,18 @@ const ABORT_GRACE: Duration = Duration::from_secs(10);
 
 const NOT_RUN: &str = "aborted: the call was not run";
 
+const SKIPPED: &str = "skipped: the user sent a new message before the call began";
+
 pub(crate) async fn run(agent: &Agent, run: &Run<'_>, calls: Vec<ToolCall>) -> ToolsOutcome {
-    let tools = &agent.settings().tools;
+    let settings = agent.settings();
+    let tools = &settings.tools;
     let mut results = Vec::with_capacity(calls.len());
     for group in groups(&calls, tools) {
         let group = &calls[group];
         let outputs = join(
             group
                 .iter()
-                .map(|call| Box::pin(run_call(run, tools, call)) as BoxFuture<'_, ToolOutput>)
+                .map(|call| Box::pin(run_call(agent, run, call)) as BoxFuture<'_, ToolOutput>)
                 .collect(),
         )
         .await;
@@ -78,11 +83,15 @@ fn groups(calls: &[ToolCall], tools: &ToolSet) -> Vec<Range<usize>> {
     groups
 }
 
-async fn run_call(run: &Run<'_>, tools: &ToolSet, call: &ToolCall) -> ToolOutput {
+async fn run_call(agent: &Agent, run: &Run<'_>, call: &ToolCall) -> ToolOutput {
     if run.cancel.is_cancelled() {
         return ToolOutput::error(NOT_RUN);
     }
-    let Some(tool) = tools.get(&call.name) else {
+    if agent.steering().is_waiting() {
+        return ToolOutput::error(SKIPPED);
+    }
+    let settings = agent.settings();
+    let Some(tool) = settings.tools.get(&call.name) else {
         return ToolOutput::error(format!("unknown tool {:?}", call.name));
     };
     if let Err(malformed) = call.arguments.json() {
@@ -100,34 +109,97 @@ async fn run_call(run: &Run<'_>, tools: &ToolSet, call: &ToolCall) -> ToolOutput
         ToolVerdict::Rewrite(arguments) => arguments,
         ToolVerdict::Block { reason } => return ToolOutput::error(reason),
     };
-    let Ok(arguments) = arguments.json() else {
-        return ToolOutput::error("invalid args: a hook replaced the arguments by malformed JSON");
-    };
-    let progress = ReportedProgress { run, id: &call.id };
-    let invocation = ToolInvocation {
-        id: &call.id,
+    let call = ToolCall {
         arguments,
-        progress: &progress,
-        cancel: run.cancel,
+        ..call.clone()
     };
-    run_tool(run, tool.as_ref(), &call.name, invocation).await
+    let arguments = match permitted(agent, run, &settings, tool.as_ref(), &call).await {
+        Verdict::Allow { arguments } => arguments.unwrap_or(call.arguments),
+        Verdict::Deny { reason } => return ToolOutput::error(reason),
+    };
+    match arguments.json() {
+        Ok(arguments) => run_tool(run, tool.as_ref(), &call.id, &call.name, arguments).await,
+        Err(malformed) => ToolOutput::error(format!(
+            "invalid args: they were replaced by malformed JSON: {malformed}"
+        )),
+    }
+}
+
+/// Asks for permission where the policy demands it.
+async fn permitted(
+    agent: &Agent,
+    run: &Run<'_>,
+    settings: &AgentSettings,
+    tool: &dyn Tool,
+    call: &ToolCall,
+) -> Verdict {
+    if !settings.approval.covers(&call.name) {
+        return Verdict::Allow { arguments: None };
+    }
+    let answer = match agent.approvals().ask(&call.id, &call.name) {
+        Asked::Known(verdict) => return verdict,
+        Asked::Wait(answer) => answer,
+    };
+    let preview = call
+        .arguments
+        .json()
+        .ok()
+        .and_then(|arguments| tool.preview(arguments));
+    run.emit(AgentEvent::ConfirmationRequested {
+        call: call.clone(),
+        preview,
+    })
+    .await;
+    let denied = |reason: &str| Verdict::Deny {
+        reason: reason.to_owned(),
+    };
+    let verdict = tokio::select! {
+        biased;
+        () = run.cancel.cancelled() => denied(NOT_RUN),
+        answer = answer => match answer {
+            Ok(verdict) => verdict,
+            Err(_) => denied("refused: nobody is left to confirm the call"),
+        },
+        () = tokio::time::sleep(settings.approval.timeout) => {
+            denied("refused: nobody confirmed the call in time")
+        }
+        reason = run.meter.time_is_up() => denied(&reason),
+    };
+    agent.approvals().forget(&call.id);
+    verdict
 }
 
 /// Runs a tool to its end, whatever it does: a panic and a refusal to stop become error results.
 async fn run_tool(
     run: &Run<'_>,
     tool: &dyn Tool,
+    id: &ToolCallId,
     name: &str,
-    invocation: ToolInvocation<'_>,
+    arguments: &RawValue,
 ) -> ToolOutput {
+    let stop = run.cancel.child_token();
+    let progress = ReportedProgress { run, id };
+    let invocation = ToolInvocation {
+        id,
+        arguments,
+        progress: &progress,
+        cancel: &stop,
+    };
     // `run` itself is called inside the future, so that its panic is caught too.
     let mut running = pin!(CaughtPanic(Box::pin(
         async move { tool.run(invocation).await }
     )));
+    let must_stop = async {
+        tokio::select! {
+            () = run.cancel.cancelled() => {}
+            _ = run.meter.time_is_up() => {}
+        }
+    };
     let finished = tokio::select! {
         biased;
         finished = &mut running => finished,
-        () = run.cancel.cancelled() => {
+        () = must_stop => {
+            stop.cancel();
             match tokio::time::timeout(ABORT_GRACE, running).await {
                 Ok(finished) => finished,
                 Err(_) => return ToolOutput::error("aborted: the tool did not stop in time"),

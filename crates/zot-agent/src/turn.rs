@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use zot_conversation::{ErrorReport, ModelErrorKind, ToolCall};
+use zot_conversation::{ErrorCode, ErrorReport, ToolCall};
 
 /// What the driver has to do now.
 #[derive(Debug, Clone, PartialEq)]
@@ -175,12 +175,17 @@ impl Turn {
         };
     }
 
+    /// The user said something more while the answer came: the prompt goes on.
+    pub fn steered(&mut self) {
+        self.begin_step();
+    }
+
     fn begin_step(&mut self) {
         if self.step >= self.max_steps {
-            self.next = NextStep::Finish(Ending::Failed(ErrorReport {
-                message: format!("max steps ({}) exceeded", self.max_steps),
-                model: None,
-            }));
+            self.next = NextStep::Finish(Ending::Failed(ErrorReport::new(
+                ErrorCode::MaxSteps,
+                format!("max steps ({}) exceeded", self.max_steps),
+            )));
             return;
         }
         self.step += 1;
@@ -193,8 +198,5 @@ impl Turn {
 }
 
 fn overflow_report(message: String) -> ErrorReport {
-    ErrorReport {
-        message,
-        model: Some(ModelErrorKind::ContextOverflow),
-    }
+    ErrorReport::new(ErrorCode::ContextOverflow, message)
 }

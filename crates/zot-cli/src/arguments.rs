@@ -9,7 +9,9 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Parser};
 use zot_rpc::stdio::stdin_speaks_within;
-use zot_sdk::{Config, Persistence, ReasoningEffort, ToolSelection};
+use zot_sdk::{
+    ApprovalPolicy, ApprovalScope, Budget, Config, Persistence, ReasoningEffort, ToolSelection,
+};
 
 use crate::failure::Failure;
 
@@ -76,6 +78,30 @@ pub(crate) struct Arguments {
     /// Give the model exactly these tools
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     tools: Option<Vec<String>>,
+    /// Ask before a tool runs, all tools or those named (rpc only: `tool_confirm` and `confirm`)
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        num_args = 0..,
+        require_equals = true
+    )]
+    confirm: Option<Vec<String>>,
+    /// The same as --confirm for all tools
+    #[arg(long, conflicts_with = "confirm")]
+    no_yolo: bool,
+    /// How long to wait for a confirmation before it counts as no
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    confirm_timeout: u64,
+    /// The most money this process may spend
+    #[arg(long, value_name = "USD")]
+    max_cost_usd: Option<f64>,
+    /// The most tokens this process may use
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+    /// The longest this process may work
+    #[arg(long, value_name = "MS")]
+    timeout_ms: Option<u64>,
     /// Write no session file (rpc never does)
     #[arg(long)]
     no_session: bool,
@@ -117,6 +143,11 @@ impl Arguments {
     pub(crate) fn mode(&self) -> Result<Mode, Failure> {
         if self.list_models {
             return Ok(Mode::ListModels);
+        }
+        if (self.json || self.print) && (self.confirm.is_some() || self.no_yolo) {
+            return Err(Failure::Usage(
+                "--confirm needs someone who answers: use it with rpc".to_owned(),
+            ));
         }
         if self.json {
             let prompt = self.prompt()?;
@@ -193,6 +224,21 @@ impl Arguments {
             append_system_prompt: self.append_system_prompt,
             reasoning: self.reasoning.as_deref().and_then(effort),
             max_steps: self.max_steps,
+            approval: ApprovalPolicy {
+                scope: match self.confirm {
+                    _ if self.no_yolo => ApprovalScope::AllTools,
+                    None => ApprovalScope::Nothing,
+                    Some(names) if names.is_empty() => ApprovalScope::AllTools,
+                    Some(names) => ApprovalScope::Tools(names),
+                },
+                timeout: Duration::from_secs(self.confirm_timeout),
+            },
+            budget: Budget {
+                max_steps: None,
+                max_cost_usd: self.max_cost_usd,
+                max_tokens: self.max_tokens,
+                timeout: self.timeout_ms.map(Duration::from_millis),
+            },
             tools,
             persistence: if self.no_session {
                 Persistence::Never

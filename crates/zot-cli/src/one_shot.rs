@@ -101,6 +101,8 @@ struct Report {
     /// The text of the last assistant message.
     answer: String,
     error: Option<String>,
+    /// The error event, which is written last.
+    last_event: Option<Event>,
     /// Whether the last turn's end already told of the error.
     failed_turn: bool,
 }
@@ -111,6 +113,7 @@ impl Report {
             format,
             answer: String::new(),
             error: None,
+            last_event: None,
             failed_turn: false,
         }
     }
@@ -119,9 +122,10 @@ impl Report {
         match &event {
             Event::AssistantMessage { content, .. } => self.answer = text(content),
             Event::TurnEnd { stop, .. } => self.failed_turn = stop == "error",
-            Event::Error { message } => {
+            Event::Error { message, .. } => {
                 // Written last, after `done`.
                 self.error = Some(message.clone());
+                self.last_event = Some(event);
                 return Ok(());
             }
             // As in the original, a failed turn ends the stream with its error and no `done`.
@@ -137,9 +141,11 @@ impl Report {
     /// Writes what is left and returns the error, if there was one.
     fn finish(self, output: &mut Output) -> io::Result<Option<String>> {
         match (self.format, &self.error) {
-            (Format::Json, Some(message)) => output.push(&Event::Error {
-                message: message.clone(),
-            })?,
+            (Format::Json, Some(_)) => {
+                if let Some(event) = &self.last_event {
+                    output.push(event)?;
+                }
+            }
             (Format::Text, None) => {
                 output.push_text(&self.answer);
                 output.push_text("\n");

@@ -1,8 +1,11 @@
 //! What an agent reports while it works.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::{Message, ModelErrorKind, ToolCall, ToolCallId, ToolResult, Usage};
+use crate::{
+    ContentBlock, Message, ModelError, ModelErrorKind, ToolCall, ToolCallId, ToolResult, Usage,
+};
 
 /// A fact about a running prompt or compaction. Their order is part of the contract:
 ///
@@ -39,6 +42,12 @@ pub enum AgentEvent {
         stop: TurnStop,
         error: Option<String>,
     },
+    /// A call waits for someone's permission.
+    ConfirmationRequested {
+        call: ToolCall,
+        /// What the call would do, as far as its tool can tell beforehand.
+        preview: Option<String>,
+    },
     ToolProgress {
         id: ToolCallId,
         text: String,
@@ -48,6 +57,8 @@ pub enum AgentEvent {
     CompactionFinished {
         summary: String,
     },
+    /// A steering message that found no place before the prompt ended.
+    SteeringDropped(Vec<ContentBlock>),
     Done,
 }
 
@@ -77,7 +88,91 @@ impl TurnStop {
 /// An error that people and programs are told about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorReport {
+    pub code: ErrorCode,
     pub message: String,
-    /// Set when a model call failed.
-    pub model: Option<ModelErrorKind>,
+    /// When trying again may help.
+    pub retry_after: Option<Duration>,
+}
+
+impl ErrorReport {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            retry_after: None,
+        }
+    }
+}
+
+impl From<ModelError> for ErrorReport {
+    fn from(error: ModelError) -> Self {
+        Self {
+            code: error.kind.into(),
+            retry_after: match error.kind {
+                ModelErrorKind::RateLimited { retry_after } => retry_after,
+                _ => None,
+            },
+            message: error.message,
+        }
+    }
+}
+
+/// What kind of error happened, in words that do not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorCode {
+    /// The credential is missing or refused.
+    Unauthorized,
+    RateLimited,
+    ContextOverflow,
+    /// The provider refuses the request as it is.
+    InvalidRequest,
+    /// The provider withheld the answer.
+    Refused,
+    Unavailable,
+    /// The provider could not be reached.
+    Connection,
+    /// The answer broke off or made no sense.
+    Stream,
+    MaxSteps,
+    /// A limit on money, tokens, steps or time was reached.
+    Budget,
+    /// There is nothing to compact, or no summary came of it.
+    Compaction,
+    /// The session file could not be written.
+    Session,
+}
+
+impl ErrorCode {
+    /// The word the wire uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unauthorized => "unauthorized",
+            Self::RateLimited => "rate_limited",
+            Self::ContextOverflow => "context_overflow",
+            Self::InvalidRequest => "invalid_request",
+            Self::Refused => "refused",
+            Self::Unavailable => "unavailable",
+            Self::Connection => "connection",
+            Self::Stream => "stream",
+            Self::MaxSteps => "max_steps",
+            Self::Budget => "budget",
+            Self::Compaction => "compaction",
+            Self::Session => "session",
+        }
+    }
+}
+
+impl From<ModelErrorKind> for ErrorCode {
+    fn from(kind: ModelErrorKind) -> Self {
+        match kind {
+            ModelErrorKind::Unauthorized => Self::Unauthorized,
+            ModelErrorKind::RateLimited { .. } => Self::RateLimited,
+            ModelErrorKind::ContextOverflow => Self::ContextOverflow,
+            ModelErrorKind::Invalid => Self::InvalidRequest,
+            ModelErrorKind::Refused => Self::Refused,
+            ModelErrorKind::Unavailable => Self::Unavailable,
+            ModelErrorKind::Connection => Self::Connection,
+            ModelErrorKind::Stream => Self::Stream,
+        }
+    }
 }

@@ -10,7 +10,7 @@ mod model;
 mod tool;
 mod usage;
 
-pub use event::{AgentEvent, ErrorReport, TurnStop};
+pub use event::{AgentEvent, ErrorCode, ErrorReport, TurnStop};
 pub use message::{
     Arguments, ContentBlock, Image, MalformedArguments, Message, Reasoning, Role, Timestamp,
     ToolCall, ToolCallId, ToolResult,

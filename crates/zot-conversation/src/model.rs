@@ -149,6 +149,8 @@ pub enum ModelErrorKind {
     ContextOverflow,
     /// The request is wrong; sending it again changes nothing.
     Invalid,
+    /// The provider withheld the answer (refusal, content filter).
+    Refused,
     /// The provider is failing; trying again later may help.
     Unavailable,
     /// The provider could not be reached or the connection broke.

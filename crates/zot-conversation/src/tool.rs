@@ -38,6 +38,12 @@ pub trait Tool: Send + Sync {
     /// Runs one call. When `invocation.cancel` fires, the tool ends what it started and still
     /// returns a result that tells how far it came.
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput>;
+
+    /// What a call with these arguments would do, for someone who is asked to allow it: the
+    /// command, or the diff. `None` when the tool cannot tell or the arguments are wrong.
+    fn preview(&self, _arguments: &RawValue) -> Option<String> {
+        None
+    }
 }
 
 /// One call of a tool.

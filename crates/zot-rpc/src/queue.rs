@@ -5,7 +5,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use zot_sdk::Image;
+use zot_sdk::{Budget, Image};
 use zot_wire::rpc::RequestId;
 
 /// How many prompts may wait.
@@ -23,14 +23,18 @@ pub(crate) struct Job {
 
 #[derive(Debug, PartialEq)]
 pub(crate) enum JobWork {
-    Prompt { text: String, images: Vec<Image> },
+    Prompt {
+        text: String,
+        images: Vec<Image>,
+        budget: Budget,
+    },
     Compact,
 }
 
 impl Job {
     fn bytes(&self) -> usize {
         match &self.work {
-            JobWork::Prompt { text, images } => {
+            JobWork::Prompt { text, images, .. } => {
                 text.len() + images.iter().map(|image| image.data.len()).sum::<usize>()
             }
             JobWork::Compact => 0,

@@ -1,17 +1,14 @@
 //! Answers commands and forwards events, in one loop that owns everything.
 
+mod commands;
+
+use std::collections::HashSet;
 use std::io;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde::Serialize;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use zot_sdk::{Event, EventStream, Image, Runtime, VERSION};
+use zot_sdk::{Event, EventStream, Runtime};
 use zot_wire::Line;
-use zot_wire::rpc::{
-    Command, CommandFrame, HelloData, MessagesData, ModelData, ModelsData, PROTOCOL_VERSION,
-    PongData, PromptCommand, RequestId, RequestRefused, Response, StartedData,
-};
+use zot_wire::rpc::{Command, CommandFrame, RequestRefused, Response, StartedData};
 
 use crate::executor::IdleSignal;
 use crate::queue::{Job, JobQueue, JobWork};
@@ -46,6 +43,7 @@ pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) ->
         output: Output::stdout(idle)?,
         queue: JobQueue::default(),
         running: None,
+        wanted: None,
     };
     let mut input = Input::stdin()?;
     let mut signals = Signals::new()?;
@@ -83,6 +81,8 @@ struct Server {
     output: Output,
     queue: JobQueue,
     running: Option<EventStream>,
+    /// The types of events the client wants; all when not set.
+    wanted: Option<HashSet<&'static str>>,
 }
 
 /// What one turn of the loop found.
@@ -105,12 +105,15 @@ impl Server {
                 }
             }
             self.start_next()?;
-            if input.has_ended() && self.running.is_none() {
-                return Ok(Exit::Finished);
+            if input.has_ended() {
+                if self.running.is_none() {
+                    return Ok(Exit::Finished);
+                }
+                self.runtime.refuse_confirmations();
             }
             match self.next_happening(input, signals).await {
                 Happening::Input(result) => result?,
-                Happening::Event(Some(event)) => self.output.push(&event)?,
+                Happening::Event(Some(event)) => self.report(&event)?,
                 Happening::Event(None) => self.running = None,
                 Happening::Written(Ok(())) => {}
                 Happening::Written(Err(_)) => return Ok(Exit::ReaderGone),
@@ -131,6 +134,13 @@ impl Server {
         }
     }
 
+    fn report(&mut self, event: &Event) -> io::Result<()> {
+        match &self.wanted {
+            Some(wanted) if !wanted.contains(event.type_name()) => Ok(()),
+            _ => self.output.push(event),
+        }
+    }
+
     /// Begins the next queued job when nothing runs.
     fn start_next(&mut self) -> io::Result<()> {
         if self.running.is_some() {
@@ -140,7 +150,11 @@ impl Server {
             return Ok(());
         };
         let (command, started) = match work {
-            JobWork::Prompt { text, images } => ("prompt", self.runtime.prompt(&text, images)),
+            JobWork::Prompt {
+                text,
+                images,
+                budget,
+            } => ("prompt", self.runtime.prompt_within(&text, images, budget)),
             JobWork::Compact => ("compact", self.runtime.compact()),
         };
         match started {
@@ -148,7 +162,7 @@ impl Server {
                 self.running = Some(stream);
                 self.succeed(id, command, StartedData { started: true })
             }
-            Err(busy) => self.refuse(id, command, busy.to_string()),
+            Err(busy) => self.refuse(id, command, "busy", busy.to_string()),
         }
     }
 
@@ -168,86 +182,14 @@ impl Server {
         }
         match frame {
             Ok(CommandFrame { id, command }) => self.execute(id, command)?,
-            Err(RequestRefused { id, command, error }) => self.refuse(id, &command, error)?,
+            Err(RequestRefused {
+                id,
+                command,
+                code,
+                error,
+            }) => self.refuse(id, &command, code, error)?,
         }
         Ok(None)
-    }
-
-    fn execute(&mut self, id: Option<RequestId>, command: Command) -> io::Result<()> {
-        let name = command.name();
-        match command {
-            Command::Hello { .. } => {
-                let data = HelloData {
-                    protocol_version: PROTOCOL_VERSION,
-                    version: VERSION.to_owned(),
-                    provider: self.runtime.provider().to_owned(),
-                    model: self.runtime.model(),
-                };
-                self.succeed(id, name, data)
-            }
-            Command::Prompt(prompt) => match prompt_work(prompt) {
-                Ok(work) => self.enqueue(Job { id, work }, name),
-                Err(error) => self.refuse(id, name, error),
-            },
-            Command::Compact => {
-                let work = JobWork::Compact;
-                self.enqueue(Job { id, work }, name)
-            }
-            Command::Abort => {
-                self.runtime.cancel();
-                self.acknowledge(id, name)
-            }
-            Command::GetState => {
-                let state = self.runtime.state();
-                self.succeed(id, name, state)
-            }
-            Command::GetMessages => {
-                let messages = self.runtime.messages();
-                self.succeed(id, name, MessagesData { messages })
-            }
-            Command::Clear => match self.runtime.clear() {
-                Ok(()) => self.acknowledge(id, name),
-                Err(error) => self.refuse(id, name, error.to_string()),
-            },
-            Command::SetModel { model } => match self.runtime.set_model(&model) {
-                Ok(()) => self.succeed(id, name, ModelData { model }),
-                Err(error) => self.refuse(id, name, error.to_string()),
-            },
-            Command::GetModels => {
-                let models = self.runtime.list_models();
-                self.succeed(id, name, ModelsData { models })
-            }
-            Command::Ping => self.succeed(id, name, PongData { pong: true }),
-        }
-    }
-
-    fn enqueue(&mut self, job: Job, command: &str) -> io::Result<()> {
-        match self.queue.push(job) {
-            // Started at once when nothing runs, so that what follows finds it running.
-            Ok(()) => self.start_next(),
-            Err(job) => self.refuse(
-                job.id,
-                command,
-                "too many prompts are waiting; wait for a done and send it again".to_owned(),
-            ),
-        }
-    }
-
-    fn succeed<T: Serialize>(
-        &mut self,
-        id: Option<RequestId>,
-        command: &str,
-        data: T,
-    ) -> io::Result<()> {
-        self.output.push(&Response::success(id, command, data))
-    }
-
-    fn acknowledge(&mut self, id: Option<RequestId>, command: &str) -> io::Result<()> {
-        self.output.push(&Response::acknowledged(id, command))
-    }
-
-    fn refuse(&mut self, id: Option<RequestId>, command: &str, error: String) -> io::Result<()> {
-        self.output.push(&Response::failure(id, command, error))
     }
 
     /// Ends what is running in good order and writes what the reader still takes. A second signal
@@ -257,10 +199,10 @@ impl Server {
             if exit != Exit::Finished {
                 self.runtime.cancel();
             }
-            if let Some(stream) = &mut self.running {
+            if let Some(mut stream) = self.running.take() {
                 while let Some(event) = stream.next().await {
                     // Only a serialisation bug fails here, and there is nobody left to tell.
-                    let _ = self.output.push(&event);
+                    let _ = self.report(&event);
                 }
             }
             if exit == Exit::ReaderGone {
@@ -291,6 +233,7 @@ fn decode(line: Line<'_>) -> Option<Result<CommandFrame, RequestRefused>> {
         Line::TooLong => Some(Err(RequestRefused {
             id: None,
             command: String::new(),
+            code: "line_too_long",
             error: format!(
                 "line too long: the limit is {} bytes",
                 zot_wire::MAX_LINE_BYTES
@@ -322,31 +265,10 @@ fn refusal(token: &Token, frame: &Result<CommandFrame, RequestRefused>) -> Optio
             "auth required: send hello with token first",
         ),
     };
-    Some(Response::failure(id.clone(), command, error))
-}
-
-fn prompt_work(prompt: PromptCommand) -> Result<JobWork, String> {
-    let mut images = Vec::with_capacity(prompt.images.len());
-    for (index, image) in prompt.images.into_iter().enumerate() {
-        let data = STANDARD
-            .decode(image.data.as_bytes())
-            .map_err(|error| format!("images.{index}.data is not base64: {error}"))?;
-        if !image.mime_type.starts_with("image/") {
-            return Err(format!(
-                "images.{index}.mime_type must be like image/png, not {:?}",
-                image.mime_type
-            ));
-        }
-        images.push(Image {
-            mime_type: image.mime_type,
-            data: data.into(),
-        });
-    }
-    if prompt.message.is_empty() && images.is_empty() {
-        return Err("the prompt is empty: give a message, images or both".to_owned());
-    }
-    Ok(JobWork::Prompt {
-        text: prompt.message,
-        images,
-    })
+    Some(Response::failure(
+        id.clone(),
+        command,
+        "unauthorized",
+        error,
+    ))
 }

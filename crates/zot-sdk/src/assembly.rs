@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use zot_agent::{AgentSettings, Journal, JournalError, NoJournal};
+use zot_agent::{AgentSettings, ApprovalScope, Budget, Journal, JournalError, NoJournal};
 use zot_auth::{CredentialError, CredentialRequest};
-use zot_conversation::{Message, Model, Tool, ToolSet, Usage};
+use zot_conversation::{Message, Model, ToolSet, Usage};
 use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, nearest_names};
 use zot_provider::offline::OfflineModel;
 use zot_provider::{AnthropicClient, Endpoint, HttpClient, OpenAiClient, Wire};
@@ -44,12 +44,8 @@ pub enum AssemblyError {
         elsewhere: Option<String>,
         nearest: Vec<String>,
     },
-    #[error("unknown tool {name:?}{}; known: {}", did_you_mean(.nearest), .known.join(", "))]
-    UnknownTool {
-        name: String,
-        nearest: Vec<String>,
-        known: Vec<String>,
-    },
+    #[error(transparent)]
+    UnknownTool(#[from] UnknownTool),
     #[error(
         "no provider has an API key: pass --api-key KEY with --provider NAME, set a variable such \
          as ANTHROPIC_API_KEY or OPENAI_API_KEY, or add a key to {} (mode 0600); to try zot \
@@ -68,6 +64,15 @@ pub enum AssemblyError {
     Session(#[from] SessionError),
 }
 
+/// A tool was asked for that there is not.
+#[derive(Debug, thiserror::Error)]
+#[error("unknown tool {name:?}{}; known: {}", did_you_mean(.nearest), .known.join(", "))]
+pub struct UnknownTool {
+    name: String,
+    nearest: Vec<String>,
+    known: Vec<String>,
+}
+
 fn hint(elsewhere: &Option<String>, nearest: &[String]) -> String {
     match elsewhere {
         Some(provider) => format!("; it belongs to --provider {provider}"),
@@ -83,6 +88,8 @@ pub(crate) struct Assembled {
     pub(crate) settings: AgentSettings,
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) warnings: Vec<String>,
+    pub(crate) all_tools: ToolSet,
+    pub(crate) budget: Budget,
 }
 
 pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
@@ -93,7 +100,15 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     let catalog = Catalog::load(Some(&home.join("models.json")))?;
     let cwd = working_directory(config.cwd.as_deref())?;
     let selected = select(&config, &catalog, &home.join("auth.json"))?;
-    let tools = Arc::new(select_tools(&config, &cwd)?);
+    let all_tools = all_tools(&config, &cwd);
+    let tools = Arc::new(match &config.tools {
+        ToolSelection::All => all_tools.clone(),
+        ToolSelection::None => ToolSet::default(),
+        ToolSelection::Only(names) => choose_tools(&all_tools, names)?,
+    });
+    if let ApprovalScope::Tools(names) = &config.approval.scope {
+        choose_tools(&all_tools, names)?;
+    }
     let replaced = match &config.system_prompt {
         Some(prompt) => Some(prompt.clone()),
         None => own_system_prompt(&home)?,
@@ -124,6 +139,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         tools,
         reasoning: config.reasoning,
         max_steps: config.max_steps.unwrap_or(DEFAULT_MAX_STEPS),
+        approval: config.approval.clone(),
     };
     apply_model(&mut settings, &model);
     let journal: Arc<dyn Journal> = match config.persistence {
@@ -147,6 +163,8 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         settings,
         journal,
         warnings,
+        all_tools,
+        budget: config.budget,
     })
 }
 
@@ -203,39 +221,37 @@ fn own_system_prompt(home: &Path) -> Result<Option<String>, AssemblyError> {
     }
 }
 
-fn select_tools(config: &Config, cwd: &Path) -> Result<ToolSet, AssemblyError> {
+fn all_tools(config: &Config, cwd: &Path) -> ToolSet {
     let builtin = builtin_tools(ToolsConfig {
         cwd: cwd.to_owned(),
         home: env::home_dir(),
         output_dir: env::temp_dir(),
     });
     // Built-in tools come first and win a clash of names.
-    let all: Vec<Arc<dyn Tool>> = builtin
-        .into_iter()
-        .chain(config.custom_tools.iter().cloned())
-        .collect();
-    let wanted = match &config.tools {
-        ToolSelection::All => return Ok(ToolSet::new(all)),
-        ToolSelection::None => return Ok(ToolSet::default()),
-        ToolSelection::Only(names) => names,
-    };
-    let known: Vec<String> = all
-        .iter()
-        .map(|tool| tool.definition().name.clone())
-        .collect();
-    if let Some(name) = wanted.iter().find(|name| !known.contains(name)) {
-        return Err(AssemblyError::UnknownTool {
+    ToolSet::new(
+        builtin
+            .into_iter()
+            .chain(config.custom_tools.iter().cloned()),
+    )
+}
+
+/// Those of `all` that are called `names`.
+pub(crate) fn choose_tools(all: &ToolSet, names: &[String]) -> Result<ToolSet, UnknownTool> {
+    if let Some(name) = names.iter().find(|name| all.get(name).is_none()) {
+        let known = all.definitions().iter().map(|tool| tool.name.as_str());
+        return Err(UnknownTool {
             name: name.clone(),
-            nearest: nearest_names(name, known.iter().map(String::as_str))
+            nearest: nearest_names(name, known.clone())
                 .into_iter()
                 .map(ToOwned::to_owned)
                 .collect(),
-            known,
+            known: known.map(ToOwned::to_owned).collect(),
         });
     }
     let chosen = all
-        .into_iter()
-        .filter(|tool| wanted.contains(&tool.definition().name));
+        .iter()
+        .filter(|tool| names.contains(&tool.definition().name))
+        .cloned();
     Ok(ToolSet::new(chosen))
 }
 

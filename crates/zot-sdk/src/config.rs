@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use zot_agent::{ApprovalPolicy, Budget};
 use zot_conversation::{ReasoningEffort, Tool};
 
 /// How many model calls one prompt may take unless the caller says otherwise.
@@ -32,6 +33,10 @@ pub struct Config {
     /// Tools of the embedding program, beside the built-in ones.
     pub custom_tools: Vec<Arc<dyn Tool>>,
     pub persistence: Persistence,
+    /// Which tool calls need someone's permission.
+    pub approval: ApprovalPolicy,
+    /// What everything together may spend.
+    pub budget: Budget,
 }
 
 /// Which tools the model is given.

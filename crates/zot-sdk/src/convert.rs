@@ -55,8 +55,21 @@ pub(crate) fn event(event: AgentEvent) -> Option<Event> {
             is_error: result.is_error,
             content: content(&result.content),
         },
+        AgentEvent::ConfirmationRequested { call, preview } => Event::ToolConfirm {
+            id: call.id.to_string(),
+            args: arguments(&call.arguments),
+            name: call.name,
+            preview,
+        },
+        AgentEvent::SteeringDropped(dropped) => Event::SteerDropped {
+            content: content(&dropped),
+        },
         AgentEvent::Failed(report) => Event::Error {
             message: report.message,
+            code: Some(report.code.as_str().to_owned()),
+            retry_after_ms: report
+                .retry_after
+                .map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
         },
         AgentEvent::CompactionFinished { summary } => Event::CompactDone { summary },
         AgentEvent::Done => Event::Done,
@@ -78,15 +91,19 @@ pub(crate) fn messages(transcript: &Transcript) -> Vec<Message> {
         .messages()
         .iter()
         .map(|message| Message {
-            role: match message.role {
-                conversation::Role::User => Role::User,
-                conversation::Role::Assistant => Role::Assistant,
-                conversation::Role::Tool => Role::Tool,
-            },
+            role: role(message.role),
             content: content(&message.content),
             time: message.time.to_string(),
         })
         .collect()
+}
+
+pub(crate) fn role(role: conversation::Role) -> Role {
+    match role {
+        conversation::Role::User => Role::User,
+        conversation::Role::Assistant => Role::Assistant,
+        conversation::Role::Tool => Role::Tool,
+    }
 }
 
 fn content(blocks: &[conversation::ContentBlock]) -> Vec<ContentBlock> {
@@ -116,7 +133,7 @@ fn block(block: &conversation::ContentBlock) -> Option<ContentBlock> {
 
 /// Clients are always given an object: malformed arguments show as `{}`, and the call's result
 /// says what was wrong.
-fn arguments(arguments: &Arguments) -> RawJson {
+pub(crate) fn arguments(arguments: &Arguments) -> RawJson {
     match arguments.json() {
         Ok(raw) => raw.into(),
         Err(_) => RawJson::empty_object(),

@@ -7,17 +7,25 @@
 mod assembly;
 mod config;
 mod convert;
+mod full;
 mod runtime;
 mod stream;
 mod system_prompt;
 
-pub use assembly::AssemblyError;
+pub use assembly::{AssemblyError, UnknownTool};
 pub use config::{Config, DEFAULT_MAX_STEPS, Persistence, ToolSelection};
-pub use runtime::{Busy, ClearError, ModelChangeError, Runtime, VERSION};
+pub use full::InvalidMessage;
+pub use runtime::{
+    Busy, ClearError, ModelChangeError, Runtime, SetMessagesError, ToolChangeError, VERSION,
+};
 pub use stream::EventStream;
+pub use zot_agent::{
+    ApprovalPolicy, ApprovalScope, Budget, Decision, NotWaiting, Remember, SteerError, Verdict,
+};
 pub use zot_auth::zot_home;
-pub use zot_conversation::{Image, ReasoningEffort, Tool, ToolSet};
+pub use zot_conversation::{Arguments, Image, ReasoningEffort, Tool, ToolSet};
 pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo};
 pub use zot_wire::rpc::{
-    ContentBlock, CumulativeUsage, Event, Message, ModelEntry, Role, StateData,
+    ContentBlock, CumulativeUsage, Event, FullBlock, FullMessage, Message, ModelEntry,
+    RepairReport, Role, StateData, ToolEntry, UsageData,
 };

@@ -5,14 +5,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use zot_agent::{Agent, AgentParts, JournalError, NoHooks, Transcript};
-use zot_conversation::{AgentEvent, BoxFuture, ContentBlock, Image};
+use zot_agent::{
+    Agent, AgentParts, AgentSettings, Budget, Decision, JournalError, NoHooks, NotWaiting,
+    SteerError, Transcript,
+};
+use zot_conversation::{
+    self as conversation, AgentEvent, BoxFuture, ContentBlock, Image, ReasoningEffort, ToolSet,
+};
 use zot_provider::catalog::Catalog;
-use zot_wire::rpc::{CumulativeUsage, Message, ModelEntry, StateData};
+use zot_wire::rpc::{
+    CumulativeUsage, FullMessage, Message, ModelEntry, ModelUsage, RepairReport, StateData,
+    ToolEntry, TurnUsage, UsageData,
+};
 
-use crate::assembly::{self, Assembled, AssemblyError};
+use crate::assembly::{self, Assembled, AssemblyError, UnknownTool};
 use crate::config::Config;
 use crate::convert;
+use crate::full::{self, InvalidMessage};
 use crate::stream::{EVENT_QUEUE, EventStream, Work};
 
 /// The version every part of zot reports.
@@ -55,6 +64,9 @@ pub struct Runtime {
     catalog: Arc<Catalog>,
     cwd: PathBuf,
     warnings: Vec<String>,
+    first_system_prompt: Arc<str>,
+    /// The tools there are, whether the model has them or not.
+    all_tools: ToolSet,
     occupation: Arc<Occupation>,
 }
 
@@ -103,14 +115,20 @@ impl Runtime {
             settings,
             journal,
             warnings,
+            all_tools,
+            budget,
         } = assembly::assemble(config)?;
+        let first_system_prompt = Arc::clone(&settings.system);
         Ok(Self {
             agent: Arc::new(Agent::new(AgentParts {
                 settings,
                 hooks: Arc::new(NoHooks),
                 journal,
                 transcript: Transcript::default(),
+                budget,
             })),
+            first_system_prompt,
+            all_tools,
             provider,
             open_models,
             catalog: Arc::new(catalog),
@@ -122,14 +140,36 @@ impl Runtime {
 
     /// Runs the agent on a message; the stream does the work as it is read.
     pub fn prompt(&self, text: &str, images: Vec<Image>) -> Result<EventStream, Busy> {
-        let mut content = Vec::with_capacity(images.len() + 1);
-        if !text.is_empty() {
-            content.push(ContentBlock::Text(text.to_owned()));
-        }
-        content.extend(images.into_iter().map(ContentBlock::Image));
-        self.start(Work::Prompt, |agent, events, cancel| {
-            Box::pin(async move { agent.prompt(content, &events, &cancel).await })
+        self.prompt_within(text, images, Budget::default())
+    }
+
+    /// Runs the agent on a message, within a budget of its own.
+    pub fn prompt_within(
+        &self,
+        text: &str,
+        images: Vec<Image>,
+        budget: Budget,
+    ) -> Result<EventStream, Busy> {
+        let content = user_content(text, images);
+        self.start(Work::Prompt, move |agent, events, cancel| {
+            Box::pin(async move { agent.prompt(content, budget, &events, &cancel).await })
         })
+    }
+
+    /// Gives the running prompt one more message: it is delivered after the running tool call,
+    /// whose later siblings are skipped, or when the model has finished its answer.
+    pub fn steer(&self, text: &str, images: Vec<Image>) -> Result<(), SteerError> {
+        self.agent.steer(user_content(text, images))
+    }
+
+    /// Answers a `tool_confirm` event.
+    pub fn confirm(&self, call_id: &str, decision: Decision) -> Result<(), NotWaiting> {
+        self.agent.confirm(&call_id.into(), decision)
+    }
+
+    /// Refuses every call that needs a confirmation, because nobody is left to give it.
+    pub fn refuse_confirmations(&self) {
+        self.agent.refuse_confirmations();
     }
 
     /// Summarises the transcript into one message.
@@ -183,8 +223,112 @@ impl Runtime {
                 provider: self.provider.clone(),
                 nearest: assembly::nearest(&self.catalog, &self.provider, model),
             })?;
+        Ok(self.change(|settings| assembly::apply_model(settings, &info))?)
+    }
+
+    /// Sets how hard a reasoning model thinks.
+    pub fn set_reasoning(&self, effort: Option<ReasoningEffort>) -> Result<(), Busy> {
+        self.change(|settings| settings.reasoning = effort)
+    }
+
+    /// Replaces the system prompt; `None` puts back the one the runtime was made with.
+    pub fn set_system_prompt(&self, prompt: Option<&str>) -> Result<(), Busy> {
+        let prompt = prompt.map_or_else(|| Arc::clone(&self.first_system_prompt), Arc::from);
+        self.change(|settings| settings.system = prompt)
+    }
+
+    /// Gives the model exactly these tools; `None` gives it all there are.
+    pub fn set_tools(&self, names: Option<&[String]>) -> Result<(), ToolChangeError> {
+        let tools = match names {
+            None => self.all_tools.clone(),
+            Some(names) => assembly::choose_tools(&self.all_tools, names)?,
+        };
+        Ok(self.change(|settings| settings.tools = Arc::new(tools))?)
+    }
+
+    /// The tools there are, and whether the model has them.
+    pub fn tools(&self) -> Vec<ToolEntry> {
+        let settings = self.agent.settings();
+        self.all_tools
+            .definitions()
+            .iter()
+            .map(|tool| ToolEntry {
+                name: tool.name.clone(),
+                description: tool.description.clone(),
+                parameters: tool.parameters.as_ref().into(),
+                enabled: settings.tools.get(&tool.name).is_some(),
+            })
+            .collect()
+    }
+
+    /// What was spent, by model and by model call.
+    pub fn usage(&self) -> UsageData {
+        let ledger = self.agent.ledger();
+        UsageData {
+            total: self.cost(),
+            models: ledger
+                .by_model()
+                .map(|(model, usage)| ModelUsage {
+                    model: model.to_owned(),
+                    usage: convert::usage(usage),
+                })
+                .collect(),
+            turns: ledger
+                .calls()
+                .map(|call| TurnUsage {
+                    model: call.model.clone(),
+                    time: call.time.to_string(),
+                    usage: convert::usage(&call.usage),
+                })
+                .collect(),
+        }
+    }
+
+    /// The transcript with everything needed to go on elsewhere.
+    pub fn full_messages(&self) -> Vec<FullMessage> {
+        full::export(&self.agent.transcript())
+    }
+
+    /// Puts a transcript in the place of this one, mended where it is broken.
+    pub fn set_messages(
+        &self,
+        messages: Vec<FullMessage>,
+    ) -> Result<RepairReport, SetMessagesError> {
+        self.put_messages(Vec::new(), messages)
+    }
+
+    /// Adds messages to the transcript, mended where they are broken.
+    pub fn append_messages(
+        &self,
+        messages: Vec<FullMessage>,
+    ) -> Result<RepairReport, SetMessagesError> {
+        self.put_messages(self.agent.transcript().messages().to_vec(), messages)
+    }
+
+    fn put_messages(
+        &self,
+        mut transcript: Vec<Arc<conversation::Message>>,
+        messages: Vec<FullMessage>,
+    ) -> Result<RepairReport, SetMessagesError> {
+        if self.occupation.is_busy() {
+            return Err(Busy.into());
+        }
+        transcript.extend(full::import(messages)?);
+        let repair = self.agent.set_transcript(transcript)?;
+        Ok(RepairReport {
+            results_added: repair.results_added,
+            results_dropped: repair.results_dropped,
+            messages_dropped: repair.messages_dropped,
+        })
+    }
+
+    /// Changes the settings between two prompts.
+    fn change(&self, change: impl FnOnce(&mut AgentSettings)) -> Result<(), Busy> {
+        if self.occupation.is_busy() {
+            return Err(Busy);
+        }
         let mut settings = (*self.agent.settings()).clone();
-        assembly::apply_model(&mut settings, &info);
+        change(&mut settings);
         self.agent.set_settings(settings);
         Ok(())
     }
@@ -249,4 +393,33 @@ pub enum ClearError {
     Busy(#[from] Busy),
     #[error(transparent)]
     Journal(#[from] JournalError),
+}
+
+/// The tools could not be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolChangeError {
+    #[error(transparent)]
+    Busy(#[from] Busy),
+    #[error(transparent)]
+    Unknown(#[from] UnknownTool),
+}
+
+/// A transcript could not be put back.
+#[derive(Debug, thiserror::Error)]
+pub enum SetMessagesError {
+    #[error(transparent)]
+    Busy(#[from] Busy),
+    #[error(transparent)]
+    Invalid(#[from] InvalidMessage),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+fn user_content(text: &str, images: Vec<Image>) -> Vec<ContentBlock> {
+    let mut content = Vec::with_capacity(images.len() + 1);
+    if !text.is_empty() {
+        content.push(ContentBlock::Text(text.to_owned()));
+    }
+    content.extend(images.into_iter().map(ContentBlock::Image));
+    content
 }

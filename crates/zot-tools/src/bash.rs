@@ -10,6 +10,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::value::RawValue;
+
 use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput};
 
 use crate::PathResolver;
@@ -109,6 +111,10 @@ impl Tool for BashTool {
                 .await
                 .unwrap_or_else(|error| ToolOutput::error(error.to_string()))
         })
+    }
+
+    fn preview(&self, arguments: &RawValue) -> Option<String> {
+        Fields::parse(arguments).ok()?.take_string("command").ok()?
     }
 }
 

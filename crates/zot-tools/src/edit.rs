@@ -1,13 +1,15 @@
 //! The `edit` tool: exact replacements in one file, all or nothing.
 
-mod diff;
+pub(crate) mod diff;
 mod hint;
 mod replacement;
 mod text;
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use serde_json::value::RawValue;
 
 use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput};
 
@@ -51,8 +53,15 @@ impl EditTool {
         }
     }
 
-    fn edit(&self, invocation: ToolInvocation<'_>) -> Result<String, EditToolError> {
-        let mut fields = Fields::parse(invocation.arguments)?;
+    fn edit(&self, arguments: &RawValue) -> Result<String, EditToolError> {
+        let change = self.plan(arguments)?;
+        file::replace(&change.path, &change.edited)?;
+        Ok(change.diff())
+    }
+
+    /// What the edits would do, with nothing done yet.
+    fn plan(&self, arguments: &RawValue) -> Result<Change, EditToolError> {
+        let mut fields = Fields::parse(arguments)?;
         let requested = fields.take_string("path")?.unwrap_or_default();
         let replacements = parse_edits(&mut fields)?;
         let path = self.paths.resolve(&requested)?;
@@ -61,8 +70,24 @@ impl EditTool {
         }
         let original = read_whole(&path)?;
         let edited = apply(&requested, &original, &replacements)?;
-        file::replace(&path, &edited)?;
-        Ok(diff::unified(&original, &edited))
+        Ok(Change {
+            path,
+            original,
+            edited,
+        })
+    }
+}
+
+/// A file before and after.
+struct Change {
+    path: PathBuf,
+    original: Vec<u8>,
+    edited: Vec<u8>,
+}
+
+impl Change {
+    fn diff(&self) -> String {
+        diff::unified(&self.original, &self.edited)
     }
 }
 
@@ -73,11 +98,15 @@ impl Tool for EditTool {
 
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
-            match self.edit(invocation) {
+            match self.edit(invocation.arguments) {
                 Ok(diff) => ToolOutput::text(clip(diff)),
                 Err(error) => ToolOutput::error(error.to_string()),
             }
         })
+    }
+
+    fn preview(&self, arguments: &RawValue) -> Option<String> {
+        Some(clip(self.plan(arguments).ok()?.diff()))
     }
 }
 
@@ -125,7 +154,7 @@ fn parse_edits(fields: &mut Fields) -> Result<Vec<Replacement>, EditToolError> {
     Ok(replacements)
 }
 
-fn read_whole(path: &Path) -> Result<Vec<u8>, FileError> {
+pub(crate) fn read_whole(path: &Path) -> Result<Vec<u8>, FileError> {
     let (file, metadata) = match file::open_regular(path) {
         Ok(opened) => opened,
         // This tool has always been heard to say what failed in other words than `read`.

@@ -1,12 +1,16 @@
 //! The `write` tool: makes or replaces a whole file.
 
+use std::path::PathBuf;
 use std::sync::Arc;
+
+use serde_json::value::RawValue;
 
 use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput};
 
 use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
+use crate::edit::{diff, read_whole};
 use crate::file::{self, FileError};
 use crate::limits::clip;
 use crate::path::PathError;
@@ -35,14 +39,18 @@ impl WriteTool {
         }
     }
 
-    fn write(&self, invocation: ToolInvocation<'_>) -> Result<String, WriteError> {
-        let mut fields = Fields::parse(invocation.arguments)?;
+    fn write(&self, arguments: &RawValue) -> Result<String, WriteError> {
+        let (path, content) = self.plan(arguments)?;
+        file::replace(&path, content.as_bytes())?;
+        Ok(content)
+    }
+
+    fn plan(&self, arguments: &RawValue) -> Result<(PathBuf, String), WriteError> {
+        let mut fields = Fields::parse(arguments)?;
         let requested = fields.take_string("path")?.unwrap_or_default();
         // Programs in use rely on a missing content making an empty file.
         let content = fields.take_string("content")?.unwrap_or_default();
-        let path = self.paths.resolve(&requested)?;
-        file::replace(&path, content.as_bytes())?;
-        Ok(content)
+        Ok((self.paths.resolve(&requested)?, content))
     }
 }
 
@@ -53,10 +61,19 @@ impl Tool for WriteTool {
 
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
-            match self.write(invocation) {
+            match self.write(invocation.arguments) {
                 Ok(content) => ToolOutput::text(clip(content)),
                 Err(error) => ToolOutput::error(error.to_string()),
             }
+        })
+    }
+
+    /// The diff to what is there, or the whole of a new file.
+    fn preview(&self, arguments: &RawValue) -> Option<String> {
+        let (path, content) = self.plan(arguments).ok()?;
+        Some(match read_whole(&path) {
+            Ok(original) => clip(diff::unified(&original, content.as_bytes())),
+            Err(_) => clip(content),
         })
     }
 }

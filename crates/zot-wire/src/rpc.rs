@@ -6,16 +6,22 @@
 
 mod command;
 mod event;
+mod full;
 mod message;
 mod response;
 mod schema;
 
-pub use command::{Command, CommandFrame, ImageInput, PromptCommand, RequestId, RequestRefused};
+pub use command::{
+    Command, CommandFrame, ConfirmCommand, ImageInput, PromptCommand, RememberFor, RequestId,
+    RequestRefused, SteerCommand, WhenBusy,
+};
 pub use event::{CumulativeUsage, Event};
+pub use full::{FullBlock, FullMessage};
 pub use message::{ContentBlock, Message, Role};
 pub use response::{
-    HelloData, MessagesData, ModelData, ModelEntry, ModelsData, PongData, Response, StartedData,
-    StateData,
+    FullMessagesData, HelloData, MessagesData, ModelData, ModelEntry, ModelUsage, ModelsData,
+    PongData, ReasoningData, RepairReport, Response, SetMessagesData, StartedData, StateData,
+    SteeredData, SubscribedData, ToolEntry, ToolsData, TurnUsage, UsageData,
 };
 pub use schema::json_schema;
 

@@ -1,4 +1,4 @@
-use zot_conversation::{Arguments, ErrorReport, ModelErrorKind, ToolCall};
+use zot_conversation::{Arguments, ErrorCode, ErrorReport, ToolCall};
 
 use super::{
     CompactionCause, CompactionOutcome, ContextFill, Ending, ModelOutcome, NextStep, ToolsOutcome,
@@ -6,10 +6,7 @@ use super::{
 };
 
 fn report(message: &str) -> ErrorReport {
-    ErrorReport {
-        message: message.to_owned(),
-        model: None,
-    }
+    ErrorReport::new(ErrorCode::Unavailable, message)
 }
 
 fn answered(calls: usize, context: ContextFill) -> ModelOutcome {
@@ -49,7 +46,10 @@ fn steps_count_up_to_the_limit() {
     }
     assert_eq!(
         turn.next_step(),
-        NextStep::Finish(Ending::Failed(report("max steps (2) exceeded")))
+        NextStep::Finish(Ending::Failed(ErrorReport::new(
+            ErrorCode::MaxSteps,
+            "max steps (2) exceeded"
+        )))
     );
 }
 
@@ -105,7 +105,7 @@ fn an_overflow_is_compacted_once_and_then_final() {
         panic!("{:?}", turn.next_step());
     };
     assert_eq!(report.message, "too long");
-    assert_eq!(report.model, Some(ModelErrorKind::ContextOverflow));
+    assert_eq!(report.code, ErrorCode::ContextOverflow);
 }
 
 #[test]
@@ -123,4 +123,13 @@ fn an_overflow_that_cannot_be_compacted_says_both_causes() {
         report.message,
         "too long (compaction did not help: nothing to compact)"
     );
+}
+
+#[test]
+fn a_steered_prompt_goes_on_after_its_answer() {
+    let mut turn = Turn::new(2, ContextFill::Roomy);
+    turn.model_called(answered(0, ContextFill::Roomy));
+    assert_eq!(turn.next_step(), NextStep::Finish(Ending::Complete));
+    turn.steered();
+    assert_eq!(turn.next_step(), NextStep::CallModel { step: 2 });
 }

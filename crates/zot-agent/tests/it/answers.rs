@@ -182,7 +182,7 @@ async fn a_withheld_answer_is_an_error_that_keeps_what_was_said() {
         usage 3/2 (3/2)
         assistant_message "I will"
         turn_end error "the provider withheld the answer (refusal or content filter)"
-        error Invalid "the provider withheld the answer (refusal or content filter)"
+        error Refused "the provider withheld the answer (refusal or content filter)"
         done
         "#,
     );

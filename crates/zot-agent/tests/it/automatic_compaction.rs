@@ -244,7 +244,7 @@ async fn a_journal_that_fails_during_it_ends_the_prompt() {
         &scene.prompt("q5").await,
         r#"
         user_message "q5"
-        error "session: disk full"
+        error Session "session: disk full"
         done
         "#,
     );

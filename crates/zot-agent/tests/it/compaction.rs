@@ -142,7 +142,7 @@ async fn a_short_conversation_is_left_alone_and_the_model_is_not_asked() {
     check(
         &scene.compact().await,
         r#"
-        error "nothing to compact: keep-tail covers the whole transcript"
+        error Compaction "nothing to compact: keep-tail covers the whole transcript"
         done
         "#,
     );
@@ -196,7 +196,7 @@ async fn an_empty_summary_changes_nothing() {
         answer(" \n"),
         r#"
         usage 3/2 (3/2)
-        error "the model returned an empty summary; the transcript is unchanged"
+        error Compaction "the model returned an empty summary; the transcript is unchanged"
         done
         "#,
     )
@@ -212,7 +212,7 @@ async fn a_withheld_summary_changes_nothing() {
             .stop(StopReason::Refused),
         r#"
         usage 3/2 (3/2)
-        error Invalid "the provider withheld the summary (refusal or content filter); the transcript is unchanged"
+        error Refused "the provider withheld the summary (refusal or content filter); the transcript is unchanged"
         done
         "#,
     )
@@ -246,7 +246,7 @@ async fn a_journal_that_fails_changes_nothing() {
         (
             "journal usage 3/2 (3/2)",
             r#"
-            error "session: disk full"
+            error Session "session: disk full"
             done
             "#,
         ),
@@ -254,7 +254,7 @@ async fn a_journal_that_fails_changes_nothing() {
             replaced,
             r#"
             usage 3/2 (3/2)
-            error "session: disk full"
+            error Session "session: disk full"
             done
             "#,
         ),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
-use zot_agent::{Hooks, MessageVerdict, ToolVerdict, TurnVerdict};
+use zot_agent::{Budget, Hooks, MessageVerdict, ToolVerdict, TurnVerdict};
 use zot_conversation::{
     AgentEvent, Arguments, BoxFuture, ContentBlock, Message, StopReason, ToolCall,
 };
@@ -229,7 +229,7 @@ async fn arguments_rewritten_into_nonsense_do_not_reach_the_tool() {
     .build();
     check(
         &after_calls(&scene.prompt("hi").await, &[("c1", "echo")])[..1],
-        r#"tool_result c1 error "invalid args: a hook replaced the arguments by malformed JSON""#,
+        r#"tool_result c1 error "invalid args: they were replaced by malformed JSON: EOF while parsing a list at line 1 column 2""#,
     );
 }
 
@@ -394,8 +394,12 @@ async fn every_event_is_told_to_the_hooks_before_the_front_end_sees_it() {
     }
     .build();
     let content = vec![ContentBlock::Text("hi".to_owned())];
-    run_to_the_end(scene.agent.prompt(content, &sender, &scene.cancel), async {
-    })
+    run_to_the_end(
+        scene
+            .agent
+            .prompt(content, Budget::default(), &sender, &scene.cancel),
+        async {},
+    )
     .await;
     hooks.look();
     let expected: String = [

@@ -94,7 +94,7 @@ async fn a_user_message_that_cannot_be_written_down_is_not_sent() {
     check(
         &scene.prompt("hi").await,
         r#"
-        error "session: disk full"
+        error Session "session: disk full"
         done
         "#,
     );
@@ -127,7 +127,7 @@ async fn an_answer_that_cannot_be_written_down_ends_the_prompt() {
         assistant_start
         text "ok"
         turn_end error "session: disk full"
-        error "session: disk full"
+        error Session "session: disk full"
         done
         "#,
     );
@@ -157,7 +157,7 @@ async fn usage_that_cannot_be_written_down_ends_the_prompt_before_any_tool_runs(
         tool_use_args c1 {}
         tool_use_end c1
         turn_end error "session: disk full"
-        error "session: disk full"
+        error Session "session: disk full"
         done
         "#,
     );
@@ -192,7 +192,7 @@ async fn results_that_cannot_be_written_down_end_the_prompt() {
         &after_calls(&scene.prompt("hi").await, &[("c1", "echo")]),
         r#"
         tool_result c1 ok "{}"
-        error "session: disk full"
+        error Session "session: disk full"
         done
         "#,
     );

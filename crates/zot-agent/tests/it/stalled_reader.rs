@@ -1,6 +1,7 @@
 //! A front end that stops reading, or goes away.
 
 use tokio::sync::mpsc;
+use zot_agent::Budget;
 use zot_conversation::ToolEffect::Changes;
 use zot_conversation::{AgentEvent, ContentBlock, StopReason, ToolOutput};
 
@@ -23,7 +24,10 @@ async fn prompt_with_stall(
     let prompt = async {
         let sender = sender;
         let content = vec![ContentBlock::Text("hi".to_owned())];
-        scene.agent.prompt(content, &sender, &scene.cancel).await;
+        scene
+            .agent
+            .prompt(content, Budget::default(), &sender, &scene.cancel)
+            .await;
     };
     let read = async {
         for _ in 0..count {
@@ -172,8 +176,12 @@ async fn a_reader_that_has_gone_away_does_not_stop_the_work() {
     let (sender, receiver) = mpsc::channel::<AgentEvent>(SHORT_QUEUE);
     drop(receiver);
     let content = vec![ContentBlock::Text("hi".to_owned())];
-    run_to_the_end(scene.agent.prompt(content, &sender, &scene.cancel), async {
-    })
+    run_to_the_end(
+        scene
+            .agent
+            .prompt(content, Budget::default(), &sender, &scene.cancel),
+        async {},
+    )
     .await;
     check(
         &scene.transcript(),

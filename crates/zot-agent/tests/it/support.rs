@@ -12,7 +12,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_agent::{
-    Agent, AgentParts, AgentSettings, Hooks, Journal, JournalError, NoHooks, Transcript,
+    Agent, AgentParts, AgentSettings, ApprovalPolicy, Budget, Hooks, Journal, JournalError,
+    NoHooks, Transcript,
 };
 use zot_conversation::{
     AgentEvent, ContentBlock, Message, Prices, Role, Timestamp, Tool, ToolSet, Usage,
@@ -35,6 +36,8 @@ pub(crate) struct Setup {
     pub(crate) transcript: Vec<Arc<Message>>,
     pub(crate) context_window: u64,
     pub(crate) max_steps: u32,
+    pub(crate) approval: ApprovalPolicy,
+    pub(crate) budget: Budget,
     pub(crate) prices: Prices,
 }
 
@@ -48,6 +51,8 @@ impl Default for Setup {
             transcript: Vec::new(),
             context_window: 0,
             max_steps: 20,
+            approval: ApprovalPolicy::default(),
+            budget: Budget::default(),
             prices: Prices::default(),
         }
     }
@@ -72,10 +77,12 @@ impl Setup {
                 tools: Arc::new(ToolSet::new(self.tools)),
                 reasoning: None,
                 max_steps: self.max_steps,
+                approval: self.approval,
             },
             hooks: self.hooks,
             journal: self.journal,
             transcript: Transcript::from(self.transcript),
+            budget: self.budget,
         });
         Scene {
             agent,
@@ -127,6 +134,7 @@ impl Scene {
         let (sender, receiver) = mpsc::channel(ROOMY_QUEUE);
         let prompt = self.agent.prompt(
             vec![ContentBlock::Text(text.to_owned())],
+            Budget::default(),
             &sender,
             &self.cancel,
         );

@@ -189,7 +189,7 @@ async fn the_step_limit_ends_the_prompt_with_an_error_after_the_last_results() {
         tool_call c2 echo {}
         turn_end tool_use
         tool_result c2 ok "{}"
-        error "max steps (2) exceeded"
+        error MaxSteps "max steps (2) exceeded"
         done
         "#,
     );

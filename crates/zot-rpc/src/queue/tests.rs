@@ -1,3 +1,5 @@
+use zot_sdk::Budget;
+
 use super::{Job, JobQueue, JobWork, MAX_QUEUED, MAX_QUEUED_BYTES};
 
 fn job(text: &str) -> Job {
@@ -6,6 +8,7 @@ fn job(text: &str) -> Job {
         work: JobWork::Prompt {
             text: text.to_owned(),
             images: Vec::new(),
+            budget: Budget::default(),
         },
     }
 }

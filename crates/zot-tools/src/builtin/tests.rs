@@ -1,4 +1,5 @@
 use serde_json::Value;
+use serde_json::value::RawValue;
 use zot_conversation::ToolEffect;
 
 use super::{ToolsConfig, builtin_tools};
@@ -53,4 +54,41 @@ fn names_order_effects_and_schemas_are_the_contract() {
             )
         );
     }
+}
+
+#[test]
+fn previews_tell_what_a_call_would_do_and_do_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "one\ntwo\n").unwrap();
+    let tools = builtin_tools(ToolsConfig::new(folder.path(), folder.path()));
+    let preview = |name: &str, arguments: serde_json::Value| {
+        let tool = tools.iter().find(|t| t.definition().name == name).unwrap();
+        let arguments = RawValue::from_string(arguments.to_string()).unwrap();
+        tool.preview(&arguments)
+    };
+    use serde_json::json;
+    assert_eq!(
+        preview("bash", json!({"command": "rm -rf x"})).as_deref(),
+        Some("rm -rf x")
+    );
+    let edits = json!([{"oldText": "two", "newText": "2"}]);
+    assert_eq!(
+        preview("edit", json!({"path": "a.txt", "edits": edits})).as_deref(),
+        Some(" one\n-two\n+2\n \n")
+    );
+    assert_eq!(
+        preview("write", json!({"path": "a.txt", "content": "one\n"})).as_deref(),
+        Some(" one\n-two\n \n")
+    );
+    assert_eq!(
+        preview("write", json!({"path": "new.txt", "content": "hi"})).as_deref(),
+        Some("hi")
+    );
+    assert_eq!(preview("edit", json!({"path": "missing.txt"})), None);
+    assert_eq!(preview("read", json!({"path": "a.txt"})), None);
+    assert_eq!(
+        std::fs::read_to_string(folder.path().join("a.txt")).unwrap(),
+        "one\ntwo\n"
+    );
+    assert!(!folder.path().join("new.txt").exists());
 }

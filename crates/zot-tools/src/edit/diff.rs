@@ -15,7 +15,7 @@ const DIFF_TIME: Duration = Duration::from_millis(200);
 ///
 /// The text behind the last newline counts as a line of its own, even when it is empty, and nothing
 /// marks lines left out in front of the first change: both are part of the recorded format.
-pub(super) fn unified(original: &[u8], edited: &[u8]) -> String {
+pub(crate) fn unified(original: &[u8], edited: &[u8]) -> String {
     let (original, edited) = (NormalizedText::new(original), NormalizedText::new(edited));
     let old: Vec<&[u8]> = original.bytes.split(|&byte| byte == b'\n').collect();
     let new: Vec<&[u8]> = edited.bytes.split(|&byte| byte == b'\n').collect();

@@ -6,9 +6,11 @@ mod tests;
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::FullMessage;
 use crate::{Fields, FieldsError, RawJson};
 
 /// What a client can ask for.
@@ -27,7 +29,18 @@ pub enum Command {
     /// Summarises the transcript into one message.
     Compact,
     GetState,
-    GetMessages,
+    /// The transcript; with `full`, everything needed to go on elsewhere.
+    GetMessages {
+        #[serde(skip_serializing_if = "is_false")]
+        full: bool,
+    },
+    /// Puts a transcript back, validated and repaired. `append` adds to what is there, for
+    /// transcripts longer than a line may be.
+    SetMessages {
+        messages: Vec<FullMessage>,
+        #[serde(skip_serializing_if = "is_false")]
+        append: bool,
+    },
     /// Drops the transcript.
     Clear,
     /// Switches to another model of the same provider.
@@ -35,7 +48,39 @@ pub enum Command {
         model: String,
     },
     GetModels,
+    /// Sets how hard a reasoning model thinks; without `effort`, as the provider sees fit.
+    SetReasoning {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        effort: Option<String>,
+    },
+    /// Gives the model exactly these tools; without `tools`, all there are.
+    SetTools {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tools: Option<Vec<String>>,
+    },
+    /// Replaces the system prompt; without `prompt`, by the one the process started with.
+    SetSystemPrompt {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        prompt: Option<String>,
+    },
+    /// What was spent, by model and by model call.
+    GetUsage,
+    /// The tools there are, and which of them the model has.
+    GetTools,
+    /// Gives the running prompt one more message.
+    Steer(SteerCommand),
+    /// Answers a `tool_confirm` event.
+    Confirm(ConfirmCommand),
+    /// Sends only events of these types from now on; without `events`, all of them.
+    Subscribe {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        events: Option<Vec<String>>,
+    },
     Ping,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// A prompt: a text, pictures, or both.
@@ -44,6 +89,65 @@ pub struct PromptCommand {
     pub message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageInput>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when_busy: Option<WhenBusy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_steps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost_usd: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// What becomes of a prompt that comes while another runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenBusy {
+    /// It waits for its turn.
+    #[default]
+    Queue,
+    /// It is given to the running prompt.
+    Steer,
+    /// It is refused.
+    Reject,
+}
+
+/// A message for the running prompt.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+pub struct SteerCommand {
+    pub message: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ImageInput>,
+}
+
+/// The answer to a `tool_confirm` event.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ConfirmCommand {
+    /// The call's id, as the event gave it. May be left out when the command's own `id` is it.
+    pub call_id: String,
+    pub allow: bool,
+    /// What the model reads when the call is not allowed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remember: Option<RememberFor>,
+    /// Other arguments to run the call with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args: Option<RawJson>,
+}
+
+/// What else a confirmation is valid for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RememberFor {
+    #[default]
+    Call,
+    /// Every later call of the same tool.
+    Tool,
+    /// Every later call.
+    Session,
 }
 
 /// A picture that comes with a prompt.
@@ -98,6 +202,7 @@ pub struct RequestRefused {
     pub id: Option<RequestId>,
     /// The command's name as it came; empty when the line has none.
     pub command: String,
+    pub code: &'static str,
     pub error: String,
 }
 
@@ -122,11 +227,38 @@ impl CommandFrame {
             Ok(command) => Ok(Self { id, command }),
             Err(error) => Err(RequestRefused {
                 id,
+                code: match error {
+                    CommandError::Unknown => "unknown_command",
+                    CommandError::Field { .. } => "invalid_argument",
+                },
+                error: error.to_string(),
                 command: name,
-                error,
             }),
         }
     }
+}
+
+/// Why a line's fields are no command.
+#[derive(Debug, thiserror::Error)]
+enum CommandError {
+    #[error("unknown command")]
+    Unknown,
+    #[error("{field}: {source}")]
+    Field {
+        field: &'static str,
+        source: serde_json::Error,
+    },
+}
+
+/// Decodes one field, naming it when it is wrong.
+fn field<T: DeserializeOwned + Default>(
+    fields: &Fields,
+    name: &'static str,
+) -> Result<T, CommandError> {
+    fields.get(name).map_err(|source| CommandError::Field {
+        field: name,
+        source,
+    })
 }
 
 impl RequestRefused {
@@ -134,6 +266,7 @@ impl RequestRefused {
         Self {
             id: None,
             command: String::new(),
+            code: "malformed",
             error,
         }
     }
@@ -148,35 +281,82 @@ impl Command {
             Self::Abort => "abort",
             Self::Compact => "compact",
             Self::GetState => "get_state",
-            Self::GetMessages => "get_messages",
+            Self::GetMessages { .. } => "get_messages",
+            Self::SetMessages { .. } => "set_messages",
             Self::Clear => "clear",
             Self::SetModel { .. } => "set_model",
             Self::GetModels => "get_models",
+            Self::SetReasoning { .. } => "set_reasoning",
+            Self::SetTools { .. } => "set_tools",
+            Self::SetSystemPrompt { .. } => "set_system_prompt",
+            Self::GetUsage => "get_usage",
+            Self::GetTools => "get_tools",
+            Self::Steer(_) => "steer",
+            Self::Confirm(_) => "confirm",
+            Self::Subscribe { .. } => "subscribe",
             Self::Ping => "ping",
         }
     }
 
-    fn from_fields(name: &str, fields: &Fields) -> Result<Self, String> {
-        let in_field = |field: &'static str| move |error| format!("{field}: {error}");
+    fn from_fields(name: &str, fields: &Fields) -> Result<Self, CommandError> {
         Ok(match name {
             "hello" => Self::Hello {
-                token: fields.get("token").map_err(in_field("token"))?,
+                token: field(fields, "token")?,
             },
             "prompt" => Self::Prompt(PromptCommand {
-                message: fields.get("message").map_err(in_field("message"))?,
-                images: fields.get("images").map_err(in_field("images"))?,
+                message: field(fields, "message")?,
+                images: field(fields, "images")?,
+                when_busy: field(fields, "when_busy")?,
+                max_steps: field(fields, "max_steps")?,
+                max_cost_usd: field(fields, "max_cost_usd")?,
+                max_tokens: field(fields, "max_tokens")?,
+                timeout_ms: field(fields, "timeout_ms")?,
             }),
             "abort" => Self::Abort,
             "compact" => Self::Compact,
             "get_state" => Self::GetState,
-            "get_messages" => Self::GetMessages,
+            "get_messages" => Self::GetMessages {
+                full: field(fields, "full")?,
+            },
+            "set_messages" => Self::SetMessages {
+                messages: field(fields, "messages")?,
+                append: field(fields, "append")?,
+            },
             "clear" => Self::Clear,
             "set_model" => Self::SetModel {
-                model: fields.get("model").map_err(in_field("model"))?,
+                model: field(fields, "model")?,
             },
             "get_models" => Self::GetModels,
+            "set_reasoning" => Self::SetReasoning {
+                effort: field(fields, "effort")?,
+            },
+            "set_tools" => Self::SetTools {
+                tools: field(fields, "tools")?,
+            },
+            "set_system_prompt" => Self::SetSystemPrompt {
+                prompt: field(fields, "prompt")?,
+            },
+            "get_usage" => Self::GetUsage,
+            "get_tools" => Self::GetTools,
+            "steer" => Self::Steer(SteerCommand {
+                message: field(fields, "message")?,
+                images: field(fields, "images")?,
+            }),
+            "confirm" => Self::Confirm(ConfirmCommand {
+                call_id: match fields.raw("call_id") {
+                    Some(_) => field(fields, "call_id")?,
+                    None => field(fields, "id")?,
+                },
+                allow: field(fields, "allow")?,
+                reason: field(fields, "reason")?,
+                remember: field(fields, "remember")?,
+                args: field(fields, "args")?,
+            }),
+            "subscribe" => Self::Subscribe {
+                events: field(fields, "events")?,
+            },
             "ping" => Self::Ping,
-            _ => return Err("unknown command".to_owned()),
+            _ => return Err(CommandError::Unknown),
         })
     }
 }

@@ -62,12 +62,79 @@ pub enum Event {
         is_error: bool,
         content: Vec<ContentBlock>,
     },
+    /// A call waits for a `confirm` command.
+    ToolConfirm {
+        id: String,
+        name: String,
+        args: RawJson,
+        /// What the call would do: the command, or the diff.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        preview: Option<String>,
+    },
+    /// A steering message that found no place before the prompt ended.
+    SteerDropped { content: Vec<ContentBlock> },
     /// Something went wrong; the process lives on.
-    Error { message: String },
+    Error {
+        message: String,
+        /// What kind of error, in a word that does not change; absent from older servers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<String>,
+        /// When trying again may help.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_after_ms: Option<u64>,
+    },
     /// A compaction finished.
     CompactDone { summary: String },
     /// The whole prompt is over, well or badly.
     Done,
+}
+
+impl Event {
+    /// The name of each type, as `subscribe` takes it.
+    pub const TYPES: [&'static str; 18] = [
+        "user_message",
+        "turn_start",
+        "assistant_start",
+        "text_delta",
+        "tool_use_start",
+        "tool_use_args",
+        "tool_use_end",
+        "usage",
+        "assistant_message",
+        "tool_call",
+        "turn_end",
+        "tool_progress",
+        "tool_result",
+        "tool_confirm",
+        "steer_dropped",
+        "error",
+        "compact_done",
+        "done",
+    ];
+
+    /// The name of this event's type.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::UserMessage { .. } => "user_message",
+            Self::TurnStart { .. } => "turn_start",
+            Self::AssistantStart => "assistant_start",
+            Self::TextDelta { .. } => "text_delta",
+            Self::ToolUseStart { .. } => "tool_use_start",
+            Self::ToolUseArgs { .. } => "tool_use_args",
+            Self::ToolUseEnd { .. } => "tool_use_end",
+            Self::Usage { .. } => "usage",
+            Self::AssistantMessage { .. } => "assistant_message",
+            Self::ToolCall { .. } => "tool_call",
+            Self::TurnEnd { .. } => "turn_end",
+            Self::ToolProgress { .. } => "tool_progress",
+            Self::ToolResult { .. } => "tool_result",
+            Self::ToolConfirm { .. } => "tool_confirm",
+            Self::SteerDropped { .. } => "steer_dropped",
+            Self::Error { .. } => "error",
+            Self::CompactDone { .. } => "compact_done",
+            Self::Done => "done",
+        }
+    }
 }
 
 /// Tokens and cost since the process started.

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CumulativeUsage, Message, RequestId};
+use super::{CumulativeUsage, FullMessage, Message, RequestId};
+use crate::RawJson;
 
 /// The answer to one command.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +19,9 @@ pub struct Response<T> {
     pub data: Option<T>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// With `error`: what kind of error, in a word that does not change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
 }
 
 impl<T> Response<T> {
@@ -28,6 +32,7 @@ impl<T> Response<T> {
             success: true,
             data: Some(data),
             error: None,
+            code: None,
         }
     }
 }
@@ -41,16 +46,23 @@ impl Response<()> {
             success: true,
             data: None,
             error: None,
+            code: None,
         }
     }
 
-    pub fn failure(id: Option<RequestId>, command: &str, error: impl Into<String>) -> Self {
+    pub fn failure(
+        id: Option<RequestId>,
+        command: &str,
+        code: &str,
+        error: impl Into<String>,
+    ) -> Self {
         Self {
             id,
             command: command.to_owned(),
             success: false,
             data: None,
             error: Some(error.into()),
+            code: Some(code.to_owned()),
         }
     }
 }
@@ -62,6 +74,9 @@ pub struct HelloData {
     pub version: String,
     pub provider: String,
     pub model: String,
+    /// What this server can do beyond the original protocol.
+    #[serde(default)]
+    pub capabilities: Vec<String>,
 }
 
 /// `prompt` and `compact`: the work has begun.
@@ -91,6 +106,90 @@ pub struct StateData {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessagesData {
     pub messages: Vec<Message>,
+}
+
+/// `get_messages` with `full`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FullMessagesData {
+    pub messages: Vec<FullMessage>,
+}
+
+/// `set_messages`: how many there are now, and what had to be mended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SetMessagesData {
+    pub message_count: usize,
+    pub repaired: RepairReport,
+}
+
+/// What a transcript from elsewhere needed to be acceptable to providers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct RepairReport {
+    /// Calls that got an error result because they had none.
+    pub results_added: usize,
+    /// Results dropped because no call asked for them.
+    pub results_dropped: usize,
+    /// Messages dropped because nothing was left in them.
+    pub messages_dropped: usize,
+}
+
+/// `set_reasoning`: the effort now in use.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReasoningData {
+    pub effort: Option<String>,
+}
+
+/// `set_tools` and `get_tools`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolsData {
+    pub tools: Vec<ToolEntry>,
+}
+
+/// A tool there is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolEntry {
+    pub name: String,
+    pub description: String,
+    /// Its arguments, as a JSON Schema.
+    pub parameters: RawJson,
+    /// Whether the model has it.
+    pub enabled: bool,
+}
+
+/// `get_usage`: what was spent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UsageData {
+    pub total: CumulativeUsage,
+    pub models: Vec<ModelUsage>,
+    /// The latest model calls, oldest first.
+    pub turns: Vec<TurnUsage>,
+}
+
+/// What one model used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelUsage {
+    pub model: String,
+    pub usage: CumulativeUsage,
+}
+
+/// What one model call used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnUsage {
+    pub model: String,
+    /// RFC 3339.
+    pub time: String,
+    pub usage: CumulativeUsage,
+}
+
+/// `steer`, and `prompt` that became one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SteeredData {
+    pub steered: bool,
+}
+
+/// `subscribe`: the types of events that are sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SubscribedData {
+    pub events: Vec<String>,
 }
 
 /// `set_model`: the model now in use.

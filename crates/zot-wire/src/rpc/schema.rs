@@ -5,8 +5,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Command, Event, HelloData, MessagesData, ModelData, ModelsData, PongData, RequestId, Response,
-    StartedData, StateData,
+    Command, Event, FullMessagesData, HelloData, MessagesData, ModelData, ModelsData, PongData,
+    ReasoningData, RequestId, Response, SetMessagesData, StartedData, StateData, SteeredData,
+    SubscribedData, ToolsData, UsageData,
 };
 
 /// One schema document. A line is a `Command`, a `Response` or an `Event`; `Response` has one
@@ -53,6 +54,35 @@ fn responses(generator: &mut SchemaGenerator) -> Map<String, Value> {
         "get_messages",
         success::<MessagesData>(generator, "get_messages"),
     );
+    add(
+        "get_messages_full",
+        success::<FullMessagesData>(generator, "get_messages"),
+    );
+    add(
+        "set_messages",
+        success::<SetMessagesData>(generator, "set_messages"),
+    );
+    add(
+        "set_reasoning",
+        success::<ReasoningData>(generator, "set_reasoning"),
+    );
+    add("set_tools", success::<ToolsData>(generator, "set_tools"));
+    add("get_tools", success::<ToolsData>(generator, "get_tools"));
+    add(
+        "set_system_prompt",
+        success::<()>(generator, "set_system_prompt"),
+    );
+    add("get_usage", success::<UsageData>(generator, "get_usage"));
+    add("steer", success::<SteeredData>(generator, "steer"));
+    add(
+        "prompt_steered",
+        success::<SteeredData>(generator, "prompt"),
+    );
+    add("confirm", success::<()>(generator, "confirm"));
+    add(
+        "subscribe",
+        success::<SubscribedData>(generator, "subscribe"),
+    );
     add("clear", success::<()>(generator, "clear"));
     add("set_model", success::<ModelData>(generator, "set_model"));
     add("get_models", success::<ModelsData>(generator, "get_models"));
@@ -68,6 +98,7 @@ fn success<T: JsonSchema>(generator: &mut SchemaGenerator, command: &str) -> Val
     schema["properties"]["command"]["const"] = json!(command);
     schema["properties"]["success"]["const"] = json!(true);
     remove_property(&mut schema, "error");
+    remove_property(&mut schema, "code");
     if schema["properties"]["data"]["type"] == "null" {
         remove_property(&mut schema, "data");
     } else {

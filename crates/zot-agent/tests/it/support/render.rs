@@ -36,10 +36,11 @@ pub(crate) fn event(event: &AgentEvent) -> String {
         } => format!("turn_end {} {error:?}", stop.as_str()),
         AgentEvent::ToolProgress { id, text } => format!("tool_progress {id} {text:?}"),
         AgentEvent::ToolFinished(result) => format!("tool_result {}", tool_result(result)),
-        AgentEvent::Failed(report) => match report.model {
-            None => format!("error {:?}", report.message),
-            Some(kind) => format!("error {kind:?} {:?}", report.message),
-        },
+        AgentEvent::Failed(report) => format!("error {:?} {:?}", report.code, report.message),
+        AgentEvent::ConfirmationRequested { call, preview } => {
+            format!("tool_confirm {} {preview:?}", call.id)
+        }
+        AgentEvent::SteeringDropped(content) => format!("steer_dropped {}", content.len()),
         AgentEvent::CompactionFinished { summary } => format!("compact_done {summary:?}"),
         AgentEvent::Done => "done".to_owned(),
     }

@@ -20,7 +20,10 @@ fn every_command_is_read() {
         (r#"{"type":"abort"}"#, Command::Abort),
         (r#"{"type":"compact"}"#, Command::Compact),
         (r#"{"type":"get_state"}"#, Command::GetState),
-        (r#"{"type":"get_messages"}"#, Command::GetMessages),
+        (
+            r#"{"type":"get_messages"}"#,
+            Command::GetMessages { full: false },
+        ),
         (r#"{"type":"clear"}"#, Command::Clear),
         (
             r#"{"type":"set_model","model":"m"}"#,
@@ -45,6 +48,7 @@ fn every_command_is_read() {
                 mime_type: "image/png".into(),
                 data: "AA==".into()
             }],
+            ..PromptCommand::default()
         })
     );
 }

@@ -1,0 +1,162 @@
+//! Tool calls that wait for someone's permission.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use zot_conversation::{Arguments, ToolCallId};
+
+/// Which calls need permission, and how long it is waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalPolicy {
+    pub scope: ApprovalScope,
+    /// No answer within this time counts as no.
+    pub timeout: Duration,
+}
+
+impl Default for ApprovalPolicy {
+    fn default() -> Self {
+        Self {
+            scope: ApprovalScope::Nothing,
+            timeout: Duration::from_secs(300),
+        }
+    }
+}
+
+impl ApprovalPolicy {
+    pub(crate) fn covers(&self, tool: &str) -> bool {
+        match &self.scope {
+            ApprovalScope::Nothing => false,
+            ApprovalScope::AllTools => true,
+            ApprovalScope::Tools(names) => names.iter().any(|name| name == tool),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalScope {
+    Nothing,
+    AllTools,
+    Tools(Vec<String>),
+}
+
+/// Someone's answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    pub verdict: Verdict,
+    pub remember: Remember,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// Run it, perhaps with other arguments.
+    Allow { arguments: Option<Arguments> },
+    /// Do not run it; the reason is what the model reads.
+    Deny { reason: String },
+}
+
+/// What else a decision is valid for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Remember {
+    #[default]
+    Call,
+    /// Every later call of the same tool.
+    Tool,
+    /// Every later call.
+    Session,
+}
+
+/// No call of that id waits for permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no call with this id waits for a confirmation")]
+pub struct NotWaiting;
+
+/// What is waited for and what was remembered.
+#[derive(Default)]
+pub(crate) struct Approvals(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    waiting: HashMap<ToolCallId, Waiting>,
+    tools: HashMap<String, Verdict>,
+    session: Option<Verdict>,
+    /// Nobody is left who could answer.
+    closed: bool,
+}
+
+struct Waiting {
+    tool: String,
+    answer: oneshot::Sender<Verdict>,
+}
+
+/// What asking for permission came to at once.
+pub(crate) enum Asked {
+    /// Decided earlier, or nobody is left to ask.
+    Known(Verdict),
+    Wait(oneshot::Receiver<Verdict>),
+}
+
+impl Approvals {
+    /// Registers a call, unless the answer is known already.
+    pub(crate) fn ask(&self, id: &ToolCallId, tool: &str) -> Asked {
+        let mut state = self.lock();
+        let remembered = state.tools.get(tool).or(state.session.as_ref());
+        if let Some(verdict) = remembered {
+            return Asked::Known(verdict.clone());
+        }
+        if state.closed {
+            return Asked::Known(Verdict::Deny {
+                reason: "refused: nobody is left to confirm the call".to_owned(),
+            });
+        }
+        let (answer, receiver) = oneshot::channel();
+        let waiting = Waiting {
+            tool: tool.to_owned(),
+            answer,
+        };
+        state.waiting.insert(id.clone(), waiting);
+        Asked::Wait(receiver)
+    }
+
+    /// Answers a waiting call.
+    pub(crate) fn decide(&self, id: &ToolCallId, decision: Decision) -> Result<(), NotWaiting> {
+        let mut state = self.lock();
+        let waiting = state.waiting.remove(id).ok_or(NotWaiting)?;
+        // Other arguments belong to this call, not to those that come later.
+        let lasting = match &decision.verdict {
+            Verdict::Allow { .. } => Verdict::Allow { arguments: None },
+            deny @ Verdict::Deny { .. } => deny.clone(),
+        };
+        match decision.remember {
+            Remember::Call => {}
+            Remember::Tool => {
+                state.tools.insert(waiting.tool, lasting);
+            }
+            Remember::Session => state.session = Some(lasting),
+        }
+        waiting
+            .answer
+            .send(decision.verdict)
+            .map_err(|_| NotWaiting)
+    }
+
+    pub(crate) fn forget(&self, id: &ToolCallId) {
+        self.lock().waiting.remove(id);
+    }
+
+    /// Refuses everything that waits or will.
+    pub(crate) fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        // Dropping the senders tells the waiting calls.
+        state.waiting.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
