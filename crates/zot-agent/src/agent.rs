@@ -9,6 +9,7 @@ use zot_conversation::{
     ToolSet, Usage,
 };
 
+use crate::ceiling;
 use crate::driver::{self, Run};
 use crate::mirror::mirror_images;
 use crate::turn::ContextFill;
@@ -55,6 +56,8 @@ struct Conversation {
     usage: Usage,
     /// What the last model call had to look at, answer included.
     context_tokens: u64,
+    /// The most tokens the messages can have.
+    ceiling: u64,
     /// How many messages at the beginning are known to be fit for the model. They need no second
     /// look: a long transcript is not read again for every call.
     fit: usize,
@@ -65,6 +68,7 @@ impl Agent {
         Self {
             settings: Mutex::new(Arc::new(parts.settings)),
             conversation: Mutex::new(Conversation {
+                ceiling: ceiling::of_messages(parts.transcript.messages()),
                 transcript: parts.transcript,
                 ..Conversation::default()
             }),
@@ -120,9 +124,9 @@ impl Agent {
     pub(crate) fn append(&self, message: Message) -> Result<Arc<Message>, JournalError> {
         let message = Arc::new(message);
         self.journal.message_added(&message)?;
-        lock(&self.conversation)
-            .transcript
-            .push(Arc::clone(&message));
+        let mut conversation = lock(&self.conversation);
+        conversation.ceiling += ceiling::of_message(&message);
+        conversation.transcript.push(Arc::clone(&message));
         Ok(message)
     }
 
@@ -141,9 +145,19 @@ impl Agent {
         lock(&self.conversation).context_tokens = tokens;
     }
 
+    /// How full the context window is, by the provider's count.
+    ///
+    /// Counts that cannot be true are cut down to what can: some servers report sums over several
+    /// calls, and hidden reasoning is counted but not sent again. History is not thrown away for
+    /// that.
     pub(crate) fn context_fill(&self) -> ContextFill {
-        let window = self.settings().context_window;
-        let used = lock(&self.conversation).context_tokens;
+        let settings = self.settings();
+        let window = settings.context_window;
+        let used = {
+            let conversation = lock(&self.conversation);
+            let ceiling = ceiling::of_settings(&settings) + conversation.ceiling;
+            conversation.context_tokens.min(ceiling)
+        };
         if window > 0 && used.saturating_mul(100) >= window.saturating_mul(COMPACT_AT_PERCENT) {
             ContextFill::NearlyFull
         } else {
@@ -154,6 +168,7 @@ impl Agent {
     pub(crate) fn replace_transcript(&self, transcript: Transcript) -> Result<(), JournalError> {
         self.journal.transcript_replaced(transcript.messages())?;
         let mut conversation = lock(&self.conversation);
+        conversation.ceiling = ceiling::of_messages(transcript.messages());
         conversation.transcript = transcript;
         conversation.context_tokens = 0;
         conversation.fit = 0;

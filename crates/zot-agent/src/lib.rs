@@ -5,6 +5,7 @@
 
 mod agent;
 mod answer;
+mod ceiling;
 mod compaction;
 mod driver;
 mod hooks;

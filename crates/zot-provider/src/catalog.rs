@@ -23,7 +23,7 @@ pub struct ModelInfo {
     pub provider: Cow<'static, str>,
     /// For people.
     pub name: Cow<'static, str>,
-    /// Tokens of prompt and answer together.
+    /// Tokens of prompt and answer together; 0 when unknown.
     pub context_window: u64,
     /// The most tokens an answer may have.
     pub max_output: u64,
@@ -36,17 +36,16 @@ pub struct ModelInfo {
 
 /// What compatible servers of today offer at least, so that a request is not refused for asking
 /// too much.
-const UNKNOWN_CONTEXT_WINDOW: u64 = 128_000;
 const UNKNOWN_MAX_OUTPUT: u64 = 8_192;
 
 impl ModelInfo {
-    /// Careful guesses for a model of a compatible server that no catalog lists.
+    /// A model of a compatible server that no catalog lists.
     pub fn unknown(provider: &str, id: &str) -> Self {
         Self {
             id: Cow::Owned(id.to_owned()),
             provider: Cow::Owned(provider.to_owned()),
             name: Cow::Owned(id.to_owned()),
-            context_window: UNKNOWN_CONTEXT_WINDOW,
+            context_window: 0,
             max_output: UNKNOWN_MAX_OUTPUT,
             reasoning: false,
             prices: Prices::default(),

@@ -3,7 +3,6 @@
 mod chunk;
 mod error;
 mod request;
-mod shape;
 mod stream;
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -2,7 +2,7 @@
 
 mod selection;
 
-use std::env::{self, VarError};
+use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -241,10 +241,7 @@ fn select_tools(config: &Config, cwd: &Path) -> Result<ToolSet, AssemblyError> {
 
 /// An environment variable, if it is set to text.
 pub(crate) fn variable(name: &str) -> Option<String> {
-    match env::var(name) {
-        Ok(value) => Some(value),
-        Err(VarError::NotPresent | VarError::NotUnicode(_)) => None,
-    }
+    env::var(name).ok()
 }
 
 /// Writes the conversation to a session file.

@@ -44,9 +44,8 @@ pub(crate) fn select(
     let mut warnings = Vec::new();
     if !known {
         warnings.push(format!(
-            "model {wanted:?} is not in the catalog: assuming a context window of {} tokens and no \
-             price; add it to models.json to say better",
-            model.context_window
+            "model {wanted:?} is not in the catalog, so its context window and price are unknown; \
+             models.json can name them"
         ));
     }
     let found = credential(
