@@ -27,7 +27,10 @@ pub fn complaints(schema: &Value, captures: &[Capture]) -> Vec<String> {
 
 /// The variants of `definition`, by the constant of their `field`.
 fn variants(schema: &Value, definition: &str, field: &str) -> BTreeSet<String> {
-    let choices = schema["$defs"][definition]["oneOf"].as_array();
+    let definition = &schema["$defs"][definition];
+    let choices = definition["oneOf"]
+        .as_array()
+        .or(definition["anyOf"].as_array());
     let choices = choices.into_iter().flatten();
     let constants = choices.filter_map(|choice| {
         let choice = validator::resolve(schema, choice);

@@ -75,11 +75,6 @@ impl AnswerBuilder {
         self.blocks.is_empty()
     }
 
-    /// Whether the model said why it stopped.
-    pub fn is_finished(&self) -> bool {
-        self.stop.is_some()
-    }
-
     /// The answer, or the builder back when the model did not finish.
     pub fn finish(self) -> Result<Answer, Self> {
         let Some(stop) = self.stop else {

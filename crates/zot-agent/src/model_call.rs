@@ -195,6 +195,7 @@ async fn receive(
     let mut accepted = false;
     let watched = run.meter.limits_spending();
     let mut output_bytes = 0;
+    let mut checked_bytes = 0;
     // Made once: registering with the token for every event would cost more than the event.
     let mut cancelled = pin!(run.cancel.cancelled());
     let mut time_is_up = pin!(run.meter.time_is_up());
@@ -219,7 +220,9 @@ async fn receive(
                 break StreamEnd::OverBudget { reason, output_estimate };
             }
         }
-        if watched && !builder.is_finished() {
+        // Only more output costs more: counts that come with the end do not make the answer worse.
+        if watched && output_bytes > checked_bytes {
+            checked_bytes = output_bytes;
             let output_estimate = tokens_of(output_bytes);
             let mut usage = builder.usage();
             usage.output = usage.output.max(output_estimate);

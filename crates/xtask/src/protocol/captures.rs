@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::repository::{files, has_extension};
 
 /// Where the captures of `zot rpc` are, below the root.
-pub(super) const DIRECTORY: &str = "crates/zot-cli/tests/fixtures/rpc";
+pub(super) const DIRECTORY: &str = "crates/zot-cli/tests/fixtures";
 
 /// The frames of one captured session, in order.
 #[derive(Debug, Clone, PartialEq)]

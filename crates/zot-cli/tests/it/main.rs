@@ -8,6 +8,7 @@
 )]
 
 mod aborting;
+mod additions;
 mod answers;
 mod authentication;
 mod command_line;

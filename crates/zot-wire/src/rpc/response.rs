@@ -75,7 +75,7 @@ pub struct HelloData {
     pub provider: String,
     pub model: String,
     /// What this server can do beyond the original protocol.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
 }
 

@@ -27,7 +27,7 @@ pub fn json_schema() -> Value {
     definitions.insert("Command".to_owned(), command);
     definitions.insert(
         "Response".to_owned(),
-        json!({ "description": "The answer to one command.", "oneOf": variants }),
+        json!({ "description": "The answer to one command.", "anyOf": variants }),
     );
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,0 +1,290 @@
+//! What our protocol has beyond the original's: recorded sessions of our own, one test each.
+//! `UPDATE_FIXTURES=1` shows what a run gives now, beside the recording.
+
+use serde_json::{Value, json};
+use testkit::{Fixtures, ModelServer, PATIENCE, Pace, Wire, Workdir, Zot, ZotCommand, poll_until};
+
+use crate::support::{Session, binary, kinds, of_kind, streamed_text};
+
+fn fixtures() -> Fixtures {
+    let crate_directory = env!("CARGO_MANIFEST_DIR");
+    Fixtures::new(format!("{crate_directory}/tests/fixtures/additions"))
+}
+
+fn replay(name: &str, arguments: &[&str]) {
+    let workdir = Workdir::with_files(name);
+    let server = ModelServer::start();
+    let mut zot = ZotCommand::rpc(binary(), &workdir, &server, Wire::OpenAi)
+        .arguments(arguments)
+        .spawn();
+    for line in fixtures().sent_lines(name) {
+        zot.send_line(&line);
+        if wait_until_quiet(&mut zot, &line).is_err() {
+            break;
+        }
+    }
+    fixtures().check(&workdir, Pace::Steady, &zot.finish().transcript);
+}
+
+/// Waits for the last frame a command causes before someone has to say something.
+fn wait_until_quiet(zot: &mut Zot, line: &str) -> Result<(), &'static str> {
+    let command: Value = serde_json::from_str(line).unwrap_or_default();
+    let refused = |frame: &Value| frame["type"] == "response" && frame["success"] == false;
+    match command["type"].as_str() {
+        Some("prompt" | "confirm" | "abort") => zot.try_collect_until(
+            move |frame| {
+                frame["type"] == "done" || frame["type"] == "tool_confirm" || refused(frame)
+            },
+            PATIENCE,
+        ),
+        _ => zot.try_collect_until(|frame| frame["type"] == "response", PATIENCE),
+    }
+    .map(drop)
+}
+
+#[test]
+fn settings() {
+    replay("settings", &[]);
+}
+
+#[test]
+fn state() {
+    replay("state", &[]);
+}
+
+#[test]
+fn confirm() {
+    replay("confirm", &["--confirm"]);
+}
+
+#[test]
+fn hello_lists_the_capabilities_and_failures_have_codes() {
+    let mut session = Session::start(Wire::OpenAi);
+    let hello = session.zot.call(json!({"id": "h", "type": "hello"}));
+    let capabilities = hello["data"]["capabilities"].as_array().unwrap();
+    assert!(capabilities.contains(&json!("steer")));
+    for (command, code) in [
+        (json!({"id": "1", "type": "nope"}), "unknown_command"),
+        (
+            json!({"id": "2", "type": "set_model", "model": 5}),
+            "invalid_argument",
+        ),
+        (
+            json!({"id": "3", "type": "set_model", "model": "x"}),
+            "unknown_model",
+        ),
+        (
+            json!({"id": "4", "type": "set_tools", "tools": ["x"]}),
+            "unknown_tool",
+        ),
+        (
+            json!({"id": "5", "type": "steer", "message": "x"}),
+            "not_running",
+        ),
+        (
+            json!({"id": "6", "type": "confirm", "allow": true}),
+            "not_waiting",
+        ),
+        (json!({"id": "7", "type": "prompt"}), "invalid_argument"),
+    ] {
+        assert_eq!(session.zot.call(command)["code"], code);
+    }
+    for (prompt, code) in [
+        ("err:401:no", "unauthorized"),
+        ("err:429:slow", "rate_limited"),
+        ("err:500:oops", "unavailable"),
+        ("err:400:what", "invalid_request"),
+        ("cut", "stream"),
+    ] {
+        let frames = session.zot.turn("p", prompt);
+        assert_eq!(of_kind(&frames, "error")[0]["code"], code, "{prompt}");
+    }
+}
+
+/// A conversation is taken to another process: the provider sees the same bytes it would have seen.
+#[test]
+fn a_conversation_goes_on_in_another_process() {
+    for wire in Wire::BOTH {
+        // The built-in prompt names the working directory, which another machine does not share.
+        let start = || Session::start_with(wire, |c| c.arguments(["--system-prompt", "SYS"]));
+        let mut first = start();
+        first
+            .zot
+            .turn("1", "think:deep thoughts:tool:read:{\"path\":  \"a.txt\"}");
+        first.zot.turn("2", "tool:read:{\"path\": \"pic.png\"}");
+        let state = first
+            .zot
+            .call(json!({"id": "g", "type": "get_messages", "full": true}));
+        first.zot.turn("3", "say:1");
+        let expected = first.server.requests().pop().unwrap().body["messages"].clone();
+
+        let mut second = start();
+        let set = second.zot.call(json!({
+            "id": "s", "type": "set_messages", "messages": state["data"]["messages"]
+        }));
+        assert_eq!(set["data"]["repaired"]["results_added"], 0);
+        let again = second
+            .zot
+            .call(json!({"id": "g", "type": "get_messages", "full": true}));
+        assert_eq!(again["data"], state["data"]);
+        second.zot.turn("3", "say:1");
+        let sent = second.server.requests().pop().unwrap().body["messages"].clone();
+        assert_eq!(sent, expected);
+    }
+}
+
+#[test]
+fn a_steering_message_is_delivered_after_the_running_call_and_the_rest_is_skipped() {
+    let mut session = Session::start(Wire::OpenAi);
+    let calls = json!([
+        {"name": "bash", "args": {"command": "touch started; while [ ! -e go ]; do sleep 0.01; done"}},
+        {"name": "write", "args": {"path": "never.txt", "content": "x"}},
+    ]);
+    session.zot.prompt("1", &format!("multi:{calls}"));
+    let started = session.workdir.path().join("started");
+    poll_until("the tool runs", || started.exists());
+    let steered = session
+        .zot
+        .call(json!({"id": "s", "type": "steer", "message": "say:3"}));
+    assert_eq!(steered["data"]["steered"], true);
+    std::fs::write(session.workdir.path().join("go"), "").unwrap();
+    let frames = session.zot.collect_until(|frame| frame["type"] == "done");
+    let results = of_kind(&frames, "tool_result");
+    assert_eq!(results[0]["is_error"], false);
+    let skipped = results[1]["content"][0]["text"].as_str().unwrap();
+    assert!(skipped.starts_with("skipped:"), "{skipped}");
+    assert!(!session.workdir.path().join("never.txt").exists());
+    let kinds = kinds(&frames);
+    let position = |kind: &str| kinds.iter().position(|k| *k == kind).unwrap();
+    assert!(position("user_message") > position("tool_result"));
+    assert_eq!(streamed_text(&frames), "alpha beta gamm ");
+}
+
+#[test]
+fn a_steering_message_after_the_last_call_makes_the_prompt_go_on() {
+    let mut session = Session::start(Wire::OpenAi);
+    session.zot.prompt("1", "slow:4:40");
+    session.zot.event("text_delta");
+    session
+        .zot
+        .send(json!({"id": "2", "type": "prompt", "message": "say:1", "when_busy": "steer"}));
+    let frames = session.zot.collect_until(|frame| frame["type"] == "done");
+    assert_eq!(of_kind(&frames, "response")[0]["data"]["steered"], true);
+    assert_eq!(of_kind(&frames, "user_message").len(), 1);
+    assert_eq!(of_kind(&frames, "turn_end").len(), 2);
+}
+
+#[test]
+fn a_busy_agent_can_refuse_a_prompt() {
+    let mut session = Session::start(Wire::OpenAi);
+    session.zot.prompt("1", "slow:4:40");
+    session.zot.event("text_delta");
+    let refused = session
+        .zot
+        .call(json!({"id": "2", "type": "prompt", "message": "say:1", "when_busy": "reject"}));
+    assert_eq!(refused["code"], "busy");
+}
+
+#[test]
+fn a_confirmation_that_does_not_come_counts_as_no() {
+    let mut session = Session::start_with(Wire::OpenAi, |command| {
+        command.arguments(["--no-yolo", "--confirm-timeout", "0"])
+    });
+    let frames = session
+        .zot
+        .turn("1", "tool:bash:{\"command\": \"touch never\"}");
+    assert_eq!(
+        of_kind(&frames, "tool_confirm")[0]["preview"],
+        "touch never"
+    );
+    assert_eq!(of_kind(&frames, "tool_result")[0]["is_error"], true);
+    assert!(!session.workdir.path().join("never").exists());
+}
+
+#[test]
+fn the_end_of_input_refuses_what_waits_for_a_confirmation() {
+    let mut session = Session::start_with(Wire::OpenAi, |command| {
+        command.arguments(["--confirm=bash"])
+    });
+    // Not named, so not asked about.
+    let frames = session.zot.turn("0", "tool:read:{\"path\": \"a.txt\"}");
+    assert!(of_kind(&frames, "tool_confirm").is_empty());
+    session
+        .zot
+        .prompt("1", "tool:bash:{\"command\": \"touch never\"}");
+    session.zot.event("tool_confirm");
+    session.zot.close_stdin();
+    let frames = session.zot.collect_until(|frame| frame["type"] == "done");
+    assert_eq!(of_kind(&frames, "tool_result")[0]["is_error"], true);
+    assert_eq!(session.zot.finish().code, Some(0));
+    assert!(!session.workdir.path().join("never").exists());
+}
+
+#[test]
+fn budgets_end_a_prompt_and_keep_what_was_said() {
+    let mut session = Session::start(Wire::Anthropic);
+    let budgeted = |fields: Value, message: &str| {
+        let mut command = json!({"id": "b", "type": "prompt", "message": message});
+        command
+            .as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
+        command
+    };
+    for (fields, message, turns) in [
+        (
+            json!({"max_steps": 2}),
+            "loop:5:read:{\"path\": \"a.txt\"}",
+            3,
+        ),
+        (
+            json!({"max_tokens": 150}),
+            "loop:5:read:{\"path\": \"a.txt\"}",
+            2,
+        ),
+        (json!({"max_cost_usd": 0.0000001}), "say:2000", 1),
+        (json!({"timeout_ms": 150}), "slow:200:20", 1),
+        (
+            json!({"timeout_ms": 150}),
+            "tool:bash:{\"command\": \"sleep 30\"}",
+            2,
+        ),
+    ] {
+        session.zot.send(budgeted(fields.clone(), message));
+        let frames = session.zot.collect_until(|frame| frame["type"] == "done");
+        let ends = of_kind(&frames, "turn_end");
+        assert_eq!(ends.len(), turns, "{fields}");
+        let error = ends[turns - 1]["error"].as_str().unwrap();
+        assert!(error.starts_with("budget: "), "{error}");
+        assert_eq!(ends[turns - 1]["stop"], "error");
+        assert_eq!(of_kind(&frames, "error")[0]["code"], "budget");
+        if message.starts_with("slow") {
+            assert_eq!(of_kind(&frames, "assistant_message").len(), 1);
+        }
+        session.zot.call(json!({"id": "c", "type": "clear"}));
+    }
+}
+
+#[test]
+fn the_budget_of_the_process_outlasts_a_prompt() {
+    let mut session = Session::start_with(Wire::OpenAi, |command| {
+        command.arguments(["--max-tokens", "150"])
+    });
+    assert!(of_kind(&session.zot.turn("1", "say:1"), "error").is_empty());
+    let frames = session.zot.turn("2", "say:1");
+    assert_eq!(of_kind(&frames, "error")[0]["code"], "budget");
+    assert_eq!(session.server.requests().len(), 1);
+}
+
+#[test]
+fn a_client_that_wants_no_deltas_gets_none() {
+    let mut session = Session::start(Wire::OpenAi);
+    session
+        .zot
+        .call(json!({"id": "s", "type": "subscribe", "events": ["done", "error"]}));
+    let frames = session.zot.turn("1", "say:50");
+    assert_eq!(kinds(&frames), ["response", "done"]);
+    session.zot.call(json!({"id": "s", "type": "subscribe"}));
+    let frames = session.zot.turn("2", "say:5");
+    assert_eq!(streamed_text(&frames), "alpha beta gamm delta epsi ");
+}
