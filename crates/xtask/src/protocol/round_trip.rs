@@ -5,8 +5,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use zot_wire::rpc::{
-    CommandFrame, Event, HelloData, MessagesData, ModelData, ModelsData, PongData, Response,
-    StartedData, StateData,
+    CommandFrame, Event, FullMessagesData, HelloData, MessagesData, ModelData, ModelsData,
+    PongData, ReasoningData, Response, SetMessagesData, StartedData, StateData, SteeredData,
+    SubscribedData, ToolsData, UsageData,
 };
 
 /// Reads a frame from the server into its type and writes it again.
@@ -21,11 +22,19 @@ pub(super) fn round_trip(frame: &Value) -> anyhow::Result<Value> {
         "hello" => through::<Response<HelloData>>(frame),
         "prompt" | "compact" => through::<Response<StartedData>>(frame),
         "get_state" => through::<Response<StateData>>(frame),
-        "get_messages" => through::<Response<MessagesData>>(frame),
+        // With `full`, messages hold blocks that the short form does not know.
+        "get_messages" => through::<Response<MessagesData>>(frame)
+            .or_else(|_| through::<Response<FullMessagesData>>(frame)),
+        "set_messages" => through::<Response<SetMessagesData>>(frame),
+        "set_reasoning" => through::<Response<ReasoningData>>(frame),
+        "set_tools" | "get_tools" => through::<Response<ToolsData>>(frame),
+        "get_usage" => through::<Response<UsageData>>(frame),
+        "steer" => through::<Response<SteeredData>>(frame),
+        "subscribe" => through::<Response<SubscribedData>>(frame),
         "set_model" => through::<Response<ModelData>>(frame),
         "get_models" => through::<Response<ModelsData>>(frame),
         "ping" => through::<Response<PongData>>(frame),
-        "abort" | "clear" => through::<Response<()>>(frame),
+        "abort" | "clear" | "confirm" | "set_system_prompt" => through::<Response<()>>(frame),
         other => bail!("xtask does not know the type of the response to {other:?}"),
     }
 }
