@@ -8,6 +8,7 @@ mod answer;
 mod ceiling;
 mod compaction;
 mod driver;
+pub mod hermes;
 mod hooks;
 mod journal;
 mod mirror;
