@@ -1,2 +1,4 @@
 //! x
 pub mod blocks;
+mod call;
+mod scanner;

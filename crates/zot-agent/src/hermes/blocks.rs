@@ -58,7 +58,7 @@ pub struct BlockParser {
     dropped_bytes: usize,
 }
 
-/// A tag as it stands in the text.
+/// A tag as it stands in the text. Both sides have one `<`, at their beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
     pub name: &'static str,
