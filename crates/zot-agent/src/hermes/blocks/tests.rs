@@ -126,10 +126,7 @@ fn blocks_and_what_only_looks_like_them() {
             "<tool_call>1</tool_call><task>2</task>",
             &[closed(call, "1"), closed("task", "2")],
         ),
-        (
-            "<<tool_call>1</tool_call>",
-            &[text("<"), closed(call, "1")],
-        ),
+        ("<<tool_call>1</tool_call>", &[text("<"), closed(call, "1")]),
         (
             "<tool_<tool_call>1<</tool_call>",
             &[text("<tool_"), closed(call, "1<")],
@@ -149,7 +146,10 @@ fn blocks_and_what_only_looks_like_them() {
             &[closed("task", "<tool_call></tool_call>")],
         ),
         // Tags are exact.
-        ("<Tool_Call></ task><task >", &[text("<Tool_Call></ task><task >")]),
+        (
+            "<Tool_Call></ task><task >",
+            &[text("<Tool_Call></ task><task >")],
+        ),
         ("a </tool_call> b", &[text("a </tool_call> b")]),
         ("a <tool_cal", &[text("a <tool_cal")]),
         (
@@ -157,7 +157,10 @@ fn blocks_and_what_only_looks_like_them() {
             &[text("text "), unclosed(call, r#"{"name":"#)],
         ),
         ("<task>a</tas", &[unclosed("task", "a</tas")]),
-        ("é<task>é</task>é", &[text("é"), closed("task", "é"), text("é")]),
+        (
+            "é<task>é</task>é",
+            &[text("é"), closed("task", "é"), text("é")],
+        ),
     ];
     for (input, expected) in table {
         assert_eq!(&parse([*input]), expected, "{input}");
@@ -180,8 +183,14 @@ fn text_is_held_back_only_while_it_could_become_a_tag() {
     assert_eq!(feed("s b"), r#"Text("<task") Text("s b")"#);
     assert_eq!(feed("<b<"), r#"Text("<b")"#);
     assert_eq!(feed("<"), r#"Text("<")"#);
-    assert_eq!(feed("task>x</"), r#"BlockStart { tag: "task" } BlockDelta { tag: "task", text: "x" }"#);
-    assert_eq!(feed("b"), r#"BlockDelta { tag: "task", text: "</" } BlockDelta { tag: "task", text: "b" }"#);
+    assert_eq!(
+        feed("task>x</"),
+        r#"BlockStart { tag: "task" } BlockDelta { tag: "task", text: "x" }"#
+    );
+    assert_eq!(
+        feed("b"),
+        r#"BlockDelta { tag: "task", text: "</" } BlockDelta { tag: "task", text: "b" }"#
+    );
     assert_eq!(
         feed("</task>."),
         r#"BlockEnd { tag: "task", body: BlockBody { text: "x</b", dropped_bytes: 0 } } Text(".")"#

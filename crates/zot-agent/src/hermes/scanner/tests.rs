@@ -2,11 +2,14 @@ use proptest::prelude::*;
 use zot_conversation::Arguments;
 
 use super::CallScanner;
-use crate::hermes::blocks::BlockBody;
+use crate::hermes::BlockBody;
 use crate::hermes::call::{FinishedCall, INVALID_CALL, read_call};
 
 /// What was handed out before the end, and what the end said.
-fn scan<'t>(body: &str, pieces: impl IntoIterator<Item = &'t str>) -> (Option<String>, String, (String, String)) {
+fn scan<'t>(
+    body: &str,
+    pieces: impl IntoIterator<Item = &'t str>,
+) -> (Option<String>, String, (String, String)) {
     let mut scanner = CallScanner::default();
     let mut early_name = None;
     let mut handed_out = String::new();
@@ -98,7 +101,11 @@ fn what_is_no_call_is_made_to_fail() {
         ("read", r#"{"a":1},"name":"read","#),
     );
     check(r#"{"a":1}"#, (None, ""), (INVALID_CALL, r#"{"a":1}"#));
-    check("{'name': 'read'}", (None, ""), (INVALID_CALL, "{'name': 'read'}"));
+    check(
+        "{'name': 'read'}",
+        (None, ""),
+        (INVALID_CALL, "{'name': 'read'}"),
+    );
     check(r#"{"name":7}"#, (None, ""), (INVALID_CALL, r#"{"name":7}"#));
     check(
         "{\"name\":\"read\",\"arguments\":\u{a0}",
