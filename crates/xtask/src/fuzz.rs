@@ -5,7 +5,12 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use xtask::repository::root;
 
-const TARGETS: [&str; 3] = ["sse_decoder", "rpc_line", "partial_arguments"];
+const TARGETS: [&str; 4] = [
+    "sse_decoder",
+    "rpc_line",
+    "partial_arguments",
+    "hermes_blocks",
+];
 
 pub(crate) fn run(seconds: u32) -> anyhow::Result<()> {
     for target in TARGETS {

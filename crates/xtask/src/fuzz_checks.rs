@@ -4,12 +4,14 @@
 //! Inputs carry their own cuts: see [`pieces`].
 
 mod arguments;
+mod hermes;
 mod rpc_line;
 mod sse;
 #[cfg(test)]
 mod tests;
 
 pub use arguments::partial_arguments;
+pub use hermes::hermes_blocks;
 pub use rpc_line::rpc_line;
 pub use sse::sse_decoder;
 
@@ -29,6 +31,21 @@ fn pieces(data: &[u8]) -> (&[u8], Vec<&[u8]>) {
     }
     pieces.push(left);
     (content, pieces)
+}
+
+/// Cuts `text` near the ends of `pieces`, between characters.
+fn in_characters<'a>(text: &'a str, pieces: &[&[u8]]) -> Vec<&'a str> {
+    let mut cut = Vec::new();
+    let (mut from, mut end) = (0, 0);
+    for piece in pieces {
+        end += piece.len();
+        let to = text.floor_char_boundary(end).max(from);
+        cut.push(&text[from..to]);
+        from = to;
+    }
+    // Bytes that were no UTF-8 became longer.
+    cut.push(&text[from..]);
+    cut
 }
 
 /// An input for the checks: `content`, to be cut into pieces of these lengths.

@@ -10,6 +10,7 @@ mod budget;
 mod ceiling;
 mod compaction;
 mod driver;
+pub mod hermes;
 mod hooks;
 mod journal;
 mod ledger;

@@ -3,7 +3,7 @@
 use zot_agent::{Answer, AnswerBuilder};
 use zot_conversation::{ContentBlock, ModelEvent, StopReason, ToolCallId};
 
-use super::pieces;
+use super::{in_characters, pieces};
 
 /// How arguments and text are cut does not change the answer, calls that take turns do not mix,
 /// what is sent on is always one JSON object, and an answer that breaks off keeps its text only.
@@ -99,19 +99,4 @@ fn as_text(block: &ContentBlock) -> Option<&str> {
         ContentBlock::Text(text) => Some(text),
         _ => None,
     }
-}
-
-/// Cuts `text` near the ends of `pieces`, between characters.
-fn in_characters<'a>(text: &'a str, pieces: &[&[u8]]) -> Vec<&'a str> {
-    let mut cut = Vec::new();
-    let (mut from, mut end) = (0, 0);
-    for piece in pieces {
-        end += piece.len();
-        let to = text.floor_char_boundary(end).max(from);
-        cut.push(&text[from..to]);
-        from = to;
-    }
-    // Bytes that were no UTF-8 became longer.
-    cut.push(&text[from..]);
-    cut
 }

@@ -1,4 +1,4 @@
-use super::{input, partial_arguments, pieces, rpc_line, sse_decoder};
+use super::{hermes_blocks, input, partial_arguments, pieces, rpc_line, sse_decoder};
 
 #[test]
 fn an_input_carries_its_cuts() {
@@ -12,7 +12,7 @@ fn an_input_carries_its_cuts() {
 
 #[test]
 fn nothing_at_all_is_fine() {
-    for check in [sse_decoder, rpc_line, partial_arguments] {
+    for check in [sse_decoder, rpc_line, partial_arguments, hermes_blocks] {
         check(b"");
         check(&[0]);
         check(&[255, 1, 2]);

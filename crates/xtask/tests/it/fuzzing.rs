@@ -3,7 +3,7 @@
 
 use std::io;
 
-use xtask::fuzz_checks::{input, partial_arguments, rpc_line, sse_decoder};
+use xtask::fuzz_checks::{hermes_blocks, input, partial_arguments, rpc_line, sse_decoder};
 use xtask::protocol::{Direction, read_captures};
 use xtask::repository::root;
 
@@ -13,7 +13,7 @@ const CASES: usize = 20_000;
 const MAX_INPUT: usize = 600;
 
 /// Bytes that mean something to one of the decoders.
-const TELLING: &[u8] = b"\n\r:{}[]\"\\,u0 dae\xef\xbb\xbf\xe2\x80\xa8\xff";
+const TELLING: &[u8] = b"\n\r:{}<>[]\"\\,u0 dae\xef\xbb\xbf\xe2\x80\xa8\xff";
 
 /// xorshift64*.
 struct Random(u64);
@@ -130,4 +130,19 @@ fn arguments_in_parts() {
         [b"{\"a\":".repeat(90), b"1".to_vec(), b"}".repeat(90)].concat(),
     ]);
     run(partial_arguments, &seeds);
+}
+
+#[test]
+fn blocks_in_text() {
+    let call =
+        "<tool_call>\n{\"name\": \"bash\", \"arguments\": {\"command\": \"ls\"}}\n</tool_call>";
+    let seeds = [
+        format!("before {call} between {call} after"),
+        format!("<<tool_call></tool_call><task>{call}</task></task>"),
+        "<tool_call>".repeat(9) + &"</tool_call>".repeat(9),
+        "<ta<tool_<task>日本</tas</tool_call></task".to_owned(),
+        format!("<task>{}", "🎉".repeat(40)),
+        "<tool_call>{\"text\":\"</tool_call>\"}</tool_call>".to_owned(),
+    ];
+    run(hermes_blocks, &seeds.map(String::into_bytes));
 }

@@ -1,0 +1,68 @@
+//! The Hermes dialect: tool calls for models that have none of their own.
+//!
+//! Tools are described in the system prompt, the model writes `<tool_call>` blocks into its text,
+//! and results go back to it in `<tool_response>` blocks. [`HermesModel`] makes such a model look
+//! like one that calls tools natively. [`BlockParser`] knows nothing of models and serves other
+//! dialects with other tags too.
+
+mod blocks;
+mod call;
+mod ids;
+mod render;
+mod rewriting;
+mod scanner;
+mod spacing;
+mod stream;
+mod translation;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use zot_conversation::{Model, ModelRequest, ModelStream, ToolImages};
+
+pub use blocks::{BlockBody, BlockItem, BlockParser, MAX_BODY_BYTES, Tag};
+
+use ids::CallIds;
+use rewriting::{Rewriting, Rewritten};
+use stream::HermesStream;
+
+/// A model that is given its tools, and makes its calls, as text.
+///
+/// The model inside sees text and pictures only. What it writes becomes the events of a native
+/// call, with ids of the form `hermes_1`. A block that is not a call becomes one that fails, so
+/// that the model reads what was wrong. A request without tools gets its answer as it is: a summary
+/// may quote a call.
+pub struct HermesModel {
+    inner: Arc<dyn Model>,
+    rewriting: Mutex<Rewriting>,
+    ids: CallIds,
+}
+
+impl HermesModel {
+    pub fn new(inner: Arc<dyn Model>) -> Self {
+        Self {
+            inner,
+            rewriting: Mutex::default(),
+            ids: CallIds::default(),
+        }
+    }
+
+    fn rewrite(&self, request: &ModelRequest<'_>) -> Rewritten {
+        // A panic while rewriting can at worst lose what was kept from earlier calls.
+        let mut rewriting = self
+            .rewriting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        rewriting.rewrite(request, &self.ids)
+    }
+}
+
+impl Model for HermesModel {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
+        Box::pin(HermesStream::new(self, request))
+    }
+
+    /// Pictures follow the results in the same message.
+    fn tool_images(&self) -> ToolImages {
+        ToolImages::Seen
+    }
+}
