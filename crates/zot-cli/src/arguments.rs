@@ -10,7 +10,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Parser};
 use zot_rpc::stdio::stdin_speaks_within;
 use zot_sdk::{
-    ApprovalPolicy, ApprovalScope, Budget, Config, Persistence, ReasoningEffort, ToolSelection,
+    ApprovalPolicy, ApprovalScope, Budget, Config, Persistence, ReasoningEffort, ToolDialect,
+    ToolSelection,
 };
 
 use crate::failure::Failure;
@@ -78,6 +79,9 @@ pub(crate) struct Arguments {
     /// Give the model exactly these tools
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     tools: Option<Vec<String>>,
+    /// How the model makes tool calls: its own way, or <tool_call> blocks in its text
+    #[arg(long, value_name = "DIALECT", value_parser = PossibleValuesParser::new(["native", "hermes"]))]
+    tool_dialect: Option<String>,
     /// Ask before a tool runs, all tools or those named (rpc only: `tool_confirm` and `confirm`)
     #[arg(
         long,
@@ -240,6 +244,10 @@ impl Arguments {
                 timeout: self.timeout_ms.map(Duration::from_millis),
             },
             tools,
+            tool_dialect: self.tool_dialect.as_deref().map(|name| match name {
+                "hermes" => ToolDialect::Hermes,
+                _ => ToolDialect::Native,
+            }),
             persistence: if self.no_session {
                 Persistence::Never
             } else {

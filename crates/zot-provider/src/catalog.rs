@@ -32,6 +32,18 @@ pub struct ModelInfo {
     pub prices: Prices,
     /// A server other than the provider's usual one.
     pub base_url: Option<String>,
+    pub tool_dialect: ToolDialect,
+}
+
+/// How a model makes tool calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolDialect {
+    /// In the way its wire provides.
+    #[default]
+    Native,
+    /// As `<tool_call>` blocks in its text.
+    Hermes,
 }
 
 /// What compatible servers of today offer at least, so that a request is not refused for asking
@@ -50,6 +62,7 @@ impl ModelInfo {
             reasoning: false,
             prices: Prices::default(),
             base_url: None,
+            tool_dialect: ToolDialect::Native,
         }
     }
 }
@@ -59,6 +72,8 @@ impl ModelInfo {
 pub struct Catalog {
     snapshot: &'static str,
     models: Vec<ModelInfo>,
+    /// How many of the models, from the first on, are built in.
+    builtin: usize,
 }
 
 impl Catalog {
@@ -99,6 +114,15 @@ impl Catalog {
         self.models
             .iter()
             .find(|model| model.id == id && model.provider == provider)
+    }
+
+    /// Whether the built-in data lists models of `provider`. Where it does not, the provider is a
+    /// server of the user's own, and models.json cannot be expected to list everything it has.
+    pub fn covers(&self, provider: &str) -> bool {
+        self.models
+            .iter()
+            .take(self.builtin)
+            .any(|model| model.provider == provider)
     }
 
     /// The first model of that id, whoever provides it.

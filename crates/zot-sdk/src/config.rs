@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use zot_agent::{ApprovalPolicy, Budget};
 use zot_conversation::{ReasoningEffort, Tool};
+use zot_provider::catalog::ToolDialect;
 
 /// How many model calls one prompt may take unless the caller says otherwise.
 pub const DEFAULT_MAX_STEPS: u32 = 100;
@@ -30,6 +31,8 @@ pub struct Config {
     /// [`DEFAULT_MAX_STEPS`] when not given.
     pub max_steps: Option<u32>,
     pub tools: ToolSelection,
+    /// How the model makes tool calls; what the catalog says when not given.
+    pub tool_dialect: Option<ToolDialect>,
     /// Tools of the embedding program, beside the built-in ones.
     pub custom_tools: Vec<Arc<dyn Tool>>,
     pub persistence: Persistence,

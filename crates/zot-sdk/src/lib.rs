@@ -24,7 +24,7 @@ pub use zot_agent::{
 };
 pub use zot_auth::zot_home;
 pub use zot_conversation::{Arguments, Image, ReasoningEffort, Tool, ToolSet};
-pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo};
+pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect};
 pub use zot_wire::rpc::{
     ContentBlock, CumulativeUsage, Event, FullBlock, FullMessage, Message, ModelEntry,
     RepairReport, Role, StateData, ToolEntry, UsageData,

@@ -44,6 +44,9 @@ const PARAMETERS: &str = concat!(
     r#"},"required":["command"]}"#
 );
 
+/// What a client of the pipe has to show. Commands that a model runs have no business with it.
+const PIPE_SECRET: &str = "ZOTCORE_RPC_TOKEN";
+
 /// Runs commands for the model.
 pub struct BashTool {
     definition: Arc<ToolDefinition>,
@@ -83,7 +86,8 @@ impl BashTool {
         command
             .args(["-c", &script])
             .current_dir(cwd)
-            .env("PWD", cwd);
+            .env("PWD", cwd)
+            .env_remove(PIPE_SECRET);
         let mut listener = Listener {
             output: CollectedOutput::new(&self.output_dir),
             decoder: Utf8Decoder::default(),

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use zot_conversation::Prices;
 
-use super::{Catalog, ModelInfo};
+use super::{Catalog, ModelInfo, ToolDialect};
 
 pub(super) const MODELS_JSON: &str = include_str!("models.json");
 
@@ -71,10 +71,12 @@ pub(super) fn parse(json: &'static str) -> serde_json::Result<Catalog> {
                 cache_write: model.cache_write,
             },
             base_url: None,
+            tool_dialect: ToolDialect::Native,
         }));
     }
     Ok(Catalog {
         snapshot: snapshot.snapshot,
+        builtin: models.len(),
         models,
     })
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::ModelInfo;
+use super::{ModelInfo, ToolDialect};
 
 /// Room for tens of thousands of models.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -74,6 +74,7 @@ struct UserModel {
     price_output: Option<f64>,
     price_cache_read: Option<f64>,
     price_cache_write: Option<f64>,
+    tool_dialect: Option<ToolDialect>,
 }
 
 /// Adds the models of the file at `path` to `models`, or corrects those that are there already.
@@ -166,6 +167,7 @@ fn apply(model: UserModel, known: &mut ModelInfo) {
     if let Some(url) = model.base_url.filter(|url| !url.is_empty()) {
         known.base_url = Some(url);
     }
+    known.tool_dialect = model.tool_dialect.unwrap_or(known.tool_dialect);
     known.reasoning = model.reasoning.unwrap_or(known.reasoning);
     let prices = &mut known.prices;
     prices.input = model.price_input.unwrap_or(prices.input);

@@ -10,6 +10,9 @@ const MAX_LINE_BYTES: usize = 160;
 /// What the text to compact begins with.
 pub(super) const CONVERSATION: &str = "<conversation>";
 
+/// The line before what the user said, as the agent renders a conversation.
+const USER_MARK: &str = "[user]";
+
 /// A mechanical summary of the text of a conversation.
 pub(super) fn summary(text: &str) -> String {
     let inner = text.trim_start().trim_start_matches(CONVERSATION);
@@ -24,9 +27,11 @@ pub(super) fn summary(text: &str) -> String {
          the conversation so far had {} lines of text.",
         lines.len()
     );
-    let asked: Vec<String> = lines
-        .iter()
-        .filter_map(|line| user_text(line))
+    let after_mark = lines
+        .windows(2)
+        .filter_map(|pair| matches!(pair, [USER_MARK, _]).then(|| pair[1]));
+    let asked: Vec<String> = after_mark
+        .chain(lines.iter().filter_map(|line| user_text(line)))
         .map(|line| format!("- {}", clipped(line, MAX_LINE_BYTES)))
         .collect();
     section(
@@ -35,7 +40,7 @@ pub(super) fn summary(text: &str) -> String {
         last(&asked, MAX_QUOTED),
     );
     let mut files: Vec<String> = Vec::new();
-    for word in inner.split_whitespace() {
+    for word in inner.split(|letter: char| letter.is_whitespace() || "\"'".contains(letter)) {
         let word = word
             .trim_start_matches(|letter: char| {
                 !(letter.is_alphanumeric() || "./_~".contains(letter))

@@ -35,7 +35,7 @@ pub(crate) fn select(
     let Some(entry) = provider(&name) else {
         return Err(unknown_provider(name));
     };
-    let uncatalogued = catalog.models(entry.name).next().is_none();
+    let uncatalogued = !catalog.covers(entry.name);
     let wanted = config.model.as_deref().unwrap_or(entry.default_model);
     let any_model = uncatalogued || config.base_url.is_some();
     let model = find_model(catalog, entry.name, wanted, any_model)
@@ -73,7 +73,7 @@ pub(crate) fn select(
         provider: entry.name.to_owned(),
         model,
         // A server that has one model of its own has others.
-        open_models: !known,
+        open_models: uncatalogued || !known,
         base_url,
         credential,
         wire: Some(entry.wire),
