@@ -11,8 +11,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use serde::Serialize;
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::io::{Interest, Ready};
 use zot_wire::{Line, LineDecoder, write_line};
 
 use crate::executor::IdleSignal;
@@ -25,6 +25,10 @@ const WRITE_BYTES: usize = 4096;
 
 /// How much output may wait for a slow reader before the writer of it has to.
 pub const HIGH_WATER_BYTES: usize = 1024 * 1024;
+
+/// What a stream that is written to is watched for. A pipe without a reader shows an error, a socket
+/// only that writing is over, which tokio counts as being writable.
+const WRITING: Interest = Interest::WRITABLE.add(Interest::ERROR);
 
 /// A standard stream that may be waited for.
 enum Stream {
@@ -57,7 +61,7 @@ impl Stream {
         }
     }
 
-    /// Waits until `interest` is really there.
+    /// Waits until `flags` hold, without asking the kernel before tokio has seen `interest`.
     async fn ready(&self, interest: Interest, flags: PollFlags) -> io::Result<()> {
         let Self::Waitable(descriptor) = self else {
             return Ok(());
@@ -69,6 +73,30 @@ impl Stream {
                 return Ok(());
             }
             guard.clear_ready();
+        }
+    }
+
+    /// Waits until something can be written. Asks the kernel first: [`reader_gone`](Self::reader_gone)
+    /// uses up what tokio remembers.
+    async fn writable(&self) -> io::Result<()> {
+        let Self::Waitable(descriptor) = self else {
+            return Ok(());
+        };
+        while !is_ready(*descriptor.get_ref(), PollFlags::OUT)? {
+            descriptor.ready(WRITING).await?.clear_ready();
+        }
+        Ok(())
+    }
+
+    /// Waits until whoever reads has gone away.
+    async fn reader_gone(&self) -> io::Error {
+        if let Self::Ready(_) = self {
+            return std::future::pending().await;
+        }
+        // Errors and hang-ups are reported without being asked for.
+        match self.ready(WRITING, PollFlags::empty()).await {
+            Ok(()) => io::ErrorKind::BrokenPipe.into(),
+            Err(error) => error,
         }
     }
 }
@@ -159,10 +187,7 @@ pub struct Output {
 impl Output {
     pub fn stdout(idle: IdleSignal) -> io::Result<Self> {
         Ok(Self {
-            stream: Stream::new(
-                rustix::stdio::stdout(),
-                Interest::WRITABLE | Interest::ERROR,
-            )?,
+            stream: Stream::new(rustix::stdio::stdout(), WRITING)?,
             buffer: Vec::new(),
             written: 0,
             idle,
@@ -200,7 +225,7 @@ impl Output {
         if !self.is_full() {
             tokio::select! {
                 () = self.idle.wait() => {}
-                error = reader_gone(&self.stream) => return Err(error),
+                error = self.stream.reader_gone() => return Err(error),
             }
         }
         self.flush().await
@@ -209,9 +234,7 @@ impl Output {
     /// Writes everything that is there.
     pub async fn flush(&mut self) -> io::Result<()> {
         while !self.is_empty() {
-            self.stream
-                .ready(Interest::WRITABLE, PollFlags::OUT)
-                .await?;
+            self.stream.writable().await?;
             let end = self.buffer.len().min(self.written + WRITE_BYTES);
             match rustix::io::write(self.stream.descriptor(), &self.buffer[self.written..end]) {
                 Ok(count) => self.written += count,
@@ -230,24 +253,5 @@ impl Output {
     pub fn discard(&mut self) {
         self.buffer.clear();
         self.written = 0;
-    }
-}
-
-/// Waits until the reader of a stream has gone away.
-async fn reader_gone(stream: &Stream) -> io::Error {
-    let Stream::Waitable(descriptor) = stream else {
-        return std::future::pending().await;
-    };
-    loop {
-        match descriptor.ready(Interest::ERROR).await {
-            Err(error) => return error,
-            Ok(mut guard) => {
-                // Errors and hang-ups are reported without being asked for.
-                if is_ready(*descriptor.get_ref(), PollFlags::empty()).unwrap_or(true) {
-                    return io::ErrorKind::BrokenPipe.into();
-                }
-                guard.clear_ready_matching(Ready::ERROR);
-            }
-        }
     }
 }

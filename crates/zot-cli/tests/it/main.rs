@@ -14,6 +14,7 @@ mod command_line;
 mod commands;
 mod compaction;
 mod ending;
+mod hostile;
 mod input;
 mod queueing;
 mod recorded;
