@@ -9,8 +9,6 @@ use zot_sdk::{AssemblyError, CatalogError};
 const FAILED: u8 = 1;
 /// Exit code of wrong arguments or configuration: nothing was started.
 const USAGE: u8 = 2;
-pub(crate) const INTERRUPTED: u8 = 130;
-pub(crate) const TERMINATED: u8 = 143;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {

@@ -5,7 +5,7 @@ use std::io;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::timeout;
 use zot_sdk::{Event, EventStream, Image, Runtime, VERSION};
 use zot_wire::Line;
 use zot_wire::rpc::{
@@ -15,6 +15,7 @@ use zot_wire::rpc::{
 
 use crate::executor::IdleSignal;
 use crate::queue::{Job, JobQueue, JobWork};
+use crate::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
 use crate::stdio::{Input, Output};
 use crate::token::Token;
 
@@ -34,8 +35,7 @@ pub enum Exit {
     BadToken,
     /// Nobody reads standard output any more.
     ReaderGone,
-    Interrupted,
-    Terminated,
+    Signalled(EndSignal),
 }
 
 /// Serves one client on standard input and output until it is done.
@@ -48,32 +48,9 @@ pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) ->
         running: None,
     };
     let mut input = Input::stdin()?;
-    let mut signals = Signals::new()?;
+    let mut signals = EndSignals::new()?;
     let exit = server.run(&mut input, &mut signals).await?;
-    server.wind_down(exit, &mut signals).await;
-    Ok(exit)
-}
-
-/// The signals that end the process.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    async fn next(&mut self) -> Exit {
-        tokio::select! {
-            _ = self.interrupt.recv() => Exit::Interrupted,
-            _ = self.terminate.recv() => Exit::Terminated,
-        }
-    }
+    Ok(server.wind_down(exit, &mut signals).await)
 }
 
 struct Server {
@@ -94,7 +71,7 @@ enum Happening {
 }
 
 impl Server {
-    async fn run(&mut self, input: &mut Input, signals: &mut Signals) -> io::Result<Exit> {
+    async fn run(&mut self, input: &mut Input, signals: &mut EndSignals) -> io::Result<Exit> {
         loop {
             while !self.output.is_full()
                 && let Some(line) = input.take_line()
@@ -121,10 +98,10 @@ impl Server {
 
     /// Waits for the next thing to do. A reader that is behind stops both input and events, so that
     /// what waits for it stays bounded.
-    async fn next_happening(&mut self, input: &mut Input, signals: &mut Signals) -> Happening {
+    async fn next_happening(&mut self, input: &mut Input, signals: &mut EndSignals) -> Happening {
         let open = !self.output.is_full();
         tokio::select! {
-            exit = signals.next() => Happening::Exit(exit),
+            signal = signals.next() => Happening::Exit(Exit::Signalled(signal)),
             result = input.read_more(), if open && !input.has_ended() => Happening::Input(result),
             event = next_event(&mut self.running), if open => Happening::Event(event),
             result = self.output.drive() => Happening::Written(result),
@@ -250,27 +227,42 @@ impl Server {
         self.output.push(&Response::failure(id, command, error))
     }
 
-    /// Ends what is running in good order and writes what the reader still takes. A second signal
-    /// cuts it short.
-    async fn wind_down(mut self, exit: Exit, signals: &mut Signals) {
+    /// Ends what is running in good order and writes what the reader still takes. A signal cuts it
+    /// short.
+    async fn wind_down(mut self, exit: Exit, signals: &mut EndSignals) -> Exit {
         let work = async {
-            if exit != Exit::Finished {
-                self.runtime.cancel();
+            if exit == Exit::Finished {
+                // A reader may take its time for what it asked for.
+                return match self.output.flush().await {
+                    Ok(()) => Exit::Finished,
+                    Err(_) => Exit::ReaderGone,
+                };
             }
-            if let Some(stream) = &mut self.running {
-                while let Some(event) = stream.next().await {
-                    // Only a serialisation bug fails here, and there is nobody left to tell.
-                    let _ = self.output.push(&event);
-                }
+            self.runtime.cancel();
+            let _ = timeout(ENDING_TIME, self.read_to_end()).await;
+            if exit != Exit::ReaderGone {
+                // Not written in time, or not at all: the exit code says why.
+                let _ = timeout(LAST_WORDS_TIME, self.output.flush()).await;
             }
-            if exit == Exit::ReaderGone {
-                self.output.discard();
-            }
-            let _ = self.output.flush().await;
+            exit
         };
         tokio::select! {
-            () = work => {}
-            _ = signals.next() => {}
+            exit = work => exit,
+            // The first signal tells best why the process ends.
+            signal = signals.next() => match exit {
+                Exit::Signalled(_) => exit,
+                _ => Exit::Signalled(signal),
+            },
+        }
+    }
+
+    /// Reads what the running job still has to say.
+    async fn read_to_end(&mut self) {
+        if let Some(stream) = &mut self.running {
+            while let Some(event) = stream.next().await {
+                // Only a serialisation bug fails here, and there is nobody left to tell.
+                let _ = self.output.push(&event);
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Peers that stall, flood, vanish or are something else than a pipe.
 
+mod signals;
 mod streams;
 
 use std::process::{Child, Command, ExitStatus, Stdio};
