@@ -46,6 +46,7 @@ pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) ->
         output: Output::stdout(idle)?,
         queue: JobQueue::default(),
         running: None,
+        aborted: false,
     };
     let mut input = Input::stdin()?;
     let mut signals = EndSignals::new()?;
@@ -60,6 +61,8 @@ struct Server {
     output: Output,
     queue: JobQueue,
     running: Option<EventStream>,
+    /// The running job was told to stop.
+    aborted: bool,
 }
 
 /// What one turn of the loop found.
@@ -73,7 +76,7 @@ enum Happening {
 impl Server {
     async fn run(&mut self, input: &mut Input, signals: &mut EndSignals) -> io::Result<Exit> {
         loop {
-            while !self.output.is_full()
+            while !self.output.is_overfull()
                 && let Some(line) = input.take_line()
             {
                 let frame = decode(line);
@@ -96,14 +99,16 @@ impl Server {
         }
     }
 
-    /// Waits for the next thing to do. A reader that is behind stops both input and events, so that
-    /// what waits for it stays bounded.
+    /// Waits for the next thing to do. A reader that is behind stops first events, then input, so
+    /// that what waits for it stays bounded. An aborted job has little left to say and runs on: what
+    /// it started must end although nobody reads.
     async fn next_happening(&mut self, input: &mut Input, signals: &mut EndSignals) -> Happening {
-        let open = !self.output.is_full();
+        let takes_input = !input.has_ended() && !self.output.is_overfull();
+        let takes_events = self.aborted || !self.output.is_full();
         tokio::select! {
             signal = signals.next() => Happening::Exit(Exit::Signalled(signal)),
-            result = input.read_more(), if open && !input.has_ended() => Happening::Input(result),
-            event = next_event(&mut self.running), if open => Happening::Event(event),
+            result = input.read_more(), if takes_input => Happening::Input(result),
+            event = next_event(&mut self.running), if takes_events => Happening::Event(event),
             result = self.output.drive() => Happening::Written(result),
         }
     }
@@ -123,6 +128,7 @@ impl Server {
         match started {
             Ok(stream) => {
                 self.running = Some(stream);
+                self.aborted = false;
                 self.succeed(id, command, StartedData { started: true })
             }
             Err(busy) => self.refuse(id, command, busy.to_string()),
@@ -172,6 +178,7 @@ impl Server {
             }
             Command::Abort => {
                 self.runtime.cancel();
+                self.aborted = self.running.is_some();
                 self.acknowledge(id, name)
             }
             Command::GetState => {

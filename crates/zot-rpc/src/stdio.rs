@@ -26,6 +26,10 @@ const WRITE_BYTES: usize = 4096;
 /// How much output may wait for a slow reader before the writer of it has to.
 pub const HIGH_WATER_BYTES: usize = 1024 * 1024;
 
+/// How much may wait before commands have to as well. Higher, so that an abort still gets through
+/// when events have filled the output.
+const ANSWERS_HIGH_WATER_BYTES: usize = 2 * HIGH_WATER_BYTES;
+
 /// What a stream that is written to is watched for. A pipe without a reader shows an error, a socket
 /// only that writing is over, which tokio counts as being writable.
 const WRITING: Interest = Interest::WRITABLE.add(Interest::ERROR);
@@ -210,6 +214,11 @@ impl Output {
     /// Whether the reader is so far behind that nothing more should be produced for now.
     pub fn is_full(&self) -> bool {
         self.buffer.len() - self.written > HIGH_WATER_BYTES
+    }
+
+    /// Whether the reader is so far behind that not even commands should be answered for now.
+    pub fn is_overfull(&self) -> bool {
+        self.buffer.len() - self.written > ANSWERS_HIGH_WATER_BYTES
     }
 
     pub fn is_empty(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Peers that stall, flood, vanish or are something else than a pipe.
 
+mod flood;
 mod signals;
 mod streams;
 

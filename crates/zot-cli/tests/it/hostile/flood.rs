@@ -1,0 +1,49 @@
+//! Clients that send more than they read.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use serde_json::Value;
+use testkit::{ModelServer, Workdir, poll_until};
+
+use super::{Process, prompt, rpc};
+
+/// Answers of about a kibibyte that fill the output so that events wait, but commands do not.
+const ANSWERS: usize = 1_500;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_abort_gets_through_to_a_command_although_nobody_reads() {
+    let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
+    let mut zot = Process::start(
+        rpc(&server, &workdir)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped()),
+    );
+    let pid = zot.0.id();
+    let mut stdin = zot.0.stdin.take().unwrap();
+    let script = r#"tool:bash:{"command":"touch ran; sleep 300 & sleep 300"}"#;
+    stdin.write_all(prompt(script).as_bytes()).unwrap();
+    poll_until("the command runs", || workdir.read("ran").is_some());
+    poll_until("both sleeps run", || {
+        testkit::process::descendants(pid).len() >= 3
+    });
+    let ping = format!("{{\"id\":\"{}\",\"type\":\"ping\"}}\n", "x".repeat(1000));
+    stdin.write_all(ping.repeat(ANSWERS).as_bytes()).unwrap();
+    stdin
+        .write_all(b"{\"id\":\"abort\",\"type\":\"abort\"}\n")
+        .unwrap();
+    poll_until("the command is ended", || {
+        testkit::process::descendants(pid).is_empty()
+    });
+    // Nothing is lost for a reader that comes back.
+    drop(stdin);
+    let lines = BufReader::new(zot.0.stdout.take().unwrap()).lines();
+    let frames: Vec<Value> = lines
+        .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+        .collect();
+    let answers = frames.iter().filter(|f| f["command"] == "ping");
+    assert_eq!(answers.count(), ANSWERS);
+    assert_eq!(frames.last().unwrap()["type"], "done");
+    assert!(frames.iter().any(|frame| frame["id"] == "abort"));
+}
