@@ -29,6 +29,14 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Output that could not be written.
+    pub(crate) fn unwritten(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ReaderGone,
+            _ => Self::Io(error),
+        }
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Usage(_) | Self::Assembly(_) | Self::Catalog(_) => USAGE,

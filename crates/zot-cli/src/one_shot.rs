@@ -50,11 +50,11 @@ async fn run_prompt(
             Step::Event(Some(event)) => report.add(event, &mut output)?,
             Step::Event(None) => break,
             Step::Written(Ok(())) => {}
-            Step::Written(Err(_)) => {
+            Step::Written(Err(error)) => {
                 runtime.cancel();
                 let ending = async { while events.next().await.is_some() {} };
                 let _ = timeout(ENDING_TIME, ending).await;
-                return Err(Failure::ReaderGone);
+                return Err(Failure::unwritten(error));
             }
             Step::Signal(signal) => {
                 runtime.cancel();
@@ -69,7 +69,7 @@ async fn run_prompt(
     }
     let failure = report.finish(&mut output)?;
     tokio::select! {
-        flushed = output.flush() => flushed.map_err(|_| Failure::ReaderGone)?,
+        flushed = output.flush() => flushed.map_err(Failure::unwritten)?,
         signal = signals.next() => return Ok(ExitCode::from(signal.exit_code())),
     }
     match failure {

@@ -50,8 +50,15 @@ pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) ->
     };
     let mut input = Input::stdin()?;
     let mut signals = EndSignals::new()?;
-    let exit = server.run(&mut input, &mut signals).await?;
-    Ok(server.wind_down(exit, &mut signals).await)
+    let exit = match server.run(&mut input, &mut signals).await {
+        Ok(exit) => exit,
+        Err(error) => {
+            // Whatever failed, what is running has to end in good order.
+            server.wind_down(Exit::ReaderGone, &mut signals).await?;
+            return Err(error);
+        }
+    };
+    server.wind_down(exit, &mut signals).await
 }
 
 struct Server {
@@ -93,7 +100,7 @@ impl Server {
                 Happening::Event(Some(event)) => self.output.push(&event)?,
                 Happening::Event(None) => self.running = None,
                 Happening::Written(Ok(())) => {}
-                Happening::Written(Err(_)) => return Ok(Exit::ReaderGone),
+                Happening::Written(Err(error)) => return reader_gone(error),
                 Happening::Exit(exit) => return Ok(exit),
             }
         }
@@ -236,13 +243,13 @@ impl Server {
 
     /// Ends what is running in good order and writes what the reader still takes. A signal cuts it
     /// short.
-    async fn wind_down(mut self, exit: Exit, signals: &mut EndSignals) -> Exit {
+    async fn wind_down(mut self, exit: Exit, signals: &mut EndSignals) -> io::Result<Exit> {
         let work = async {
             if exit == Exit::Finished {
                 // A reader may take its time for what it asked for.
                 return match self.output.flush().await {
-                    Ok(()) => Exit::Finished,
-                    Err(_) => Exit::ReaderGone,
+                    Ok(()) => Ok(exit),
+                    Err(error) => reader_gone(error),
                 };
             }
             self.runtime.cancel();
@@ -251,15 +258,15 @@ impl Server {
                 // Not written in time, or not at all: the exit code says why.
                 let _ = timeout(LAST_WORDS_TIME, self.output.flush()).await;
             }
-            exit
+            Ok(exit)
         };
         tokio::select! {
             exit = work => exit,
             // The first signal tells best why the process ends.
-            signal = signals.next() => match exit {
+            signal = signals.next() => Ok(match exit {
                 Exit::Signalled(_) => exit,
                 _ => Exit::Signalled(signal),
-            },
+            }),
         }
     }
 
@@ -271,6 +278,14 @@ impl Server {
                 let _ = self.output.push(&event);
             }
         }
+    }
+}
+
+/// A reader that has gone away is an end like others; a disk that is full is a failure.
+fn reader_gone(error: io::Error) -> io::Result<Exit> {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Ok(Exit::ReaderGone),
+        _ => Err(error),
     }
 }
 

@@ -105,6 +105,10 @@ impl Stream {
     }
 }
 
+fn failed(operation: &str, error: Errno) -> io::Error {
+    io::Error::other(format!("cannot {operation}: {}", io::Error::from(error)))
+}
+
 /// Whether there is something to read on standard input, its end included, within `patience`.
 pub fn stdin_speaks_within(patience: Duration) -> io::Result<bool> {
     is_ready_within(rustix::stdio::stdin(), PollFlags::IN, patience)
@@ -240,7 +244,7 @@ impl Output {
         self.flush().await
     }
 
-    /// Writes everything that is there.
+    /// Writes everything that is there. The error is `BrokenPipe` when the reader has gone away.
     pub async fn flush(&mut self) -> io::Result<()> {
         while !self.is_empty() {
             self.stream.writable().await?;
@@ -248,7 +252,10 @@ impl Output {
             match rustix::io::write(self.stream.descriptor(), &self.buffer[self.written..end]) {
                 Ok(count) => self.written += count,
                 Err(Errno::INTR | Errno::AGAIN) => {}
-                Err(error) => return Err(error.into()),
+                Err(Errno::PIPE | Errno::CONNRESET) => {
+                    return Err(io::ErrorKind::BrokenPipe.into());
+                }
+                Err(error) => return Err(failed("write standard output", error)),
             }
         }
         self.buffer.clear();

@@ -60,6 +60,16 @@ pub(crate) fn rpc(server: &ModelServer, workdir: &Workdir) -> Command {
     command
 }
 
+/// `zot -p` or `zot --json` without input, standard output still to choose.
+pub(crate) fn one_shot(server: &ModelServer, workdir: &Workdir, arguments: [&str; 2]) -> Command {
+    let mut command = ZotCommand::new(binary(), workdir)
+        .model(server, Wire::OpenAi)
+        .arguments(arguments)
+        .into_command();
+    command.stdin(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
 /// A prompt command, ready to be sent.
 pub(crate) fn prompt(message: &str) -> String {
     let line = serde_json::json!({"id": "1", "type": "prompt", "message": message});

@@ -3,21 +3,11 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-use testkit::{ModelServer, PATIENCE, Signal, Wire, Workdir, ZotCommand, poll_until};
+use testkit::{ModelServer, PATIENCE, Signal, Workdir, poll_until};
 
-use super::{ENDING, Process, prompt, rpc};
-use crate::support::binary;
+use super::{ENDING, Process, one_shot, prompt, rpc};
 
 const SIGNALS: [(Signal, i32); 3] = [(Signal::HUP, 129), (Signal::INT, 130), (Signal::TERM, 143)];
-
-fn one_shot(server: &ModelServer, workdir: &Workdir, arguments: [&str; 2]) -> Command {
-    let mut command = ZotCommand::new(binary(), workdir)
-        .model(server, Wire::OpenAi)
-        .arguments(arguments)
-        .into_command();
-    command.stdin(Stdio::null()).stderr(Stdio::piped());
-    command
-}
 
 /// Waits until zot has stopped taking the model's answer in, because nobody takes it from zot.
 fn poll_until_stalled(server: &ModelServer, zot: &Process) {

@@ -1,12 +1,14 @@
 //! Standard streams that are no pipes.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::process::Stdio;
 
 use testkit::{ModelServer, Workdir};
 
-use super::{ENDING, Process, prompt, rpc};
+use super::{ENDING, Process, one_shot, prompt, rpc};
 
 /// One end for the test, one for zot; Node.js connects children this way.
 fn socket() -> (UnixStream, OwnedFd) {
@@ -28,4 +30,24 @@ fn a_reader_on_a_socket_that_goes_away_ends_the_process() {
     assert!(running.is_some());
     drop(lines);
     assert_eq!(zot.wait(ENDING).code(), Some(1));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_named() {
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
+    let mut rpc = rpc(&server, &workdir);
+    let mut zot = Process::start(rpc.stdin(Stdio::piped()).stdout(full()));
+    let mut stdin = zot.0.stdin.take().unwrap();
+    stdin.write_all(b"{\"type\":\"ping\"}\n").unwrap();
+    assert_eq!(zot.wait(ENDING).code(), Some(1));
+    let expected = "zot: cannot write standard output: No space left on device (os error 28)\n";
+    assert_eq!(zot.stderr(), expected);
+    for mode in ["-p", "--json"] {
+        let mut command = one_shot(&server, &workdir, [mode, "say:1"]);
+        let mut zot = Process::start(command.stdout(full()));
+        assert_eq!(zot.wait(ENDING).code(), Some(1));
+        assert_eq!(zot.stderr(), expected);
+    }
 }
