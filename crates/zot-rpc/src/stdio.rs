@@ -159,11 +159,15 @@ impl Input {
     pub async fn read_more(&mut self) -> io::Result<()> {
         self.stream.ready(Interest::READABLE, PollFlags::IN).await?;
         match rustix::io::read(self.stream.descriptor(), &mut self.chunk[..]) {
-            Ok(0) => self.ended = true,
+            // A terminal that hung up fails where others end.
+            Ok(0) | Err(Errno::IO) => self.ended = true,
             Ok(count) => self.decoder.feed(&self.chunk[..count]),
             Err(Errno::INTR | Errno::AGAIN) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(failed("read standard input", error)),
         }
+        // Input that never pauses would keep the executor from looking at anything else, signals
+        // included.
+        tokio::task::yield_now().await;
         Ok(())
     }
 

@@ -1,12 +1,14 @@
 //! Clients that send more than they read.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
-use testkit::{ModelServer, Workdir, poll_until};
+use testkit::{ModelServer, Signal, Workdir, poll_until};
 
-use super::{Process, prompt, rpc};
+use super::{ENDING, Process, prompt, rpc};
 
 /// Answers of about a kibibyte that fill the output so that events wait, but commands do not.
 const ANSWERS: usize = 1_500;
@@ -46,4 +48,27 @@ fn an_abort_gets_through_to_a_command_although_nobody_reads() {
     assert_eq!(answers.count(), ANSWERS);
     assert_eq!(frames.last().unwrap()["type"], "done");
     assert!(frames.iter().any(|frame| frame["id"] == "abort"));
+}
+
+#[test]
+fn signals_are_heard_through_input_without_end() {
+    let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
+    let mut yes = Process::start(
+        Command::new("yes")
+            .arg("{\"type\":\"ping\"}")
+            .stdout(Stdio::piped()),
+    );
+    let commands = yes.0.stdout.take().unwrap();
+    let zeros = File::open("/dev/zero").unwrap();
+    for stdin in [Stdio::from(commands), Stdio::from(zeros)] {
+        let mut command = rpc(&server, &workdir);
+        let mut zot = Process::start(command.stdin(stdin).stdout(Stdio::null()));
+        // It has to be listening, and busy.
+        poll_until("zot is at work", || {
+            testkit::process::cpu_time(zot.0.id())
+                .is_none_or(|used| used > Duration::from_millis(200))
+        });
+        zot.signal(Signal::TERM);
+        assert_eq!(zot.wait(ENDING).code(), Some(143));
+    }
 }

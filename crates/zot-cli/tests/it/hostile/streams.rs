@@ -51,3 +51,49 @@ fn a_full_disk_is_named() {
         assert_eq!(zot.stderr(), expected);
     }
 }
+
+#[test]
+fn input_that_cannot_be_read_is_named() {
+    let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
+    let mut command = rpc(&server, &workdir);
+    let directory = File::open(workdir.path()).unwrap();
+    let mut zot = Process::start(command.stdin(directory).stdout(Stdio::null()));
+    assert_eq!(zot.wait(ENDING).code(), Some(1));
+    let stderr = zot.stderr();
+    assert!(
+        stderr.starts_with("zot: cannot read standard input: "),
+        "{stderr}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_can_be_typed_at_and_may_hang_up() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let terminal = || {
+        let path = name.to_str().unwrap();
+        File::options().read(true).write(true).open(path).unwrap()
+    };
+    let mut command = rpc(&server, &workdir);
+    let mut zot = Process::start(command.stdin(terminal()).stdout(terminal()));
+    drop(command);
+    let mut master = File::from(master);
+    master
+        .write_all(b"{\"id\":\"typed\",\"type\":\"ping\"}\n")
+        .unwrap();
+    let mut lines = BufReader::new(master.try_clone().unwrap()).lines();
+    let pong = lines.find(|line| line.as_ref().is_ok_and(|l| l.contains("\"pong\":true")));
+    assert!(pong.is_some());
+    drop((lines, master));
+    // The end of input and the reader's going away are seen in either order; neither is a failure of
+    // the system.
+    zot.wait(ENDING);
+    let stderr = zot.stderr();
+    assert!(!stderr.contains("os error"), "{stderr}");
+}
