@@ -12,7 +12,9 @@ use crate::warn;
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     // The embedding program owns persistence.
     let config = arguments.config(Persistence::Never);
-    let options = ServeOptions { token: rpc_token() };
+    let options = ServeOptions {
+        token: rpc_token()?,
+    };
     let exit = executor::run(|idle| async move {
         let runtime = Runtime::new(config)?;
         warn(runtime.warnings());
