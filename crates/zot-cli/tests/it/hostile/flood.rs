@@ -5,10 +5,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use serde_json::Value;
-use testkit::{ModelServer, Signal, Workdir, poll_until};
+use serde_json::{Value, json};
+use testkit::{ModelServer, Signal, Wire, Workdir, poll_until};
 
 use super::{ENDING, Process, prompt, rpc};
+use crate::support::Session;
 
 /// Answers of about a kibibyte that fill the output so that events wait, but commands do not.
 const ANSWERS: usize = 1_500;
@@ -71,4 +72,62 @@ fn signals_are_heard_through_input_without_end() {
         zot.signal(Signal::TERM);
         assert_eq!(zot.wait(ENDING).code(), Some(143));
     }
+}
+
+/// What a client may make zot hold on to, whatever it sends.
+#[cfg(target_os = "linux")]
+const MEMORY: u64 = 160 << 20;
+
+#[cfg(target_os = "linux")]
+fn assert_memory_stays_bounded(lines: impl IntoIterator<Item = String>) {
+    let mut session = Session::start(Wire::OpenAi);
+    session.zot.prompt("1", "hang");
+    for line in lines {
+        session.zot.send_line(&line);
+    }
+    session.zot.call(json!({"id": "last", "type": "ping"}));
+    let peak = testkit::process::peak_resident_bytes(session.zot.pid()).unwrap();
+    assert!(peak < MEMORY, "{peak} bytes");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_line_without_end_costs_no_more_than_the_limit() {
+    assert_memory_stays_bounded(["x".repeat(300 << 20)]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_line_of_tiny_fields_costs_no_more_than_the_limit() {
+    let fields = "\"a\":1,".repeat(2 << 20);
+    assert_memory_stays_bounded([format!("{{{fields}\"type\":\"ping\"}}")]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn long_ids_of_queued_prompts_count() {
+    let id = "i".repeat(15 << 20);
+    let line = format!("{{\"id\":\"{id}\",\"type\":\"prompt\",\"message\":\"say:1\"}}");
+    assert_memory_stays_bounded(vec![line; 12]);
+}
+
+#[test]
+fn more_commands_than_are_read_lose_nothing() {
+    let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
+    let mut command = rpc(&server, &workdir);
+    let mut zot = Process::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
+    let mut stdin = zot.0.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        for number in 0..100_000 {
+            writeln!(stdin, "{{\"id\":{number},\"type\":\"ping\"}}").unwrap();
+        }
+    });
+    // The writer is stopped by the full pipe, not by the memory of the machine.
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(!writer.is_finished());
+    let lines = BufReader::new(zot.0.stdout.take().unwrap()).lines();
+    let ids =
+        lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap()["id"].clone());
+    assert!(ids.eq((0..100_000).map(Value::from)));
+    assert!(zot.wait(ENDING).success());
 }
