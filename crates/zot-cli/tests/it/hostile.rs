@@ -1,6 +1,7 @@
 //! Peers that stall, flood, vanish or are something else than a pipe.
 
 mod flood;
+mod places;
 mod signals;
 mod streams;
 
