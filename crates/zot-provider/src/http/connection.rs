@@ -84,27 +84,40 @@ impl Connection {
         let mut outgoing: VecDeque<Bytes> = VecDeque::with_capacity(1 + body.pieces().len());
         outgoing.push_back(head);
         outgoing.extend(body.pieces().iter().cloned());
-        let sent = poll_fn(|context| self.poll_send(context, &mut outgoing)).await;
-        // A server that refuses a request early answers and closes: the answer may be waiting.
-        self.clean = sent.is_ok() && outgoing.is_empty();
+        let mut failed = None;
+        poll_fn(|context| self.poll_exchange(context, &mut outgoing, &mut failed)).await
+    }
+
+    /// Sends and reads at once: an interim answer may come while the request is being sent, and a
+    /// server that refuses it answers early and closes. `failed` is why sending ended.
+    fn poll_exchange(
+        &mut self,
+        context: &mut Context<'_>,
+        outgoing: &mut VecDeque<Bytes>,
+        failed: &mut Option<io::Error>,
+    ) -> Poll<Result<ResponseHead, ExchangeError>> {
+        if failed.is_none()
+            && let Poll::Ready(Err(error)) = self.poll_send(context, outgoing)
+        {
+            *failed = Some(error);
+        }
         loop {
             if let Some(head) = self.parse_head()? {
-                return Ok(head);
+                self.clean = failed.is_none() && outgoing.is_empty();
+                return Poll::Ready(Ok(head));
             }
-            let filled = poll_fn(|context| self.poll_fill(context)).await;
-            let error = match filled {
+            let error = match ready!(self.poll_fill(context)) {
                 Ok(0) => io::Error::new(io::ErrorKind::UnexpectedEof, "unexpected EOF"),
                 Ok(_) => continue,
                 Err(error) => error,
             };
-            return Err(match self.buffered().is_empty() {
-                true => ExchangeError::Unanswered(sent.err().unwrap_or(error)),
+            return Poll::Ready(Err(match self.buffered().is_empty() {
+                true => ExchangeError::Unanswered(failed.take().unwrap_or(error)),
                 false => ExchangeError::Broken(error),
-            });
+            }));
         }
     }
 
-    /// Ready when all is sent or an answer has begun.
     fn poll_send(
         &mut self,
         context: &mut Context<'_>,
@@ -118,11 +131,9 @@ impl Connection {
                 count += 1;
             }
             let slices = slices.get(..count).unwrap_or_default();
-            match Pin::new(&mut self.io).poll_write_vectored(context, slices) {
-                Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                Poll::Ready(Ok(written)) => advance(outgoing, written),
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => return self.poll_fill(context).map_ok(|_| ()),
+            match ready!(Pin::new(&mut self.io).poll_write_vectored(context, slices))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => advance(outgoing, written),
             }
         }
         Pin::new(&mut self.io).poll_flush(context)
@@ -133,6 +144,11 @@ impl Connection {
         if self.start == self.end {
             self.start = 0;
             self.end = 0;
+        } else if self.end == self.buffer.len() {
+            // An interim answer was read before what is left.
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
         }
         let free = self.buffer.get_mut(self.end..).unwrap_or_default();
         let mut buffer = ReadBuf::new(free);

@@ -1,6 +1,7 @@
 //! The clients against a server that misbehaves on purpose.
 
 #[cfg(test)]
+mod hostile;
 mod server;
 #[cfg(test)]
 mod transport;
