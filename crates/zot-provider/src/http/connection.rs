@@ -166,8 +166,8 @@ impl Connection {
         loop {
             let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
             let mut response = httparse::Response::new(&mut headers);
-            let parsed = response
-                .parse(self.buffered())
+            let parsed = parser()
+                .parse_response(&mut response, self.buffered())
                 .map_err(|error| ExchangeError::Malformed(error.to_string()))?;
             let httparse::Status::Complete(length) = parsed else {
                 return match self.end - self.start < BUFFER_BYTES {
@@ -259,6 +259,13 @@ impl Framing {
             }
         }
     }
+}
+
+/// What old servers and gateways still do is forgiven where it cannot be misunderstood.
+fn parser() -> httparse::ParserConfig {
+    let mut parser = httparse::ParserConfig::default();
+    parser.allow_obsolete_multiline_headers_in_responses(true);
+    parser
 }
 
 fn advance(outgoing: &mut VecDeque<Bytes>, mut written: usize) {

@@ -205,3 +205,33 @@ async fn an_empty_answer_is_an_error() {
     let stop = ModelEvent::Stop(StopReason::End);
     assert!(!ask_for("HTTP/1.1 204 X\r\n\r\n").await.0.contains(&stop));
 }
+
+#[tokio::test]
+async fn heads_the_protocol_allows_are_understood() {
+    let body = whole_answer("ok");
+    let length = body.len();
+    for head in [
+        // No length: the end of the connection is the end.
+        "HTTP/1.1 200 OK\r\n\r\n".to_owned(),
+        "HTTP/1.0 200 OK\r\n\r\n".to_owned(),
+        "HTTP/1.1 200\r\n\r\n".to_owned(),
+        "HTTP/1.1 200 OK\nx: y\n\n".to_owned(),
+        // Interim answers, with and without headers.
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n".to_owned(),
+        "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\n\r\n".to_owned(),
+        // A header over several lines, as was once allowed.
+        "HTTP/1.1 200 OK\r\nx-old: a\r\n  b\r\n\tc\r\n\r\n".to_owned(),
+        format!("HTTP/1.1 200 OK\r\nCONTENT-LENGTH:{length}\r\n\r\n"),
+        format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\ncontent-length: {length}\r\n\r\n"),
+        "HTTP/1.1 200 OK\r\ncontent-encoding: identity\r\n\r\n".to_owned(),
+    ] {
+        let answer = ask_for(&format!("{head}{body}")).await;
+        assert_eq!(answer.1.map(|error| error.message), None, "{head}");
+        assert_eq!(answer.0.len(), 3, "{head}");
+    }
+    // Both lengths: chunked wins. Extensions and trailers are passed over.
+    let head = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n";
+    let chunked =
+        format!("{head}{length:X};name=\"value\"\r\n{body}\r\n0;last\r\ntrailer: x\r\n\r\n");
+    assert_said(ask_for(&chunked).await, "ok");
+}
