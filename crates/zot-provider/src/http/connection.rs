@@ -43,6 +43,10 @@ pub(crate) enum ExchangeError {
 pub(crate) struct ResponseHead {
     pub(crate) status: StatusCode,
     pub(crate) retry_after: Option<String>,
+    pub(crate) location: Option<String>,
+    /// What the body is compressed with, although we never ask for that.
+    pub(crate) compression: Option<String>,
+    pub(crate) content_type: Option<String>,
     pub(super) framing: Framing,
     pub(super) keep_alive: bool,
 }
@@ -287,6 +291,9 @@ fn response_head(response: &httparse::Response<'_, '_>) -> Result<ResponseHead, 
     let mut chunked = false;
     let mut length = None;
     let mut retry_after = None;
+    let mut location = None;
+    let mut compression = None;
+    let mut content_type = None;
     for header in &*response.headers {
         let value = String::from_utf8_lossy(header.value);
         let value = value.trim();
@@ -309,6 +316,11 @@ fn response_head(response: &httparse::Response<'_, '_>) -> Result<ResponseHead, 
                 length = Some(parsed);
             }
             "retry-after" => retry_after = Some(value.to_owned()),
+            "location" => location = Some(value.to_owned()),
+            "content-type" => content_type = Some(value.to_owned()),
+            "content-encoding" if !value.eq_ignore_ascii_case("identity") => {
+                compression = Some(value.to_owned()).filter(|value| !value.is_empty());
+            }
             _ => {}
         }
     }
@@ -323,6 +335,9 @@ fn response_head(response: &httparse::Response<'_, '_>) -> Result<ResponseHead, 
     Ok(ResponseHead {
         status,
         retry_after,
+        location,
+        compression,
+        content_type,
         framing,
         keep_alive,
     })

@@ -235,3 +235,45 @@ async fn heads_the_protocol_allows_are_understood() {
         format!("{head}{length:X};name=\"value\"\r\n{body}\r\n0;last\r\ntrailer: x\r\n\r\n");
     assert_said(ask_for(&chunked).await, "ok");
 }
+
+#[tokio::test]
+async fn a_redirect_names_where_to() {
+    for status in [301, 302, 307, 308] {
+        let head = format!(
+            "HTTP/1.1 {status} X\r\nlocation: https://elsewhere.example/v2\r\ncontent-length: 4\r\n\r\ngone"
+        );
+        let message = assert_failed(ask_for(&head).await, ModelErrorKind::Invalid);
+        assert_eq!(
+            message,
+            format!(
+                "openai: http {status}: the server redirects to https://elsewhere.example/v2; \
+                 change the base URL accordingly"
+            )
+        );
+    }
+}
+
+#[tokio::test]
+async fn compression_nobody_asked_for_is_named() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n\x1f\x08";
+    let message = assert_failed(ask_for(head).await, ModelErrorKind::Stream);
+    assert!(
+        message.contains("compressed its answer (gzip)"),
+        "{message}"
+    );
+    let head = "HTTP/1.1 401 X\r\ncontent-encoding: br\r\ncontent-length: 2\r\n\r\n\x1f\x08";
+    let message = assert_failed(ask_for(head).await, ModelErrorKind::Unauthorized);
+    assert!(message.starts_with("openai: http 401: "), "{message}");
+    assert!(message.contains("compressed its answer (br)"), "{message}");
+}
+
+#[tokio::test]
+async fn a_page_instead_of_a_stream_is_named() {
+    let page = "<html>please log in</html>";
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\n\r\n{page}",
+        page.len()
+    );
+    let message = assert_failed(ask_for(&head).await, ModelErrorKind::Stream);
+    assert!(message.contains("text/html"), "{message}");
+}
