@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zot_conversation::{Message, Model, ModelErrorKind, ModelEvent, StopReason, Timestamp};
-use zot_provider::{HttpClient, OpenAiClient, OpenAiQuirks, Timeouts};
+use zot_provider::{AnthropicClient, HttpClient, OpenAiClient, OpenAiQuirks, Timeouts};
 
 use crate::server::{Peer, Server, delta};
 use crate::transport::{ask, assert_failed, assert_said, endpoint, next, openai, request};
@@ -276,4 +276,73 @@ async fn a_page_instead_of_a_stream_is_named() {
     );
     let message = assert_failed(ask_for(&head).await, ModelErrorKind::Stream);
     assert!(message.contains("text/html"), "{message}");
+}
+
+#[tokio::test]
+async fn base_urls_as_people_write_them() {
+    let server = Server::start().await;
+    let address = server.address();
+    let port = address.port();
+    for (base_url, line, host) in [
+        (
+            format!("HTTP://{address}/V1"),
+            "/V1/chat/completions",
+            address.to_string(),
+        ),
+        (
+            format!("http://{address}"),
+            "/chat/completions",
+            address.to_string(),
+        ),
+        (
+            format!("http://user:pass@{address}/v1//"),
+            "/v1/chat/completions",
+            address.to_string(),
+        ),
+        (
+            format!("http://localhost:{port}/v1"),
+            "/v1/chat/completions",
+            format!("localhost:{port}"),
+        ),
+        (
+            format!("http://{address}/deployments/x?api-version=1&y=/"),
+            "/deployments/x/chat/completions?api-version=1&y=/",
+            address.to_string(),
+        ),
+        (
+            format!("http://{address}/v1#top"),
+            "/v1/chat/completions",
+            address.to_string(),
+        ),
+    ] {
+        let endpoint = endpoint("openai", base_url.clone());
+        let client = OpenAiClient::new(HttpClient::new(), endpoint, OpenAiQuirks::COMPATIBLE);
+        let serve = async {
+            let mut peer = server.accept().await;
+            let head = peer.request().await.head;
+            peer.say("ok").await;
+            head
+        };
+        let (answer, head) = within(async { tokio::join!(ask(&client), serve) }).await;
+        assert_said(answer, "ok");
+        let expected = format!("POST {line} HTTP/1.1\r\nhost: {host}\r\n");
+        assert!(head.starts_with(&expected), "{base_url}: {head}");
+        assert!(!head.contains("pass"), "{head}");
+    }
+    // The other wire finds its version in the path, or adds it.
+    for below in ["/v1/?a=b", "/?a=b", " "] {
+        let endpoint = endpoint("anthropic", format!("http://{address}{below}"));
+        let client = AnthropicClient::new(HttpClient::new(), endpoint);
+        let serve = async {
+            let mut peer = server.accept().await;
+            let head = peer.request().await.head;
+            peer.respond(200, "", "data: {\"type\":\"message_stop\"}\n\n")
+                .await;
+            head
+        };
+        let (_, head) = within(async { tokio::join!(ask(&client), serve) }).await;
+        let query = if below.contains('?') { "?a=b" } else { "" };
+        let expected = format!("POST /v1/messages{query} HTTP/1.1\r\n");
+        assert!(head.starts_with(&expected), "{below}: {head}");
+    }
 }
