@@ -24,6 +24,9 @@ use crate::sse::{SseDecoder, SseError, SseEvent};
 /// What is read of the body of a refusal; a longer one costs the connection.
 const MAX_ERROR_BODY: usize = 64 * 1024;
 
+/// How long the body of a refusal may take; what has arrived by then is reported.
+const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
+
 /// How long a finished answer waits for the end of its body, so that the connection can be reused.
 const END_OF_BODY_GRACE: Duration = Duration::from_millis(50);
 
@@ -97,7 +100,7 @@ impl Call {
                     .into_bytes()
             }
             (_, Some(coding)) => compressed(&coding).into_bytes(),
-            _ => read_error_body(response.body, self.http.timeouts().idle).await,
+            _ => read_error_body(response.body).await,
         };
         let error = http_error(
             &self.endpoint.provider,
@@ -133,15 +136,19 @@ fn compressed(coding: &str) -> String {
 }
 
 /// Reads what a refusal says, as far as it arrives in time.
-async fn read_error_body(mut body: ResponseBody, idle: Duration) -> Vec<u8> {
+async fn read_error_body(mut body: ResponseBody) -> Vec<u8> {
     let mut text = Vec::new();
-    while text.len() < MAX_ERROR_BODY {
-        let piece = poll_fn(|context| body.poll_data(context, |data| text.extend_from_slice(data)));
-        match tokio::time::timeout(idle, piece).await {
-            Ok(Some(Ok(()))) => {}
-            _ => break,
+    let read = async {
+        while text.len() < MAX_ERROR_BODY {
+            let piece =
+                poll_fn(|context| body.poll_data(context, |data| text.extend_from_slice(data)));
+            if !matches!(piece.await, Some(Ok(()))) {
+                break;
+            }
         }
-    }
+    };
+    // Over all of it: a server that dribbles would otherwise hold the error back for hours.
+    let _ = tokio::time::timeout(ERROR_BODY_TIME, read).await;
     text
 }
 
@@ -280,14 +287,9 @@ impl<'a, D: Decoder> Answer<'a, D> {
                 }
             }
             State::Ending(body, grace) => {
-                let ended = match body.poll_data(context, |_| ()) {
-                    Poll::Ready(Some(Ok(()))) => false,
-                    Poll::Ready(_) => true,
-                    Poll::Pending => {
-                        ready!(grace.as_mut().poll(context));
-                        true
-                    }
-                };
+                // The clock comes first: a body that goes on and on uses up the task's budget.
+                let ended = grace.as_mut().poll(context).is_ready()
+                    || !matches!(ready!(body.poll_data(context, |_| ())), Some(Ok(())));
                 if ended {
                     self.state = State::Ended;
                 }

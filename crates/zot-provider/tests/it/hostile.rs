@@ -8,7 +8,9 @@ use zot_conversation::{Message, Model, ModelErrorKind, ModelEvent, StopReason, T
 use zot_provider::{AnthropicClient, HttpClient, OpenAiClient, OpenAiQuirks, Timeouts};
 
 use crate::server::{Peer, Server, delta};
-use crate::transport::{ask, assert_failed, assert_said, endpoint, next, openai, request};
+use crate::transport::{
+    ask, assert_failed, assert_said, endpoint, messages, next, openai, request,
+};
 
 /// Nothing here should take as long.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -39,7 +41,7 @@ async fn within<F: Future>(future: F) -> F::Output {
 
 /// A message that no socket buffer holds.
 fn long_message() -> [Arc<Message>; 1] {
-    let text = "x".repeat(32 << 20);
+    let text = "x".repeat(16 << 20);
     [Arc::new(Message::user_text(&text, Timestamp::UNIX_EPOCH))]
 }
 
@@ -130,7 +132,7 @@ async fn an_answer_that_goes_on_after_its_end_is_complete() {
         peer.request().await;
         peer.send("HTTP/1.1 200 OK\r\n\r\n").await;
         peer.send(&whole_answer("enough")).await;
-        peer.flood(&": and on and on\n".repeat(256)).await;
+        peer.flood_from_a_thread(": and on and on\n".repeat(65_536));
     };
     let answer = within(async { tokio::join!(ask(&client), serve).0 }).await;
     assert_said(answer, "enough");
@@ -345,4 +347,35 @@ async fn base_urls_as_people_write_them() {
         let expected = format!("POST /v1/messages{query} HTTP/1.1\r\n");
         assert!(head.starts_with(&expected), "{below}: {head}");
     }
+}
+
+#[tokio::test]
+async fn a_refusal_that_dribbles_is_not_waited_for() {
+    let server = Server::start().await;
+    let client = openai(&server, Timeouts::default());
+    let messages = messages();
+    let mut stream = client.stream(request(&messages));
+    let serve = async {
+        let mut peer = server.accept().await;
+        peer.request().await;
+        peer.send("HTTP/1.1 400 X\r\n\r\nno").await;
+        peer
+    };
+    let mut peer = tokio::select! {
+        peer = serve => peer,
+        _ = next(&mut stream) => panic!("nothing was answered"),
+    };
+    tokio::time::pause();
+    let dribble = async {
+        for _ in 0..20 {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            peer.send("o").await;
+        }
+    };
+    let error = tokio::select! {
+        answer = next(&mut stream) => answer.unwrap().unwrap_err(),
+        () = dribble => panic!("all of it was waited for"),
+    };
+    assert_eq!(error.kind, ModelErrorKind::Invalid);
+    assert!(error.message.starts_with("openai: http 400: no"), "{error}");
 }

@@ -1,5 +1,6 @@
 //! A raw TCP server that follows a script, one step per connection or request.
 
+use std::io::Write;
 use std::net::SocketAddr;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -66,6 +67,13 @@ impl Peer {
     /// Sends until the client has closed.
     pub(crate) async fn flood(mut self, piece: &str) {
         while self.stream.write_all(piece.as_bytes()).await.is_ok() {}
+    }
+
+    /// Sends from another thread, as fast as it can be read, until the client has closed.
+    pub(crate) fn flood_from_a_thread(self, piece: String) {
+        let mut stream = self.stream.into_std().unwrap();
+        stream.set_nonblocking(false).unwrap();
+        std::thread::spawn(move || while stream.write_all(piece.as_bytes()).is_ok() {});
     }
 
     fn parse(&mut self) -> Option<Received> {
