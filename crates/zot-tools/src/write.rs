@@ -10,6 +10,7 @@ use crate::builtin::definition;
 use crate::file::{self, FileError};
 use crate::limits::clip;
 use crate::path::PathError;
+use crate::utf8::to_text;
 
 const DESCRIPTION: &str = "Write a whole file: makes it, with missing directories, or replaces \
 everything in it. To change part of a file, use edit.";
@@ -54,7 +55,7 @@ impl Tool for WriteTool {
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             match self.write(invocation) {
-                Ok(content) => ToolOutput::text(clip(content)),
+                Ok(content) => ToolOutput::text(clip(to_text(content.as_bytes()))),
                 Err(error) => ToolOutput::error(error.to_string()),
             }
         })

@@ -140,3 +140,58 @@ fn arguments_that_are_no_text_are_refused() {
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("UTF-8"), "{}", ended.stderr);
 }
+
+/// Runs a script as the owner of a file system of its own; `None` where the system has no such
+/// thing to give.
+#[cfg(target_os = "linux")]
+fn in_own_mounts(script: &str) -> Option<std::process::Command> {
+    let unshare = |script: &str| {
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
+        command
+    };
+    let probe = unshare("mount -t tmpfs tmpfs /mnt").output();
+    probe
+        .is_ok_and(|probe| probe.status.success())
+        .then(|| unshare(script))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_files_as_they_were() {
+    let place = Place::new();
+    let content = "y".repeat(40_000);
+    // A file with two names is overwritten in place, another is replaced.
+    let prompt = format!(
+        "multi:[{{\"name\":\"write\",\"args\":{{\"path\":\"full/linked\",\"content\":\"{content}\"}}}},\
+         {{\"name\":\"write\",\"args\":{{\"path\":\"full/single\",\"content\":\"{content}\"}}}}]"
+    );
+    let zot = place.zot().arguments(["--json", &prompt]).into_command();
+    let script = "mkdir full && mount -t tmpfs -o size=32k tmpfs full && cd full && \
+         echo old > linked && ln linked other && echo old > single && cd .. && \
+         \"$0\" \"$@\" && cat full/linked full/single && ls -A full";
+    let Some(mut command) = in_own_mounts(script) else {
+        eprintln!("not tried: no file systems of our own here");
+        return;
+    };
+    command
+        .arg(zot.get_program())
+        .args(zot.get_args())
+        .envs(
+            zot.get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .current_dir(place.workdir.path())
+        .stdin(std::process::Stdio::null());
+    let output = command.output().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(
+        stdout.matches("no space left on device").count(),
+        2,
+        "{stdout}"
+    );
+    assert!(
+        stdout.ends_with("\nold\nold\nlinked\nother\nsingle\n"),
+        "{stdout}"
+    );
+}
