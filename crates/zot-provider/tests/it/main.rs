@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod hostile;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod transport;

@@ -76,7 +76,7 @@ fn signals_are_heard_through_input_without_end() {
 
 /// What a client may make zot hold on to, whatever it sends.
 #[cfg(target_os = "linux")]
-const MEMORY: u64 = 160 << 20;
+const MEMORY: u64 = 96 << 20;
 
 #[cfg(target_os = "linux")]
 fn assert_memory_stays_bounded(lines: impl IntoIterator<Item = String>) {
@@ -93,7 +93,7 @@ fn assert_memory_stays_bounded(lines: impl IntoIterator<Item = String>) {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_line_without_end_costs_no_more_than_the_limit() {
-    assert_memory_stays_bounded(["x".repeat(300 << 20)]);
+    assert_memory_stays_bounded(["x".repeat(128 << 20)]);
 }
 
 #[cfg(target_os = "linux")]
@@ -103,31 +103,29 @@ fn a_line_of_tiny_fields_costs_no_more_than_the_limit() {
     assert_memory_stays_bounded([format!("{{{fields}\"type\":\"ping\"}}")]);
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn long_ids_of_queued_prompts_count() {
-    let id = "i".repeat(15 << 20);
-    let line = format!("{{\"id\":\"{id}\",\"type\":\"prompt\",\"message\":\"say:1\"}}");
-    assert_memory_stays_bounded(vec![line; 12]);
-}
-
 #[test]
 fn more_commands_than_are_read_lose_nothing() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let mut command = rpc(&server, &workdir);
     let mut zot = Process::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
     let mut stdin = zot.0.stdin.take().unwrap();
+    // More than zot and the pipes on both sides of it hold.
+    let ids = || (0..15_000).map(|number| format!("{number:0300}"));
     let writer = std::thread::spawn(move || {
-        for number in 0..100_000 {
-            writeln!(stdin, "{{\"id\":{number},\"type\":\"ping\"}}").unwrap();
+        for id in ids() {
+            writeln!(stdin, "{{\"id\":\"{id}\",\"type\":\"ping\"}}").unwrap();
         }
     });
-    // The writer is stopped by the full pipe, not by the memory of the machine.
     std::thread::sleep(Duration::from_millis(500));
-    assert!(!writer.is_finished());
+    assert!(
+        !writer.is_finished(),
+        "zot reads on although nobody reads it"
+    );
     let lines = BufReader::new(zot.0.stdout.take().unwrap()).lines();
-    let ids =
-        lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap()["id"].clone());
-    assert!(ids.eq((0..100_000).map(Value::from)));
+    let answered = lines.map(|line| {
+        let frame: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        frame["id"].as_str().map(str::to_owned)
+    });
+    assert!(answered.eq(ids().map(Some)));
     assert!(zot.wait(ENDING).success());
 }

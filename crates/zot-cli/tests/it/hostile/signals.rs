@@ -14,7 +14,7 @@ fn poll_until_stalled(server: &ModelServer, zot: &Process) {
     poll_until("the request arrives", || !server.requests().is_empty());
     let mut last = None;
     poll_until("zot stands still", || {
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::thread::sleep(std::time::Duration::from_millis(50));
         let used = testkit::process::cpu_time(zot.0.id());
         std::mem::replace(&mut last, used) == used
     });
@@ -30,7 +30,7 @@ fn signals_end_a_process_that_nobody_reads() {
                 .stdout(Stdio::piped()),
         );
         let mut stdin = zot.0.stdin.take().unwrap();
-        stdin.write_all(prompt("say:50000").as_bytes()).unwrap();
+        stdin.write_all(prompt("say:30000").as_bytes()).unwrap();
         poll_until_stalled(&server, &zot);
         zot.signal(signal);
         assert_eq!(zot.wait(ENDING).code(), Some(code));
@@ -73,9 +73,9 @@ fn a_wrong_token_ends_a_process_that_nobody_reads() {
 fn signals_end_a_single_prompt_that_nobody_reads() {
     // Full in the middle of the answer, and full at its end.
     for arguments in [
-        ["--json", "say:50000"],
+        ["--json", "say:30000"],
         ["--json", "say:6000"],
-        ["-p", "say:50000"],
+        ["-p", "say:20000"],
     ] {
         let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
         let mut command = one_shot(&server, &workdir, arguments);
