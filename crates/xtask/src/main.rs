@@ -1,1 +1,33 @@
-fn main() {}
+//! `cargo xtask`: what is done to this repository now and then. The checks that have to hold
+//! always are tests.
+
+mod bench;
+mod fuzz;
+
+use std::io::{self, Write};
+
+use anyhow::{Context, bail};
+
+const USAGE: &str = "usage: cargo xtask COMMAND
+  schema               write docs/schema anew from the types of the protocol
+  bench rpc [--quick]  measure `zot rpc` and print the table of BENCHMARKS.md
+  fuzz [SECONDS]       run every fuzz target that long (60); needs nightly and cargo-fuzz
+";
+
+fn main() -> anyhow::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["schema"] => {
+            let path = xtask::schema::write(&xtask::repository::root())?;
+            writeln!(io::stdout(), "wrote {}", path.display())?;
+            Ok(())
+        }
+        ["bench", "rpc"] => bench::rpc(bench::Effort::Full),
+        ["bench", "rpc", "--quick"] => bench::rpc(bench::Effort::Quick),
+        ["fuzz"] => fuzz::run(60),
+        ["fuzz", seconds] => fuzz::run(seconds.parse().context("SECONDS must be a number")?),
+        [] | ["help" | "--help" | "-h"] => Ok(write!(io::stdout(), "{USAGE}")?),
+        _ => bail!("unknown arguments {arguments:?}\n{USAGE}"),
+    }
+}

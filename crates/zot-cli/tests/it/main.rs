@@ -13,6 +13,7 @@ mod authentication;
 mod command_line;
 mod commands;
 mod compaction;
+mod documents;
 mod ending;
 mod hostile;
 mod input;

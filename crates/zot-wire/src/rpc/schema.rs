@@ -1,33 +1,186 @@
 //! The protocol as a JSON Schema, for people who generate types from it.
 
-use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
-use serde_json::{Value, json};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
 
 use super::{
     Command, Event, HelloData, MessagesData, ModelData, ModelsData, PongData, RequestId, Response,
     StartedData, StateData,
 };
 
-/// One schema document: `Command`, `Response…` and `Event` under `$defs`.
+/// One schema document. A line is a `Command`, a `Response` or an `Event`; `Response` has one
+/// variant per command, told apart by `command`, and one for every failure.
 pub fn json_schema() -> Value {
-    let mut generator = SchemaGenerator::new(SchemaSettings::draft2020_12());
-    generator.subschema_for::<Command>();
+    // The types say by `skip_serializing_if` which fields may be missing.
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let mut generator = SchemaGenerator::new(settings.with_transform(leave_out_null));
     generator.subschema_for::<Event>();
     generator.subschema_for::<RequestId>();
-    generator.subschema_for::<Response<HelloData>>();
-    generator.subschema_for::<Response<StartedData>>();
-    generator.subschema_for::<Response<StateData>>();
-    generator.subschema_for::<Response<MessagesData>>();
-    generator.subschema_for::<Response<ModelData>>();
-    generator.subschema_for::<Response<ModelsData>>();
-    generator.subschema_for::<Response<PongData>>();
-    generator.subschema_for::<Response<()>>();
+    let responses = responses(&mut generator);
+    let command = command(&mut generator);
+    let mut definitions = generator.take_definitions(true);
+    allow_pictures_alone(&mut definitions);
+    let variants: Vec<Value> = responses.iter().map(|(name, _)| reference(name)).collect();
+    definitions.extend(responses);
+    definitions.insert("Command".to_owned(), command);
+    definitions.insert(
+        "Response".to_owned(),
+        json!({ "description": "The answer to one command.", "oneOf": variants }),
+    );
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "zot rpc",
-        "description": "One JSON object per line. Client to server: Command, with an optional id. \
-                        Server to client: a Response per command, and Events.",
-        "$defs": generator.take_definitions(true),
+        "description": "One JSON object per line. Client to server: Command. Server to client: a \
+                        Response per command, and Events. Fields, commands and events may be \
+                        added; ignore those you do not know.",
+        "oneOf": [reference("Command"), reference("Response"), reference("Event")],
+        "$defs": definitions,
     })
+}
+
+fn responses(generator: &mut SchemaGenerator) -> Map<String, Value> {
+    let mut variants = Map::new();
+    let mut add = |command: &str, schema: Value| {
+        variants.insert(format!("{}Response", in_camel_case(command)), schema);
+    };
+    add("hello", success::<HelloData>(generator, "hello"));
+    add("prompt", success::<StartedData>(generator, "prompt"));
+    add("abort", success::<()>(generator, "abort"));
+    add("compact", success::<StartedData>(generator, "compact"));
+    add("get_state", success::<StateData>(generator, "get_state"));
+    add(
+        "get_messages",
+        success::<MessagesData>(generator, "get_messages"),
+    );
+    add("clear", success::<()>(generator, "clear"));
+    add("set_model", success::<ModelData>(generator, "set_model"));
+    add("get_models", success::<ModelsData>(generator, "get_models"));
+    add("ping", success::<PongData>(generator, "ping"));
+    add("failure", failure(generator));
+    variants
+}
+
+/// The answer to a `command` that went well.
+fn success<T: JsonSchema>(generator: &mut SchemaGenerator, command: &str) -> Value {
+    let mut schema = envelope::<T>(generator);
+    schema["description"] = json!(format!("`{command}` succeeded."));
+    schema["properties"]["command"]["const"] = json!(command);
+    schema["properties"]["success"]["const"] = json!(true);
+    remove_property(&mut schema, "error");
+    if schema["properties"]["data"]["type"] == "null" {
+        remove_property(&mut schema, "data");
+    } else {
+        require(&mut schema, "data");
+    }
+    schema
+}
+
+/// The answer to a command that was refused, or to a line that is none.
+fn failure(generator: &mut SchemaGenerator) -> Value {
+    let mut schema = envelope::<()>(generator);
+    schema["description"] = json!("Any command, or a line that is none, was refused.");
+    schema["properties"]["command"]["description"] =
+        json!("As it came; empty when the line names none.");
+    schema["properties"]["success"]["const"] = json!(false);
+    remove_property(&mut schema, "data");
+    require(&mut schema, "error");
+    schema
+}
+
+/// What all responses have in common, with the data of one.
+fn envelope<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
+    let mut schema = Response::<T>::json_schema(generator);
+    leave_out_null(&mut schema);
+    let mut schema = schema.to_value();
+    // A tag on a struct is serde's affair only: schemars does not look at it.
+    schema["properties"]["type"] = json!({ "type": "string", "const": "response" });
+    require(&mut schema, "type");
+    schema
+}
+
+/// Every command takes an `id`.
+fn command(generator: &mut SchemaGenerator) -> Value {
+    let mut schema = Command::json_schema(generator);
+    leave_out_null(&mut schema);
+    let mut schema = schema.to_value();
+    let variants = schema["oneOf"].as_array_mut();
+    for variant in variants.into_iter().flatten() {
+        let mut id = reference("RequestId");
+        id["description"] = json!("Echoed by the response.");
+        variant["properties"]["id"] = id;
+    }
+    schema
+}
+
+/// A prompt may consist of pictures alone, which the Rust type cannot say.
+fn allow_pictures_alone(definitions: &mut Map<String, Value>) {
+    if let Some(Value::Object(prompt)) = definitions.get_mut("PromptCommand") {
+        prompt.remove("required");
+        let either = json!([{ "required": ["message"] }, { "required": ["images"] }]);
+        prompt.insert("anyOf".to_owned(), either);
+    }
+}
+
+/// A field that is left out when there is nothing to say is never null.
+fn leave_out_null(schema: &mut Schema) {
+    schemars::transform::transform_subschemas(&mut leave_out_null, schema);
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
+    let required = object.get("required").cloned().unwrap_or_default();
+    let is_required = |name: &str| {
+        let mut names = required.as_array().into_iter().flatten();
+        names.any(|required| required == name)
+    };
+    let properties = object.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        if let (false, Value::Object(property)) = (is_required(name), property) {
+            drop_null(property);
+        }
+    }
+}
+
+fn drop_null(property: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = property.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            property.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(choices)) = property.get_mut("anyOf") {
+        choices.retain(|choice| choice["type"] != "null");
+        if let [Value::Object(only)] = choices.as_slice() {
+            let only = only.clone();
+            property.remove("anyOf");
+            property.extend(only);
+        }
+    }
+}
+
+fn require(schema: &mut Value, field: &str) {
+    if let Some(required) = schema["required"].as_array_mut() {
+        required.push(json!(field));
+    }
+}
+
+fn remove_property(schema: &mut Value, field: &str) {
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.remove(field);
+    }
+}
+
+fn reference(definition: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{definition}") })
+}
+
+fn in_camel_case(command: &str) -> String {
+    command
+        .split('_')
+        .map(|word| {
+            let (first, rest) = word.split_at(word.len().min(1));
+            first.to_uppercase() + rest
+        })
+        .collect()
 }

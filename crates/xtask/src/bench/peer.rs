@@ -1,0 +1,154 @@
+//! A program that is driven over its pipes and watched.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use testkit::process;
+
+const DONE: &[u8] = b"{\"type\":\"done\"}\n";
+
+/// Larger than a pipe, so one read takes all there is.
+const BUFFER: usize = 1 << 20;
+
+/// How long a program may take to come to rest.
+const SETTLE_LIMIT: Duration = Duration::from_secs(10);
+const SETTLE_POLL: Duration = Duration::from_micros(300);
+
+/// The unit of the processor times in `/proc/PID/stat` on every Linux of today.
+const TICKS_PER_SECOND: u32 = 100;
+
+/// A running program; killed when dropped.
+pub(super) struct Peer {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: ChildStdout,
+    buffer: Vec<u8>,
+}
+
+impl Peer {
+    pub(super) fn start(mut command: Command) -> anyhow::Result<Self> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start {command:?}"))?;
+        let stdin = child.stdin.take().context("standard input is piped")?;
+        let stdout = child.stdout.take().context("standard output is piped")?;
+        Ok(Self {
+            child,
+            stdin,
+            stdout,
+            buffer: vec![0; BUFFER],
+        })
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(super) fn send(&mut self, line: &str) -> anyhow::Result<()> {
+        self.stdin.write_all(format!("{line}\n").as_bytes())?;
+        Ok(())
+    }
+
+    /// Sends `line` and reads one line; returns its length.
+    pub(super) fn call(&mut self, line: &str) -> anyhow::Result<usize> {
+        self.send(line)?;
+        self.read_until(b"\n")
+    }
+
+    /// Sends a prompt and reads until it is done; returns how much was read.
+    pub(super) fn prompt(&mut self, message: &str) -> anyhow::Result<usize> {
+        let prompt = serde_json::json!({"id": "p", "type": "prompt", "message": message});
+        self.send(&prompt.to_string())?;
+        self.read_until(DONE)
+    }
+
+    /// Sends `line` and reads until `done`.
+    pub(super) fn work(&mut self, line: &str) -> anyhow::Result<usize> {
+        self.send(line)?;
+        self.read_until(DONE)
+    }
+
+    /// The first line the program writes by itself.
+    pub(super) fn first_line(&mut self) -> anyhow::Result<String> {
+        let count = self.read_until(b"\n")?;
+        Ok(String::from_utf8_lossy(&self.buffer[..count.min(BUFFER)]).into_owned())
+    }
+
+    /// Reads until the output ends in `end`. Looks at the end of each read only: what the driver
+    /// does between two reads must not slow the program down.
+    fn read_until(&mut self, end: &[u8]) -> anyhow::Result<usize> {
+        let mut total = 0;
+        let mut tail = Vec::new();
+        while tail != end {
+            let count = self.stdout.read(&mut self.buffer)?;
+            ensure!(count > 0, "the program closed its output");
+            total += count;
+            tail.extend_from_slice(&self.buffer[count.saturating_sub(end.len())..count]);
+            let surplus = tail.len().saturating_sub(end.len());
+            tail.drain(..surplus);
+        }
+        Ok(total)
+    }
+
+    /// Processor time so far, read when every thread is at rest: only then is it exact.
+    pub(super) fn cpu(&self) -> anyhow::Result<Duration> {
+        let deadline = Instant::now() + SETTLE_LIMIT;
+        loop {
+            let before = process::cpu_time(self.pid()).context("the program has ended")?;
+            if is_at_rest(self.pid()) && process::cpu_time(self.pid()) == Some(before) {
+                return Ok(before);
+            }
+            if Instant::now() > deadline {
+                bail!("the program did not come to rest");
+            }
+            thread::sleep(SETTLE_POLL);
+        }
+    }
+
+    /// Processor time of children that have ended, in steps of a tick.
+    pub(super) fn children_cpu(&self) -> anyhow::Result<Duration> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid()))?;
+        let (_, fields) = stat.rsplit_once(") ").context("unexpected stat")?;
+        // The state is field 3 of proc(5); cutime and cstime are 16 and 17.
+        let ticks = fields.split(' ').skip(13).take(2);
+        let ticks: u32 = ticks.filter_map(|field| field.parse::<u32>().ok()).sum();
+        Ok(Duration::from_secs(1) * ticks / TICKS_PER_SECOND)
+    }
+
+    pub(super) fn resident_bytes(&self) -> anyhow::Result<u64> {
+        process::resident_bytes(self.pid()).context("the program has ended")
+    }
+
+    /// Memory in use, with shared pages counted in part.
+    pub(super) fn proportional_bytes(&self) -> anyhow::Result<u64> {
+        let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid()))?;
+        let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
+        let kilobytes = line.and_then(|line| line.trim().strip_suffix("kB"));
+        let kilobytes: u64 = kilobytes.context("no Pss")?.trim().parse()?;
+        Ok(kilobytes * 1024)
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn is_at_rest(pid: u32) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return false;
+    };
+    threads.flatten().all(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        let state = stat.rsplit_once(") ").map(|(_, fields)| fields);
+        state.is_some_and(|fields| fields.starts_with(['S', 'I']))
+    })
+}

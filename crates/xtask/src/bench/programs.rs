@@ -1,0 +1,106 @@
+//! The programs that take part, built for release.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail, ensure};
+use serde::Deserialize;
+use testkit::{Wire, Workdir};
+use xtask::repository::root;
+
+/// Where they are.
+pub(super) struct Programs {
+    pub(super) zot: PathBuf,
+    pub(super) scripted_model: PathBuf,
+    pub(super) floor: PathBuf,
+}
+
+impl Programs {
+    pub(super) fn build() -> anyhow::Result<Self> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let output = Command::new(cargo)
+            .args([
+                "build",
+                "--release",
+                "--message-format",
+                "json-render-diagnostics",
+            ])
+            .args([
+                "--bin",
+                "zot",
+                "--bin",
+                "scripted-model",
+                "--bin",
+                "bench-floor",
+            ])
+            .current_dir(root())
+            .stderr(Stdio::inherit())
+            .output()
+            .context("cannot start cargo")?;
+        ensure!(output.status.success(), "the release build failed");
+        Ok(Self {
+            zot: executable(&output.stdout, "zot")?,
+            scripted_model: executable(&output.stdout, "scripted-model")?,
+            floor: executable(&output.stdout, "bench-floor")?,
+        })
+    }
+}
+
+/// Finds the binary called `name` among cargo's messages.
+fn executable(messages: &[u8], name: &str) -> anyhow::Result<PathBuf> {
+    #[derive(Deserialize)]
+    struct Artifact {
+        target: Target,
+        executable: Option<PathBuf>,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        name: String,
+    }
+    for line in messages.split(|&byte| byte == b'\n') {
+        // Messages of other kinds lack these fields.
+        if let Ok(Artifact {
+            target,
+            executable: Some(path),
+        }) = serde_json::from_slice(line)
+            && target.name == name
+        {
+            return Ok(path);
+        }
+    }
+    bail!("cargo built no {name}")
+}
+
+/// `zot rpc` in a clean environment, talking to the model server on `port`.
+pub(super) fn zot_command(zot: &Path, workdir: &Workdir, port: u16, wire: Wire) -> Command {
+    let mut command = clean_command(zot);
+    let url = match wire {
+        Wire::OpenAi => format!("http://127.0.0.1:{port}/v1"),
+        Wire::Anthropic => format!("http://127.0.0.1:{port}"),
+    };
+    command
+        .args([
+            "rpc",
+            "--provider",
+            wire.provider(),
+            "--model",
+            wire.model(),
+        ])
+        .args(["--api-key", "x", "--base-url", &url])
+        .env("HOME", workdir.home())
+        .env("ZOT_HOME", workdir.zot_home())
+        .current_dir(workdir.path());
+    command
+}
+
+/// `program` without what cargo added to the environment: its library path slows every start. With
+/// a home, because a shell without one looks it up.
+pub(super) fn clean_command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", "/");
+    command
+}

@@ -1,0 +1,110 @@
+//! The table.
+
+use std::fmt;
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use super::Effort;
+
+/// One figure.
+pub(super) struct Row {
+    pub(super) what: String,
+    pub(super) value: Quantity,
+    /// The same work done by a program that does nothing else.
+    pub(super) floor: Option<(&'static str, Quantity)>,
+    pub(super) target: Option<Quantity>,
+    /// What the original zot was measured at, on another machine.
+    pub(super) original: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Quantity {
+    Time(Duration),
+    Bytes(u64),
+}
+
+impl Quantity {
+    pub(super) fn milliseconds(milliseconds: f64) -> Self {
+        Self::Time(Duration::from_secs_f64(milliseconds / 1e3))
+    }
+
+    fn exceeds(self, target: Self) -> bool {
+        match (self, target) {
+            (Self::Time(own), Self::Time(target)) => own > target,
+            (Self::Bytes(own), Self::Bytes(target)) => own > target,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(time) => {
+                let milliseconds = time.as_secs_f64() * 1e3;
+                let decimals = match milliseconds {
+                    small if small < 1.0 => 3,
+                    medium if medium < 10.0 => 2,
+                    _ => 1,
+                };
+                write!(formatter, "{milliseconds:.decimals$} ms")
+            }
+            Self::Bytes(bytes) => {
+                write!(formatter, "{:.2} MiB", *bytes as f64 / f64::from(1 << 20))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            what,
+            value,
+            floor,
+            target,
+            original,
+        } = self;
+        write!(formatter, "| {what} | {value} | ")?;
+        if let Some((name, floor)) = floor {
+            write!(formatter, "{floor} ({name})")?;
+        }
+        match target {
+            Some(target) if value.exceeds(*target) => write!(formatter, " | ≤ {target} | **no**")?,
+            Some(target) => write!(formatter, " | ≤ {target} | yes")?,
+            None => write!(formatter, " | | ")?,
+        }
+        write!(formatter, " | {original} |")
+    }
+}
+
+/// The machine, the command and the head of the table.
+pub(super) fn heading(effort: Effort) -> String {
+    let line = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).output();
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        text.unwrap_or_default()
+    };
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpuinfo.lines().find(|line| line.starts_with("model name"));
+    let model = model
+        .and_then(|line| line.split_once(": "))
+        .map_or("unknown", |(_, model)| model);
+    let processors = std::thread::available_parallelism().map_or(0, usize::from);
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    format!(
+        "`cargo xtask bench rpc{}` on {}, commit {}: {processors} × {model}, {}, load {}\n\n\
+         | what | zot | floor | target | met | original |\n\
+         |---|---:|---:|---:|---|---:|\n",
+        if effort == Effort::Quick {
+            " --quick"
+        } else {
+            ""
+        },
+        line("date", &["-u", "+%Y-%m-%d"]),
+        line("git", &["describe", "--always", "--dirty"]),
+        line("uname", &["-sr"]),
+        load.split(' ').next().unwrap_or_default(),
+    )
+}

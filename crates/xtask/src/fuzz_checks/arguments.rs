@@ -1,0 +1,117 @@
+//! The arguments of tool calls as a model streams them.
+
+use zot_agent::{Answer, AnswerBuilder};
+use zot_conversation::{ContentBlock, ModelEvent, StopReason, ToolCallId};
+
+use super::pieces;
+
+/// How arguments and text are cut does not change the answer, calls that take turns do not mix,
+/// what is sent on is always one JSON object, and an answer that breaks off keeps its text only.
+pub fn partial_arguments(data: &[u8]) {
+    let (content, cut) = pieces(data);
+    let whole = String::from_utf8_lossy(content);
+    let cut = in_characters(&whole, &cut);
+    let ids = ["call_1", "call_2"].map(ToolCallId::from);
+    let expected = finish(&events(&ids, &[&whole]));
+    assert_eq!(
+        finish(&events(&ids, &cut)),
+        expected,
+        "the cut changes the answer"
+    );
+    let Some(answer) = expected else {
+        unreachable!("an answer with a stop is whole");
+    };
+    let text: String = answer.content.iter().filter_map(as_text).collect();
+    assert_eq!(text, whole);
+    let mut calls = 0;
+    for block in &answer.content {
+        if let ContentBlock::ToolCall(call) = block {
+            calls += 1;
+            check_arguments(call.arguments.json_or_empty());
+            let read = call.arguments.json();
+            let kept = read.map_or_else(|bad| bad.text.as_str(), |raw| raw.get());
+            let meant = whole.trim();
+            assert_eq!(kept, if meant.is_empty() { "{}" } else { meant });
+        }
+    }
+    assert_eq!(calls, ids.len());
+    let broken_off = build(&without_stop(events(&ids, &cut)));
+    assert!(
+        broken_off
+            .keep_text()
+            .iter()
+            .all(|block| as_text(block).is_some())
+    );
+}
+
+/// What goes back to a provider has to be an object that any JSON reader accepts.
+fn check_arguments(json: &str) {
+    // Not into a `Value`: it refuses nesting that raw text may have.
+    let raw = serde_json::from_str::<&serde_json::value::RawValue>(json);
+    assert!(raw.is_ok_and(|raw| raw.get().starts_with('{')), "{json:?}");
+}
+
+/// The text, then two calls whose arguments take turns, piece by piece.
+fn events(ids: &[ToolCallId], pieces: &[&str]) -> Vec<ModelEvent> {
+    let mut events = vec![ModelEvent::Start];
+    events.extend(
+        pieces
+            .iter()
+            .map(|piece| ModelEvent::TextDelta((*piece).to_owned())),
+    );
+    events.extend(ids.iter().map(|id| ModelEvent::ToolCallStart {
+        id: id.clone(),
+        name: "read".to_owned(),
+    }));
+    for piece in pieces {
+        events.extend(ids.iter().map(|id| ModelEvent::ToolCallArguments {
+            id: id.clone(),
+            delta: (*piece).to_owned(),
+        }));
+    }
+    events.extend(
+        ids.iter()
+            .map(|id| ModelEvent::ToolCallEnd { id: id.clone() }),
+    );
+    events.push(ModelEvent::Stop(StopReason::ToolUse));
+    events
+}
+
+fn without_stop(mut events: Vec<ModelEvent>) -> Vec<ModelEvent> {
+    events.pop();
+    events
+}
+
+fn build(events: &[ModelEvent]) -> AnswerBuilder {
+    let mut builder = AnswerBuilder::default();
+    for event in events {
+        builder.apply(event);
+    }
+    builder
+}
+
+fn finish(events: &[ModelEvent]) -> Option<Answer> {
+    build(events).finish().ok()
+}
+
+fn as_text(block: &ContentBlock) -> Option<&str> {
+    match block {
+        ContentBlock::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// Cuts `text` near the ends of `pieces`, between characters.
+fn in_characters<'a>(text: &'a str, pieces: &[&[u8]]) -> Vec<&'a str> {
+    let mut cut = Vec::new();
+    let (mut from, mut end) = (0, 0);
+    for piece in pieces {
+        end += piece.len();
+        let to = text.floor_char_boundary(end).max(from);
+        cut.push(&text[from..to]);
+        from = to;
+    }
+    // Bytes that were no UTF-8 became longer.
+    cut.push(&text[from..]);
+    cut
+}

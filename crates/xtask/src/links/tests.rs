@@ -1,0 +1,42 @@
+use super::{complaints, relative_targets};
+
+#[test]
+fn targets_are_found_in_prose_only() {
+    let text = "See [a](docs/a.md), [b](b.md#part \"title\") and ![c](c.png).\n\
+                [web](https://example.com/x) [mail](mailto:a@b.c) [here](#part)\n\
+                `[code](no.md)` [after](d.md)\n\
+                ```\n[fenced](no.md)\n```\n\
+                [label]: e.md\n";
+    let found = relative_targets(text);
+    let found: Vec<(usize, &str)> = found
+        .iter()
+        .map(|(line, target)| (*line, &**target))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (1, "docs/a.md"),
+            (1, "b.md#part"),
+            (1, "c.png"),
+            (3, "d.md"),
+            (7, "e.md")
+        ]
+    );
+}
+
+#[test]
+fn a_link_is_resolved_from_its_document() {
+    let workdir = testkit::Workdir::new("links");
+    workdir.write("README.md", "[guide](docs/guide.md) [gone](docs/gone.md)");
+    workdir.write(
+        "docs/guide.md",
+        "[up](../README.md#top) [root](/README.md) [bad](README.md)",
+    );
+    assert_eq!(
+        complaints(&workdir.path()).unwrap(),
+        [
+            "README.md:1: there is no docs/gone.md",
+            "docs/guide.md:1: there is no README.md"
+        ]
+    );
+}

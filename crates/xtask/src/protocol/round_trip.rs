@@ -1,0 +1,52 @@
+//! From JSON into our types and back.
+
+use anyhow::bail;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use zot_wire::rpc::{
+    CommandFrame, Event, HelloData, MessagesData, ModelData, ModelsData, PongData, Response,
+    StartedData, StateData,
+};
+
+/// Reads a frame from the server into its type and writes it again.
+pub(super) fn round_trip(frame: &Value) -> anyhow::Result<Value> {
+    if frame["type"] != "response" {
+        return through::<Event>(frame);
+    }
+    if frame["success"] == false {
+        return through::<Response<()>>(frame);
+    }
+    match frame["command"].as_str().unwrap_or_default() {
+        "hello" => through::<Response<HelloData>>(frame),
+        "prompt" | "compact" => through::<Response<StartedData>>(frame),
+        "get_state" => through::<Response<StateData>>(frame),
+        "get_messages" => through::<Response<MessagesData>>(frame),
+        "set_model" => through::<Response<ModelData>>(frame),
+        "get_models" => through::<Response<ModelsData>>(frame),
+        "ping" => through::<Response<PongData>>(frame),
+        "abort" | "clear" => through::<Response<()>>(frame),
+        other => bail!("xtask does not know the type of the response to {other:?}"),
+    }
+}
+
+fn through<T: Serialize + DeserializeOwned>(frame: &Value) -> anyhow::Result<Value> {
+    // From text, as it comes over the wire: not every type can be read from a `Value`.
+    let typed: T = serde_json::from_str(&frame.to_string())?;
+    Ok(serde_json::from_str(&serde_json::to_string(&typed)?)?)
+}
+
+/// Whether a frame from a client is a command just as we would write it. We read more than that:
+/// other letter cases, missing fields, an empty id.
+pub(super) fn is_proper_command(frame: &Value) -> bool {
+    let Ok(CommandFrame { id, command }) = CommandFrame::parse(frame.to_string().as_bytes()) else {
+        return false;
+    };
+    let Ok(mut written) = serde_json::to_value(&command) else {
+        return false;
+    };
+    if let Some(id) = id {
+        written["id"] = serde_json::to_value(&id).unwrap_or_default();
+    }
+    written == *frame
+}

@@ -1,0 +1,4 @@
+//! This repository, checked: `cargo test -p xtask`.
+
+mod fuzzing;
+mod repository;

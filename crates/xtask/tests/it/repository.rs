@@ -1,0 +1,62 @@
+//! The rules every change has to keep.
+
+use std::fs;
+
+use serde_json::Value;
+use xtask::repository::root;
+use xtask::{dependencies, layers, links, protocol, schema, sources};
+
+fn check(complaints: Vec<String>) {
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+#[test]
+fn crates_depend_on_lower_layers_only() {
+    check(layers::complaints(&layers::members(&root()).unwrap()));
+}
+
+#[test]
+fn no_source_file_is_too_long() {
+    let sources = sources::source_files(&root()).unwrap();
+    assert!(
+        sources.iter().any(|path| path.ends_with(file!())),
+        "this very file was not found"
+    );
+    check(sources::complaints(&root()).unwrap());
+}
+
+#[test]
+fn every_part_of_the_protocol_is_captured() {
+    let captures = protocol::read_captures(&root()).unwrap();
+    assert!(!captures.is_empty());
+    check(protocol::complaints(
+        &zot_wire::rpc::json_schema(),
+        &captures,
+    ));
+}
+
+#[test]
+fn the_committed_schema_is_current() {
+    let committed = fs::read_to_string(root().join(schema::PATH)).unwrap_or_default();
+    let committed: Value = serde_json::from_str(&committed).unwrap_or_default();
+    let current: Value = serde_json::from_str(&schema::text().unwrap()).unwrap();
+    assert!(
+        committed == current,
+        "run `cargo xtask schema` and commit {}",
+        schema::PATH
+    );
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    check(links::complaints(&root()).unwrap());
+}
+
+#[test]
+fn every_dependency_has_its_reason() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(!dependencies::foreign_crates(&manifest).is_empty());
+    if let Ok(architecture) = fs::read_to_string(root().join("ARCHITECTURE.md")) {
+        check(dependencies::complaints(&manifest, &architecture));
+    }
+}
