@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::env;
+use std::env::{self, VarError};
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -275,9 +275,13 @@ fn effort(name: &str) -> Option<ReasoningEffort> {
         .find(|effort| effort.as_str() == name)
 }
 
-/// The shared secret of the pipe.
-pub(crate) fn rpc_token() -> Option<String> {
-    env::var("ZOTCORE_RPC_TOKEN")
-        .ok()
-        .filter(|token| !token.is_empty())
+/// The shared secret of the pipe. One that no client could show must not mean that none is asked for.
+pub(crate) fn rpc_token() -> Result<Option<String>, Failure> {
+    match env::var("ZOTCORE_RPC_TOKEN") {
+        Ok(token) => Ok(Some(token).filter(|token| !token.is_empty())),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err(Failure::Usage(
+            "ZOTCORE_RPC_TOKEN is not UTF-8: no client could send it".to_owned(),
+        )),
+    }
 }

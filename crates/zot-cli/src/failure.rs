@@ -9,8 +9,6 @@ use zot_sdk::{AssemblyError, CatalogError};
 const FAILED: u8 = 1;
 /// Exit code of wrong arguments or configuration: nothing was started.
 const USAGE: u8 = 2;
-pub(crate) const INTERRUPTED: u8 = 130;
-pub(crate) const TERMINATED: u8 = 143;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -31,6 +29,14 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Output that could not be written.
+    pub(crate) fn unwritten(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ReaderGone,
+            _ => Self::Io(error),
+        }
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Usage(_) | Self::Assembly(_) | Self::Catalog(_) => USAGE,

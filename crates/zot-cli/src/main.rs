@@ -6,6 +6,7 @@ mod list_models;
 mod one_shot;
 mod pipe;
 
+use std::error::Error;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -39,6 +40,21 @@ fn warn(warnings: &[String]) {
 
 fn report(failure: &Failure) -> ExitCode {
     // When even standard error is gone, the exit code is all that is left to say.
-    let _ = writeln!(std::io::stderr(), "zot: {failure}");
+    let _ = writeln!(std::io::stderr(), "zot: {}", with_causes(failure));
     failure.exit_code()
+}
+
+/// An error and its causes; some errors name theirs, and none should be named twice.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let named = error.to_string();
+        if !text.contains(&named) {
+            text.push_str(": ");
+            text.push_str(&named);
+        }
+        cause = error.source();
+    }
+    text
 }

@@ -3,13 +3,14 @@
 use std::io;
 use std::process::ExitCode;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::timeout;
 use zot_rpc::executor::{self, IdleSignal};
+use zot_rpc::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
 use zot_rpc::stdio::Output;
 use zot_sdk::{Config, ContentBlock, Event, EventStream, Persistence, Runtime};
 
 use crate::arguments::Arguments;
-use crate::failure::{Failure, INTERRUPTED, TERMINATED};
+use crate::failure::Failure;
 use crate::warn;
 
 /// What is written to standard output.
@@ -36,8 +37,7 @@ async fn run_prompt(
     format: Format,
     idle: IdleSignal,
 ) -> Result<ExitCode, Failure> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
+    let mut signals = EndSignals::new()?;
     let runtime = Runtime::new(config)?;
     warn(runtime.warnings());
     let mut output = Output::stdout(idle)?;
@@ -45,51 +45,66 @@ async fn run_prompt(
         .prompt(&prompt, Vec::new())
         .map_err(|busy| Failure::Agent(busy.to_string()))?;
     let mut report = Report::new(format);
-    let mut stopped_by = None;
     loop {
-        let step = next_step(&mut events, &mut output, &mut interrupt, &mut terminate).await;
-        match step {
+        match next_step(&mut events, &mut output, &mut signals).await {
             Step::Event(Some(event)) => report.add(event, &mut output)?,
             Step::Event(None) => break,
             Step::Written(Ok(())) => {}
-            Step::Written(Err(_)) => {
+            Step::Written(Err(error)) => {
                 runtime.cancel();
-                while events.next().await.is_some() {}
-                return Err(Failure::ReaderGone);
+                let ending = async { while events.next().await.is_some() {} };
+                let _ = timeout(ENDING_TIME, ending).await;
+                return Err(Failure::unwritten(error));
             }
-            // The second signal does not wait for anything to wind down.
-            Step::Signal(code) if stopped_by.is_some() => return Ok(ExitCode::from(code)),
-            Step::Signal(code) => {
-                stopped_by = Some(code);
+            Step::Signal(signal) => {
                 runtime.cancel();
+                tokio::select! {
+                    () = wind_down(events, report, output) => {}
+                    // The second signal does not wait for anything to wind down.
+                    _ = signals.next() => {}
+                }
+                return Ok(ExitCode::from(signal.exit_code()));
             }
         }
     }
     let failure = report.finish(&mut output)?;
-    output.flush().await.map_err(|_| Failure::ReaderGone)?;
-    match (stopped_by, failure) {
-        (Some(code), _) => Ok(ExitCode::from(code)),
-        (None, Some(message)) => Err(Failure::Agent(message)),
-        (None, None) => Ok(ExitCode::SUCCESS),
+    tokio::select! {
+        flushed = output.flush() => flushed.map_err(Failure::unwritten)?,
+        signal = signals.next() => return Ok(ExitCode::from(signal.exit_code())),
     }
+    match failure {
+        Some(message) => Err(Failure::Agent(message)),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Reports what a cancelled run still has to say, as far as the reader takes it.
+async fn wind_down(mut events: EventStream, mut report: Report, mut output: Output) {
+    let ending = async {
+        while let Some(event) = events.next().await {
+            // Only a serialisation bug fails here, and there is nobody left to tell.
+            let _ = report.add(event, &mut output);
+        }
+    };
+    let _ = timeout(ENDING_TIME, ending).await;
+    let _ = report.finish(&mut output);
+    let _ = timeout(LAST_WORDS_TIME, output.flush()).await;
 }
 
 enum Step {
     Event(Option<Event>),
     Written(io::Result<()>),
-    Signal(u8),
+    Signal(EndSignal),
 }
 
 async fn next_step(
     events: &mut EventStream,
     output: &mut Output,
-    interrupt: &mut Signal,
-    terminate: &mut Signal,
+    signals: &mut EndSignals,
 ) -> Step {
     let open = !output.is_full();
     tokio::select! {
-        _ = interrupt.recv() => Step::Signal(INTERRUPTED),
-        _ = terminate.recv() => Step::Signal(TERMINATED),
+        signal = signals.next() => Step::Signal(signal),
         event = events.next(), if open => Step::Event(event),
         result = output.drive() => Step::Written(result),
     }

@@ -6,13 +6,15 @@ use zot_rpc::{Exit, ServeOptions, executor, serve};
 use zot_sdk::{Persistence, Runtime};
 
 use crate::arguments::{Arguments, rpc_token};
-use crate::failure::{Failure, INTERRUPTED, TERMINATED};
+use crate::failure::Failure;
 use crate::warn;
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     // The embedding program owns persistence.
     let config = arguments.config(Persistence::Never);
-    let options = ServeOptions { token: rpc_token() };
+    let options = ServeOptions {
+        token: rpc_token()?,
+    };
     let exit = executor::run(|idle| async move {
         let runtime = Runtime::new(config)?;
         warn(runtime.warnings());
@@ -20,8 +22,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     })??;
     match exit {
         Exit::Finished => Ok(ExitCode::SUCCESS),
-        Exit::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
-        Exit::Terminated => Ok(ExitCode::from(TERMINATED)),
+        Exit::Signalled(signal) => Ok(ExitCode::from(signal.exit_code())),
         Exit::BadToken => Err(Failure::BadToken),
         Exit::ReaderGone => Err(Failure::ReaderGone),
     }

@@ -36,12 +36,7 @@ impl AnthropicClient {
 
     fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
-        let path = match self
-            .endpoint
-            .base_url
-            .trim_end_matches('/')
-            .ends_with("/v1")
-        {
+        let path = match self.endpoint.base().0.ends_with("/v1") {
             true => "/messages",
             false => "/v1/messages",
         };

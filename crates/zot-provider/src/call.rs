@@ -24,6 +24,9 @@ use crate::sse::{SseDecoder, SseError, SseEvent};
 /// What is read of the body of a refusal; a longer one costs the connection.
 const MAX_ERROR_BODY: usize = 64 * 1024;
 
+/// How long the body of a refusal may take; what has arrived by then is reported.
+const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
+
 /// How long a finished answer waits for the end of its body, so that the connection can be reused.
 const END_OF_BODY_GRACE: Duration = Duration::from_millis(50);
 
@@ -67,7 +70,7 @@ impl Call {
         loop {
             let posted = self.http.post(&self.uri, &self.headers, &self.body).await;
             let (failure, error) = match posted {
-                Ok(response) if response.status.is_success() => return Ok(response),
+                Ok(response) if response.status.is_success() => return self.accepted(response),
                 Ok(response) => self.refusal(response).await,
                 Err(error) => self.no_answer(&error),
             };
@@ -79,12 +82,26 @@ impl Call {
         }
     }
 
+    fn accepted(&self, response: Response) -> Result<Response, ModelError> {
+        match &response.compression {
+            None => Ok(response),
+            Some(coding) => Err(stream_error(&self.endpoint.provider, compressed(coding))),
+        }
+    }
+
     async fn refusal(&self, response: Response) -> (Failure, ModelError) {
         let status = response.status;
         let retry_after = response
             .retry_after
             .and_then(|value| retry::retry_after(&value, Timestamp::now()));
-        let body = read_error_body(response.body, self.http.timeouts().idle).await;
+        let body = match (response.location, response.compression) {
+            (Some(location), _) if status.is_redirection() => {
+                format!("the server redirects to {location}; change the base URL accordingly")
+                    .into_bytes()
+            }
+            (_, Some(coding)) => compressed(&coding).into_bytes(),
+            _ => read_error_body(response.body).await,
+        };
         let error = http_error(
             &self.endpoint.provider,
             status,
@@ -110,16 +127,28 @@ impl Call {
     }
 }
 
+/// Why an answer cannot be read although it arrived.
+fn compressed(coding: &str) -> String {
+    format!(
+        "the server compressed its answer ({coding}), which was not asked for: switch compression \
+         off there or in whatever stands in front of it"
+    )
+}
+
 /// Reads what a refusal says, as far as it arrives in time.
-async fn read_error_body(mut body: ResponseBody, idle: Duration) -> Vec<u8> {
+async fn read_error_body(mut body: ResponseBody) -> Vec<u8> {
     let mut text = Vec::new();
-    while text.len() < MAX_ERROR_BODY {
-        let piece = poll_fn(|context| body.poll_data(context, |data| text.extend_from_slice(data)));
-        match tokio::time::timeout(idle, piece).await {
-            Ok(Some(Ok(()))) => {}
-            _ => break,
+    let read = async {
+        while text.len() < MAX_ERROR_BODY {
+            let piece =
+                poll_fn(|context| body.poll_data(context, |data| text.extend_from_slice(data)));
+            if !matches!(piece.await, Some(Ok(()))) {
+                break;
+            }
         }
-    }
+    };
+    // Over all of it: a server that dribbles would otherwise hold the error back for hours.
+    let _ = tokio::time::timeout(ERROR_BODY_TIME, read).await;
     text
 }
 
@@ -128,6 +157,7 @@ pub(crate) struct Answer<'a, D> {
     state: State<'a>,
     idle: Duration,
     decoding: Decoding<'a, D>,
+    content_type: Option<String>,
     /// Delivered after the events that came before it.
     failure: Option<ModelError>,
 }
@@ -154,6 +184,8 @@ struct Decoding<'a, D> {
     sse: SseDecoder,
     events: VecDeque<ModelEvent>,
     outcome: Result<Progress, ModelError>,
+    /// Whether the body held any event at all, of whatever meaning.
+    is_event_stream: bool,
 }
 
 impl<D: Decoder> Decoding<'_, D> {
@@ -162,9 +194,11 @@ impl<D: Decoder> Decoding<'_, D> {
             decoder,
             events,
             outcome,
+            is_event_stream,
             ..
         } = self;
         let fed = self.sse.feed(data, |event| {
+            *is_event_stream = true;
             if matches!(outcome, Ok(Progress::More)) {
                 *outcome = decoder.event(event, events);
             }
@@ -217,7 +251,9 @@ impl<'a, D: Decoder> Answer<'a, D> {
                 sse: SseDecoder::new(),
                 events: VecDeque::new(),
                 outcome: Ok(Progress::More),
+                is_event_stream: false,
             },
+            content_type: None,
             failure: None,
         }
     }
@@ -227,6 +263,7 @@ impl<'a, D: Decoder> Answer<'a, D> {
         match &mut self.state {
             State::Opening(opening) => match ready!(opening.as_mut().poll(context)) {
                 Ok(response) => {
+                    self.content_type = response.content_type;
                     self.decoding.events.push_back(ModelEvent::Start);
                     self.state = State::Reading(Reading::new(response.body, self.idle));
                 }
@@ -250,14 +287,9 @@ impl<'a, D: Decoder> Answer<'a, D> {
                 }
             }
             State::Ending(body, grace) => {
-                let ended = match body.poll_data(context, |_| ()) {
-                    Poll::Ready(Some(Ok(()))) => false,
-                    Poll::Ready(_) => true,
-                    Poll::Pending => {
-                        ready!(grace.as_mut().poll(context));
-                        true
-                    }
-                };
+                // The clock comes first: a body that goes on and on uses up the task's budget.
+                let ended = grace.as_mut().poll(context).is_ready()
+                    || !matches!(ready!(body.poll_data(context, |_| ())), Some(Ok(())));
                 if ended {
                     self.state = State::Ended;
                 }
@@ -278,8 +310,24 @@ impl<'a, D: Decoder> Answer<'a, D> {
     fn body_ended(&mut self, cut: Option<&str>) {
         self.state = State::Ended;
         if let Err(error) = self.decoding.end(cut) {
-            self.fail(error);
+            self.fail(self.other_content().unwrap_or(error));
         }
+    }
+
+    /// A page or a document where a stream of events should have been says more about what went
+    /// wrong than the end that is missing.
+    fn other_content(&self) -> Option<ModelError> {
+        let content_type = self.content_type.as_deref()?;
+        let named_wrong = !content_type.starts_with("text/event-stream");
+        (named_wrong && !self.decoding.is_event_stream).then(|| {
+            stream_error(
+                self.decoding.provider,
+                format_args!(
+                    "the server sent {content_type} instead of an event stream: is the base URL \
+                     the address of its API?"
+                ),
+            )
+        })
     }
 
     fn done(&mut self) {

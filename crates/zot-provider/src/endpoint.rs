@@ -27,10 +27,20 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
+    /// The base URL without slashes at its end, and its query, which some gateways want. A fragment
+    /// is never sent.
+    pub(crate) fn base(&self) -> (&str, &str) {
+        let base = self.base_url.trim();
+        let base = base.split_once('#').map_or(base, |(base, _)| base);
+        let query = base.find('?').unwrap_or(base.len());
+        let (base, query) = base.split_at(query);
+        (base.trim_end_matches('/'), query)
+    }
+
     /// The address of `path`, or why there is none.
     pub(crate) fn uri(&self, path: &str) -> Result<Uri, String> {
-        let base = self.base_url.trim().trim_end_matches('/');
-        let uri: Uri = format!("{base}{path}")
+        let (base, query) = self.base();
+        let uri: Uri = format!("{base}{path}{query}")
             .parse()
             .map_err(|error| format!("{error}"))?;
         match uri.scheme_str() {

@@ -82,6 +82,11 @@ pub(crate) enum SendError {
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) retry_after: Option<String>,
+    /// Where a redirect points to.
+    pub(crate) location: Option<String>,
+    /// What the body is compressed with, although we never ask for that.
+    pub(crate) compression: Option<String>,
+    pub(crate) content_type: Option<String>,
     pub(crate) body: ResponseBody,
 }
 
@@ -139,6 +144,9 @@ impl HttpClient {
                     return Ok(Response {
                         status: answer.status,
                         retry_after: answer.retry_after,
+                        location: answer.location,
+                        compression: answer.compression,
+                        content_type: answer.content_type,
                         body: ResponseBody {
                             connection: Some(connection),
                             framing: answer.framing,

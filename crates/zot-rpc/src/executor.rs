@@ -1,5 +1,8 @@
 //! The single-threaded executor that all of `zot` runs on.
 
+#[cfg(test)]
+mod tests;
+
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
@@ -47,5 +50,8 @@ pub fn run<F: Future>(make: impl FnOnce(IdleSignal) -> F) -> io::Result<F::Outpu
         .enable_all()
         .on_thread_park(move || hook.about_to_sleep())
         .build()?;
-    Ok(runtime.block_on(make(idle)))
+    let output = runtime.block_on(make(idle));
+    // A name lookup that hangs in a thread of its own must not keep the process from ending.
+    runtime.shutdown_background();
+    Ok(output)
 }

@@ -11,7 +11,7 @@ use zot_wire::rpc::RequestId;
 /// How many prompts may wait.
 const MAX_QUEUED: usize = 10_000;
 
-/// How many bytes of prompts may wait, pictures included.
+/// How many bytes of prompts may wait, pictures and ids included.
 const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
 
 /// Work that has been accepted but not begun.
@@ -32,13 +32,19 @@ pub(crate) enum JobWork {
 }
 
 impl Job {
+    /// Everything in it that a client chooses the length of.
     fn bytes(&self) -> usize {
-        match &self.work {
+        let id = self.id.as_ref().map_or(0, RequestId::length);
+        let work = match &self.work {
             JobWork::Prompt { text, images, .. } => {
-                text.len() + images.iter().map(|image| image.data.len()).sum::<usize>()
+                let images = images
+                    .iter()
+                    .map(|image| size_of::<Image>() + image.mime_type.len() + image.data.len());
+                text.len() + images.sum::<usize>()
             }
             JobWork::Compact => 0,
-        }
+        };
+        id + work
     }
 }
 

@@ -5,13 +5,14 @@ mod commands;
 use std::collections::HashSet;
 use std::io;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::timeout;
 use zot_sdk::{Event, EventStream, Runtime};
 use zot_wire::Line;
 use zot_wire::rpc::{Command, CommandFrame, RequestRefused, Response, StartedData};
 
 use crate::executor::IdleSignal;
 use crate::queue::{Job, JobQueue, JobWork};
+use crate::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
 use crate::stdio::{Input, Output};
 use crate::token::Token;
 
@@ -31,8 +32,7 @@ pub enum Exit {
     BadToken,
     /// Nobody reads standard output any more.
     ReaderGone,
-    Interrupted,
-    Terminated,
+    Signalled(EndSignal),
 }
 
 /// Serves one client on standard input and output until it is done.
@@ -43,35 +43,20 @@ pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) ->
         output: Output::stdout(idle)?,
         queue: JobQueue::default(),
         running: None,
+        aborted: false,
         wanted: None,
     };
     let mut input = Input::stdin()?;
-    let mut signals = Signals::new()?;
-    let exit = server.run(&mut input, &mut signals).await?;
-    server.wind_down(exit, &mut signals).await;
-    Ok(exit)
-}
-
-/// The signals that end the process.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    async fn next(&mut self) -> Exit {
-        tokio::select! {
-            _ = self.interrupt.recv() => Exit::Interrupted,
-            _ = self.terminate.recv() => Exit::Terminated,
+    let mut signals = EndSignals::new()?;
+    let exit = match server.run(&mut input, &mut signals).await {
+        Ok(exit) => exit,
+        Err(error) => {
+            // Whatever failed, what is running has to end in good order.
+            server.wind_down(Exit::ReaderGone, &mut signals).await?;
+            return Err(error);
         }
-    }
+    };
+    server.wind_down(exit, &mut signals).await
 }
 
 struct Server {
@@ -81,6 +66,8 @@ struct Server {
     output: Output,
     queue: JobQueue,
     running: Option<EventStream>,
+    /// The running job was told to stop.
+    aborted: bool,
     /// The types of events the client wants; all when not set.
     wanted: Option<HashSet<&'static str>>,
 }
@@ -94,9 +81,9 @@ enum Happening {
 }
 
 impl Server {
-    async fn run(&mut self, input: &mut Input, signals: &mut Signals) -> io::Result<Exit> {
+    async fn run(&mut self, input: &mut Input, signals: &mut EndSignals) -> io::Result<Exit> {
         loop {
-            while !self.output.is_full()
+            while !self.output.is_overfull()
                 && let Some(line) = input.take_line()
             {
                 let frame = decode(line);
@@ -116,20 +103,22 @@ impl Server {
                 Happening::Event(Some(event)) => self.report(&event)?,
                 Happening::Event(None) => self.running = None,
                 Happening::Written(Ok(())) => {}
-                Happening::Written(Err(_)) => return Ok(Exit::ReaderGone),
+                Happening::Written(Err(error)) => return reader_gone(error),
                 Happening::Exit(exit) => return Ok(exit),
             }
         }
     }
 
-    /// Waits for the next thing to do. A reader that is behind stops both input and events, so that
-    /// what waits for it stays bounded.
-    async fn next_happening(&mut self, input: &mut Input, signals: &mut Signals) -> Happening {
-        let open = !self.output.is_full();
+    /// Waits for the next thing to do. A reader that is behind stops first events, then input, so
+    /// that what waits for it stays bounded. An aborted job has little left to say and runs on: what
+    /// it started must end although nobody reads.
+    async fn next_happening(&mut self, input: &mut Input, signals: &mut EndSignals) -> Happening {
+        let takes_input = !input.has_ended() && !self.output.is_overfull();
+        let takes_events = self.aborted || !self.output.is_full();
         tokio::select! {
-            exit = signals.next() => Happening::Exit(exit),
-            result = input.read_more(), if open && !input.has_ended() => Happening::Input(result),
-            event = next_event(&mut self.running), if open => Happening::Event(event),
+            signal = signals.next() => Happening::Exit(Exit::Signalled(signal)),
+            result = input.read_more(), if takes_input => Happening::Input(result),
+            event = next_event(&mut self.running), if takes_events => Happening::Event(event),
             result = self.output.drive() => Happening::Written(result),
         }
     }
@@ -160,6 +149,7 @@ impl Server {
         match started {
             Ok(stream) => {
                 self.running = Some(stream);
+                self.aborted = false;
                 self.succeed(id, command, StartedData { started: true })
             }
             Err(busy) => self.refuse(id, command, "busy", busy.to_string()),
@@ -192,28 +182,51 @@ impl Server {
         Ok(None)
     }
 
-    /// Ends what is running in good order and writes what the reader still takes. A second signal
-    /// cuts it short.
-    async fn wind_down(mut self, exit: Exit, signals: &mut Signals) {
+    /// Ends what is running in good order and writes what the reader still takes. A signal cuts it
+    /// short.
+    async fn wind_down(mut self, exit: Exit, signals: &mut EndSignals) -> io::Result<Exit> {
         let work = async {
-            if exit != Exit::Finished {
-                self.runtime.cancel();
+            if exit == Exit::Finished {
+                // A reader may take its time for what it asked for.
+                return match self.output.flush().await {
+                    Ok(()) => Ok(exit),
+                    Err(error) => reader_gone(error),
+                };
             }
-            if let Some(mut stream) = self.running.take() {
-                while let Some(event) = stream.next().await {
-                    // Only a serialisation bug fails here, and there is nobody left to tell.
-                    let _ = self.report(&event);
-                }
+            self.runtime.cancel();
+            let _ = timeout(ENDING_TIME, self.read_to_end()).await;
+            if exit != Exit::ReaderGone {
+                // Not written in time, or not at all: the exit code says why.
+                let _ = timeout(LAST_WORDS_TIME, self.output.flush()).await;
             }
-            if exit == Exit::ReaderGone {
-                self.output.discard();
-            }
-            let _ = self.output.flush().await;
+            Ok(exit)
         };
         tokio::select! {
-            () = work => {}
-            _ = signals.next() => {}
+            exit = work => exit,
+            // The first signal tells best why the process ends.
+            signal = signals.next() => Ok(match exit {
+                Exit::Signalled(_) => exit,
+                _ => Exit::Signalled(signal),
+            }),
         }
+    }
+
+    /// Reads what the running job still has to say.
+    async fn read_to_end(&mut self) {
+        if let Some(mut stream) = self.running.take() {
+            while let Some(event) = stream.next().await {
+                // Only a serialisation bug fails here, and there is nobody left to tell.
+                let _ = self.report(&event);
+            }
+        }
+    }
+}
+
+/// A reader that has gone away is an end like others; a disk that is full is a failure.
+fn reader_gone(error: io::Error) -> io::Result<Exit> {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Ok(Exit::ReaderGone),
+        _ => Err(error),
     }
 }
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use serde::Serialize;
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::io::{Interest, Ready};
 use zot_wire::{Line, LineDecoder, write_line};
 
 use crate::executor::IdleSignal;
@@ -25,6 +25,14 @@ const WRITE_BYTES: usize = 4096;
 
 /// How much output may wait for a slow reader before the writer of it has to.
 pub const HIGH_WATER_BYTES: usize = 1024 * 1024;
+
+/// How much may wait before commands have to as well. Higher, so that an abort still gets through
+/// when events have filled the output.
+const ANSWERS_HIGH_WATER_BYTES: usize = 2 * HIGH_WATER_BYTES;
+
+/// What a stream that is written to is watched for. A pipe without a reader shows an error, a socket
+/// only that writing is over, which tokio counts as being writable.
+const WRITING: Interest = Interest::WRITABLE.add(Interest::ERROR);
 
 /// A standard stream that may be waited for.
 enum Stream {
@@ -57,7 +65,7 @@ impl Stream {
         }
     }
 
-    /// Waits until `interest` is really there.
+    /// Waits until `flags` hold, without asking the kernel before tokio has seen `interest`.
     async fn ready(&self, interest: Interest, flags: PollFlags) -> io::Result<()> {
         let Self::Waitable(descriptor) = self else {
             return Ok(());
@@ -71,6 +79,34 @@ impl Stream {
             guard.clear_ready();
         }
     }
+
+    /// Waits until something can be written. Asks the kernel first: [`reader_gone`](Self::reader_gone)
+    /// uses up what tokio remembers.
+    async fn writable(&self) -> io::Result<()> {
+        let Self::Waitable(descriptor) = self else {
+            return Ok(());
+        };
+        while !is_ready(*descriptor.get_ref(), PollFlags::OUT)? {
+            descriptor.ready(WRITING).await?.clear_ready();
+        }
+        Ok(())
+    }
+
+    /// Waits until whoever reads has gone away.
+    async fn reader_gone(&self) -> io::Error {
+        if let Self::Ready(_) = self {
+            return std::future::pending().await;
+        }
+        // Errors and hang-ups are reported without being asked for.
+        match self.ready(WRITING, PollFlags::empty()).await {
+            Ok(()) => io::ErrorKind::BrokenPipe.into(),
+            Err(error) => error,
+        }
+    }
+}
+
+fn failed(operation: &str, error: Errno) -> io::Error {
+    io::Error::other(format!("cannot {operation}: {}", io::Error::from(error)))
 }
 
 /// Whether there is something to read on standard input, its end included, within `patience`.
@@ -123,11 +159,15 @@ impl Input {
     pub async fn read_more(&mut self) -> io::Result<()> {
         self.stream.ready(Interest::READABLE, PollFlags::IN).await?;
         match rustix::io::read(self.stream.descriptor(), &mut self.chunk[..]) {
-            Ok(0) => self.ended = true,
+            // A terminal that hung up fails where others end.
+            Ok(0) | Err(Errno::IO) => self.ended = true,
             Ok(count) => self.decoder.feed(&self.chunk[..count]),
             Err(Errno::INTR | Errno::AGAIN) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(failed("read standard input", error)),
         }
+        // Input that never pauses would keep the executor from looking at anything else, signals
+        // included.
+        tokio::task::yield_now().await;
         Ok(())
     }
 
@@ -159,10 +199,7 @@ pub struct Output {
 impl Output {
     pub fn stdout(idle: IdleSignal) -> io::Result<Self> {
         Ok(Self {
-            stream: Stream::new(
-                rustix::stdio::stdout(),
-                Interest::WRITABLE | Interest::ERROR,
-            )?,
+            stream: Stream::new(rustix::stdio::stdout(), WRITING)?,
             buffer: Vec::new(),
             written: 0,
             idle,
@@ -187,6 +224,11 @@ impl Output {
         self.buffer.len() - self.written > HIGH_WATER_BYTES
     }
 
+    /// Whether the reader is so far behind that not even commands should be answered for now.
+    pub fn is_overfull(&self) -> bool {
+        self.buffer.len() - self.written > ANSWERS_HIGH_WATER_BYTES
+    }
+
     pub fn is_empty(&self) -> bool {
         self.buffer.len() == self.written
     }
@@ -200,23 +242,24 @@ impl Output {
         if !self.is_full() {
             tokio::select! {
                 () = self.idle.wait() => {}
-                error = reader_gone(&self.stream) => return Err(error),
+                error = self.stream.reader_gone() => return Err(error),
             }
         }
         self.flush().await
     }
 
-    /// Writes everything that is there.
+    /// Writes everything that is there. The error is `BrokenPipe` when the reader has gone away.
     pub async fn flush(&mut self) -> io::Result<()> {
         while !self.is_empty() {
-            self.stream
-                .ready(Interest::WRITABLE, PollFlags::OUT)
-                .await?;
+            self.stream.writable().await?;
             let end = self.buffer.len().min(self.written + WRITE_BYTES);
             match rustix::io::write(self.stream.descriptor(), &self.buffer[self.written..end]) {
                 Ok(count) => self.written += count,
                 Err(Errno::INTR | Errno::AGAIN) => {}
-                Err(error) => return Err(error.into()),
+                Err(Errno::PIPE | Errno::CONNRESET) => {
+                    return Err(io::ErrorKind::BrokenPipe.into());
+                }
+                Err(error) => return Err(failed("write standard output", error)),
             }
         }
         self.buffer.clear();
@@ -230,24 +273,5 @@ impl Output {
     pub fn discard(&mut self) {
         self.buffer.clear();
         self.written = 0;
-    }
-}
-
-/// Waits until the reader of a stream has gone away.
-async fn reader_gone(stream: &Stream) -> io::Error {
-    let Stream::Waitable(descriptor) = stream else {
-        return std::future::pending().await;
-    };
-    loop {
-        match descriptor.ready(Interest::ERROR).await {
-            Err(error) => return error,
-            Ok(mut guard) => {
-                // Errors and hang-ups are reported without being asked for.
-                if is_ready(*descriptor.get_ref(), PollFlags::empty()).unwrap_or(true) {
-                    return io::ErrorKind::BrokenPipe.into();
-                }
-                guard.clear_ready_matching(Ready::ERROR);
-            }
-        }
     }
 }

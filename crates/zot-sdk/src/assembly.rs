@@ -202,8 +202,12 @@ fn working_directory(wanted: Option<&Path>) -> Result<PathBuf, AssemblyError> {
         path: wanted.to_owned(),
         source,
     };
-    // Made absolute but not resolved: people recognise the path they gave.
-    let path = std::path::absolute(wanted).map_err(failed)?;
+    // Made absolute but not resolved: people recognise the path they gave. Without a trailing slash,
+    // because sessions are filed under the path's text.
+    let path: PathBuf = std::path::absolute(wanted)
+        .map_err(failed)?
+        .components()
+        .collect();
     if path.metadata().map_err(failed)?.is_dir() {
         Ok(path)
     } else {

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 /// The fields of one JSON object, each of which can be taken once.
 #[derive(Debug)]
-pub(crate) struct Fields(Vec<(String, Value)>);
+pub(crate) struct Fields<'a>(Vec<(String, &'a RawValue)>);
 
 /// Arguments that are not what the tool's schema asks for.
 #[derive(Debug, thiserror::Error)]
@@ -26,22 +26,26 @@ pub(crate) enum ArgumentError {
     Malformed(#[from] serde_json::Error),
 }
 
-impl Fields {
-    pub(crate) fn parse(arguments: &RawValue) -> Result<Self, ArgumentError> {
+impl<'a> Fields<'a> {
+    pub(crate) fn parse(arguments: &'a RawValue) -> Result<Self, ArgumentError> {
         Ok(serde_json::from_str(arguments.get())?)
     }
 
     /// Reads one element of an array argument; `name` is how errors call it.
-    pub(crate) fn from_element(name: &str, element: Value) -> Result<Self, ArgumentError> {
-        match element {
-            Value::Object(map) => Ok(Self(map.into_iter().collect())),
-            other => Err(wrong_type(name, "an object", &other)),
+    pub(crate) fn from_element(name: &str, element: &'a RawValue) -> Result<Self, ArgumentError> {
+        if element.get().starts_with('{') {
+            return Self::parse(element);
         }
+        Err(wrong_type(
+            name,
+            "an object",
+            &serde_json::from_str(element.get())?,
+        ))
     }
 
     /// Takes an optional text; `null` counts as absent.
     pub(crate) fn take_string(&mut self, field: &str) -> Result<Option<String>, ArgumentError> {
-        match self.take(field) {
+        match self.take_value(field)? {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(other) => Err(wrong_type(field, "a string", &other)),
@@ -50,7 +54,7 @@ impl Fields {
 
     /// Takes an optional whole number; `2.0` is one, `"2"` is not.
     pub(crate) fn take_integer(&mut self, field: &str) -> Result<Option<i64>, ArgumentError> {
-        let Some(value) = self.take(field) else {
+        let Some(value) = self.take_value(field)? else {
             return Ok(None);
         };
         let integer = value.as_i64().or_else(|| {
@@ -64,19 +68,33 @@ impl Fields {
             .ok_or_else(|| wrong_type(field, "an integer", &value))
     }
 
-    /// Takes an optional array; `null` counts as absent.
-    pub(crate) fn take_array(&mut self, field: &str) -> Result<Option<Vec<Value>>, ArgumentError> {
-        match self.take(field) {
-            None => Ok(None),
-            Some(Value::Array(elements)) => Ok(Some(elements)),
-            Some(other) => Err(wrong_type(field, "an array", &other)),
+    /// Takes an optional array, its elements still to be read; `null` counts as absent.
+    pub(crate) fn take_array(
+        &mut self,
+        field: &str,
+    ) -> Result<Option<Vec<&'a RawValue>>, ArgumentError> {
+        let Some(raw) = self.take(field) else {
+            return Ok(None);
+        };
+        if raw.get().starts_with('[') {
+            return Ok(Some(serde_json::from_str(raw.get())?));
         }
+        Err(wrong_type(
+            field,
+            "an array",
+            &serde_json::from_str(raw.get())?,
+        ))
     }
 
-    fn take(&mut self, field: &str) -> Option<Value> {
+    fn take_value(&mut self, field: &str) -> Result<Option<Value>, ArgumentError> {
+        let raw = self.take(field);
+        Ok(raw.map(|raw| serde_json::from_str(raw.get())).transpose()?)
+    }
+
+    fn take(&mut self, field: &str) -> Option<&'a RawValue> {
         let index = self.0.iter().position(|(name, _)| name == field)?;
-        let (_, value) = self.0.swap_remove(index);
-        (!value.is_null()).then_some(value)
+        let (_, raw) = self.0.swap_remove(index);
+        (raw.get() != "null").then_some(raw)
     }
 }
 
@@ -97,7 +115,7 @@ fn wrong_type(field: &str, expected: &'static str, got: &Value) -> ArgumentError
     }
 }
 
-impl<'de> Deserialize<'de> for Fields {
+impl<'de> Deserialize<'de> for Fields<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(FieldsVisitor)
     }
@@ -106,15 +124,15 @@ impl<'de> Deserialize<'de> for Fields {
 struct FieldsVisitor;
 
 impl<'de> Visitor<'de> for FieldsVisitor {
-    type Value = Fields;
+    type Value = Fields<'de>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a JSON object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-        let mut fields: Vec<(String, Value)> = Vec::new();
-        while let Some((name, value)) = map.next_entry::<String, Value>()? {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+        let mut fields: Vec<(String, &'de RawValue)> = Vec::new();
+        while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
             if fields.iter().any(|(known, _)| *known == name) {
                 return Err(serde::de::Error::custom(format_args!(
                     "{name} is given more than once"

@@ -189,6 +189,9 @@ fn result(script: &str, output: &str, time_limit: Duration, completion: &Complet
     if completion.ended_background {
         text.push_str("  (processes still running in the background were ended)");
     }
+    if completion.left_daemon {
+        text.push_str("  (a process that detached itself from the command is still running)");
+    }
     match code {
         0 => ToolOutput::text(text),
         _ => ToolOutput::error(text),

@@ -126,7 +126,7 @@ enum EditToolError {
     NewTextMissing { number: usize },
 }
 
-fn parse_edits(fields: &mut Fields) -> Result<Vec<Replacement>, EditToolError> {
+fn parse_edits(fields: &mut Fields<'_>) -> Result<Vec<Replacement>, EditToolError> {
     let elements = fields.take_array("edits")?.unwrap_or_default();
     let mut replacements = Vec::with_capacity(elements.len());
     for (index, element) in elements.into_iter().enumerate() {

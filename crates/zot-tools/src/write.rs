@@ -14,6 +14,7 @@ use crate::edit::{diff, read_whole};
 use crate::file::{self, FileError};
 use crate::limits::clip;
 use crate::path::PathError;
+use crate::utf8::to_text;
 
 const DESCRIPTION: &str = "Write a whole file: makes it, with missing directories, or replaces \
 everything in it. To change part of a file, use edit.";
@@ -62,7 +63,7 @@ impl Tool for WriteTool {
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             match self.write(invocation.arguments) {
-                Ok(content) => ToolOutput::text(clip(content)),
+                Ok(content) => ToolOutput::text(clip(to_text(content.as_bytes()))),
                 Err(error) => ToolOutput::error(error.to_string()),
             }
         })
@@ -73,7 +74,7 @@ impl Tool for WriteTool {
         let (path, content) = self.plan(arguments).ok()?;
         Some(match read_whole(&path) {
             Ok(original) => clip(diff::unified(&original, content.as_bytes())),
-            Err(_) => clip(content),
+            Err(_) => clip(to_text(content.as_bytes())),
         })
     }
 }

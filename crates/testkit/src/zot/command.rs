@@ -96,11 +96,8 @@ impl ZotCommand {
 
     /// Starts it and leaves standard output to the caller, who may close it.
     pub fn spawn_unread(self) -> (Zot, ChildStdout) {
-        let mut child = Command::new(&self.binary)
-            .args(&self.arguments)
-            .env_clear()
-            .envs(self.environment)
-            .current_dir(self.directory)
+        let mut child = self
+            .into_command()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -116,6 +113,17 @@ impl ZotCommand {
             consumed: 0,
         };
         (zot, stdout)
+    }
+
+    /// The command itself, for tests that choose its standard streams.
+    pub fn into_command(self) -> Command {
+        let mut command = Command::new(&self.binary);
+        command
+            .args(&self.arguments)
+            .env_clear()
+            .envs(self.environment)
+            .current_dir(self.directory);
+        command
     }
 
     /// Runs it to its end with `stdin` as its input.

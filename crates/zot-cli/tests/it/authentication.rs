@@ -1,5 +1,8 @@
 //! `ZOTCORE_RPC_TOKEN`: nobody talks to zot before a good `hello`.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use serde_json::json;
 use testkit::{PATIENCE, Wire};
 
@@ -44,4 +47,31 @@ fn anything_else_ends_the_process() {
         assert!(!ended.stderr.contains("s3cret"), "the token is not told");
         assert!(session.server.requests().is_empty());
     }
+}
+
+#[test]
+fn a_token_may_be_any_text_and_hello_may_be_repeated() {
+    let mut session = Session::start_with(Wire::OpenAi, |zot| zot.env("ZOTCORE_RPC_TOKEN", "ü✓"));
+    for (id, token) in [("0", "ü✓"), ("1", "ü✓"), ("2", "no longer asked for")] {
+        let hello = json!({"id": id, "type": "hello", "token": token});
+        assert_eq!(session.zot.call(hello)["success"], true);
+    }
+}
+
+#[test]
+fn an_empty_token_is_none() {
+    let mut session = Session::start_with(Wire::OpenAi, |zot| zot.env("ZOTCORE_RPC_TOKEN", ""));
+    let pong = session.zot.call(json!({"id": "1", "type": "ping"}));
+    assert_eq!(pong["success"], true);
+}
+
+#[test]
+fn a_token_that_is_no_text_does_not_open_the_door() {
+    let token = OsStr::from_bytes(b"s3cret\xff");
+    let mut session = Session::start_with(Wire::OpenAi, |zot| zot.env("ZOTCORE_RPC_TOKEN", token));
+    session.zot.send(json!({"id": "1", "type": "ping"}));
+    let ended = session.zot.wait(PATIENCE);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
+    assert!(ended.stderr.contains("ZOTCORE_RPC_TOKEN is not UTF-8"));
+    assert!(!ended.stderr.contains("s3cret"), "the token is not told");
 }

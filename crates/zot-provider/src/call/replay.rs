@@ -14,6 +14,7 @@ pub(crate) fn replay(
         sse: SseDecoder::new(),
         events: VecDeque::new(),
         outcome: Ok(Progress::More),
+        is_event_stream: false,
     };
     for piece in pieces {
         decoding.feed(piece);

@@ -43,6 +43,10 @@ pub(crate) enum ExchangeError {
 pub(crate) struct ResponseHead {
     pub(crate) status: StatusCode,
     pub(crate) retry_after: Option<String>,
+    pub(crate) location: Option<String>,
+    /// What the body is compressed with, although we never ask for that.
+    pub(crate) compression: Option<String>,
+    pub(crate) content_type: Option<String>,
     pub(super) framing: Framing,
     pub(super) keep_alive: bool,
 }
@@ -84,27 +88,40 @@ impl Connection {
         let mut outgoing: VecDeque<Bytes> = VecDeque::with_capacity(1 + body.pieces().len());
         outgoing.push_back(head);
         outgoing.extend(body.pieces().iter().cloned());
-        let sent = poll_fn(|context| self.poll_send(context, &mut outgoing)).await;
-        // A server that refuses a request early answers and closes: the answer may be waiting.
-        self.clean = sent.is_ok() && outgoing.is_empty();
+        let mut failed = None;
+        poll_fn(|context| self.poll_exchange(context, &mut outgoing, &mut failed)).await
+    }
+
+    /// Sends and reads at once: an interim answer may come while the request is being sent, and a
+    /// server that refuses it answers early and closes. `failed` is why sending ended.
+    fn poll_exchange(
+        &mut self,
+        context: &mut Context<'_>,
+        outgoing: &mut VecDeque<Bytes>,
+        failed: &mut Option<io::Error>,
+    ) -> Poll<Result<ResponseHead, ExchangeError>> {
+        if failed.is_none()
+            && let Poll::Ready(Err(error)) = self.poll_send(context, outgoing)
+        {
+            *failed = Some(error);
+        }
         loop {
             if let Some(head) = self.parse_head()? {
-                return Ok(head);
+                self.clean = failed.is_none() && outgoing.is_empty();
+                return Poll::Ready(Ok(head));
             }
-            let filled = poll_fn(|context| self.poll_fill(context)).await;
-            let error = match filled {
+            let error = match ready!(self.poll_fill(context)) {
                 Ok(0) => io::Error::new(io::ErrorKind::UnexpectedEof, "unexpected EOF"),
                 Ok(_) => continue,
                 Err(error) => error,
             };
-            return Err(match self.buffered().is_empty() {
-                true => ExchangeError::Unanswered(sent.err().unwrap_or(error)),
+            return Poll::Ready(Err(match self.buffered().is_empty() {
+                true => ExchangeError::Unanswered(failed.take().unwrap_or(error)),
                 false => ExchangeError::Broken(error),
-            });
+            }));
         }
     }
 
-    /// Ready when all is sent or an answer has begun.
     fn poll_send(
         &mut self,
         context: &mut Context<'_>,
@@ -118,11 +135,9 @@ impl Connection {
                 count += 1;
             }
             let slices = slices.get(..count).unwrap_or_default();
-            match Pin::new(&mut self.io).poll_write_vectored(context, slices) {
-                Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                Poll::Ready(Ok(written)) => advance(outgoing, written),
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => return self.poll_fill(context).map_ok(|_| ()),
+            match ready!(Pin::new(&mut self.io).poll_write_vectored(context, slices))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => advance(outgoing, written),
             }
         }
         Pin::new(&mut self.io).poll_flush(context)
@@ -133,6 +148,11 @@ impl Connection {
         if self.start == self.end {
             self.start = 0;
             self.end = 0;
+        } else if self.end == self.buffer.len() {
+            // An interim answer was read before what is left.
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
         }
         let free = self.buffer.get_mut(self.end..).unwrap_or_default();
         let mut buffer = ReadBuf::new(free);
@@ -150,8 +170,8 @@ impl Connection {
         loop {
             let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
             let mut response = httparse::Response::new(&mut headers);
-            let parsed = response
-                .parse(self.buffered())
+            let parsed = parser()
+                .parse_response(&mut response, self.buffered())
                 .map_err(|error| ExchangeError::Malformed(error.to_string()))?;
             let httparse::Status::Complete(length) = parsed else {
                 return match self.end - self.start < BUFFER_BYTES {
@@ -245,6 +265,13 @@ impl Framing {
     }
 }
 
+/// What old servers and gateways still do is forgiven where it cannot be misunderstood.
+fn parser() -> httparse::ParserConfig {
+    let mut parser = httparse::ParserConfig::default();
+    parser.allow_obsolete_multiline_headers_in_responses(true);
+    parser
+}
+
 fn advance(outgoing: &mut VecDeque<Bytes>, mut written: usize) {
     while let Some(piece) = outgoing.front_mut() {
         if written < piece.len() {
@@ -264,6 +291,9 @@ fn response_head(response: &httparse::Response<'_, '_>) -> Result<ResponseHead, 
     let mut chunked = false;
     let mut length = None;
     let mut retry_after = None;
+    let mut location = None;
+    let mut compression = None;
+    let mut content_type = None;
     for header in &*response.headers {
         let value = String::from_utf8_lossy(header.value);
         let value = value.trim();
@@ -286,6 +316,11 @@ fn response_head(response: &httparse::Response<'_, '_>) -> Result<ResponseHead, 
                 length = Some(parsed);
             }
             "retry-after" => retry_after = Some(value.to_owned()),
+            "location" => location = Some(value.to_owned()),
+            "content-type" => content_type = Some(value.to_owned()),
+            "content-encoding" if !value.eq_ignore_ascii_case("identity") => {
+                compression = Some(value.to_owned()).filter(|value| !value.is_empty());
+            }
             _ => {}
         }
     }
@@ -300,6 +335,9 @@ fn response_head(response: &httparse::Response<'_, '_>) -> Result<ResponseHead, 
     Ok(ResponseHead {
         status,
         retry_after,
+        location,
+        compression,
+        content_type,
         framing,
         keep_alive,
     })

@@ -1,5 +1,6 @@
 //! A raw TCP server that follows a script, one step per connection or request.
 
+use std::io::Write;
 use std::net::SocketAddr;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -23,8 +24,12 @@ pub(crate) struct Received {
 
 impl Server {
     pub(crate) async fn start() -> Self {
+        Self::start_on("127.0.0.1:0").await
+    }
+
+    pub(crate) async fn start_on(address: &str) -> Self {
         Self {
-            listener: TcpListener::bind("127.0.0.1:0").await.unwrap(),
+            listener: TcpListener::bind(address).await.unwrap(),
         }
     }
 
@@ -51,6 +56,24 @@ impl Peer {
             let read = self.stream.read_buf(&mut self.buffer).await.unwrap();
             assert_ne!(read, 0, "the client closed before its request was complete");
         }
+    }
+
+    /// Reads the first bytes of a request, whatever they are.
+    pub(crate) async fn first_bytes(&mut self) {
+        let read = self.stream.read_buf(&mut self.buffer).await.unwrap();
+        assert_ne!(read, 0, "the client closed before its request began");
+    }
+
+    /// Sends until the client has closed.
+    pub(crate) async fn flood(mut self, piece: &str) {
+        while self.stream.write_all(piece.as_bytes()).await.is_ok() {}
+    }
+
+    /// Sends from another thread, as fast as it can be read, until the client has closed.
+    pub(crate) fn flood_from_a_thread(self, piece: String) {
+        let mut stream = self.stream.into_std().unwrap();
+        stream.set_nonblocking(false).unwrap();
+        std::thread::spawn(move || while stream.write_all(piece.as_bytes()).is_ok() {});
     }
 
     fn parse(&mut self) -> Option<Received> {

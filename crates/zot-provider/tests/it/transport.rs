@@ -12,9 +12,9 @@ use zot_provider::{AnthropicClient, Endpoint, HttpClient, OpenAiClient, OpenAiQu
 
 use crate::server::{Server, delta};
 
-const KEY: &str = "sk-a-secret-key";
+pub(crate) const KEY: &str = "sk-a-secret-key";
 
-fn endpoint(provider: &str, base_url: String) -> Endpoint {
+pub(crate) fn endpoint(provider: &str, base_url: String) -> Endpoint {
     Endpoint {
         provider: provider.to_owned(),
         base_url,
@@ -22,18 +22,18 @@ fn endpoint(provider: &str, base_url: String) -> Endpoint {
     }
 }
 
-fn openai(server: &Server, timeouts: Timeouts) -> OpenAiClient {
+pub(crate) fn openai(server: &Server, timeouts: Timeouts) -> OpenAiClient {
     // A trailing slash is harmless.
     let base_url = format!("http://{}/v1/", server.address());
     let http = HttpClient::with_timeouts(timeouts);
     OpenAiClient::new(http, endpoint("openai", base_url), OpenAiQuirks::COMPATIBLE)
 }
 
-fn messages() -> [Arc<Message>; 1] {
+pub(crate) fn messages() -> [Arc<Message>; 1] {
     [Arc::new(Message::user_text("hi", Timestamp::UNIX_EPOCH))]
 }
 
-fn request(messages: &[Arc<Message>]) -> ModelRequest<'_> {
+pub(crate) fn request(messages: &[Arc<Message>]) -> ModelRequest<'_> {
     ModelRequest {
         model: "m",
         system: "",
@@ -44,7 +44,7 @@ fn request(messages: &[Arc<Message>]) -> ModelRequest<'_> {
     }
 }
 
-async fn next(stream: &mut ModelStream<'_>) -> Option<Result<ModelEvent, ModelError>> {
+pub(crate) async fn next(stream: &mut ModelStream<'_>) -> Option<Result<ModelEvent, ModelError>> {
     poll_fn(|context| stream.as_mut().poll_next(context)).await
 }
 
@@ -62,7 +62,7 @@ async fn collect(mut stream: ModelStream<'_>) -> (Vec<ModelEvent>, Option<ModelE
     (events, None)
 }
 
-async fn ask(client: &dyn Model) -> (Vec<ModelEvent>, Option<ModelError>) {
+pub(crate) async fn ask(client: &dyn Model) -> (Vec<ModelEvent>, Option<ModelError>) {
     collect(client.stream(request(&messages()))).await
 }
 
@@ -74,12 +74,15 @@ fn said(text: &str) -> Vec<ModelEvent> {
     ]
 }
 
-fn assert_said(answer: (Vec<ModelEvent>, Option<ModelError>), text: &str) {
+pub(crate) fn assert_said(answer: (Vec<ModelEvent>, Option<ModelError>), text: &str) {
     assert!(answer.1.is_none(), "{:?}", answer.1);
     assert_eq!(answer.0, said(text));
 }
 
-fn assert_failed(answer: (Vec<ModelEvent>, Option<ModelError>), kind: ModelErrorKind) -> String {
+pub(crate) fn assert_failed(
+    answer: (Vec<ModelEvent>, Option<ModelError>),
+    kind: ModelErrorKind,
+) -> String {
     let error = answer.1.expect("an error");
     assert_eq!(error.kind, kind, "{error}");
     assert!(!error.message.contains(KEY), "{error}");

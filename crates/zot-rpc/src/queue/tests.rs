@@ -1,4 +1,5 @@
-use zot_sdk::Budget;
+use zot_sdk::{Budget, Image};
+use zot_wire::rpc::RequestId;
 
 use super::{Job, JobQueue, JobWork, MAX_QUEUED, MAX_QUEUED_BYTES};
 
@@ -42,4 +43,33 @@ fn a_full_queue_refuses_and_takes_again_after_a_pop() {
     queue.pop();
     assert_eq!(queue.pop(), None);
     queue.push(job(&large)).unwrap();
+}
+
+#[test]
+fn everything_a_client_can_make_long_counts() {
+    let id = RequestId::text(&"i".repeat(MAX_QUEUED_BYTES / 2));
+    let work = JobWork::Compact;
+    let mut queue = JobQueue::default();
+    let long = || Job {
+        id: id.clone(),
+        work: JobWork::Compact,
+    };
+    queue.push(long()).unwrap();
+    assert!(queue.push(long()).is_err());
+    queue.push(Job { id: None, work }).unwrap();
+
+    let image = Image {
+        mime_type: "image/".repeat(MAX_QUEUED_BYTES / 6),
+        data: Vec::new().into(),
+    };
+    let images = vec![image];
+    let text = String::new();
+    let budget = Budget::default();
+    let work = JobWork::Prompt {
+        text,
+        images,
+        budget,
+    };
+    let refused = JobQueue::default().push(Job { id: None, work });
+    assert!(refused.is_err());
 }

@@ -75,6 +75,7 @@ impl Server {
             }
             Command::Abort => {
                 self.runtime.cancel();
+                self.aborted = self.running.is_some();
                 self.acknowledge(id, name)
             }
             Command::Steer(steer) => {

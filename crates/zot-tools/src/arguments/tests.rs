@@ -2,8 +2,8 @@ use serde_json::value::RawValue;
 
 use super::{ArgumentError, Fields};
 
-fn parse(json: &str) -> Result<Fields, ArgumentError> {
-    Fields::parse(&RawValue::from_string(json.to_owned()).unwrap())
+fn parse(json: &str) -> Result<Fields<'_>, ArgumentError> {
+    Fields::parse(serde_json::from_str::<&RawValue>(json).unwrap())
 }
 
 #[test]
@@ -40,4 +40,23 @@ fn null_and_unknown_fields_are_absent_and_whole_fractions_are_integers() {
     assert_eq!(fields.take_string("path").unwrap(), None);
     assert_eq!(fields.take_integer("offset").unwrap(), Some(3));
     assert!(fields.take_array("edits").unwrap().is_none());
+}
+
+#[test]
+fn fields_of_elements_may_not_be_given_twice_either() {
+    let mut fields = parse(r#"{"edits":[{"oldText":"a","oldText":"b"},5]}"#).unwrap();
+    let edits = fields.take_array("edits").unwrap().unwrap();
+    let error = |index: usize| {
+        let read = Fields::from_element("edit 1", edits[index]);
+        read.unwrap_err().to_string()
+    };
+    let twice = error(0);
+    assert!(
+        twice.starts_with("invalid args: oldText is given more than once"),
+        "{twice}"
+    );
+    assert_eq!(
+        error(1),
+        "invalid args: edit 1 must be an object, got a number"
+    );
 }

@@ -229,6 +229,9 @@ async fn a_daemon_that_left_the_group_does_not_hold_the_call() {
         .arg(daemon)
         .status()
         .unwrap();
+    let note = "  (a process that detached itself from the command is still running)";
+    assert!(text.ends_with(note), "{text}");
+    assert!(!text.contains("were ended"), "{text}");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 use super::text::NormalizedText;
+use crate::utf8::to_text;
 
 const CONTEXT_LINES: usize = 3;
 
@@ -75,7 +76,7 @@ fn push_context(diff: &mut String, lines: &[&[u8]], is_first: bool, is_last: boo
 fn push_lines(diff: &mut String, sign: char, lines: &[&[u8]]) {
     for line in lines {
         diff.push(sign);
-        diff.push_str(&String::from_utf8_lossy(line));
+        diff.push_str(&to_text(line));
         diff.push('\n');
     }
 }

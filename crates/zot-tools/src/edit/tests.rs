@@ -134,6 +134,17 @@ async fn recorded_variants() {
     assert_eq!(workspace.content("a.txt"), b"1\nTWO\nthree\n4\n");
 }
 
+#[tokio::test]
+async fn a_diff_has_no_nul() {
+    let workspace = Workspace::recorded();
+    let edits = json!([{"oldText": "cd", "newText": "ef"}]);
+    let arguments = json!({"path": "bin.dat", "edits": edits});
+    workspace
+        .check("edit", arguments, Text("-ab\u{fffd}cd\n+ab\u{fffd}ef\n"))
+        .await;
+    assert_eq!(workspace.content("bin.dat"), b"ab\0ef");
+}
+
 #[test]
 fn line_ends_and_byte_order_mark_are_kept() {
     for (original, old, new, expected) in [

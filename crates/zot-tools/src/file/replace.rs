@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::{FallocateFlags, OFlags, fallocate};
+use rustix::io::Errno;
 
 use super::{FileError, require_regular};
 
@@ -87,14 +88,14 @@ fn follow_links(path: &Path) -> Result<PathBuf, FileError> {
         target.pop();
         target.push(next);
     }
-    let too_many = io::Error::from(rustix::io::Errno::LOOP);
+    let too_many = io::Error::from(Errno::LOOP);
     Err(FileError::during("open", path)(too_many))
 }
 
 /// Opens an existing file for writing, because a rename would also replace a read-only one.
 fn writable(path: &Path, target: &Path, metadata: Metadata) -> Result<(File, Metadata), FileError> {
     if metadata.is_dir() {
-        let is_a_directory = io::Error::from(rustix::io::Errno::ISDIR);
+        let is_a_directory = io::Error::from(Errno::ISDIR);
         return Err(FileError::during("open", path)(is_a_directory));
     }
     require_regular(path, &metadata)?;
@@ -118,9 +119,18 @@ fn stand_in(target: &Path, metadata: &Metadata) -> Option<Temporary> {
     Some(temporary)
 }
 
+/// Overwrites without a copy to fall back on, so room is made sure of before the old content goes.
 fn overwrite(file: &mut File, content: &[u8]) -> io::Result<()> {
-    file.set_len(0)?;
+    let length = content.len() as u64;
+    if length > file.metadata()?.len() {
+        match fallocate(&*file, FallocateFlags::empty(), 0, length) {
+            // Not every file system can tell.
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     file.write_all(content)?;
+    file.set_len(length)?;
     file.sync_data()
 }
 

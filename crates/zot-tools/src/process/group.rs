@@ -93,11 +93,14 @@ impl ProcessGroup {
     /// Asks everyone in the group to end, and kills who has not after `grace`.
     pub async fn end(mut self, grace: Duration) -> GroupEnd {
         let deadline = Instant::now() + grace;
+        self.reap();
+        // Looked at before anyone is told to go: who obeys at once was there, too.
+        let mut had_survivors = self.reaped.is_some() && any_alive(self.group);
+        self.gone = self.reaped.is_some() && !had_survivors;
         self.signal(Signal::TERM);
-        let mut had_survivors = false;
         if timeout_at(deadline, self.exited()).await.is_ok() {
             self.reap();
-            had_survivors = any_alive(self.group);
+            had_survivors |= any_alive(self.group);
             self.wait_until_empty(deadline).await;
         }
         if !self.gone {

@@ -39,6 +39,8 @@ pub struct Completion {
     pub elapsed: Duration,
     /// Whether processes were still running in the background and had to be ended.
     pub ended_background: bool,
+    /// Whether a process that left the group holds the output open, out of reach.
+    pub left_daemon: bool,
 }
 
 /// Why a command is over.
@@ -95,7 +97,7 @@ pub async fn run<S: OutputSink>(
         }
     };
     if !drained {
-        let _ = timeout(DRAIN_TIME, output).await;
+        drained = timeout(DRAIN_TIME, output).await.is_ok();
     }
     Ok(Completion {
         outcome: match stop {
@@ -104,7 +106,8 @@ pub async fn run<S: OutputSink>(
             Stop::Cancelled => Outcome::Cancelled,
         },
         elapsed: started.elapsed(),
-        ended_background: stop == Stop::Background || (stop == Stop::Finished && end.had_survivors),
+        ended_background: matches!(stop, Stop::Background | Stop::Finished) && end.had_survivors,
+        left_daemon: stop == Stop::Background && !drained,
     })
 }
 

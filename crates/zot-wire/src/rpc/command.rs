@@ -169,6 +169,11 @@ impl RequestId {
         Some(Self(raw))
     }
 
+    /// How many bytes it takes on a line.
+    pub fn length(&self) -> usize {
+        self.0.get().len()
+    }
+
     /// `null` and `""` count as no id.
     fn from_raw(raw: &RawValue) -> Result<Option<Self>, &'static str> {
         match raw.get().as_bytes() {
