@@ -29,7 +29,8 @@ pub(super) fn summary(text: &str) -> String {
     );
     let after_mark = lines
         .windows(2)
-        .filter_map(|pair| matches!(pair, [USER_MARK, _]).then(|| pair[1]));
+        .filter(|pair| matches!(pair, [USER_MARK, _]))
+        .map(|pair| pair[1]);
     let asked: Vec<String> = after_mark
         .chain(lines.iter().filter_map(|line| user_text(line)))
         .map(|line| format!("- {}", clipped(line, MAX_LINE_BYTES)))
