@@ -1,4 +1,4 @@
-//! The clients in `examples/rpc`, which were written from the documents alone.
+//! The clients in `examples/rpc`, which rely on what `docs/rpc.md` says.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ enum Client {
 
 impl Client {
     /// Those that this machine has what they need for.
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     fn usable() -> Vec<Self> {
         let mut usable = vec![Self::Python, Self::Shell];
         usable.retain(|client| {
