@@ -7,8 +7,10 @@ use std::path::Path;
 
 use serde_json::{Deserializer, Value};
 use zot_wire::rpc::{
-    CommandFrame, ContentBlock, Event, HelloData, Message, MessagesData, ModelData, ModelsData,
-    PongData, Response, StartedData, StateData, json_schema,
+    CommandFrame, ContentBlock, Event, FullBlock, FullMessage, FullMessagesData, HelloData,
+    Message, MessagesData, ModelData, ModelsData, PongData, ReasoningData, Response,
+    SetMessagesData, StartedData, StateData, SteeredData, SubscribedData, ToolsData, UsageData,
+    json_schema,
 };
 
 const DOCUMENTS: [&str; 3] = ["README.md", "docs/rpc.md", "docs/events.md"];
@@ -45,17 +47,30 @@ fn is<T: serde::de::DeserializeOwned>(frame: &Value) -> bool {
 
 fn is_response(frame: &Value) -> bool {
     if frame["success"] == false {
-        return is::<Response<()>>(frame) && frame["error"].is_string();
+        return is::<Response<()>>(frame)
+            && frame["error"].is_string()
+            && frame["code"].is_string();
     }
     match frame["command"].as_str() {
         Some("hello") => is::<Response<HelloData>>(frame),
-        Some("prompt" | "compact") => is::<Response<StartedData>>(frame),
+        Some("prompt") => is::<Response<StartedData>>(frame) || is::<Response<SteeredData>>(frame),
+        Some("compact") => is::<Response<StartedData>>(frame),
+        Some("steer") => is::<Response<SteeredData>>(frame),
         Some("get_state") => is::<Response<StateData>>(frame),
-        Some("get_messages") => is::<Response<MessagesData>>(frame),
+        Some("get_messages") => {
+            is::<Response<MessagesData>>(frame) || is::<Response<FullMessagesData>>(frame)
+        }
+        Some("set_messages") => is::<Response<SetMessagesData>>(frame),
+        Some("set_reasoning") => is::<Response<ReasoningData>>(frame),
+        Some("set_tools" | "get_tools") => is::<Response<ToolsData>>(frame),
+        Some("get_usage") => is::<Response<UsageData>>(frame),
+        Some("subscribe") => is::<Response<SubscribedData>>(frame),
         Some("set_model") => is::<Response<ModelData>>(frame),
         Some("get_models") => is::<Response<ModelsData>>(frame),
         Some("ping") => is::<Response<PongData>>(frame),
-        Some("abort" | "clear") => is::<Response<()>>(frame) && frame.get("data").is_none(),
+        Some("abort" | "clear" | "confirm" | "set_system_prompt") => {
+            is::<Response<()>>(frame) && frame.get("data").is_none()
+        }
         _ => false,
     }
 }
@@ -75,8 +90,12 @@ fn every_frame_shown_is_one() {
                 Some(name) if events.contains(name) => {
                     is::<Event>(&value) || is::<ContentBlock>(&value)
                 }
-                Some(_) => is::<ContentBlock>(&value),
-                None => value.get("role").is_none() || is::<Message>(&value),
+                Some(_) => is::<ContentBlock>(&value) || is::<FullBlock>(&value),
+                None => {
+                    value.get("role").is_none()
+                        || is::<Message>(&value)
+                        || is::<FullMessage>(&value)
+                }
             };
             assert!(
                 fits,
@@ -84,6 +103,62 @@ fn every_frame_shown_is_one() {
             );
         }
     }
+}
+
+/// The words in the first column of the tables of error codes, and those that zot knows.
+#[test]
+fn every_error_code_is_listed() {
+    let text = read("docs/rpc.md");
+    let section = text
+        .split("\n## ")
+        .find(|section| section.starts_with("Error codes"));
+    let listed: BTreeSet<&str> = section
+        .unwrap()
+        .lines()
+        .filter(|line| line.starts_with("| `") && !line.contains("`code`"))
+        .flat_map(|line| {
+            line.split('|')
+                .nth(1)
+                .unwrap()
+                .split('`')
+                .skip(1)
+                .step_by(2)
+        })
+        .collect();
+    let sources = [
+        "crates/zot-conversation/src/event.rs",
+        "crates/zot-rpc/src/server.rs",
+        "crates/zot-rpc/src/server/commands.rs",
+        "crates/zot-wire/src/rpc/command.rs",
+    ];
+    let sources: String = sources.into_iter().map(read).collect();
+    for code in &listed {
+        assert!(
+            sources.contains(&format!("\"{code}\"")),
+            "zot knows no code {code}"
+        );
+    }
+    let event = read("crates/zot-conversation/src/event.rs");
+    let codes = event
+        .split("impl ErrorCode")
+        .nth(1)
+        .unwrap()
+        .split("\n}\n")
+        .next()
+        .unwrap();
+    let shown = json_values("docs/rpc.md")
+        .into_iter()
+        .chain(json_values("docs/events.md"));
+    let shown: Vec<String> = shown
+        .filter_map(|frame| Some(frame["code"].as_str()?.to_owned()))
+        .collect();
+    let known = codes
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .chain(shown.iter().map(String::as_str));
+    let missing: BTreeSet<&str> = known.filter(|code| !listed.contains(code)).collect();
+    assert!(missing.is_empty(), "docs/rpc.md does not list {missing:?}");
 }
 
 #[test]

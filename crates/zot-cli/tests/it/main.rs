@@ -16,6 +16,7 @@ mod commands;
 mod compaction;
 mod documents;
 mod ending;
+mod examples;
 mod hostile;
 mod input;
 mod queueing;
