@@ -26,5 +26,7 @@ pub use crate::http::{HttpClient, Timeouts};
 pub use crate::openai::{
     EffortField, OpenAiClient, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport,
 };
-pub use crate::providers::{KeyRequirement, ProviderEntry, Wire, provider, providers};
+pub use crate::providers::{
+    KeyRequirement, ProviderEntry, Providers, ProvidersError, Wire, provider, providers,
+};
 pub use crate::responses::ResponsesClient;
