@@ -1,6 +1,8 @@
 //! The clients against a server that misbehaves on purpose.
 
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod transport;
