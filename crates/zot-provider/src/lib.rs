@@ -12,6 +12,7 @@ mod error;
 mod gemini;
 mod http;
 mod json;
+pub mod network;
 pub mod offline;
 mod openai;
 mod providers;

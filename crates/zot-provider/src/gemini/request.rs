@@ -296,7 +296,7 @@ fn write_message(
 
 fn user_parts(message: &Message) -> Vec<Part<'_>> {
     let part = |block| match block {
-        &ContentBlock::Text(ref text) if !text.is_empty() => Some(Part::text(text)),
+        ContentBlock::Text(text) if !text.is_empty() => Some(Part::text(text)),
         ContentBlock::Image(image) => Some(Part {
             inline_data: Some(InlineData {
                 mime_type: &image.mime_type,

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod network;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod transport;
