@@ -4,6 +4,7 @@
 //! with their encrypted content included.
 
 mod error;
+mod event;
 mod request;
 mod stream;
 

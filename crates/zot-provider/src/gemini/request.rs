@@ -295,7 +295,11 @@ fn write_message(
 }
 
 fn user_parts(message: &Message) -> Vec<Part<'_>> {
-    let part = |block| match block {
+    message.content.iter().filter_map(user_part).collect()
+}
+
+fn user_part(block: &ContentBlock) -> Option<Part<'_>> {
+    match block {
         ContentBlock::Text(text) if !text.is_empty() => Some(Part::text(text)),
         ContentBlock::Image(image) => Some(Part {
             inline_data: Some(InlineData {
@@ -305,8 +309,7 @@ fn user_parts(message: &Message) -> Vec<Part<'_>> {
             ..Part::default()
         }),
         _ => None,
-    };
-    message.content.iter().filter_map(part).collect()
+    }
 }
 
 fn model_parts<'a>(provider: &str, generation: Generation, message: &'a Message) -> Vec<Part<'a>> {

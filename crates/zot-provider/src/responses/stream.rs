@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use zot_conversation::{ModelError, ModelEvent, Reasoning, StopReason, ToolCallId, Usage};
+use zot_conversation::{ModelError, ModelEvent, Reasoning, StopReason, ToolCallId};
 
-use super::error::ErrorObject;
+use super::event::{EventKind, ItemKind, WireEvent, WireItem, WirePart, WireResponse};
 use crate::call::{Decoder, Progress, generated_id};
 use crate::endpoint::Endpoint;
 use crate::error::broke_off;
@@ -18,109 +18,6 @@ const CHAT_END_MARKER: &[u8] = b"[DONE]";
 
 /// Between two parts of a reasoning summary.
 const PART_BREAK: &str = "\n\n";
-
-/// Every field the events in use have. A tagged enum would make serde copy each event before
-/// reading it.
-#[derive(Deserialize)]
-struct WireEvent<'a> {
-    #[serde(rename = "type")]
-    kind: EventKind,
-    output_index: Option<u64>,
-    #[serde(borrow)]
-    delta: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    arguments: Option<Cow<'a, str>>,
-    // Boxed because they are rare, and every event is moved several times while it is read.
-    item: Option<Box<WireItem>>,
-    response: Option<Box<WireResponse>>,
-}
-
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-enum EventKind {
-    #[serde(rename = "response.output_item.added")]
-    ItemAdded,
-    #[serde(rename = "response.output_item.done")]
-    ItemDone,
-    #[serde(
-        rename = "response.output_text.delta",
-        alias = "response.refusal.delta"
-    )]
-    TextDelta,
-    #[serde(
-        rename = "response.reasoning_summary_text.delta",
-        alias = "response.reasoning_text.delta"
-    )]
-    ReasoningDelta,
-    #[serde(rename = "response.reasoning_summary_part.added")]
-    ReasoningPartAdded,
-    #[serde(rename = "response.function_call_arguments.delta")]
-    ArgumentsDelta,
-    #[serde(rename = "response.function_call_arguments.done")]
-    ArgumentsDone,
-    #[serde(rename = "response.completed")]
-    Completed,
-    #[serde(rename = "response.incomplete")]
-    Incomplete,
-    #[serde(rename = "response.failed", alias = "response.cancelled")]
-    Failed,
-    #[serde(rename = "error")]
-    Error,
-    #[serde(other)]
-    Other,
-}
-
-#[derive(Deserialize)]
-struct WireItem {
-    #[serde(rename = "type")]
-    kind: ItemKind,
-    id: Option<String>,
-    call_id: Option<String>,
-    name: Option<String>,
-    arguments: Option<String>,
-    encrypted_content: Option<String>,
-    summary: Option<Vec<WirePart>>,
-    content: Option<Vec<WirePart>>,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-enum ItemKind {
-    Message,
-    FunctionCall,
-    Reasoning,
-    #[serde(other)]
-    Other,
-}
-
-#[derive(Deserialize)]
-struct WirePart {
-    text: Option<String>,
-    refusal: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct WireResponse {
-    error: Option<ErrorObject>,
-    incomplete_details: Option<IncompleteDetails>,
-    usage: Option<WireUsage>,
-}
-
-#[derive(Deserialize)]
-struct IncompleteDetails {
-    reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct WireUsage {
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-    input_tokens_details: Option<InputDetails>,
-}
-
-#[derive(Deserialize)]
-struct InputDetails {
-    cached_tokens: Option<u64>,
-}
 
 /// An output item that has begun and not ended.
 struct OpenItem {
@@ -346,23 +243,6 @@ impl ResponsesDecoder {
             events.push_back(ModelEvent::Usage(usage.usage()));
         }
         events.push_back(ModelEvent::Stop(stop));
-    }
-}
-
-impl WireUsage {
-    fn usage(&self) -> Usage {
-        let input = self.input_tokens.unwrap_or_default();
-        let details = self.input_tokens_details.as_ref();
-        let cached = details
-            .and_then(|details| details.cached_tokens)
-            .unwrap_or_default()
-            .min(input);
-        Usage {
-            input: input - cached,
-            output: self.output_tokens.unwrap_or_default(),
-            cache_read: cached,
-            ..Usage::default()
-        }
     }
 }
 

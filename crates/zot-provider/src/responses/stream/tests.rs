@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use zot_conversation::ModelErrorKind;
+use zot_conversation::{ModelErrorKind, Usage};
 
 use super::*;
 use crate::call::replay::{check_every_byte, replay};
