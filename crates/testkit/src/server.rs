@@ -1,4 +1,4 @@
-//! A model server that does what the prompt tells it to, on the Anthropic and the OpenAI wire.
+//! A model server that does what the prompt tells it to, on every wire of [`Wire`].
 //!
 //! The last real user message is the directive (see [`directive`]); a server made by
 //! [`ModelServer::with_script`] answers from a list instead. HTTP is written by hand, because a
@@ -9,9 +9,11 @@ mod connection;
 mod conversation;
 mod delivery;
 mod directive;
+mod gemini;
 mod http;
 mod openai;
 mod reply;
+mod responses;
 #[cfg(test)]
 mod tests;
 
@@ -99,8 +101,8 @@ impl ModelServer {
     /// The base URL a client of `wire` is configured with.
     pub fn url(&self, wire: Wire) -> String {
         match wire {
-            Wire::OpenAi => format!("http://{}/v1", self.address),
-            Wire::Anthropic => format!("http://{}", self.address),
+            Wire::OpenAi | Wire::OpenAiResponses => format!("http://{}/v1", self.address),
+            Wire::Anthropic | Wire::Gemini => format!("http://{}", self.address),
         }
     }
 

@@ -130,6 +130,11 @@ impl Agent {
         lock(&self.conversation).transcript.clone()
     }
 
+    /// Takes steering messages from now on, for a prompt that is about to be polled.
+    pub fn expect_steering(&self) {
+        self.steering.open();
+    }
+
     /// Gives the running prompt one more message. It is delivered after the running tool call, whose
     /// later siblings are skipped, or when the model has finished its answer.
     pub fn steer(&self, content: Vec<ContentBlock>) -> Result<(), SteerError> {
@@ -229,18 +234,19 @@ impl Agent {
     /// calls, and hidden reasoning is counted but not sent again. History is not thrown away for
     /// that.
     pub(crate) fn context_fill(&self) -> ContextFill {
-        let settings = self.settings();
-        let window = settings.context_window;
-        let used = {
-            let conversation = lock(&self.conversation);
-            let ceiling = ceiling::of_settings(&settings) + conversation.ceiling;
-            conversation.context_tokens.min(ceiling)
-        };
+        let window = self.settings().context_window;
+        let reported = lock(&self.conversation).context_tokens;
+        let used = reported.min(self.token_ceiling());
         if window > 0 && used.saturating_mul(100) >= window.saturating_mul(COMPACT_AT_PERCENT) {
             ContextFill::NearlyFull
         } else {
             ContextFill::Roomy
         }
+    }
+
+    /// The most tokens a request can have now.
+    pub(crate) fn token_ceiling(&self) -> u64 {
+        ceiling::of_settings(&self.settings()) + lock(&self.conversation).ceiling
     }
 
     pub(crate) fn replace_transcript(&self, transcript: Transcript) -> Result<(), JournalError> {

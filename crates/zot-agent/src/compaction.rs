@@ -57,6 +57,9 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
     let Some(cut) = tail_start(transcript.messages()) else {
         return failed("nothing to compact: keep-tail covers the whole transcript");
     };
+    if let Some(reason) = run.meter.reached(agent) {
+        return CompactionResult::Failed(ErrorReport::new(ErrorCode::Budget, reason));
+    }
     let settings = agent.settings();
     let (head, tail) = transcript.messages().split_at(cut);
     let limit = usize::try_from(settings.context_window)

@@ -27,14 +27,8 @@ pub(crate) enum TurnBeginning {
 enum StreamEnd {
     Complete,
     Aborted,
-    OverBudget {
-        reason: String,
-        output_estimate: u64,
-    },
-    Failed {
-        error: ModelError,
-        accepted: bool,
-    },
+    OverBudget { reason: String, usage: Usage },
+    Failed { error: ModelError, accepted: bool },
 }
 
 pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning) -> ModelOutcome {
@@ -91,13 +85,9 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
             end_turn(run, TurnStop::Aborted, Some(ABORTED.to_owned())).await;
             ModelOutcome::Stopped
         }
-        StreamEnd::OverBudget {
-            reason,
-            output_estimate,
-        } => {
-            // Providers tell what an answer cost at its end, which this one does not reach.
-            let output = usage.output.max(output_estimate);
-            let usage = Usage { output, ..usage }.priced(&settings.prices);
+        // Providers tell what an answer cost at its end, which this one does not reach: what is
+        // counted is an estimate.
+        StreamEnd::OverBudget { reason, usage } => {
             if let Err(report) = keep(agent, run, builder.keep_text(), usage).await {
                 return fail_turn(run, report).await;
             }
@@ -194,6 +184,21 @@ async fn receive(
     let mut builder = AnswerBuilder::default();
     let mut accepted = false;
     let watched = run.meter.limits_spending();
+    // Some providers tell what the request counted for only at the end of the answer.
+    let input_estimate = agent.token_ceiling() / BYTES_PER_TOKEN;
+    let estimated = |reported: Usage, output_bytes: usize| {
+        let output = reported.output.max(tokens_of(output_bytes));
+        let input = match reported.prompt_tokens() {
+            0 => input_estimate,
+            _ => reported.input,
+        };
+        Usage {
+            input,
+            output,
+            ..reported
+        }
+        .priced(&settings.prices)
+    };
     let mut output_bytes = 0;
     let mut checked_bytes = 0;
     // Made once: registering with the token for every event would cost more than the event.
@@ -216,31 +221,27 @@ async fn receive(
                 None => break StreamEnd::Complete,
             },
             reason = &mut time_is_up => {
-                let output_estimate = tokens_of(output_bytes);
-                break StreamEnd::OverBudget { reason, output_estimate };
+                let usage = estimated(builder.usage(), output_bytes);
+                break StreamEnd::OverBudget { reason, usage };
             }
         }
         // Only more output costs more: counts that come with the end do not make the answer worse.
         if watched && output_bytes > checked_bytes {
             checked_bytes = output_bytes;
-            let output_estimate = tokens_of(output_bytes);
-            let mut usage = builder.usage();
-            usage.output = usage.output.max(output_estimate);
-            let usage = usage.priced(&settings.prices);
+            let usage = estimated(builder.usage(), output_bytes);
             if let Some(reason) = run.meter.spending_reached(agent, &usage) {
-                break StreamEnd::OverBudget {
-                    reason,
-                    output_estimate,
-                };
+                break StreamEnd::OverBudget { reason, usage };
             }
         }
     };
     (builder, end)
 }
 
-/// What an answer under way probably counts for: four bytes a token.
+/// What text usually comes to.
+const BYTES_PER_TOKEN: u64 = 4;
+
 fn tokens_of(bytes: usize) -> u64 {
-    (bytes / 4) as u64
+    bytes as u64 / BYTES_PER_TOKEN
 }
 
 fn output_length(event: &ModelEvent) -> usize {

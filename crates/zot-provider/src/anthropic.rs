@@ -6,11 +6,11 @@ mod stream;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::{HeaderMap, HeaderValue};
-use zot_conversation::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream};
+use http::{HeaderName, HeaderValue};
+use zot_conversation::{Model, ModelError, ModelRequest, ModelStream};
 
 use crate::call::{Answer, Call, invalid_endpoint};
-use crate::endpoint::{Endpoint, secret_header};
+use crate::endpoint::Endpoint;
 use crate::http::HttpClient;
 use request::RequestCache;
 use stream::AnthropicDecoder;
@@ -44,7 +44,10 @@ impl AnthropicClient {
             .endpoint
             .uri(path)
             .map_err(|reason| invalid_endpoint(provider, reason))?;
-        let headers = self.headers()?;
+        let mut headers = self
+            .endpoint
+            .headers_with_key(HeaderName::from_static("x-api-key"), "")?;
+        headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Call {
             http: self.http.clone(),
@@ -53,21 +56,6 @@ impl AnthropicClient {
             headers,
             body: cache.body(provider, request),
         })
-    }
-
-    fn headers(&self) -> Result<HeaderMap, ModelError> {
-        let mut headers = self.endpoint.headers();
-        headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
-        if let Some(key) = &self.endpoint.api_key {
-            let value = secret_header(key).map_err(|reason| {
-                ModelError::new(
-                    ModelErrorKind::Unauthorized,
-                    format!("{}: {reason}", self.endpoint.provider),
-                )
-            })?;
-            headers.insert("x-api-key", value);
-        }
-        Ok(headers)
     }
 }
 

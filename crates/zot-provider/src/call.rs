@@ -6,13 +6,14 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_core::Stream;
 use http::{HeaderMap, Uri};
 use tokio::time::{Instant, Sleep};
-use zot_conversation::{BoxFuture, ModelError, ModelErrorKind, ModelEvent, Timestamp};
+use zot_conversation::{BoxFuture, ModelError, ModelErrorKind, ModelEvent, Timestamp, ToolCallId};
 
 use crate::body::RequestBody;
 use crate::endpoint::Endpoint;
@@ -398,6 +399,14 @@ pub(crate) fn invalid_endpoint(provider: &str, reason: impl std::fmt::Display) -
         ModelErrorKind::Invalid,
         format!("{provider}: the base URL cannot be used: {reason}"),
     )
+}
+
+/// An id for a tool call that the server did not name, unlike any other in the conversation.
+pub(crate) fn generated_id() -> ToolCallId {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let now = Timestamp::now().as_microsecond();
+    format!("call_{now:x}_{count}").into()
 }
 
 /// Decodes recorded bodies for the tests of each wire.

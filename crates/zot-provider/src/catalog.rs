@@ -93,6 +93,19 @@ impl Catalog {
         Ok(catalog)
     }
 
+    /// Lists the models of `owner` for `provider` as well, except those it already has.
+    pub fn share(&mut self, owner: &str, provider: &str) {
+        let shared: Vec<ModelInfo> = self
+            .models(owner)
+            .filter(|model| self.find(provider, &model.id).is_none())
+            .map(|model| ModelInfo {
+                provider: Cow::Owned(provider.to_owned()),
+                ..model.clone()
+            })
+            .collect();
+        self.models.extend(shared);
+    }
+
     /// The date of the built-in data, for example `2026-11-02`.
     pub fn snapshot(&self) -> &'static str {
         self.snapshot

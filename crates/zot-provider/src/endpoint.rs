@@ -3,7 +3,8 @@
 use std::fmt;
 
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use zot_conversation::{ModelError, ModelErrorKind};
 
 /// One provider's address and credential.
 #[derive(Clone)]
@@ -66,10 +67,29 @@ impl Endpoint {
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         headers
     }
+
+    /// [`Self::headers`] with the key, if there is one, as `name: <prefix><key>`.
+    pub(crate) fn headers_with_key(
+        &self,
+        name: HeaderName,
+        prefix: &str,
+    ) -> Result<HeaderMap, ModelError> {
+        let mut headers = self.headers();
+        if let Some(key) = &self.api_key {
+            let value = secret_header(&format!("{prefix}{key}")).map_err(|reason| {
+                ModelError::new(
+                    ModelErrorKind::Unauthorized,
+                    format!("{}: {reason}", self.provider),
+                )
+            })?;
+            headers.insert(name, value);
+        }
+        Ok(headers)
+    }
 }
 
 /// A header value that is kept out of debug output.
-pub(crate) fn secret_header(value: &str) -> Result<HeaderValue, &'static str> {
+fn secret_header(value: &str) -> Result<HeaderValue, &'static str> {
     let mut value = HeaderValue::from_str(value)
         .map_err(|_| "the API key has characters that a header cannot carry")?;
     value.set_sensitive(true);

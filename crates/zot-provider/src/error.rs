@@ -14,7 +14,7 @@ const MAX_BODY_TEXT: usize = 4 * 1024;
 const MIN_SECRET_BYTES: usize = 8;
 
 /// What providers say when a conversation no longer fits, in lower case.
-const OVERFLOW_SIGNS: [&str; 14] = [
+const OVERFLOW_SIGNS: [&str; 15] = [
     "context_length_exceeded",
     "context length exceeded",
     "prompt is too long",
@@ -29,6 +29,7 @@ const OVERFLOW_SIGNS: [&str; 14] = [
     "too many tokens",
     "reduce the length of the messages",
     "exceeded model token limit",
+    "exceeds the maximum number of tokens",
 ];
 
 pub(crate) fn is_context_overflow(text: &str) -> bool {
@@ -49,6 +50,8 @@ pub(crate) fn http_error(
     let kind = match status.as_u16() {
         401 | 403 => ModelErrorKind::Unauthorized,
         429 => ModelErrorKind::RateLimited { retry_after },
+        // Google refuses a key as if the request were wrong.
+        400 if text.contains("API_KEY_INVALID") => ModelErrorKind::Unauthorized,
         400 | 413 | 422 if is_context_overflow(text) => ModelErrorKind::ContextOverflow,
         500.. => ModelErrorKind::Unavailable,
         _ => ModelErrorKind::Invalid,
@@ -69,16 +72,27 @@ pub(crate) fn event_error(
 ) -> ModelError {
     let code = code.unwrap_or_default();
     let kind = match code {
-        "rate_limit_error" | "rate_limit_exceeded" | "429" => {
+        "rate_limit_error" | "rate_limit_exceeded" | "RESOURCE_EXHAUSTED" | "429" => {
             ModelErrorKind::RateLimited { retry_after: None }
         }
-        "authentication_error" | "permission_error" | "invalid_api_key" | "401" | "403" => {
-            ModelErrorKind::Unauthorized
-        }
+        "authentication_error"
+        | "permission_error"
+        | "invalid_api_key"
+        | "UNAUTHENTICATED"
+        | "PERMISSION_DENIED"
+        | "401"
+        | "403" => ModelErrorKind::Unauthorized,
         _ if is_context_overflow(code) || is_context_overflow(message) => {
             ModelErrorKind::ContextOverflow
         }
-        "invalid_request_error" | "not_found_error" | "400" | "404" => ModelErrorKind::Invalid,
+        "invalid_request_error"
+        | "not_found_error"
+        | "invalid_prompt"
+        | "INVALID_ARGUMENT"
+        | "NOT_FOUND"
+        | "FAILED_PRECONDITION"
+        | "400"
+        | "404" => ModelErrorKind::Invalid,
         _ => ModelErrorKind::Unavailable,
     };
     let message = shortened(&without_secret(message.trim(), secret));
@@ -100,6 +114,17 @@ pub(crate) fn connection_error(provider: &str, url: &str, cause: &str) -> ModelE
 /// An answer that broke off, stalled or made no sense.
 pub(crate) fn stream_error(provider: &str, cause: impl std::fmt::Display) -> ModelError {
     ModelError::new(ModelErrorKind::Stream, format!("{provider}: {cause}"))
+}
+
+/// An answer that ended before its end marker, after `skipped` events that were not JSON.
+pub(crate) fn broke_off(provider: &str, cause: &str, skipped: u64) -> ModelError {
+    match skipped {
+        0 => stream_error(provider, format_args!("stream broke off: {cause}")),
+        skipped => stream_error(
+            provider,
+            format_args!("stream broke off: {cause} ({skipped} malformed events skipped)"),
+        ),
+    }
 }
 
 /// The causes of `error`, outermost first, each named once.

@@ -3,10 +3,11 @@
 //!
 //! Dialling is hyper-util's and hyper-rustls's. The exchange itself is our own because hyper hands
 //! each chunk from one task to another: an Anthropic answer of 20,000 deltas took 24 ms of CPU that
-//! way and takes 8 ms this way. Proxies will be honoured where `HttpClient` connects.
+//! way and takes 8 ms this way.
 
 mod chunked;
 mod connection;
+mod dial;
 mod pool;
 mod tls;
 
@@ -16,18 +17,16 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::PROXY_AUTHORIZATION;
 use http::uri::Scheme;
 use http::{HeaderMap, StatusCode, Uri};
-use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioIo;
-use tokio::sync::OnceCell;
 use tokio::time::timeout;
-use tower_service::Service;
 
 use crate::body::RequestBody;
-use crate::error::cause_chain;
+use crate::network::{NetworkSettings, Route};
 use connection::{BodyPart, Connection, ExchangeError, Framing};
+use dial::Dialler;
 use pool::{Pool, PoolKey};
 
 /// How long each phase of a call may take.
@@ -60,8 +59,7 @@ pub struct HttpClient {
 struct Shared {
     timeouts: Timeouts,
     pool: Arc<Pool>,
-    plain: HttpConnector,
-    secure: OnceCell<HttpsConnector<HttpConnector>>,
+    dialler: Dialler,
 }
 
 /// A request that got no answer.
@@ -77,6 +75,18 @@ pub(crate) enum SendError {
     Connection(String),
     #[error("{0}")]
     Other(String),
+}
+
+impl SendError {
+    /// Says which proxy was gone through.
+    fn through(self, proxy: &str) -> Self {
+        let named = |cause: String| format!("proxy {proxy}: {cause}");
+        match self {
+            Self::Connection(cause) => Self::Connection(named(cause)),
+            Self::Other(cause) => Self::Other(named(cause)),
+            timeout @ Self::Timeout { .. } => timeout,
+        }
+    }
 }
 
 pub(crate) struct Response {
@@ -104,7 +114,12 @@ impl HttpClient {
         Self::with_timeouts(Timeouts::default())
     }
 
+    /// A client that reaches servers as the environment says.
     pub fn with_timeouts(timeouts: Timeouts) -> Self {
+        Self::with_network(timeouts, NetworkSettings::from_environment())
+    }
+
+    pub fn with_network(timeouts: Timeouts, network: NetworkSettings) -> Self {
         let mut plain = HttpConnector::new();
         plain.enforce_http(false);
         plain.set_nodelay(true);
@@ -114,8 +129,7 @@ impl HttpClient {
             shared: Arc::new(Shared {
                 timeouts,
                 pool: Arc::default(),
-                plain,
-                secure: OnceCell::new(),
+                dialler: Dialler::new(network, plain),
             }),
         }
     }
@@ -131,12 +145,13 @@ impl HttpClient {
         headers: &HeaderMap,
         body: &RequestBody,
     ) -> Result<Response, SendError> {
-        let head = request_head(uri, headers, body.length());
+        let route = self.route(uri)?;
+        let head = request_head(uri, &route, headers, body.length());
         let key = PoolKey::new(uri);
         loop {
             let (mut connection, reused) = match self.shared.pool.take(&key) {
                 Some(connection) => (connection, true),
-                None => (self.dial(uri).await?, false),
+                None => (self.dial(uri, &route).await?, false),
             };
             let limit = self.shared.timeouts.headers;
             let error = match timeout(limit, connection.exchange(head.clone(), body)).await {
@@ -173,37 +188,26 @@ impl HttpClient {
         }
     }
 
-    async fn dial(&self, uri: &Uri) -> Result<Connection, SendError> {
+    /// Opens a connection to the host of `uri` and closes it again.
+    pub(crate) async fn check(&self, uri: &Uri) -> Result<(), String> {
+        let opened = async { self.dial(uri, &self.route(uri)?).await };
+        opened.await.map(drop).map_err(|error| error.to_string())
+    }
+
+    fn route(&self, uri: &Uri) -> Result<Route, SendError> {
+        let route = self.shared.dialler.network.route(uri);
+        route.map_err(|error| SendError::Other(error.to_string()))
+    }
+
+    async fn dial(&self, uri: &Uri, route: &Route) -> Result<Connection, SendError> {
         let limit = self.shared.timeouts.connect;
-        match timeout(limit, self.connect(uri.clone())).await {
+        let connect = self.shared.dialler.connect(uri.clone(), route);
+        match timeout(limit, connect).await {
             Ok(connected) => connected,
             Err(_) => Err(SendError::Timeout {
                 phase: "connection",
                 limit,
             }),
-        }
-    }
-
-    async fn connect(&self, uri: Uri) -> Result<Connection, SendError> {
-        if uri.scheme() != Some(&Scheme::HTTPS) {
-            // Connectors are stateless handles: each call may use its own.
-            let stream = self.shared.plain.clone().call(uri).await;
-            let stream = stream.map_err(|error| SendError::Connection(cause_chain(&error)))?;
-            return Ok(Connection::new(stream.into_inner()));
-        }
-        let connector = self
-            .shared
-            .secure
-            .get_or_try_init(|| tls::connector(self.shared.plain.clone()))
-            .await
-            .map_err(|error| SendError::Other(error.to_string()))?;
-        match connector.clone().call(uri).await {
-            Ok(stream) => Ok(Connection::new(TokioIo::new(stream))),
-            // A certificate that is refused once is refused again.
-            Err(error) if tls::is_refusal(error.as_ref()) => {
-                Err(SendError::Other(cause_chain(error.as_ref())))
-            }
-            Err(error) => Err(SendError::Connection(cause_chain(error.as_ref()))),
         }
     }
 }
@@ -246,16 +250,28 @@ impl ResponseBody {
     }
 }
 
-fn request_head(uri: &Uri, headers: &HeaderMap, length: usize) -> Bytes {
+fn request_head(uri: &Uri, route: &Route, headers: &HeaderMap, length: usize) -> Bytes {
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
-    let mut head = Vec::with_capacity(512);
-    head.extend_from_slice(format!("POST {path} HTTP/1.1\r\nhost: ").as_bytes());
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     // User information is no part of the host.
     let host = authority.rsplit('@').next().unwrap_or_default();
+    // Through a tunnel the request goes to the server itself; otherwise the proxy must be told
+    // where to take it.
+    let proxy = match route {
+        Route::Through(proxy) if uri.scheme() != Some(&Scheme::HTTPS) => Some(proxy),
+        _ => None,
+    };
+    let origin = match proxy {
+        Some(_) => format!("http://{host}"),
+        None => String::new(),
+    };
+    let mut head = Vec::with_capacity(512);
+    head.extend_from_slice(format!("POST {origin}{path} HTTP/1.1\r\nhost: ").as_bytes());
     head.extend_from_slice(host.as_bytes());
     head.extend_from_slice(format!("\r\ncontent-length: {length}\r\n").as_bytes());
-    for (name, value) in headers {
+    let authorization = proxy.and_then(|proxy| proxy.authorization.as_ref());
+    let authorization = authorization.map(|value| (&PROXY_AUTHORIZATION, value));
+    for (name, value) in headers.iter().chain(authorization) {
         head.extend_from_slice(name.as_str().as_bytes());
         head.extend_from_slice(b": ");
         head.extend_from_slice(value.as_bytes());

@@ -9,18 +9,25 @@ mod call;
 pub mod catalog;
 mod endpoint;
 mod error;
+mod gemini;
 mod http;
 mod json;
+pub mod network;
 pub mod offline;
 mod openai;
 mod providers;
+mod responses;
 mod retry;
 pub mod sse;
 
 pub use crate::anthropic::AnthropicClient;
 pub use crate::endpoint::Endpoint;
+pub use crate::gemini::GeminiClient;
 pub use crate::http::{HttpClient, Timeouts};
 pub use crate::openai::{
     EffortField, OpenAiClient, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport,
 };
-pub use crate::providers::{KeyRequirement, ProviderEntry, Wire, provider, providers};
+pub use crate::providers::{
+    KeyRequirement, ProviderEntry, Providers, ProvidersError, Wire, provider, providers,
+};
+pub use crate::responses::ResponsesClient;

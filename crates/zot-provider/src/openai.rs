@@ -7,12 +7,11 @@ mod stream;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use zot_conversation::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ToolImages};
+use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ToolImages};
 
 use crate::call::{Answer, Call, invalid_endpoint};
-use crate::endpoint::{Endpoint, secret_header};
+use crate::endpoint::Endpoint;
 use crate::http::HttpClient;
 use request::RequestCache;
 use stream::OpenAiDecoder;
@@ -95,7 +94,7 @@ impl OpenAiClient {
             .endpoint
             .uri("/chat/completions")
             .map_err(|reason| invalid_endpoint(provider, reason))?;
-        let headers = self.headers()?;
+        let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Call {
             http: self.http.clone(),
@@ -104,20 +103,6 @@ impl OpenAiClient {
             headers,
             body: cache.body(provider, self.quirks, request),
         })
-    }
-
-    fn headers(&self) -> Result<HeaderMap, ModelError> {
-        let mut headers = self.endpoint.headers();
-        if let Some(key) = &self.endpoint.api_key {
-            let value = secret_header(&format!("Bearer {key}")).map_err(|reason| {
-                ModelError::new(
-                    ModelErrorKind::Unauthorized,
-                    format!("{}: {reason}", self.endpoint.provider),
-                )
-            })?;
-            headers.insert(AUTHORIZATION, value);
-        }
-        Ok(headers)
     }
 }
 

@@ -1,17 +1,35 @@
-//! The providers known by name. Data only: adding one means adding a row.
+//! The providers known by name. Data only: `providers.json` is built in, and the user's
+//! `$ZOT_HOME/providers.json` of the same shape adds entries and overrides fields.
 
-use crate::openai::{EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport};
+mod file;
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use zot_conversation::Model;
+
+use crate::anthropic::AnthropicClient;
+use crate::endpoint::Endpoint;
+use crate::gemini::GeminiClient;
+use crate::http::HttpClient;
+use crate::openai::{OpenAiClient, OpenAiQuirks};
+use crate::responses::ResponsesClient;
+
+pub use file::ProvidersError;
 
 /// What is known about a provider.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderEntry {
-    pub name: &'static str,
-    pub base_url: &'static str,
+    pub name: Cow<'static, str>,
+    pub base_url: Cow<'static, str>,
     pub wire: Wire,
     /// Environment variables that may hold the key; the first that is set wins.
-    pub key_variables: &'static [&'static str],
+    pub key_variables: Vec<Cow<'static, str>>,
     pub key: KeyRequirement,
-    pub default_model: &'static str,
+    pub default_model: Cow<'static, str>,
+    /// The provider under which the catalog lists the models; usually `name`.
+    pub catalog: Cow<'static, str>,
 }
 
 /// The language a provider speaks.
@@ -19,6 +37,20 @@ pub struct ProviderEntry {
 pub enum Wire {
     Anthropic,
     OpenAiChat(OpenAiQuirks),
+    OpenAiResponses,
+    Gemini,
+}
+
+impl Wire {
+    /// A client that speaks it with `endpoint`.
+    pub fn client(self, http: HttpClient, endpoint: Endpoint) -> Arc<dyn Model> {
+        match self {
+            Self::Anthropic => Arc::new(AnthropicClient::new(http, endpoint)),
+            Self::OpenAiChat(quirks) => Arc::new(OpenAiClient::new(http, endpoint, quirks)),
+            Self::OpenAiResponses => Arc::new(ResponsesClient::new(http, endpoint)),
+            Self::Gemini => Arc::new(GeminiClient::new(http, endpoint)),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,104 +59,56 @@ pub enum KeyRequirement {
     Optional,
 }
 
-const COMPATIBLE: OpenAiQuirks = OpenAiQuirks::COMPATIBLE;
+/// A table of providers, in the order in which they are offered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Providers {
+    entries: Cow<'static, [ProviderEntry]>,
+}
 
-const PROVIDERS: [ProviderEntry; 9] = [
-    ProviderEntry {
-        name: "anthropic",
-        base_url: "https://api.anthropic.com",
-        wire: Wire::Anthropic,
-        key_variables: &["ANTHROPIC_API_KEY"],
-        key: KeyRequirement::Needed,
-        default_model: "claude-sonnet-4-5",
-    },
-    ProviderEntry {
-        name: "openai",
-        base_url: "https://api.openai.com/v1",
-        wire: Wire::OpenAiChat(OpenAiQuirks {
-            output_limit: OutputLimitField::MaxCompletionTokens,
-            ..COMPATIBLE
-        }),
-        key_variables: &["OPENAI_API_KEY"],
-        key: KeyRequirement::Needed,
-        default_model: "gpt-5",
-    },
-    ProviderEntry {
-        name: "deepseek",
-        base_url: "https://api.deepseek.com/v1",
-        wire: Wire::OpenAiChat(OpenAiQuirks {
-            effort: EffortField::Absent,
-            reasoning_replay: ReasoningReplay::WithToolCalls,
-            ..COMPATIBLE
-        }),
-        key_variables: &["DEEPSEEK_API_KEY"],
-        key: KeyRequirement::Needed,
-        default_model: "deepseek-chat",
-    },
-    ProviderEntry {
-        name: "kimi",
-        base_url: "https://api.moonshot.ai/v1",
-        wire: Wire::OpenAiChat(OpenAiQuirks {
-            effort: EffortField::Absent,
-            reasoning_replay: ReasoningReplay::Always,
-            ..COMPATIBLE
-        }),
-        key_variables: &["KIMI_API_KEY", "MOONSHOT_API_KEY"],
-        key: KeyRequirement::Needed,
-        default_model: "kimi-k2.5",
-    },
-    ProviderEntry {
-        name: "ollama",
-        base_url: "http://127.0.0.1:11434/v1",
-        wire: Wire::OpenAiChat(COMPATIBLE),
-        key_variables: &["OLLAMA_API_KEY"],
-        key: KeyRequirement::Optional,
-        default_model: "qwen3",
-    },
-    ProviderEntry {
-        name: "openrouter",
-        base_url: "https://openrouter.ai/api/v1",
-        wire: Wire::OpenAiChat(COMPATIBLE),
-        key_variables: &["OPENROUTER_API_KEY"],
-        key: KeyRequirement::Needed,
-        default_model: "anthropic/claude-sonnet-4.5",
-    },
-    ProviderEntry {
-        name: "groq",
-        base_url: "https://api.groq.com/openai/v1",
-        wire: Wire::OpenAiChat(COMPATIBLE),
-        key_variables: &["GROQ_API_KEY"],
-        key: KeyRequirement::Needed,
-        default_model: "openai/gpt-oss-120b",
-    },
-    ProviderEntry {
-        name: "xai",
-        base_url: "https://api.x.ai/v1",
-        wire: Wire::OpenAiChat(COMPATIBLE),
-        key_variables: &["XAI_API_KEY"],
-        key: KeyRequirement::Needed,
-        default_model: "grok-4",
-    },
-    ProviderEntry {
-        name: "mistral",
-        base_url: "https://api.mistral.ai/v1",
-        wire: Wire::OpenAiChat(OpenAiQuirks {
-            effort: EffortField::Absent,
-            usage_report: UsageReport::Always,
-            ..COMPATIBLE
-        }),
-        key_variables: &["MISTRAL_API_KEY"],
-        key: KeyRequirement::Needed,
-        default_model: "mistral-large-latest",
-    },
-];
+const BUILTIN_JSON: &str = include_str!("providers.json");
 
-/// The provider called `name`.
+// A test reads the same bytes, so the empty table is never seen.
+static BUILTIN: LazyLock<Vec<ProviderEntry>> =
+    LazyLock::new(|| file::parse_builtin(BUILTIN_JSON).unwrap_or_default());
+
+impl Providers {
+    /// The built-in entries alone.
+    pub fn builtin() -> Self {
+        Self {
+            entries: Cow::Borrowed(providers()),
+        }
+    }
+
+    /// The built-in entries with the user's `providers.json` merged into them.
+    ///
+    /// A file that does not exist changes nothing.
+    pub fn load(providers_json: &Path) -> Result<Self, ProvidersError> {
+        Ok(match file::read(providers_json)? {
+            Some(json) => Self {
+                entries: Cow::Owned(file::merge(providers_json, &json, providers())?),
+            },
+            None => Self::builtin(),
+        })
+    }
+
+    pub fn get(&self, name: &str) -> Option<&ProviderEntry> {
+        self.iter().find(|entry| entry.name == name)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &ProviderEntry> {
+        self.entries.iter()
+    }
+}
+
+/// The built-in provider called `name`.
 pub fn provider(name: &str) -> Option<&'static ProviderEntry> {
     providers().iter().find(|entry| entry.name == name)
 }
 
-/// All providers, in the order in which they are offered.
+/// All built-in providers, in the order in which they are offered.
 pub fn providers() -> &'static [ProviderEntry] {
-    &PROVIDERS
+    &BUILTIN
 }
+
+#[cfg(test)]
+mod tests;

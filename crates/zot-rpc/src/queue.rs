@@ -57,10 +57,10 @@ pub(crate) struct JobQueue {
 
 impl JobQueue {
     /// Takes a job, or gives it back when the queue is full.
-    pub(crate) fn push(&mut self, job: Job) -> Result<(), Job> {
+    pub(crate) fn push(&mut self, job: Job) -> Result<(), Box<Job>> {
         let bytes = job.bytes();
         if self.jobs.len() >= MAX_QUEUED || self.bytes + bytes > MAX_QUEUED_BYTES {
-            return Err(job);
+            return Err(Box::new(job));
         }
         self.bytes += bytes;
         self.jobs.push_back(job);

@@ -13,7 +13,7 @@ use zot_auth::{CredentialError, CredentialRequest};
 use zot_conversation::{Message, Model, ToolSet, Usage};
 use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, nearest_names};
 use zot_provider::offline::OfflineModel;
-use zot_provider::{AnthropicClient, Endpoint, HttpClient, OpenAiClient, Wire};
+use zot_provider::{Endpoint, HttpClient, Providers, ProvidersError, Wire};
 use zot_session::{SessionError, SessionLog, SessionMeta};
 use zot_tools::{ToolsConfig, builtin_tools};
 
@@ -56,6 +56,8 @@ pub enum AssemblyError {
     Credential(#[from] CredentialError),
     #[error(transparent)]
     Catalog(#[from] CatalogError),
+    #[error(transparent)]
+    Providers(#[from] ProvidersError),
     #[error("cannot work in {}: {source}", .path.display())]
     WorkingDirectory { path: PathBuf, source: io::Error },
     #[error("cannot read {}: {source}", .path.display())]
@@ -97,9 +99,10 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         .home
         .clone()
         .unwrap_or_else(|| zot_auth::zot_home(&variable));
-    let catalog = Catalog::load(Some(&home.join("models.json")))?;
+    let mut catalog = Catalog::load(Some(&home.join("models.json")))?;
+    let providers = Providers::load(&home.join("providers.json"))?;
     let cwd = working_directory(config.cwd.as_deref())?;
-    let selected = select(&config, &catalog, &home.join("auth.json"))?;
+    let selected = select(&config, &mut catalog, &providers, &home.join("auth.json"))?;
     let all_tools = all_tools(&config, &cwd);
     let tools = Arc::new(match &config.tools {
         ToolSelection::All => all_tools.clone(),
@@ -189,10 +192,7 @@ fn client(
     };
     match wire {
         None => Arc::new(OfflineModel),
-        Some(Wire::Anthropic) => Arc::new(AnthropicClient::new(HttpClient::new(), endpoint)),
-        Some(Wire::OpenAiChat(quirks)) => {
-            Arc::new(OpenAiClient::new(HttpClient::new(), endpoint, quirks))
-        }
+        Some(wire) => wire.client(HttpClient::new(), endpoint),
     }
 }
 

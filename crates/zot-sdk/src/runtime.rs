@@ -152,6 +152,8 @@ impl Runtime {
     ) -> Result<EventStream, Busy> {
         let content = user_content(text, images);
         self.start(Work::Prompt, move |agent, events, cancel| {
+            // Whoever has been told that the prompt has started may steer it.
+            agent.expect_steering();
             Box::pin(async move { agent.prompt(content, budget, &events, &cancel).await })
         })
     }
@@ -159,6 +161,9 @@ impl Runtime {
     /// Gives the running prompt one more message: it is delivered after the running tool call,
     /// whose later siblings are skipped, or when the model has finished its answer.
     pub fn steer(&self, text: &str, images: Vec<Image>) -> Result<(), SteerError> {
+        if !self.occupation.is_busy() {
+            return Err(SteerError::NotRunning);
+        }
         self.agent.steer(user_content(text, images))
     }
 

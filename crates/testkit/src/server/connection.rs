@@ -14,12 +14,12 @@ use super::delivery::{self, Connection};
 use super::directive::{self, Answer, Plan};
 use super::http::{self, Request};
 use super::reply::{RecordedRequest, Reply, ReplyKind, Wire};
-use super::{Shared, anthropic, lock, openai};
+use super::{Shared, anthropic, gemini, lock, openai, responses};
 
 const JSON: &str = "application/json";
 
 /// Headers worth keeping for assertions.
-const RECORDED_HEADERS: [&str; 7] = [
+const RECORDED_HEADERS: [&str; 8] = [
     "accept",
     "anthropic-beta",
     "anthropic-version",
@@ -27,6 +27,7 @@ const RECORDED_HEADERS: [&str; 7] = [
     "content-type",
     "user-agent",
     "x-api-key",
+    "x-goog-api-key",
 ];
 
 /// Serves `stream` until it is closed. Errors end the connection and concern nobody else.
@@ -102,6 +103,8 @@ async fn respond(
     let wire = match request.path.as_str() {
         path if path.ends_with("/chat/completions") => Wire::OpenAi,
         path if path.ends_with("/messages") => Wire::Anthropic,
+        path if path.ends_with("/responses") => Wire::OpenAiResponses,
+        path if path.ends_with(":streamGenerateContent") => Wire::Gemini,
         _ => {
             writer.write_all(&side_route(&request, shared)).await?;
             return Ok(After::KeepOpen);
@@ -124,7 +127,7 @@ async fn respond(
         headers,
         body: body.clone(),
     });
-    let mut seen = Conversation::of(&body);
+    let mut seen = Conversation::of(wire, &body);
     let planned = match shared
         .script
         .as_ref()
@@ -178,7 +181,7 @@ async fn carry_out(
         }
         Answer::Reset => return Ok(After::Reset),
         Answer::Flood(size) => return Ok(delivery::flood(writer, wire, size).await?.into()),
-        Answer::Completion(completion) if body["stream"] == true => {
+        Answer::Completion(completion) if wire == Wire::Gemini || body["stream"] == true => {
             let streamed =
                 delivery::stream(writer, wire, body, seen, completion, &transport, shared);
             return Ok(streamed.await?.into());
@@ -188,6 +191,8 @@ async fn carry_out(
             let text = match wire {
                 Wire::OpenAi => openai::whole(body, seen, &completion),
                 Wire::Anthropic => anthropic::whole(body, seen, &completion),
+                // The path of the Gemini wire always streams.
+                Wire::OpenAiResponses | Wire::Gemini => responses::whole(body, seen, &completion),
             };
             http::whole(200, JSON, &text, None)
         }
@@ -197,15 +202,17 @@ async fn carry_out(
             retry_after,
         } => {
             let text = match wire {
-                Wire::OpenAi => openai::error_body(status, &message),
+                Wire::OpenAi | Wire::OpenAiResponses => openai::error_body(status, &message),
                 Wire::Anthropic => anthropic::error_body(&message),
+                Wire::Gemini => gemini::error_body(status, &message),
             };
             http::whole(status, JSON, &text, retry_after)
         }
         Answer::ContextOverflow => {
             let text = match wire {
-                Wire::OpenAi => openai::overflow_body(),
+                Wire::OpenAi | Wire::OpenAiResponses => openai::overflow_body(),
                 Wire::Anthropic => anthropic::overflow_body(),
+                Wire::Gemini => gemini::overflow_body(),
             };
             http::whole(400, JSON, &text, None)
         }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::reply::Wire;
+
 /// The start of the user message by which agents show tool-result images to models that cannot
 /// see them in place. It is no prompt.
 const IMAGE_MIRROR: &str = "Tool output included the following image content:";
@@ -19,8 +21,16 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    pub(super) fn of(body: &Value) -> Self {
-        let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
+    pub(super) fn of(wire: Wire, body: &Value) -> Self {
+        match wire {
+            Wire::OpenAi | Wire::Anthropic => Self::of_messages(&body["messages"]),
+            Wire::OpenAiResponses => Self::of_items(&body["input"]),
+            Wire::Gemini => Self::of_contents(&body["contents"]),
+        }
+    }
+
+    fn of_messages(messages: &Value) -> Self {
+        let messages = list(messages);
         let mut seen = Self {
             calls: messages.iter().map(calls_in).sum(),
             messages: messages.len(),
@@ -43,6 +53,68 @@ impl Conversation {
         }
         seen
     }
+
+    /// On the responses wire one answer is several items: it ends where something else begins.
+    fn of_items(items: &Value) -> Self {
+        let items = list(items);
+        let is_call = |item: &&Value| item["type"] == "function_call";
+        let mut seen = Self {
+            calls: items.iter().filter(is_call).count(),
+            messages: items.len(),
+            ..Self::default()
+        };
+        let mut in_answer = false;
+        for item in items.iter().rev() {
+            let answered = is_call(&item) || item["role"] == "assistant";
+            let reasoned = item["type"] == "reasoning";
+            if answered && !in_answer {
+                seen.turns += 1;
+            }
+            in_answer = answered || (reasoned && in_answer);
+            if item["role"] == "user" {
+                let text = text_of(&item["content"]);
+                if !text.starts_with(IMAGE_MIRROR) {
+                    seen.directive = text.trim().to_owned();
+                    break;
+                }
+            }
+        }
+        seen
+    }
+
+    fn of_contents(contents: &Value) -> Self {
+        let contents = list(contents);
+        let parts = |content: &Value, key: &str| {
+            let parts = list(&content["parts"]).iter();
+            parts.filter(|part| part.get(key).is_some()).count()
+        };
+        let calls = contents
+            .iter()
+            .map(|content| parts(content, "functionCall"));
+        let mut seen = Self {
+            calls: calls.sum(),
+            messages: contents.len(),
+            ..Self::default()
+        };
+        for content in contents.iter().rev() {
+            if content["role"] == "model" {
+                seen.turns += 1;
+                continue;
+            }
+            let texts = list(&content["parts"]).iter();
+            let text: String = texts.filter_map(|part| part["text"].as_str()).collect();
+            if parts(content, "functionResponse") > 0 || text.starts_with(IMAGE_MIRROR) {
+                continue;
+            }
+            seen.directive = text.trim().to_owned();
+            break;
+        }
+        seen
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[][..], Vec::as_slice)
 }
 
 fn calls_in(message: &Value) -> usize {

@@ -10,7 +10,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use super::conversation::Conversation;
 use super::directive::{Completion, Ending, Transport, WORDS};
 use super::reply::Wire;
-use super::{Shared, anthropic, http, lock, openai};
+use super::{Shared, anthropic, gemini, http, lock, openai, responses};
 
 /// Distinct `say:N` bodies kept; a bench uses a handful.
 const KEPT_BLOBS: usize = 64;
@@ -69,6 +69,8 @@ pub(super) async fn stream(
     let events = match wire {
         Wire::OpenAi => openai::events(body, seen, &completion),
         Wire::Anthropic => anthropic::events(body, seen, &completion),
+        Wire::OpenAiResponses => responses::events(body, seen, &completion),
+        Wire::Gemini => gemini::events(seen, &completion),
     };
     if plain {
         let mut out = http::STREAM_HEAD.to_vec();
@@ -141,6 +143,8 @@ pub(super) async fn flood(
     let start = match wire {
         Wire::OpenAi => openai::endless_delta(),
         Wire::Anthropic => anthropic::endless_delta(),
+        Wire::OpenAiResponses => responses::endless_delta(),
+        Wire::Gemini => gemini::endless_delta(),
     };
     let mut out = http::STREAM_HEAD.to_vec();
     http::push_chunk(&mut out, start.as_bytes());
@@ -228,6 +232,8 @@ fn say_blob(shared: &Shared, wire: Wire, model: &str, count: usize) -> Arc<[u8]>
         let event = match wire {
             Wire::OpenAi => openai::text_delta(model, word),
             Wire::Anthropic => anthropic::text_delta(word),
+            Wire::OpenAiResponses => responses::text_delta(word),
+            Wire::Gemini => gemini::text_delta(word),
         };
         let mut chunk = Vec::new();
         http::push_chunk(&mut chunk, event.as_bytes());

@@ -11,31 +11,46 @@ use super::conversation::Conversation;
 pub enum Wire {
     OpenAi,
     Anthropic,
+    OpenAiResponses,
+    Gemini,
 }
 
 impl Wire {
+    /// The two that the original speaks.
     pub const BOTH: [Self; 2] = [Self::OpenAi, Self::Anthropic];
+
+    pub const ALL: [Self; 4] = [
+        Self::OpenAi,
+        Self::Anthropic,
+        Self::OpenAiResponses,
+        Self::Gemini,
+    ];
 
     /// The name of the provider that speaks it.
     pub fn provider(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
             Self::Anthropic => "anthropic",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Gemini => "gemini",
         }
     }
 
-    /// A model of that provider that the catalog knows.
+    /// A model of that provider.
     pub fn model(self) -> &'static str {
         match self {
             Self::OpenAi => "gpt-4o",
             Self::Anthropic => "claude-sonnet-4-5",
+            Self::OpenAiResponses => "gpt-5",
+            Self::Gemini => "gemini-2.5-pro",
         }
     }
 
-    /// The id the server gives the tool call number `number` of a conversation.
+    /// The id the server gives the tool call number `number` of a conversation; the Gemini wire
+    /// has none.
     pub fn call_id(self, number: usize) -> String {
         match self {
-            Self::OpenAi => format!("call_{number}"),
+            Self::OpenAi | Self::OpenAiResponses | Self::Gemini => format!("call_{number}"),
             Self::Anthropic => format!("toolu_{number}"),
         }
     }
@@ -83,12 +98,17 @@ pub struct RecordedRequest {
 impl RecordedRequest {
     /// The messages of the request, without a separate system prompt.
     pub fn messages(&self) -> &[Value] {
-        self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+        let name = match self.wire {
+            Wire::OpenAi | Wire::Anthropic => "messages",
+            Wire::OpenAiResponses => "input",
+            Wire::Gemini => "contents",
+        };
+        self.body[name].as_array().map_or(&[], Vec::as_slice)
     }
 
     /// The text of the last real user message.
     pub fn prompt(&self) -> String {
-        Conversation::of(&self.body).directive
+        Conversation::of(self.wire, &self.body).directive
     }
 
     /// Whether the request asks for the summary of a conversation.
@@ -98,7 +118,11 @@ impl RecordedRequest {
 
     /// The names of the tools the model was offered.
     pub fn tool_names(&self) -> Vec<&str> {
-        let tools = self.body["tools"].as_array().map_or(&[][..], Vec::as_slice);
+        let tools = match self.wire {
+            Wire::Gemini => &self.body["tools"][0]["functionDeclarations"],
+            _ => &self.body["tools"],
+        };
+        let tools = tools.as_array().map_or(&[][..], Vec::as_slice);
         tools
             .iter()
             .filter_map(|tool| {

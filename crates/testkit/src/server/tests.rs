@@ -37,20 +37,31 @@ impl Answer {
 }
 
 fn request(wire: Wire, prompt: &str) -> String {
-    let (path, messages) = match wire {
+    let text = json!({ "text": prompt });
+    let (path, mut body) = match wire {
         Wire::OpenAi => (
             "/v1/chat/completions",
-            json!([{"role": "system", "content": "s"},
-            {"role": "user", "content": prompt}]),
+            json!({"messages": [{"role": "system", "content": "s"},
+                {"role": "user", "content": prompt}]}),
         ),
         Wire::Anthropic => (
             "/v1/messages",
-            json!([{"role": "user", "content": [{"type": "text", "text": prompt}]}]),
+            json!({"messages": [{"role": "user", "content": [{"type": "text", "text": prompt}]}]}),
+        ),
+        Wire::OpenAiResponses => (
+            "/v1/responses",
+            json!({"input": [{"type": "message", "role": "user",
+                "content": [{"type": "input_text", "text": prompt}]}]}),
+        ),
+        Wire::Gemini => (
+            "/v1beta/models/m:streamGenerateContent?alt=sse",
+            json!({"contents": [{"role": "user", "parts": [text]}]}),
         ),
     };
-    let body = json!({"model": "m", "messages": messages, "stream": true,
-        "stream_options": {"include_usage": true}})
-    .to_string();
+    body["model"] = "m".into();
+    body["stream"] = true.into();
+    body["stream_options"] = json!({"include_usage": true});
+    let body = body.to_string();
     format!(
         "POST {path} HTTP/1.1\r\nhost: x\r\nX-Api-Key: secret\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
@@ -133,10 +144,10 @@ fn ask(server: &ModelServer, wire: Wire, prompt: &str) -> Answer {
 #[test]
 fn the_way_bytes_travel_does_not_change_what_they_say() {
     let server = ModelServer::start();
-    for wire in Wire::BOTH {
+    for wire in Wire::ALL {
         for directive in ["say:5", "utf8", "tool:bash:{\"command\": \"true\"}"] {
             let plain = ask(&server, wire, directive).events();
-            assert!(plain.len() > 3);
+            assert!(plain.len() >= 2);
             for wrapper in ["split:1:", "split:7:", "crlf:", "split:3:crlf:", "delay:1:"] {
                 let wrapped = ask(&server, wire, &format!("{wrapper}{directive}"));
                 assert!(wrapped.complete);
@@ -149,7 +160,7 @@ fn the_way_bytes_travel_does_not_change_what_they_say() {
 #[test]
 fn cut_at_sends_exactly_so_many_bytes() {
     let server = ModelServer::start();
-    for wire in Wire::BOTH {
+    for wire in Wire::ALL {
         let whole = ask(&server, wire, "say:2").body;
         for limit in [0, 1, 100, whole.len() - 1] {
             let cut = ask(&server, wire, &format!("cutat:{limit}:say:2"));
@@ -162,7 +173,7 @@ fn cut_at_sends_exactly_so_many_bytes() {
 #[test]
 fn a_cut_answer_lacks_its_end() {
     let server = ModelServer::start();
-    for wire in Wire::BOTH {
+    for wire in Wire::ALL {
         let answer = ask(&server, wire, "cut");
         assert!(!answer.complete);
         assert!(answer.text().contains("gamm "));
@@ -230,7 +241,7 @@ fn a_reset_connection_says_nothing() {
 #[test]
 fn a_flood_never_ends_its_event() {
     let server = ModelServer::start();
-    for wire in Wire::BOTH {
+    for wire in Wire::ALL {
         let answer = ask(&server, wire, "flood:200000");
         assert!(!answer.complete);
         assert!(answer.body.len() > 200_000);

@@ -76,8 +76,8 @@ fn executable(messages: &[u8], name: &str) -> anyhow::Result<PathBuf> {
 pub(super) fn zot_command(zot: &Path, workdir: &Workdir, port: u16, wire: Wire) -> Command {
     let mut command = clean_command(zot);
     let url = match wire {
-        Wire::OpenAi => format!("http://127.0.0.1:{port}/v1"),
-        Wire::Anthropic => format!("http://127.0.0.1:{port}"),
+        Wire::OpenAi | Wire::OpenAiResponses => format!("http://127.0.0.1:{port}/v1"),
+        Wire::Anthropic | Wire::Gemini => format!("http://127.0.0.1:{port}"),
     };
     command
         .args([

@@ -261,6 +261,8 @@ impl<'a> Bench<'a> {
         let path = match wire {
             Wire::OpenAi => "/v1/chat/completions",
             Wire::Anthropic => "/v1/messages",
+            Wire::OpenAiResponses => "/v1/responses",
+            Wire::Gemini => "/v1beta/models/m:streamGenerateContent",
         };
         let command = format!("exchange {times} {path} {messages} {directive}");
         let forget = |_: &mut Peer| self.reset_server();

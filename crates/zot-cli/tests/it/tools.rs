@@ -140,7 +140,7 @@ fn the_system_prompt_is_what_the_flags_say() {
         let request = session.server.requests().pop().unwrap();
         let system = match wire {
             Wire::OpenAi => request.messages()[0]["content"].to_string(),
-            Wire::Anthropic => request.body["system"].to_string(),
+            _ => request.body["system"].to_string(),
         };
         let positions = ["SYS", "APP1", "APP2"].map(|part| system.find(part));
         assert!(positions.iter().all(Option::is_some), "{system}");

@@ -10,7 +10,7 @@ use zot_conversation::{ModelError, ModelEvent, Reasoning, StopReason, ToolCallId
 use super::error::ErrorObject;
 use crate::call::{Decoder, Progress};
 use crate::endpoint::Endpoint;
-use crate::error::stream_error;
+use crate::error::{broke_off, stream_error};
 use crate::sse::SseEvent;
 
 /// Every field any event has. A tagged enum would make serde copy each event before reading it.
@@ -300,15 +300,8 @@ impl Decoder for AnthropicDecoder {
         cut: Option<&str>,
         _events: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError> {
-        let provider = &self.endpoint.provider;
         let cause = cut.unwrap_or("the answer ended without message_stop");
-        Err(match self.skipped {
-            0 => stream_error(provider, format_args!("stream broke off: {cause}")),
-            skipped => stream_error(
-                provider,
-                format_args!("stream broke off: {cause} ({skipped} malformed events skipped)"),
-            ),
-        })
+        Err(broke_off(&self.endpoint.provider, cause, self.skipped))
     }
 }
 

@@ -168,6 +168,22 @@ fn a_user_file_adds_models_and_providers() {
 }
 
 #[test]
+fn models_can_be_shared_with_another_provider() {
+    let mut catalog =
+        load(r#"{"providers":{"twin":{"models":[{"id":"gpt-4o","contextWindow":1}]}}}"#).unwrap();
+    catalog.share("openai", "twin");
+    let count = catalog.models("openai").count();
+    assert_eq!(catalog.models("twin").count(), count);
+    assert_eq!(catalog.find("twin", "gpt-4o").unwrap().context_window, 1);
+    let expected = ModelInfo {
+        provider: "twin".into(),
+        ..catalog.find("openai", "gpt-5").unwrap().clone()
+    };
+    assert_eq!(catalog.find("twin", "gpt-5"), Some(&expected));
+    assert_eq!(catalog.find_anywhere("gpt-5").unwrap().provider, "openai");
+}
+
+#[test]
 fn no_file_means_the_built_in_models() {
     let folder = tempfile::tempdir().unwrap();
     let count = Catalog::builtin().models.len();

@@ -2,14 +2,15 @@
 
 use std::error::Error;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::{ClientConfig, RootCertStore};
+use rustls_native_certs::load_certs_from_paths;
 
-/// Environment variables that replace the system's certificate store.
-const CERTIFICATE_VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+use crate::network::NetworkSettings;
 
 /// TLS that cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -18,35 +19,95 @@ pub(super) enum TlsError {
     Load(#[from] tokio::task::JoinError),
     #[error("cannot set up TLS: {0}")]
     Configure(#[from] rustls::Error),
+    #[error("cannot read the certificates in {} ({variable}): {problem}", .path.display())]
+    Unreadable {
+        variable: &'static str,
+        path: PathBuf,
+        problem: pem::Error,
+    },
+    #[error(
+        "there is no certificate in {} ({variable}): name a PEM file, or unset the variable",
+        .path.display()
+    )]
+    Missing {
+        variable: &'static str,
+        path: PathBuf,
+    },
 }
 
-pub(super) async fn connector(
-    plain: HttpConnector,
-) -> Result<HttpsConnector<HttpConnector>, TlsError> {
-    let config = tokio::task::spawn_blocking(config).await??;
-    Ok(HttpsConnectorBuilder::new()
-        .with_tls_config(config)
-        .https_only()
-        .enable_http1()
-        .wrap_connector(plain))
+pub(super) async fn client_config(network: NetworkSettings) -> Result<Arc<ClientConfig>, TlsError> {
+    let config = tokio::task::spawn_blocking(move || config(&network)).await??;
+    Ok(Arc::new(config))
 }
 
-fn config() -> Result<ClientConfig, rustls::Error> {
+fn config(network: &NetworkSettings) -> Result<ClientConfig, TlsError> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let named = add_named(&mut roots, network)?;
+    if !named {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    }
     // A file named by the user adds to the public authorities instead of replacing them, and a
     // system without a certificate store still reaches every provider.
-    let replaced = CERTIFICATE_VARIABLES
-        .iter()
-        .any(|name| std::env::var_os(name).is_some());
-    if replaced || roots.is_empty() {
+    if named || roots.is_empty() {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    if let Some((variable, path)) = network.extra_certificates() {
+        add_extra(&mut roots, variable, path)?;
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     Ok(ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
         .with_no_client_auth())
+}
+
+/// Adds what replaces the system's store, and says whether anything does. As elsewhere, what cannot
+/// be read is passed over; only when nothing is left somebody must be told.
+fn add_named(roots: &mut RootCertStore, network: &NetworkSettings) -> Result<bool, TlsError> {
+    let mut stores = Vec::new();
+    if let Some((variable, path)) = network.certificate_file() {
+        let found = load_certs_from_paths(Some(path), None);
+        stores.push((variable, path.to_owned(), found));
+    }
+    if let Some((variable, folders)) = network.certificate_folders() {
+        for path in folders {
+            let found = load_certs_from_paths(None, Some(&path));
+            stores.push((variable, path, found));
+        }
+    }
+    let mut nothing_in = None;
+    for (variable, path, found) in stores {
+        roots.add_parsable_certificates(found.certs);
+        nothing_in = nothing_in.or(Some((variable, path)));
+    }
+    match nothing_in {
+        Some((variable, path)) if roots.is_empty() => Err(TlsError::Missing { variable, path }),
+        named => Ok(named.is_some()),
+    }
+}
+
+/// Adds the certificates of a file that somebody put there for us: all of them must be good.
+fn add_extra(
+    roots: &mut RootCertStore,
+    variable: &'static str,
+    path: &Path,
+) -> Result<(), TlsError> {
+    let unreadable = |problem| TlsError::Unreadable {
+        variable,
+        path: path.to_owned(),
+        problem,
+    };
+    let before = roots.len();
+    for certificate in CertificateDer::pem_file_iter(path).map_err(unreadable)? {
+        roots.add(certificate.map_err(unreadable)?)?;
+    }
+    match roots.len() == before {
+        true => Err(TlsError::Missing {
+            variable,
+            path: path.to_owned(),
+        }),
+        false => Ok(()),
+    }
 }
 
 /// Whether the handshake was refused, as opposed to a connection that broke.

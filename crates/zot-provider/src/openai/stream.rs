@@ -2,15 +2,14 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use zot_conversation::{ModelError, ModelEvent, Reasoning, StopReason, Timestamp, ToolCallId};
+use zot_conversation::{ModelError, ModelEvent, Reasoning, StopReason, ToolCallId};
 
 use super::chunk::{CallDelta, Choice, Chunk, Delta};
 use super::error::ErrorObject;
-use crate::call::{Decoder, Progress};
+use crate::call::{Decoder, Progress, generated_id};
 use crate::endpoint::Endpoint;
-use crate::error::stream_error;
+use crate::error::{broke_off, stream_error};
 use crate::sse::SseEvent;
 
 const END_MARKER: &[u8] = b"[DONE]";
@@ -190,14 +189,7 @@ impl OpenAiDecoder {
     }
 
     fn incomplete(&self, cause: &str) -> ModelError {
-        let provider = &self.endpoint.provider;
-        match self.skipped {
-            0 => stream_error(provider, format_args!("stream broke off: {cause}")),
-            skipped => stream_error(
-                provider,
-                format_args!("stream broke off: {cause} ({skipped} malformed events skipped)"),
-            ),
-        }
+        broke_off(&self.endpoint.provider, cause, self.skipped)
     }
 }
 
@@ -278,14 +270,6 @@ fn stop_reason(reason: &str, called_tools: bool) -> StopReason {
         _ if called_tools => StopReason::ToolUse,
         _ => StopReason::End,
     }
-}
-
-/// An id for a call that the server did not name, unlike any other in the conversation.
-fn generated_id() -> ToolCallId {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let now = Timestamp::now().as_microsecond();
-    format!("call_{now:x}_{count}").into()
 }
 
 #[cfg(test)]

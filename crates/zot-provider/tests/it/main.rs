@@ -1,7 +1,11 @@
 //! The clients against a server that misbehaves on purpose.
 
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod hostile;
+#[cfg(test)]
+mod network;
 #[cfg(test)]
 mod server;
 #[cfg(test)]

@@ -32,7 +32,7 @@ fn a_full_queue_refuses_and_takes_again_after_a_pop() {
     for _ in 0..MAX_QUEUED {
         queue.push(job("x")).unwrap();
     }
-    assert_eq!(queue.push(job("late")), Err(job("late")));
+    assert_eq!(queue.push(job("late")), Err(Box::new(job("late"))));
     queue.pop();
     assert_eq!(queue.push(job("late")), Ok(()));
 

@@ -22,7 +22,7 @@ use super::Server;
 use crate::queue::{Job, JobWork};
 
 /// What this server can do beyond the original protocol.
-const CAPABILITIES: [&str; 10] = [
+const CAPABILITIES: [&str; 13] = [
     "full_messages",
     "set_messages",
     "steer",
@@ -32,6 +32,9 @@ const CAPABILITIES: [&str; 10] = [
     "error_codes",
     "set_reasoning",
     "set_tools",
+    "get_tools",
+    "set_system_prompt",
+    "get_usage",
     "subscribe",
 ];
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use zot_auth::CredentialError;
 use zot_provider::catalog::{Catalog, ModelInfo, nearest_names};
-use zot_provider::{KeyRequirement, ProviderEntry, Wire, provider, providers};
+use zot_provider::{KeyRequirement, ProviderEntry, Providers, Wire};
 
 use super::{AssemblyError, OFFLINE, credential};
 use crate::config::Config;
@@ -25,22 +25,27 @@ pub(crate) struct Selected {
 /// Decides before anything is started or contacted.
 pub(crate) fn select(
     config: &Config,
-    catalog: &Catalog,
+    catalog: &mut Catalog,
+    providers: &Providers,
     auth_file: &Path,
 ) -> Result<Selected, AssemblyError> {
-    let name = provider_name(config, catalog, auth_file)?;
+    let name = provider_name(config, catalog, providers, auth_file)?;
     if name == OFFLINE {
         return offline(config, catalog);
     }
-    let Some(entry) = provider(&name) else {
-        return Err(unknown_provider(name));
+    let Some(entry) = providers.get(&name) else {
+        return Err(unknown_provider(name, providers));
     };
-    let uncatalogued = !catalog.covers(entry.name);
-    let wanted = config.model.as_deref().unwrap_or(entry.default_model);
+    if entry.catalog != entry.name {
+        catalog.share(&entry.catalog, &entry.name);
+    }
+    let catalog = &*catalog;
+    let uncatalogued = !catalog.covers(&entry.catalog);
+    let wanted = config.model.as_deref().unwrap_or(&entry.default_model);
     let any_model = uncatalogued || config.base_url.is_some();
-    let model = find_model(catalog, entry.name, wanted, any_model)
-        .ok_or_else(|| unknown_model(catalog, entry.name, wanted))?;
-    let known = catalog.find(entry.name, wanted).is_some();
+    let model = find_model(catalog, &entry.name, wanted, any_model)
+        .ok_or_else(|| unknown_model(catalog, &entry.name, wanted))?;
+    let known = catalog.find(&entry.name, wanted).is_some();
     let mut warnings = Vec::new();
     if !known {
         warnings.push(format!(
@@ -48,12 +53,7 @@ pub(crate) fn select(
              models.json can name them"
         ));
     }
-    let found = credential(
-        entry.name,
-        entry.key_variables,
-        config.api_key.as_deref(),
-        auth_file,
-    );
+    let found = entry_credential(entry, config.api_key.as_deref(), auth_file);
     let credential = match found {
         Ok(secret) => Some(secret),
         // A server of one's own often wants no key.
@@ -68,9 +68,9 @@ pub(crate) fn select(
         .base_url
         .clone()
         .or_else(|| model.base_url.clone())
-        .unwrap_or_else(|| entry.base_url.to_owned());
+        .unwrap_or_else(|| entry.base_url.to_string());
     Ok(Selected {
-        provider: entry.name.to_owned(),
+        provider: entry.name.to_string(),
         model,
         // A server that has one model of its own has others.
         open_models: uncatalogued || !known,
@@ -81,12 +81,29 @@ pub(crate) fn select(
     })
 }
 
+/// The key of `entry`, or that of the provider whose models it serves under another name.
+fn entry_credential(
+    entry: &ProviderEntry,
+    explicit: Option<&str>,
+    auth_file: &Path,
+) -> Result<String, CredentialError> {
+    let variables: Vec<&str> = entry.key_variables.iter().map(AsRef::as_ref).collect();
+    let own = credential(&entry.name, &variables, explicit, auth_file);
+    match own {
+        Err(CredentialError::Missing { .. }) if entry.catalog != entry.name => {
+            credential(&entry.catalog, &[], None, auth_file).or(own)
+        }
+        own => own,
+    }
+}
+
 /// The provider the user named, or the one that fits what else they said.
 ///
 /// The offline stand-in is never among the guesses.
 fn provider_name(
     config: &Config,
     catalog: &Catalog,
+    providers: &Providers,
     auth_file: &Path,
 ) -> Result<String, AssemblyError> {
     if let Some(name) = &config.provider {
@@ -105,9 +122,9 @@ fn provider_name(
     if config.api_key.is_some() {
         return Ok("anthropic".to_owned());
     }
-    for entry in providers() {
-        match credential(entry.name, entry.key_variables, None, auth_file) {
-            Ok(_) => return Ok(entry.name.to_owned()),
+    for entry in providers.iter() {
+        match entry_credential(entry, None, auth_file) {
+            Ok(_) => return Ok(entry.name.to_string()),
             Err(CredentialError::Missing { .. } | CredentialError::UnknownEntry { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -165,10 +182,10 @@ fn unknown_model(catalog: &Catalog, provider: &str, model: &str) -> AssemblyErro
     }
 }
 
-fn unknown_provider(name: String) -> AssemblyError {
-    let known: Vec<String> = providers()
+fn unknown_provider(name: String, providers: &Providers) -> AssemblyError {
+    let known: Vec<String> = providers
         .iter()
-        .map(|entry: &ProviderEntry| entry.name)
+        .map(|entry| entry.name.as_ref())
         .chain([OFFLINE])
         .map(ToOwned::to_owned)
         .collect();

@@ -234,7 +234,7 @@ impl CommandFrame {
                 id,
                 code: match error {
                     CommandError::Unknown => "unknown_command",
-                    CommandError::Field { .. } => "invalid_argument",
+                    CommandError::Missing { .. } | CommandError::Field { .. } => "invalid_argument",
                 },
                 error: error.to_string(),
                 command: name,
@@ -248,11 +248,24 @@ impl CommandFrame {
 enum CommandError {
     #[error("unknown command")]
     Unknown,
+    #[error("{field} is missing")]
+    Missing { field: &'static str },
     #[error("{field}: {source}")]
     Field {
         field: &'static str,
         source: serde_json::Error,
     },
+}
+
+/// Decodes one field that must be there.
+fn required<T: DeserializeOwned + Default>(
+    fields: &Fields,
+    name: &'static str,
+) -> Result<T, CommandError> {
+    if fields.raw(name).is_none() {
+        return Err(CommandError::Missing { field: name });
+    }
+    field(fields, name)
 }
 
 /// Decodes one field, naming it when it is wrong.
@@ -324,7 +337,7 @@ impl Command {
                 full: field(fields, "full")?,
             },
             "set_messages" => Self::SetMessages {
-                messages: field(fields, "messages")?,
+                messages: required(fields, "messages")?,
                 append: field(fields, "append")?,
             },
             "clear" => Self::Clear,

@@ -13,5 +13,28 @@ fn a_refused_certificate_is_found_however_it_is_wrapped() {
 
 #[test]
 fn certificates_can_be_loaded() {
-    assert!(config().is_ok());
+    assert!(config(&NetworkSettings::default()).is_ok());
+}
+
+#[test]
+fn a_file_without_certificates_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty.pem");
+    std::fs::write(&empty, "no certificate here").unwrap();
+    let missing = folder.path().join("missing.pem");
+    for (variable, path) in [
+        ("SSL_CERT_FILE", &empty),
+        ("SSL_CERT_FILE", &missing),
+        ("SSL_CERT_DIR", &folder.path().to_owned()),
+        ("ZOT_EXTRA_CA_CERTS", &empty),
+        ("ZOT_EXTRA_CA_CERTS", &missing),
+    ] {
+        let value = path.display().to_string();
+        let network = NetworkSettings::read(&|name| (name == variable).then(|| value.clone()));
+        let error = config(&network).unwrap_err().to_string();
+        assert!(
+            error.contains(variable) && error.contains(&value),
+            "{error}"
+        );
+    }
 }

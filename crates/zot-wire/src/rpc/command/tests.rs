@@ -88,6 +88,12 @@ fn refusals_name_the_command_and_the_field() {
             "model: invalid type: integer",
         ),
         (
+            "{\"type\":\"set_messages\"}",
+            "",
+            "set_messages",
+            "messages is missing",
+        ),
+        (
             "{\"type\":\"prompt\",\"images\":\"nope\"}",
             "",
             "prompt",

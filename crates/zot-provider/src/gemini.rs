@@ -1,0 +1,104 @@
+//! Google's Gemini API.
+
+mod error;
+mod request;
+mod schema;
+mod stream;
+
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http::HeaderName;
+use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ToolImages};
+
+use crate::call::{Answer, Call, invalid_endpoint};
+use crate::endpoint::Endpoint;
+use crate::http::HttpClient;
+use request::RequestCache;
+use stream::GeminiDecoder;
+
+/// Marks the ids of calls that the server named itself, which it wants back; without the mark an
+/// id is ours or another provider's, and is not sent.
+const SERVER_ID_MARK: &str = "gemini_";
+
+/// A client of one Gemini endpoint.
+pub struct GeminiClient {
+    http: HttpClient,
+    endpoint: Arc<Endpoint>,
+    cache: Mutex<RequestCache>,
+}
+
+impl GeminiClient {
+    /// `endpoint.base_url` is the address before `/v1beta/models`.
+    pub fn new(http: HttpClient, endpoint: Endpoint) -> Self {
+        Self {
+            http,
+            endpoint: Arc::new(endpoint),
+            cache: Mutex::default(),
+        }
+    }
+
+    fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
+        let provider = &self.endpoint.provider;
+        let uri = self
+            .endpoint
+            .uri(&path(&self.endpoint.base_url, request.model))
+            .map_err(|reason| invalid_endpoint(provider, reason))?;
+        let key_header = HeaderName::from_static("x-goog-api-key");
+        let headers = self.endpoint.headers_with_key(key_header, "")?;
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Call {
+            http: self.http.clone(),
+            endpoint: Arc::clone(&self.endpoint),
+            uri,
+            headers,
+            body: cache.body(provider, request),
+        })
+    }
+}
+
+impl Model for GeminiClient {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
+        let decoder = GeminiDecoder::new(Arc::clone(&self.endpoint));
+        Box::pin(Answer::new(
+            &self.endpoint.provider,
+            &self.http,
+            decoder,
+            move || self.call(&request),
+        ))
+    }
+
+    /// Only the newest models take pictures in a function's response.
+    fn tool_images(&self) -> ToolImages {
+        ToolImages::NeedMirror
+    }
+}
+
+/// What follows the base URL.
+fn path(base_url: &str, model: &str) -> String {
+    let base = base_url.trim().trim_end_matches('/');
+    let versioned = ["/v1beta", "/v1alpha", "/v1"]
+        .iter()
+        .any(|version| base.ends_with(version));
+    let mut path = match versioned {
+        true => String::from("/"),
+        false => String::from("/v1beta/"),
+    };
+    if !model.contains('/') {
+        path.push_str("models/");
+    }
+    for byte in model.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                path.push(char::from(byte));
+            }
+            // Writing to a string cannot fail.
+            _ => drop(write!(path, "%{byte:02X}")),
+        }
+    }
+    path.push_str(":streamGenerateContent?alt=sse");
+    path
+}
+
+#[cfg(test)]
+mod tests;

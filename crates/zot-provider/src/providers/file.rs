@@ -1,0 +1,340 @@
+//! The shape of `providers.json`, ours and the user's.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::{KeyRequirement, ProviderEntry, Wire};
+use crate::openai::{EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport};
+
+/// Room for thousands of providers.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// Why the user's `providers.json` cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProvidersError {
+    #[error("cannot read {}: {source}", .path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    /// The JSON error lists what is known and ends with the line and the column.
+    #[error(
+        "{}: {problem}: correct the file, or move it away to use the built-in providers",
+        .path.display()
+    )]
+    Malformed {
+        path: PathBuf,
+        problem: serde_json::Error,
+    },
+    #[error(
+        "{}: provider {name:?} has no {field:?}: a provider that is not built in needs \
+         \"wire\", \"baseUrl\" and \"defaultModel\"",
+        .path.display()
+    )]
+    Incomplete {
+        path: PathBuf,
+        name: String,
+        field: &'static str,
+    },
+    #[error(
+        "{}: the base URL of provider {name:?} must start with http:// or https://",
+        .path.display()
+    )]
+    BaseUrl { path: PathBuf, name: String },
+    #[error(
+        "{}: provider {name:?} has \"quirks\", which only the wire \"openai\" has: remove them",
+        .path.display()
+    )]
+    MisplacedQuirks { path: PathBuf, name: String },
+    #[error("{}: provider {name:?} cannot be redefined: choose another name", .path.display())]
+    Reserved { path: PathBuf, name: String },
+}
+
+/// Names that stand for something other than a server.
+const RESERVED_NAMES: [&str; 3] = ["offline", "replay", ""];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProvidersFile<'a> {
+    #[serde(borrow, deserialize_with = "in_order")]
+    providers: Vec<(Text<'a>, Fields<'a>)>,
+}
+
+/// Borrowed where the JSON has no escapes.
+#[derive(Deserialize, Clone)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Fields<'a> {
+    wire: Option<WireName>,
+    #[serde(borrow)]
+    base_url: Option<Text<'a>>,
+    #[serde(borrow)]
+    key_variables: Option<Vec<Text<'a>>>,
+    key: Option<KeyName>,
+    #[serde(borrow)]
+    default_model: Option<Text<'a>>,
+    #[serde(borrow)]
+    catalog: Option<Text<'a>>,
+    quirks: Option<Quirks>,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+enum WireName {
+    #[serde(rename = "anthropic")]
+    Anthropic,
+    #[serde(rename = "openai")]
+    OpenAi,
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
+    #[serde(rename = "gemini")]
+    Gemini,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum KeyName {
+    Needed,
+    Optional,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Quirks {
+    output_limit: Option<OutputLimitName>,
+    effort: Option<EffortName>,
+    reasoning_replay: Option<ReplayName>,
+    usage_report: Option<UsageName>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum OutputLimitName {
+    MaxTokens,
+    MaxCompletionTokens,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum EffortName {
+    ReasoningEffort,
+    Absent,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ReplayName {
+    Never,
+    WithToolCalls,
+    Always,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum UsageName {
+    OnRequest,
+    Always,
+}
+
+/// Reads an object as the list of its entries: the order is the order in which keys are tried.
+fn in_order<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<(Text<'de>, Fields<'de>)>, D::Error> {
+    struct Entries;
+
+    impl<'de> Visitor<'de> for Entries {
+        type Value = Vec<(Text<'de>, Fields<'de>)>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("an object with an entry for each provider")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut entries = Vec::new();
+            while let Some(entry) = map.next_entry()? {
+                entries.push(entry);
+            }
+            Ok(entries)
+        }
+    }
+
+    deserializer.deserialize_map(Entries)
+}
+
+/// What is wrong with an entry.
+enum Problem {
+    Missing(&'static str),
+    BaseUrl,
+    MisplacedQuirks,
+}
+
+/// The built-in table; its texts are borrowed from the program itself.
+pub(super) fn parse_builtin(json: &'static str) -> serde_json::Result<Vec<ProviderEntry>> {
+    let file: ProvidersFile<'static> = serde_json::from_str(json)?;
+    Ok(file
+        .providers
+        .into_iter()
+        .filter_map(|(name, fields)| entry(name.0, fields, None, |text| text.0).ok())
+        .collect())
+}
+
+/// The content of the file at `path`, if there is one.
+pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ProvidersError> {
+    let unreadable = |source| ProvidersError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let kind = io::ErrorKind::FileTooLarge;
+        return Err(unreadable(io::Error::new(kind, "larger than 1 MiB")));
+    }
+    Ok(Some(bytes))
+}
+
+/// `known` with the entries of the file at `path` added or, where the name is known, applied.
+pub(super) fn merge(
+    path: &Path,
+    json: &[u8],
+    known: &[ProviderEntry],
+) -> Result<Vec<ProviderEntry>, ProvidersError> {
+    let malformed = |problem| ProvidersError::Malformed {
+        path: path.to_owned(),
+        problem,
+    };
+    let file: ProvidersFile<'_> = serde_json::from_slice(json).map_err(malformed)?;
+    let mut entries = known.to_vec();
+    for (name, fields) in file.providers {
+        let name = name.0.into_owned();
+        let path = path.to_owned();
+        if RESERVED_NAMES.contains(&name.as_str()) {
+            return Err(ProvidersError::Reserved { path, name });
+        }
+        let position = entries.iter().position(|entry| entry.name == name);
+        let before = position.and_then(|position| entries.get(position));
+        let owned = |text: Text<'_>| Cow::Owned(text.0.into_owned());
+        let merged = match entry(Cow::Owned(name.clone()), fields, before, owned) {
+            Ok(merged) => merged,
+            Err(Problem::Missing(field)) => {
+                return Err(ProvidersError::Incomplete { path, name, field });
+            }
+            Err(Problem::BaseUrl) => return Err(ProvidersError::BaseUrl { path, name }),
+            Err(Problem::MisplacedQuirks) => {
+                return Err(ProvidersError::MisplacedQuirks { path, name });
+            }
+        };
+        match position.and_then(|position| entries.get_mut(position)) {
+            Some(slot) => *slot = merged,
+            None => entries.push(merged),
+        }
+    }
+    Ok(entries)
+}
+
+/// The entry that `fields` describe, on top of `before`.
+fn entry<'a>(
+    name: Cow<'static, str>,
+    fields: Fields<'a>,
+    before: Option<&ProviderEntry>,
+    own: impl Fn(Text<'a>) -> Cow<'static, str>,
+) -> Result<ProviderEntry, Problem> {
+    let wire = wire(fields.wire, fields.quirks, before)?;
+    let base_url = match fields.base_url {
+        Some(url) if url.0.starts_with("http://") || url.0.starts_with("https://") => own(url),
+        Some(_) => return Err(Problem::BaseUrl),
+        None => before
+            .map(|before| before.base_url.clone())
+            .ok_or(Problem::Missing("baseUrl"))?,
+    };
+    let key_variables = match fields.key_variables {
+        Some(names) => names.into_iter().map(&own).collect(),
+        None => before.map_or_else(Vec::new, |before| before.key_variables.clone()),
+    };
+    let key = match fields.key {
+        Some(KeyName::Needed) => KeyRequirement::Needed,
+        Some(KeyName::Optional) => KeyRequirement::Optional,
+        None => before.map_or(KeyRequirement::Needed, |before| before.key),
+    };
+    let default_model = match fields.default_model {
+        Some(model) => own(model),
+        None => before
+            .map(|before| before.default_model.clone())
+            .ok_or(Problem::Missing("defaultModel"))?,
+    };
+    let catalog = match fields.catalog {
+        Some(catalog) => own(catalog),
+        None => before.map_or_else(|| name.clone(), |before| before.catalog.clone()),
+    };
+    Ok(ProviderEntry {
+        name,
+        base_url,
+        wire,
+        key_variables,
+        key,
+        default_model,
+        catalog,
+    })
+}
+
+fn wire(
+    named: Option<WireName>,
+    quirks: Option<Quirks>,
+    before: Option<&ProviderEntry>,
+) -> Result<Wire, Problem> {
+    let before = before.map(|before| before.wire);
+    let wire = match (named, before) {
+        // Naming the wire that it is anyway keeps its quirks.
+        (Some(WireName::OpenAi), Some(wire @ Wire::OpenAiChat(_))) | (None, Some(wire)) => wire,
+        (Some(WireName::OpenAi), _) => Wire::OpenAiChat(OpenAiQuirks::COMPATIBLE),
+        (Some(WireName::Anthropic), _) => Wire::Anthropic,
+        (Some(WireName::OpenAiResponses), _) => Wire::OpenAiResponses,
+        (Some(WireName::Gemini), _) => Wire::Gemini,
+        (None, None) => return Err(Problem::Missing("wire")),
+    };
+    match (wire, quirks) {
+        (Wire::OpenAiChat(known), Some(quirks)) => Ok(Wire::OpenAiChat(quirks.over(known))),
+        (_, Some(_)) => Err(Problem::MisplacedQuirks),
+        (wire, None) => Ok(wire),
+    }
+}
+
+impl Quirks {
+    fn over(self, known: OpenAiQuirks) -> OpenAiQuirks {
+        OpenAiQuirks {
+            output_limit: match self.output_limit {
+                Some(OutputLimitName::MaxTokens) => OutputLimitField::MaxTokens,
+                Some(OutputLimitName::MaxCompletionTokens) => OutputLimitField::MaxCompletionTokens,
+                None => known.output_limit,
+            },
+            effort: match self.effort {
+                Some(EffortName::ReasoningEffort) => EffortField::ReasoningEffort,
+                Some(EffortName::Absent) => EffortField::Absent,
+                None => known.effort,
+            },
+            reasoning_replay: match self.reasoning_replay {
+                Some(ReplayName::Never) => ReasoningReplay::Never,
+                Some(ReplayName::WithToolCalls) => ReasoningReplay::WithToolCalls,
+                Some(ReplayName::Always) => ReasoningReplay::Always,
+                None => known.reasoning_replay,
+            },
+            usage_report: match self.usage_report {
+                Some(UsageName::OnRequest) => UsageReport::OnRequest,
+                Some(UsageName::Always) => UsageReport::Always,
+                None => known.usage_report,
+            },
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! OpenAI's Responses API.
+//!
+//! Nothing is stored on the server: each request carries the whole conversation, reasoning items
+//! with their encrypted content included.
+
+mod error;
+mod event;
+mod request;
+mod stream;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http::header::AUTHORIZATION;
+use zot_conversation::{Model, ModelError, ModelRequest, ModelStream};
+
+use crate::call::{Answer, Call, invalid_endpoint};
+use crate::endpoint::Endpoint;
+use crate::http::HttpClient;
+use request::RequestCache;
+use stream::ResponsesDecoder;
+
+/// A client of one endpoint that speaks the Responses API.
+pub struct ResponsesClient {
+    http: HttpClient,
+    endpoint: Arc<Endpoint>,
+    cache: Mutex<RequestCache>,
+}
+
+impl ResponsesClient {
+    /// `endpoint.base_url` is the address before `/responses`.
+    pub fn new(http: HttpClient, endpoint: Endpoint) -> Self {
+        Self {
+            http,
+            endpoint: Arc::new(endpoint),
+            cache: Mutex::default(),
+        }
+    }
+
+    fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
+        let provider = &self.endpoint.provider;
+        let uri = self
+            .endpoint
+            .uri("/responses")
+            .map_err(|reason| invalid_endpoint(provider, reason))?;
+        let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Call {
+            http: self.http.clone(),
+            endpoint: Arc::clone(&self.endpoint),
+            uri,
+            headers,
+            body: cache.body(provider, request),
+        })
+    }
+}
+
+impl Model for ResponsesClient {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
+        let decoder = ResponsesDecoder::new(Arc::clone(&self.endpoint));
+        Box::pin(Answer::new(
+            &self.endpoint.provider,
+            &self.http,
+            decoder,
+            move || self.call(&request),
+        ))
+    }
+}

@@ -1,0 +1,334 @@
+//! What is sent.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use zot_conversation::{
+    ContentBlock, Image, Message, ModelRequest, Reasoning, Role, ToolDefinition, ToolResult,
+};
+
+use crate::body::{HeadCache, MessageCache, RequestBody};
+use crate::json;
+
+/// Stands for a result without content, which is refused.
+const NO_OUTPUT: &str = "(no output)";
+
+/// Marks a failed call: the wire has no field for it.
+const ERROR_MARK: &str = "[error]";
+
+#[derive(Default)]
+pub(super) struct RequestCache {
+    head: HeadCache,
+    messages: MessageCache,
+    /// What the cached messages were written for.
+    replay: Replay,
+}
+
+/// Whether reasoning items go back: models that do not reason refuse them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Replay {
+    #[default]
+    WithReasoning,
+    WithoutReasoning,
+}
+
+impl Replay {
+    fn of(model: &str) -> Self {
+        let name = model.rsplit('/').next().unwrap_or_default();
+        let plain = ["gpt-3", "gpt-4", "chatgpt-"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix));
+        match plain || name.contains("-chat") {
+            true => Self::WithoutReasoning,
+            false => Self::WithReasoning,
+        }
+    }
+}
+
+impl RequestCache {
+    pub(super) fn body(&mut self, provider: &str, request: &ModelRequest<'_>) -> RequestBody {
+        let replay = Replay::of(request.model);
+        if replay != self.replay {
+            self.messages = MessageCache::default();
+            self.replay = replay;
+        }
+        let mut body = RequestBody::default();
+        let mut options = Vec::new();
+        json::append(&mut options, &Options::new(replay, request));
+        // The object stays open: the cached parts follow.
+        options.pop();
+        body.push(options);
+        body.push(self.head.get(request.system, request.tools, |buffer| {
+            write_head(request.system, request.tools, buffer);
+        }));
+        let pieces = self.messages.get(request.messages, |message, buffer| {
+            write_message(provider, replay, message, buffer);
+        });
+        let mut first = true;
+        for piece in pieces {
+            // Every item starts with a comma; the first of all must not.
+            let skip = usize::from(first && !piece.is_empty());
+            first &= piece.is_empty();
+            body.push(piece.slice(skip..));
+        }
+        body.push(&b"]}"[..]);
+        body
+    }
+}
+
+#[derive(Serialize)]
+struct Options<'a> {
+    model: &'a str,
+    stream: bool,
+    store: bool,
+    max_output_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    include: Option<[&'static str; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<ReasoningOptions>,
+}
+
+#[derive(Serialize)]
+struct ReasoningOptions {
+    effort: &'static str,
+    summary: &'static str,
+}
+
+impl<'a> Options<'a> {
+    fn new(replay: Replay, request: &ModelRequest<'a>) -> Self {
+        Self {
+            model: request.model,
+            stream: true,
+            store: false,
+            max_output_tokens: request.max_output,
+            include: (replay == Replay::WithReasoning).then_some(["reasoning.encrypted_content"]),
+            reasoning: request.reasoning.map(|effort| ReasoningOptions {
+                effort: effort.as_str(),
+                summary: "auto",
+            }),
+        }
+    }
+}
+
+fn write_head(system: &str, tools: &[Arc<ToolDefinition>], buffer: &mut Vec<u8>) {
+    if !system.is_empty() {
+        buffer.extend_from_slice(b",\"instructions\":");
+        json::append(buffer, &system);
+    }
+    if !tools.is_empty() {
+        buffer.extend_from_slice(b",\"tools\":");
+        let tools: Vec<Tool<'_>> = tools
+            .iter()
+            .map(|tool| Tool::Function {
+                name: &tool.name,
+                description: &tool.description,
+                parameters: &tool.parameters,
+                strict: false,
+            })
+            .collect();
+        json::append(buffer, &tools);
+    }
+    buffer.extend_from_slice(b",\"input\":[");
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Tool<'a> {
+    Function {
+        name: &'a str,
+        description: &'a str,
+        parameters: &'a RawValue,
+        /// Left out it means yes, and then most schemas are refused.
+        strict: bool,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Item<'a> {
+    Message {
+        role: &'static str,
+        content: Vec<Part<'a>>,
+    },
+    Reasoning {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        summary: Vec<Summary<'a>>,
+        encrypted_content: &'a str,
+    },
+    FunctionCall {
+        call_id: &'a str,
+        name: &'a str,
+        arguments: &'a str,
+    },
+    FunctionCallOutput {
+        call_id: &'a str,
+        output: Output<'a>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    InputText {
+        text: Cow<'a, str>,
+    },
+    InputImage {
+        #[serde(serialize_with = "json::data_url")]
+        image_url: &'a Image,
+        detail: &'static str,
+    },
+    OutputText {
+        text: &'a str,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Summary<'a> {
+    SummaryText { text: &'a str },
+}
+
+/// A plain string where possible: not every compatible server takes parts.
+enum Output<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
+}
+
+impl Serialize for Output<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Parts(parts) => parts.serialize(serializer),
+        }
+    }
+}
+
+fn write_message(provider: &str, replay: Replay, message: &Message, buffer: &mut Vec<u8>) {
+    match message.role {
+        Role::User => {
+            let content: Vec<Part<'_>> = message.content.iter().filter_map(input_part).collect();
+            if !content.is_empty() {
+                let role = "user";
+                push(&Item::Message { role, content }, buffer);
+            }
+        }
+        Role::Assistant => write_assistant(provider, replay, &message.content, buffer),
+        Role::Tool => {
+            for result in message.tool_results() {
+                let item = Item::FunctionCallOutput {
+                    call_id: result.call_id.as_str(),
+                    output: output(result),
+                };
+                push(&item, buffer);
+            }
+        }
+    }
+}
+
+fn push(item: &Item<'_>, buffer: &mut Vec<u8>) {
+    buffer.push(b',');
+    json::append(buffer, item);
+}
+
+fn write_assistant(provider: &str, replay: Replay, content: &[ContentBlock], buffer: &mut Vec<u8>) {
+    // Reasoning without the item it led to is refused.
+    let last_item = content.iter().rposition(|block| match block {
+        ContentBlock::Text(text) => !text.is_empty(),
+        block => matches!(block, ContentBlock::ToolCall(_)),
+    });
+    let Some(last_item) = last_item else {
+        return;
+    };
+    for block in content.iter().take(last_item + 1) {
+        match block {
+            ContentBlock::Text(text) if !text.is_empty() => {
+                let item = Item::Message {
+                    role: "assistant",
+                    content: vec![Part::OutputText { text }],
+                };
+                push(&item, buffer);
+            }
+            ContentBlock::Reasoning(reasoning) if replay == Replay::WithReasoning => {
+                if let Some(item) = reasoning_item(provider, reasoning) {
+                    push(&item, buffer);
+                }
+            }
+            ContentBlock::ToolCall(call) => {
+                let item = Item::FunctionCall {
+                    call_id: call.id.as_str(),
+                    name: &call.name,
+                    arguments: call.arguments.json_or_empty(),
+                };
+                push(&item, buffer);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The item as it came. Without encrypted content the server would look for it in vain, because
+/// nothing is stored there.
+fn reasoning_item<'a>(provider: &str, reasoning: &'a Reasoning) -> Option<Item<'a>> {
+    if reasoning.provider != provider {
+        return None;
+    }
+    let text = reasoning.text.as_str();
+    Some(Item::Reasoning {
+        id: reasoning.id.as_deref(),
+        summary: match text.is_empty() {
+            true => Vec::new(),
+            false => vec![Summary::SummaryText { text }],
+        },
+        encrypted_content: reasoning.encrypted.as_deref()?,
+    })
+}
+
+fn output(result: &ToolResult) -> Output<'_> {
+    let mut parts: Vec<Part<'_>> = result.content.iter().filter_map(input_part).collect();
+    if parts.is_empty() {
+        parts.push(input_text(NO_OUTPUT));
+    }
+    if result.is_error {
+        parts.push(input_text(ERROR_MARK));
+    }
+    let only_text = parts
+        .iter()
+        .all(|part| matches!(part, Part::InputText { .. }));
+    if !only_text {
+        return Output::Parts(parts);
+    }
+    let mut texts = parts.into_iter().filter_map(|part| match part {
+        Part::InputText { text } => Some(text),
+        _ => None,
+    });
+    let mut joined = texts.next().unwrap_or_default();
+    for text in texts {
+        let joined = joined.to_mut();
+        joined.push('\n');
+        joined.push_str(&text);
+    }
+    Output::Text(joined)
+}
+
+fn input_text(text: &str) -> Part<'_> {
+    Part::InputText {
+        text: Cow::Borrowed(text),
+    }
+}
+
+fn input_part(block: &ContentBlock) -> Option<Part<'_>> {
+    match block {
+        ContentBlock::Text(text) if !text.is_empty() => Some(input_text(text)),
+        ContentBlock::Image(image) => Some(Part::InputImage {
+            image_url: image,
+            detail: "auto",
+        }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

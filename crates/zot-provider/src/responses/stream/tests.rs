@@ -1,0 +1,199 @@
+use std::path::Path;
+
+use zot_conversation::{ModelErrorKind, Usage};
+
+use super::*;
+use crate::call::replay::{check_every_byte, replay};
+
+fn recording(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/responses");
+    std::fs::read(folder.join(format!("{name}.sse"))).unwrap()
+}
+
+fn decoder() -> ResponsesDecoder {
+    ResponsesDecoder::new(Arc::new(Endpoint {
+        provider: "openai-responses".to_owned(),
+        base_url: String::new(),
+        api_key: Some("sk-0123456789".to_owned()),
+    }))
+}
+
+fn events(body: &[u8]) -> Vec<ModelEvent> {
+    let (events, error) = replay(decoder(), &[body], None);
+    assert!(error.is_none(), "{error:?}");
+    events
+}
+
+fn failure(body: &str) -> ModelError {
+    replay(decoder(), &[body.as_bytes()], None).1.unwrap()
+}
+
+fn text(text: &str) -> ModelEvent {
+    ModelEvent::TextDelta(text.to_owned())
+}
+
+fn thinking(text: &str) -> ModelEvent {
+    ModelEvent::ThinkingDelta(text.to_owned())
+}
+
+fn start(id: &str, name: &str) -> ModelEvent {
+    ModelEvent::ToolCallStart {
+        id: id.into(),
+        name: name.to_owned(),
+    }
+}
+
+fn arguments(id: &str, delta: &str) -> ModelEvent {
+    ModelEvent::ToolCallArguments {
+        id: id.into(),
+        delta: delta.to_owned(),
+    }
+}
+
+fn end(id: &str) -> ModelEvent {
+    ModelEvent::ToolCallEnd { id: id.into() }
+}
+
+const COMPLETED: &str = "data: {\"type\":\"response.completed\",\"response\":{}}\n\n";
+
+#[test]
+fn streams_reasoning_text_and_parallel_calls() {
+    assert_eq!(
+        events(&recording("tools")),
+        [
+            thinking("**Lööking**"),
+            thinking("\n\n"),
+            thinking("at both"),
+            ModelEvent::Reasoning(Reasoning {
+                provider: "openai-responses".to_owned(),
+                text: "**Lööking**\n\nat both".to_owned(),
+                signature: None,
+                encrypted: Some("gAAAA+/=".to_owned()),
+                id: Some("rs_1".to_owned()),
+            }),
+            text("日本 \"q\"\n"),
+            start("call_a", "read"),
+            start("call_b", "bash"),
+            arguments("call_b", "{\"command\":"),
+            arguments("call_a", "{\"path\":\"a\"}"),
+            arguments("call_b", "\"ls\"}"),
+            end("call_a"),
+            end("call_b"),
+            ModelEvent::Usage(Usage {
+                input: 20,
+                output: 30,
+                cache_read: 100,
+                ..Usage::default()
+            }),
+            ModelEvent::Stop(StopReason::ToolUse),
+        ]
+    );
+}
+
+#[test]
+fn every_split_and_every_cut() {
+    let body = recording("tools");
+    // Without the end marker there is no success: only the line ends of the last event may go.
+    check_every_byte(&body, body.len() - 2, decoder);
+}
+
+#[test]
+fn whole_items_count_where_no_delta_came() {
+    let body = concat!(
+        "data: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{\"type\":\"reasoning\",",
+        "\"id\":\"r\",\"summary\":[],\"content\":[{\"type\":\"reasoning_text\",\"text\":\"hm\"}]}}\n\n",
+        "data: {\"type\":\"response.output_item.done\",\"output_index\":1,\"item\":{\"type\":\"message\",",
+        "\"content\":[{\"type\":\"output_text\",\"text\":\"hi\"},{\"type\":\"refusal\",\"refusal\":\"no\"}]}}\n\n",
+        "data: {\"type\":\"response.output_item.done\",\"output_index\":2,\"item\":{\"type\":\"function_call\",",
+        "\"call_id\":\"c\",\"name\":\"n\",\"arguments\":\"{}\"}}\n\n",
+        "data: [DONE]\n\n",
+    );
+    let body = format!("{body}{COMPLETED}");
+    assert_eq!(
+        events(body.as_bytes()),
+        [
+            thinking("hm"),
+            ModelEvent::Reasoning(Reasoning {
+                provider: "openai-responses".to_owned(),
+                text: "hm".to_owned(),
+                id: Some("r".to_owned()),
+                ..Reasoning::default()
+            }),
+            text("hi"),
+            text("no"),
+            start("c", "n"),
+            arguments("c", "{}"),
+            end("c"),
+            ModelEvent::Stop(StopReason::ToolUse),
+        ]
+    );
+}
+
+#[test]
+fn arguments_that_come_only_at_the_end_are_kept_once() {
+    let body = format!(
+        "{}{}{}{COMPLETED}",
+        "data: {\"type\":\"response.output_item.added\",\"item\":{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"n\"}}\n\n",
+        "data: {\"type\":\"response.function_call_arguments.done\",\"arguments\":\"{\\\"a\\\":1}\"}\n\n",
+        "data: {\"type\":\"response.output_item.done\",\"item\":{\"type\":\"function_call\",\"arguments\":\"{\\\"a\\\":1}\"}}\n\n",
+    );
+    assert_eq!(
+        events(body.as_bytes()),
+        [
+            start("c", "n"),
+            arguments("c", "{\"a\":1}"),
+            end("c"),
+            ModelEvent::Stop(StopReason::ToolUse),
+        ]
+    );
+}
+
+#[test]
+fn incomplete_answers_say_why() {
+    for (reason, expected) in [
+        ("max_output_tokens", StopReason::Length),
+        ("content_filter", StopReason::Refused),
+    ] {
+        let body = format!(
+            "data: {{\"type\":\"response.incomplete\",\"response\":{{\"incomplete_details\":\
+             {{\"reason\":\"{reason}\"}}}}}}\n\n"
+        );
+        assert_eq!(events(body.as_bytes()), [ModelEvent::Stop(expected)]);
+    }
+}
+
+#[test]
+fn failures() {
+    for (event, kind, message) in [
+        (
+            r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"slow down sk-0123456789"}}}"#,
+            ModelErrorKind::RateLimited { retry_after: None },
+            "openai-responses: rate_limit_exceeded: slow down [redacted]",
+        ),
+        (
+            r#"{"type":"error","code":"context_length_exceeded","message":"too long","param":null}"#,
+            ModelErrorKind::ContextOverflow,
+            "openai-responses: context_length_exceeded: too long",
+        ),
+        (
+            r#"{"type":"error","error":{"type":"server_error","code":null,"message":"oops"}}"#,
+            ModelErrorKind::Unavailable,
+            "openai-responses: server_error: oops",
+        ),
+        (
+            r#"{"type":"response.failed","response":{"error":null}}"#,
+            ModelErrorKind::Unavailable,
+            "openai-responses: response.failed: the provider gave no reason",
+        ),
+    ] {
+        let error = failure(&format!("data: {event}\n\n"));
+        assert_eq!((error.kind, error.message.as_str()), (kind, message));
+    }
+    let error = failure("data: {no\n\n");
+    assert_eq!(error.kind, ModelErrorKind::Stream);
+    assert!(
+        error
+            .message
+            .ends_with("without response.completed (1 malformed events skipped)")
+    );
+}

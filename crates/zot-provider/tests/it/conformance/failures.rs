@@ -1,0 +1,101 @@
+//! Errors, refusals and what is tried again.
+
+use super::*;
+
+use zot_conversation::ModelErrorKind;
+
+#[tokio::test]
+async fn statuses() {
+    for subject in subjects() {
+        for (status, kind) in [
+            (400, ModelErrorKind::Invalid),
+            (401, ModelErrorKind::Unauthorized),
+            (403, ModelErrorKind::Unauthorized),
+            (404, ModelErrorKind::Invalid),
+            (
+                429,
+                ModelErrorKind::RateLimited {
+                    retry_after: Some(Duration::ZERO),
+                },
+            ),
+            (500, ModelErrorKind::Unavailable),
+            (529, ModelErrorKind::Unavailable),
+        ] {
+            let directive = format!("err:{status}:refused {KEY}");
+            let outcome = subject.ask(&directive).await;
+            assert!(outcome.events.is_empty());
+            let error = outcome.failed();
+            assert_eq!(error.kind, kind, "{:?}: {error}", subject.wire);
+            let start = format!("{}: http {status}: ", subject.wire.provider());
+            assert!(error.message.starts_with(&start), "{error}");
+            assert!(error.message.contains("refused [redacted]"), "{error}");
+        }
+        assert_eq!(subject.server.requests().len(), 7, "none is tried again");
+    }
+}
+
+#[tokio::test]
+async fn an_error_inside_the_answer() {
+    for subject in subjects() {
+        let outcome = subject.ask("errmid").await;
+        assert_eq!(
+            text_of(&outcome.events),
+            "alpha beta ",
+            "what was said is kept"
+        );
+        let error = outcome.failed();
+        assert_eq!(
+            error.kind,
+            ModelErrorKind::Unavailable,
+            "{:?}",
+            subject.wire
+        );
+        assert!(
+            error.message.contains("scripted mid-stream error"),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_does_not_fit() {
+    for subject in subjects() {
+        let error = subject.ask("overflow:1:say:1").await.failed();
+        assert_eq!(error.kind, ModelErrorKind::ContextOverflow, "{error}");
+        subject.ask("overflow:1:say:1").await.complete();
+    }
+}
+
+#[tokio::test]
+async fn passing_failures_are_not_seen() {
+    for subject in subjects() {
+        for directive in ["errthen:502:1", "reset:1:say:1"] {
+            let before = subject.server.requests().len();
+            subject.ask(directive).await.complete();
+            let sent = subject.server.requests().len() - before;
+            assert_eq!(sent, 2, "{:?} {directive}", subject.wire);
+        }
+    }
+}
+
+#[tokio::test]
+async fn malformed_events_are_skipped() {
+    for subject in subjects() {
+        let events = subject.ask("garbage").await.complete();
+        assert_eq!(
+            text_of(&events),
+            "alpha beta gamm delta ",
+            "{:?}",
+            subject.wire
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_event_without_end_is_refused() {
+    for subject in subjects() {
+        let error = subject.ask("flood:9000000").await.failed();
+        assert_eq!(error.kind, ModelErrorKind::Stream, "{error}");
+        assert!(error.message.contains("larger than"), "{error}");
+    }
+}
