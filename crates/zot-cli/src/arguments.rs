@@ -14,6 +14,7 @@ use zot_sdk::{
     ToolSelection,
 };
 
+use crate::doctor::Depth;
 use crate::failure::Failure;
 
 /// The longest prompt that is read from a pipe.
@@ -28,7 +29,7 @@ const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
 #[command(
     name = "zot",
     version,
-    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]",
+    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot doctor [--network | --probe] [OPTIONS]",
     after_help = "Without a key: zot -p --provider offline \"list the files here\"\n\
                   Exit codes: 0 done, 1 model or provider error, 2 usage, 130 interrupted."
 )]
@@ -46,7 +47,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     list_models: bool,
 
-    /// anthropic, openai, deepseek, kimi, ollama, openrouter, groq, xai, mistral or offline
+    /// anthropic, openai, openai-responses, gemini, deepseek, kimi, ollama, openrouter, groq, xai,
+    /// mistral, together, fireworks, cerebras, lmstudio, vllm, offline, or one of providers.json
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
     /// The model's id; see --list-models
@@ -106,6 +108,12 @@ pub(crate) struct Arguments {
     /// The longest this process may work
     #[arg(long, value_name = "MS")]
     timeout_ms: Option<u64>,
+    /// With `zot doctor`: show which hosts would be contacted
+    #[arg(long)]
+    network: bool,
+    /// With `zot doctor`: try to reach them, without sending a request
+    #[arg(long)]
+    probe: bool,
     /// Write no session file (rpc never does)
     #[arg(long)]
     no_session: bool,
@@ -127,6 +135,7 @@ pub(crate) enum Mode {
     Print { prompt: String },
     Json { prompt: String },
     ListModels,
+    Doctor(Depth),
 }
 
 /// Something clap has to say: help, the version, or what is wrong.
@@ -164,6 +173,11 @@ impl Arguments {
         match self.words.as_slice() {
             [] if self.rpc => Ok(Mode::Rpc),
             [word] if word == "rpc" => Ok(Mode::Rpc),
+            [word] if word == "doctor" => Ok(Mode::Doctor(match (self.network, self.probe) {
+                (_, true) => Depth::Probe,
+                (true, false) => Depth::Network,
+                (false, false) => Depth::Configuration,
+            })),
             [first, second, ..] if first == "rpc" || self.rpc => Err(Failure::Usage(format!(
                 "rpc takes no prompt on the command line ({second:?}): send it as a prompt command"
             ))),

@@ -1,6 +1,7 @@
 //! The `zot` binary: arguments, wiring and exit codes.
 
 mod arguments;
+mod doctor;
 mod failure;
 mod list_models;
 mod one_shot;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         Ok(Mode::Rpc) => pipe::run(arguments),
         Ok(Mode::Print { prompt }) => one_shot::run(arguments, prompt, one_shot::Format::Text),
         Ok(Mode::Json { prompt }) => one_shot::run(arguments, prompt, one_shot::Format::Json),
+        Ok(Mode::Doctor(depth)) => doctor::run(arguments, depth),
         Ok(Mode::ListModels) => list_models::run(&arguments),
         Err(failure) => Err(failure),
     };

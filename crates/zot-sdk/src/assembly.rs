@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use zot_agent::hermes::HermesModel;
 use zot_agent::{AgentSettings, ApprovalScope, Budget, Journal, JournalError, NoJournal};
-use zot_auth::{CredentialError, CredentialRequest};
+use zot_auth::{Credential, CredentialError, CredentialRequest};
 use zot_conversation::{Message, Model, ToolSet, Usage};
-use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, nearest_names};
+use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect, nearest_names};
 use zot_provider::offline::OfflineModel;
 use zot_provider::{Endpoint, HttpClient, Providers, ProvidersError, Wire};
 use zot_session::{SessionError, SessionLog, SessionMeta};
@@ -21,8 +22,8 @@ use crate::config::{Config, DEFAULT_MAX_STEPS, Persistence, ToolSelection};
 use crate::runtime::{VERSION, did_you_mean};
 use crate::system_prompt;
 
-use selection::{Selected, select};
-pub(crate) use selection::{find_model, nearest};
+use selection::Selected;
+pub(crate) use selection::{find_model, nearest, select};
 
 /// The name of the built-in stand-in, as a provider.
 pub(crate) const OFFLINE: &str = "offline";
@@ -91,6 +92,7 @@ pub(crate) struct Assembled {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) warnings: Vec<String>,
     pub(crate) all_tools: ToolSet,
+    pub(crate) clients: Clients,
     pub(crate) budget: Budget,
 }
 
@@ -131,9 +133,12 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         wire,
         warnings,
     } = selected;
-    let client = client(&provider, base_url, credential, wire);
+    let clients = Clients::new(
+        client(&provider, base_url, credential, wire),
+        config.tool_dialect,
+    );
     let mut settings = AgentSettings {
-        model: client,
+        model: clients.speaking_to(&model),
         model_id: String::new(),
         prices: model.prices,
         context_window: 0,
@@ -144,7 +149,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         max_steps: config.max_steps.unwrap_or(DEFAULT_MAX_STEPS),
         approval: config.approval.clone(),
     };
-    apply_model(&mut settings, &model);
+    apply_model(&mut settings, &model, &clients);
     let journal: Arc<dyn Journal> = match config.persistence {
         Persistence::Never => Arc::new(NoJournal),
         Persistence::SessionFile => Arc::new(SessionJournal(SessionLog::create(
@@ -167,28 +172,55 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         journal,
         warnings,
         all_tools,
+        clients,
         budget: config.budget,
     })
 }
 
 /// Makes `settings` speak to `model`.
-pub(crate) fn apply_model(settings: &mut AgentSettings, model: &ModelInfo) {
+pub(crate) fn apply_model(settings: &mut AgentSettings, model: &ModelInfo, clients: &Clients) {
+    settings.model = clients.speaking_to(model);
     settings.model_id = model.id.to_string();
     settings.prices = model.prices;
     settings.context_window = model.context_window;
     settings.max_output = model.max_output;
 }
 
+/// The client of the provider, and the one for models that call tools in their text.
+pub(crate) struct Clients {
+    native: Arc<dyn Model>,
+    hermes: Arc<dyn Model>,
+    /// What the user said, whatever the catalog says.
+    forced: Option<ToolDialect>,
+}
+
+impl Clients {
+    fn new(native: Arc<dyn Model>, forced: Option<ToolDialect>) -> Self {
+        Self {
+            hermes: Arc::new(HermesModel::new(Arc::clone(&native))),
+            native,
+            forced,
+        }
+    }
+
+    fn speaking_to(&self, model: &ModelInfo) -> Arc<dyn Model> {
+        match self.forced.unwrap_or(model.tool_dialect) {
+            ToolDialect::Native => Arc::clone(&self.native),
+            ToolDialect::Hermes => Arc::clone(&self.hermes),
+        }
+    }
+}
+
 fn client(
     provider: &str,
     base_url: String,
-    api_key: Option<String>,
+    credential: Option<Credential>,
     wire: Option<Wire>,
 ) -> Arc<dyn Model> {
     let endpoint = Endpoint {
         provider: provider.to_owned(),
         base_url,
-        api_key,
+        api_key: credential.map(|credential| credential.secret().to_owned()),
     };
     match wire {
         None => Arc::new(OfflineModel),
@@ -291,7 +323,7 @@ fn credential(
     variables: &[&str],
     explicit: Option<&str>,
     auth_file: &Path,
-) -> Result<String, CredentialError> {
+) -> Result<Credential, CredentialError> {
     zot_auth::find(CredentialRequest {
         provider,
         explicit,
@@ -299,5 +331,4 @@ fn credential(
         auth_file,
         env: &variable,
     })
-    .map(|credential| credential.secret().to_owned())
 }

@@ -7,6 +7,7 @@
 mod assembly;
 mod config;
 mod convert;
+mod diagnosis;
 mod full;
 mod runtime;
 mod stream;
@@ -14,6 +15,7 @@ mod system_prompt;
 
 pub use assembly::{AssemblyError, UnknownTool};
 pub use config::{Config, DEFAULT_MAX_STEPS, Persistence, ToolSelection};
+pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::InvalidMessage;
 pub use runtime::{
     Busy, ClearError, ModelChangeError, Runtime, SetMessagesError, ToolChangeError, VERSION,
@@ -25,6 +27,7 @@ pub use zot_agent::{
 pub use zot_auth::zot_home;
 pub use zot_conversation::{Arguments, Image, ReasoningEffort, Tool, ToolSet};
 pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect};
+pub use zot_provider::network::{Plan, PlanError, ProbeStep};
 pub use zot_wire::rpc::{
     ContentBlock, CumulativeUsage, Event, FullBlock, FullMessage, Message, ModelEntry,
     RepairReport, Role, StateData, ToolEntry, UsageData,

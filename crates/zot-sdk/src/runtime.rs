@@ -18,7 +18,7 @@ use zot_wire::rpc::{
     ToolEntry, TurnUsage, UsageData,
 };
 
-use crate::assembly::{self, Assembled, AssemblyError, UnknownTool};
+use crate::assembly::{self, Assembled, AssemblyError, Clients, UnknownTool};
 use crate::config::Config;
 use crate::convert;
 use crate::full::{self, InvalidMessage};
@@ -67,6 +67,7 @@ pub struct Runtime {
     first_system_prompt: Arc<str>,
     /// The tools there are, whether the model has them or not.
     all_tools: ToolSet,
+    clients: Clients,
     occupation: Arc<Occupation>,
 }
 
@@ -116,6 +117,7 @@ impl Runtime {
             journal,
             warnings,
             all_tools,
+            clients,
             budget,
         } = assembly::assemble(config)?;
         let first_system_prompt = Arc::clone(&settings.system);
@@ -129,6 +131,7 @@ impl Runtime {
             })),
             first_system_prompt,
             all_tools,
+            clients,
             provider,
             open_models,
             catalog: Arc::new(catalog),
@@ -228,7 +231,7 @@ impl Runtime {
                 provider: self.provider.clone(),
                 nearest: assembly::nearest(&self.catalog, &self.provider, model),
             })?;
-        Ok(self.change(|settings| assembly::apply_model(settings, &info))?)
+        Ok(self.change(|settings| assembly::apply_model(settings, &info, &self.clients))?)
     }
 
     /// Sets how hard a reasoning model thinks.

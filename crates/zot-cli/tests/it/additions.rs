@@ -267,13 +267,17 @@ fn budgets_end_a_prompt_and_keep_what_was_said() {
 
 #[test]
 fn the_budget_of_the_process_outlasts_a_prompt() {
-    let mut session = Session::start_with(Wire::OpenAi, |command| {
+    // Anthropic tells what a request counts for before the answer begins.
+    let mut session = Session::start_with(Wire::Anthropic, |command| {
         command.arguments(["--max-tokens", "150"])
     });
     assert!(of_kind(&session.zot.turn("1", "say:1"), "error").is_empty());
-    let frames = session.zot.turn("2", "say:1");
-    assert_eq!(of_kind(&frames, "error")[0]["code"], "budget");
-    assert_eq!(session.server.requests().len(), 1);
+    for id in ["2", "3"] {
+        let frames = session.zot.turn(id, "say:1");
+        assert_eq!(of_kind(&frames, "error")[0]["code"], "budget");
+    }
+    // The second was cut off while it answered, the third not even asked.
+    assert_eq!(session.server.requests().len(), 2);
 }
 
 #[test]
@@ -287,4 +291,43 @@ fn a_client_that_wants_no_deltas_gets_none() {
     session.zot.call(json!({"id": "s", "type": "subscribe"}));
     let frames = session.zot.turn("2", "say:5");
     assert_eq!(streamed_text(&frames), "alpha beta gamm delta epsi ");
+}
+
+/// The model writes its call as text; clients see what they always see.
+#[test]
+fn a_model_without_native_calls_uses_tools_through_its_text() {
+    let mut session = Session::start_with(Wire::OpenAi, |command| {
+        command.arguments(["--tool-dialect", "hermes"])
+    });
+    let block = r#"<tool_call>{"name": "read", "arguments": {"path": "a.txt"}}</tool_call>"#;
+    let frames = session.zot.turn("1", &format!("raw:{block}"));
+    let result = of_kind(&frames, "tool_result")[0];
+    assert_eq!(result["content"][0]["text"], "one\ntwo\nthree\nfour\n");
+    let call = of_kind(&frames, "tool_call")[0];
+    assert_eq!(call["args"], json!({"path": "a.txt"}));
+    assert_eq!(of_kind(&frames, "turn_end")[0]["stop"], "tool_use");
+    let request = &session.server.requests()[0];
+    assert!(
+        request.tool_names().is_empty(),
+        "tools are described in words"
+    );
+}
+
+#[test]
+fn doctor_says_what_would_be_contacted_and_contacts_nothing() {
+    let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
+    let run = |arguments: &[&str]| {
+        ZotCommand::new(binary(), &workdir)
+            .model(&server, Wire::OpenAi)
+            .arguments(["doctor"])
+            .arguments(arguments)
+            .run("")
+    };
+    let shown = run(&["--network"]);
+    assert_eq!(shown.code, Some(0));
+    assert!(shown.stdout.contains("127.0.0.1"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("--api-key"), "{}", shown.stdout);
+    let probed = run(&["--probe"]);
+    assert!(probed.stdout.contains("connect: "), "{}", probed.stdout);
+    assert!(server.requests().is_empty());
 }

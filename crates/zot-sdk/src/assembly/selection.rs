@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use zot_auth::CredentialError;
+use zot_auth::{Credential, CredentialError};
 use zot_provider::catalog::{Catalog, ModelInfo, nearest_names};
 use zot_provider::{KeyRequirement, ProviderEntry, Providers, Wire};
 
@@ -16,7 +16,7 @@ pub(crate) struct Selected {
     /// Whether another model outside the catalog may be switched to.
     pub(crate) open_models: bool,
     pub(crate) base_url: String,
-    pub(crate) credential: Option<String>,
+    pub(crate) credential: Option<Credential>,
     /// `None` for the offline stand-in.
     pub(crate) wire: Option<Wire>,
     pub(crate) warnings: Vec<String>,
@@ -55,7 +55,7 @@ pub(crate) fn select(
     }
     let found = entry_credential(entry, config.api_key.as_deref(), auth_file);
     let credential = match found {
-        Ok(secret) => Some(secret),
+        Ok(credential) => Some(credential),
         // A server of one's own often wants no key.
         Err(CredentialError::Missing { .. })
             if entry.key == KeyRequirement::Optional || config.base_url.is_some() =>
@@ -86,7 +86,7 @@ fn entry_credential(
     entry: &ProviderEntry,
     explicit: Option<&str>,
     auth_file: &Path,
-) -> Result<String, CredentialError> {
+) -> Result<Credential, CredentialError> {
     let variables: Vec<&str> = entry.key_variables.iter().map(AsRef::as_ref).collect();
     let own = credential(&entry.name, &variables, explicit, auth_file);
     match own {

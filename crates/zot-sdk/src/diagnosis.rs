@@ -1,0 +1,64 @@
+//! What a configuration amounts to, for people who look for a mistake.
+
+use std::path::PathBuf;
+
+use zot_provider::catalog::Catalog;
+use zot_provider::network::{self, NetworkSettings, Plan, PlanError, ProbeStep};
+use zot_provider::{Endpoint, HttpClient, Providers};
+
+use crate::assembly::{AssemblyError, select, variable};
+use crate::config::Config;
+
+/// What a runtime made from a configuration would use.
+pub struct Diagnosis {
+    pub home: PathBuf,
+    pub provider: String,
+    pub model: String,
+    /// Where the key comes from; never the key.
+    pub key_source: Option<String>,
+    pub warnings: Vec<String>,
+    endpoint: Option<Endpoint>,
+}
+
+/// Looks at a configuration without starting or contacting anything.
+pub fn diagnose(config: &Config) -> Result<Diagnosis, AssemblyError> {
+    let home = config
+        .home
+        .clone()
+        .unwrap_or_else(|| zot_auth::zot_home(&variable));
+    let mut catalog = Catalog::load(Some(&home.join("models.json")))?;
+    let providers = Providers::load(&home.join("providers.json"))?;
+    let selected = select(config, &mut catalog, &providers, &home.join("auth.json"))?;
+    let key_source = selected
+        .credential
+        .as_ref()
+        .map(|credential| credential.source().to_string());
+    Ok(Diagnosis {
+        endpoint: selected.wire.map(|_| Endpoint {
+            provider: selected.provider.clone(),
+            base_url: selected.base_url,
+            api_key: None,
+        }),
+        home,
+        provider: selected.provider,
+        model: selected.model.id.to_string(),
+        key_source,
+        warnings: selected.warnings,
+    })
+}
+
+impl Diagnosis {
+    /// What would be contacted; `None` when nothing would.
+    pub fn network_plan(&self) -> Result<Option<Plan>, PlanError> {
+        let settings = NetworkSettings::from_environment();
+        self.endpoint
+            .as_ref()
+            .map(|endpoint| Plan::new(endpoint, self.key_source.as_deref(), &settings))
+            .transpose()
+    }
+}
+
+/// Tries the way to the provider: name, connection, encryption. Sends no request.
+pub async fn probe(plan: &Plan) -> Vec<ProbeStep> {
+    network::probe(plan, &HttpClient::new()).await
+}
