@@ -1,5 +1,6 @@
 //! Puts the parts together: provider, model, credential, tools, system prompt, session.
 
+mod recording;
 mod selection;
 
 use std::env;
@@ -11,6 +12,7 @@ use jiff::Timestamp;
 use zot_agent::{AgentSettings, Journal, JournalError, NoJournal};
 use zot_auth::{CredentialError, CredentialRequest};
 use zot_conversation::{Message, Model, Tool, ToolSet, Usage};
+use zot_provider::cassette::CassetteError;
 use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, nearest_names};
 use zot_provider::offline::OfflineModel;
 use zot_provider::{AnthropicClient, Endpoint, HttpClient, OpenAiClient, Wire};
@@ -66,6 +68,12 @@ pub enum AssemblyError {
     SystemPrompt { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Session(#[from] SessionError),
+    #[error("--provider replay answers from a recording: name it with --cassette FILE")]
+    NoCassette,
+    #[error("--cassette is for --provider replay, not for {provider}; to record use --record FILE")]
+    CassetteUnused { provider: String },
+    #[error(transparent)]
+    Cassette(#[from] CassetteError),
 }
 
 fn hint(elsewhere: &Option<String>, nearest: &[String]) -> String {
@@ -90,9 +98,12 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         .home
         .clone()
         .unwrap_or_else(|| zot_auth::zot_home(&variable));
-    let catalog = Catalog::load(Some(&home.join("models.json")))?;
+    let mut catalog = Catalog::load(Some(&home.join("models.json")))?;
     let cwd = working_directory(config.cwd.as_deref())?;
-    let selected = select(&config, &catalog, &home.join("auth.json"))?;
+    let (selected, replayed) = match recording::cassette(&config)? {
+        Some(replay) => recording::select(&config, replay, &mut catalog)?,
+        None => (select(&config, &catalog, &home.join("auth.json"))?, None),
+    };
     let tools = Arc::new(select_tools(&config, &cwd)?);
     let replaced = match &config.system_prompt {
         Some(prompt) => Some(prompt.clone()),
@@ -113,7 +124,15 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         wire,
         warnings,
     } = selected;
-    let client = client(&provider, base_url, credential, wire);
+    let secret = credential.clone();
+    let client = match &replayed {
+        Some(replay) => Arc::clone(replay) as Arc<dyn Model>,
+        None => client(&provider, base_url, credential, wire),
+    };
+    let client = match &config.record {
+        Some(path) => recording::record(client, path, &model, replayed.as_deref(), secret)?,
+        None => client,
+    };
     let mut settings = AgentSettings {
         model: client,
         model_id: String::new(),

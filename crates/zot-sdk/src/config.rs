@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use zot_conversation::{ReasoningEffort, Tool};
+use zot_provider::cassette::{ReplayMode, ReplayPace};
 
 /// How many model calls one prompt may take unless the caller says otherwise.
 pub const DEFAULT_MAX_STEPS: u32 = 100;
@@ -32,6 +33,18 @@ pub struct Config {
     /// Tools of the embedding program, beside the built-in ones.
     pub custom_tools: Vec<Arc<dyn Tool>>,
     pub persistence: Persistence,
+    /// Where to write a cassette of all model exchanges.
+    pub record: Option<PathBuf>,
+    /// Answers come from a cassette; the provider is then `replay`.
+    pub replay: Option<Replay>,
+}
+
+/// A cassette to answer from.
+#[derive(Debug, Clone)]
+pub struct Replay {
+    pub cassette: PathBuf,
+    pub mode: ReplayMode,
+    pub pace: ReplayPace,
 }
 
 /// Which tools the model is given.

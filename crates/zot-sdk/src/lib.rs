@@ -12,11 +12,12 @@ mod stream;
 mod system_prompt;
 
 pub use assembly::AssemblyError;
-pub use config::{Config, DEFAULT_MAX_STEPS, Persistence, ToolSelection};
+pub use config::{Config, DEFAULT_MAX_STEPS, Persistence, Replay, ToolSelection};
 pub use runtime::{Busy, ClearError, ModelChangeError, Runtime, VERSION};
 pub use stream::EventStream;
 pub use zot_auth::zot_home;
 pub use zot_conversation::{Image, ReasoningEffort, Tool, ToolSet};
+pub use zot_provider::cassette;
 pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo};
 pub use zot_wire::rpc::{
     ContentBlock, CumulativeUsage, Event, Message, ModelEntry, Role, StateData,
