@@ -9,7 +9,8 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Parser};
 use zot_rpc::stdio::stdin_speaks_within;
-use zot_sdk::{Config, Persistence, ReasoningEffort, ToolSelection};
+use zot_sdk::cassette::{ReplayMode, ReplayPace};
+use zot_sdk::{Config, Persistence, ReasoningEffort, Replay, ToolSelection};
 
 use crate::failure::Failure;
 
@@ -25,7 +26,7 @@ const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
 #[command(
     name = "zot",
     version,
-    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]",
+    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot cassette show|verify|redact|trim FILE",
     after_help = "Without a key: zot -p --provider offline \"list the files here\"\n\
                   Exit codes: 0 done, 1 model or provider error, 2 usage, 130 interrupted."
 )]
@@ -43,7 +44,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     list_models: bool,
 
-    /// anthropic, openai, deepseek, kimi, ollama, openrouter, groq, xai, mistral or offline
+    /// anthropic, openai, deepseek, kimi, ollama, openrouter, groq, xai, mistral,
+    /// offline or replay
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
     /// The model's id; see --list-models
@@ -79,6 +81,18 @@ pub(crate) struct Arguments {
     /// Write no session file (rpc never does)
     #[arg(long)]
     no_session: bool,
+    /// Write all model exchanges to a cassette; FILE must not hold anything yet
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Answer from a cassette, without network or key (--provider replay)
+    #[arg(long, value_name = "FILE")]
+    cassette: Option<PathBuf>,
+    /// strict: a request that differs from the recorded one fails; by-order: answer whatever is asked
+    #[arg(long, value_name = "MODE", requires = "cassette", value_parser = PossibleValuesParser::new(["strict", "by-order"]))]
+    replay_mode: Option<String>,
+    /// Replay as fast as it was recorded, not at full speed
+    #[arg(long, requires = "cassette")]
+    realtime: bool,
     /// Accepted for programs that start the original zot; this version has no extensions yet
     #[arg(long, hide = true, action = ArgAction::SetTrue)]
     no_ext: bool,
@@ -100,7 +114,7 @@ pub(crate) enum Mode {
 }
 
 /// Something clap has to say: help, the version, or what is wrong.
-pub(crate) struct Shown(clap::Error);
+pub(crate) struct Shown(pub(crate) clap::Error);
 
 impl Shown {
     pub(crate) fn exit(self) -> ExitCode {
@@ -199,6 +213,18 @@ impl Arguments {
             } else {
                 persistence
             },
+            record: self.record,
+            replay: self.cassette.map(|cassette| Replay {
+                cassette,
+                mode: match self.replay_mode.as_deref() {
+                    Some("by-order") => ReplayMode::ByOrder,
+                    _ => ReplayMode::Strict,
+                },
+                pace: match self.realtime {
+                    true => ReplayPace::RealTime,
+                    false => ReplayPace::FullSpeed,
+                },
+            }),
             ..Config::default()
         }
     }

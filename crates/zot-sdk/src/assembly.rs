@@ -129,10 +129,6 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         Some(replay) => Arc::clone(replay) as Arc<dyn Model>,
         None => client(&provider, base_url, credential, wire),
     };
-    let client = match &config.record {
-        Some(path) => recording::record(client, path, &model, replayed.as_deref(), secret)?,
-        None => client,
-    };
     let mut settings = AgentSettings {
         model: client,
         model_id: String::new(),
@@ -158,6 +154,11 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
             },
         )?)),
     };
+    // Last, because it leaves a file behind.
+    if let Some(path) = &config.record {
+        let client = settings.model;
+        settings.model = recording::record(client, path, &model, replayed.as_deref(), secret)?;
+    }
     Ok(Assembled {
         provider,
         open_models,

@@ -53,6 +53,8 @@ struct State {
     verified: Verified,
     /// Read but not asked for yet: a request that differed leaves it here.
     next: Option<Prepared>,
+    /// What is wrong with the cassette: what follows a bad line cannot be trusted.
+    broken: Option<ModelError>,
 }
 
 struct Prepared {
@@ -74,6 +76,7 @@ impl ReplayModel {
                 resolver: Resolver::default(),
                 verified: Verified::default(),
                 next: None,
+                broken: None,
             }),
         })
     }
@@ -88,10 +91,7 @@ impl ReplayModel {
         let state = &mut *state;
         let prepared = match state.next.take() {
             Some(prepared) => prepared,
-            None => match state.read_next(self.mode).map_err(invalid)? {
-                Some(prepared) => prepared,
-                None => return Err(exhausted(&state.reader)),
-            },
+            None => state.prepare_next(self.mode)?,
         };
         if let Some(expected) = &prepared.expected
             && let Some(difference) = state.verified.compare(expected, request)
@@ -116,6 +116,21 @@ impl ReplayModel {
 }
 
 impl State {
+    fn prepare_next(&mut self, mode: ReplayMode) -> Result<Prepared, ModelError> {
+        if let Some(broken) = &self.broken {
+            return Err(broken.clone());
+        }
+        match self.read_next(mode) {
+            Ok(Some(prepared)) => Ok(prepared),
+            Ok(None) => Err(exhausted(&self.reader)),
+            Err(error) => {
+                let broken = invalid(error);
+                self.broken = Some(broken.clone());
+                Err(broken)
+            }
+        }
+    }
+
     fn read_next(&mut self, mode: ReplayMode) -> Result<Option<Prepared>, CassetteError> {
         let Some(line) = self.reader.next()? else {
             return Ok(None);

@@ -55,8 +55,8 @@ fn long_values_are_cut_to_where_they_differ() {
         message(&format!("{long}two {long}")),
         concat!(
             "messages[3].content[0].text: ",
-            r#"recorded "…word word word word one word word word word word word word …", "#,
-            r#"now "…word word word word two word word word word word word word …""#
+            r#"recorded "…word word word word one word word word word word word word w…", "#,
+            r#"now "…word word word word two word word word word word word word w…""#
         ),
     );
     check(
