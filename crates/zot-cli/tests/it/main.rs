@@ -17,5 +17,6 @@ mod ending;
 mod input;
 mod queueing;
 mod recorded;
+mod replay;
 mod support;
 mod tools;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::request::Redacted;
-use shape::{Shape, all_shapes};
+use shape::Shapes;
 
 /// What stands where a secret was. In a recorded request it matches any text.
 pub const REDACTED: &str = "[redacted]";
@@ -38,14 +38,14 @@ const STRUCTURE: [&str; 9] = [
 #[derive(Debug)]
 pub struct Redactor {
     values: Vec<Finder<'static>>,
-    shapes: Vec<Shape>,
+    shapes: Option<Shapes>,
 }
 
 impl Redactor {
     /// Finds nothing.
     pub(super) const NONE: Self = Self {
         values: Vec::new(),
-        shapes: Vec::new(),
+        shapes: None,
     };
 
     /// Finds the shapes of well-known keys, `credential`, and the values of variables of
@@ -56,7 +56,7 @@ impl Redactor {
     ) -> Self {
         let mut redactor = Self {
             values: Vec::new(),
-            shapes: all_shapes(),
+            shapes: Some(Shapes::new()),
         };
         if let Some(credential) = credential {
             redactor.add_secret(credential);
@@ -101,8 +101,8 @@ impl Redactor {
             let length = value.needle().len();
             found.extend(value.find_iter(bytes).map(|start| start..start + length));
         }
-        for shape in &self.shapes {
-            shape.find(bytes, &mut found);
+        if let Some(shapes) = &self.shapes {
+            shapes.find(bytes, &mut found);
         }
         if found.len() > 1 {
             found.sort_unstable_by_key(|range| range.start);

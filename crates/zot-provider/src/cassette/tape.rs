@@ -197,14 +197,15 @@ impl Channel {
         pieces: Range<usize>,
         redactor: &Redactor,
     ) {
-        append_start(line, ms);
-        match &self.source {
-            Source::Text => line.extend_from_slice(b"\"text\""),
-            Source::Thinking => line.extend_from_slice(b"\"thinking\""),
-            Source::Arguments(id) => {
-                line.extend_from_slice(b"\"tool_call_args\",\"id\":");
-                json::append(line, &redactor.string(id.as_str()));
-            }
+        line.extend_from_slice(match self.source {
+            Source::Text => b"{\"type\":\"text\",\"ms\":",
+            Source::Thinking => b"{\"type\":\"thinking\",\"ms\":",
+            Source::Arguments(_) => b"{\"type\":\"tool_call_args\",\"ms\":",
+        });
+        json::append(line, &ms);
+        if let Source::Arguments(id) = &self.source {
+            line.extend_from_slice(b",\"id\":");
+            json::append(line, &redactor.string(id.as_str()));
         }
         line.extend_from_slice(b",\"deltas\":[");
         let mut from = match pieces.start.checked_sub(1) {
@@ -220,13 +221,6 @@ impl Channel {
         }
         line.extend_from_slice(b"]}");
     }
-}
-
-/// Appends the beginning of an event, up to the value of its type.
-fn append_start(line: &mut Vec<u8>, ms: u64) {
-    line.extend_from_slice(b"{\"ms\":");
-    json::append(line, &ms);
-    line.extend_from_slice(b",\"type\":");
 }
 
 /// Events other than deltas.

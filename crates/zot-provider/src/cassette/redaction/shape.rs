@@ -1,127 +1,137 @@
 //! What keys of well-known services look like.
 //!
-//! The text may be JSON, so a match never takes in a quote or a backslash that ends a string.
+//! A text is looked through for a few telling bytes, all shapes at once: every text of every
+//! request passes here. The text may be JSON, so a match never takes in a quote or a backslash that
+//! ends a string.
 
 use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-/// How a key begins and goes on.
+/// Finds keys by what they look like.
 #[derive(Debug)]
-pub(super) struct Shape {
-    beginning: Finder<'static>,
-    kind: Kind,
+pub(super) struct Shapes {
+    bearer: Finder<'static>,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Kind {
-    /// A key that stands on its own.
-    Token(Token),
-    /// A header: its name stays.
-    Header(Token),
-    /// From the first to the last line of a private key.
-    PrivateKey,
-}
+/// What a header with a key says before it, first letter aside.
+const BEARER: &str = "earer ";
+const MIN_BEARER: usize = 16;
 
-#[derive(Debug, Clone, Copy)]
-struct Token {
-    /// Whether it may stand behind a letter or digit, as `sk-` does in `task-`.
-    after: After,
-    accepts: fn(u8) -> bool,
-    at_least: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum After {
-    Anything,
-    WordBoundary,
-}
-
-const PRIVATE_KEY_BEGINNING: &str = "-----BEGIN ";
+const PRIVATE_KEY_BEGINNING: &[u8] = b"-----BEGIN ";
 const PRIVATE_KEY: &[u8] = b"PRIVATE KEY-----";
 const PRIVATE_KEY_END: &[u8] = b"-----END ";
 /// The longest name of a kind of key, with room to spare.
 const MAX_KEY_NAME: usize = 64;
 
-pub(super) fn all_shapes() -> Vec<Shape> {
-    let word = |beginning, after, at_least| Shape {
-        beginning: Finder::new(beginning),
-        kind: Kind::Token(Token {
-            after,
-            accepts: is_word,
-            at_least,
-        }),
-    };
-    let header = |beginning| Shape {
-        beginning: Finder::new(beginning),
-        kind: Kind::Header(Token {
-            after: After::Anything,
-            accepts: is_bearer,
-            at_least: 16,
-        }),
-    };
-    let access_key = |beginning| Shape {
-        beginning: Finder::new(beginning),
-        kind: Kind::Token(Token {
-            after: After::WordBoundary,
-            accepts: is_upper,
-            at_least: 16,
-        }),
-    };
-    vec![
-        // OpenAI, Anthropic (`sk-ant-`), OpenRouter (`sk-or-`), DeepSeek, Kimi.
-        word("sk-", After::WordBoundary, 16),
-        // Google.
-        word("AIza", After::Anything, 30),
-        // GitHub.
-        word("ghp_", After::Anything, 20),
-        word("gho_", After::Anything, 20),
-        word("ghu_", After::Anything, 20),
-        word("ghs_", After::Anything, 20),
-        word("ghr_", After::Anything, 20),
-        word("github_pat_", After::Anything, 20),
-        // Slack.
-        word("xoxa-", After::Anything, 10),
-        word("xoxb-", After::Anything, 10),
-        word("xoxp-", After::Anything, 10),
-        word("xoxr-", After::Anything, 10),
-        word("xoxs-", After::Anything, 10),
-        // Amazon.
-        access_key("AKIA"),
-        access_key("ASIA"),
-        header("Bearer "),
-        header("bearer "),
-        Shape {
-            beginning: Finder::new(PRIVATE_KEY_BEGINNING),
-            kind: Kind::PrivateKey,
-        },
-    ]
+/// A key that begins with `prefix` and goes on with at least so many bytes.
+struct Token {
+    prefix: &'static [u8],
+    at_least: usize,
+    accepts: fn(u8) -> bool,
+    after: After,
 }
 
-impl Shape {
+/// What may stand before a key.
+#[derive(PartialEq, Eq)]
+enum After {
+    Anything,
+    /// `sk-` is part of `task-`.
+    WordBoundary,
+}
+
+const fn token(prefix: &'static [u8], at_least: usize, after: After) -> Token {
+    Token {
+        prefix,
+        at_least,
+        accepts: is_word,
+        after,
+    }
+}
+
+const fn access_key(prefix: &'static [u8]) -> Token {
+    Token {
+        prefix,
+        at_least: 16,
+        accepts: is_upper,
+        after: After::WordBoundary,
+    }
+}
+
+/// Keys whose prefix ends in a hyphen: OpenAI and its likes (Anthropic's is `sk-ant-`), Slack.
+const HYPHEN: [Token; 6] = [
+    token(b"sk-", 16, After::WordBoundary),
+    token(b"xoxa-", 10, After::Anything),
+    token(b"xoxb-", 10, After::Anything),
+    token(b"xoxp-", 10, After::Anything),
+    token(b"xoxr-", 10, After::Anything),
+    token(b"xoxs-", 10, After::Anything),
+];
+
+/// Keys whose prefix ends in an underscore: GitHub.
+const UNDERSCORE: [Token; 6] = [
+    token(b"ghp_", 20, After::Anything),
+    token(b"gho_", 20, After::Anything),
+    token(b"ghu_", 20, After::Anything),
+    token(b"ghs_", 20, After::Anything),
+    token(b"ghr_", 20, After::Anything),
+    token(b"github_pat_", 20, After::Anything),
+];
+
+/// Keys whose prefix has an `I`: Google, Amazon.
+const GOOGLE: Token = token(b"AIza", 30, After::Anything);
+const AMAZON: [Token; 2] = [access_key(b"AKIA"), access_key(b"ASIA")];
+
+impl Shapes {
+    pub(super) fn new() -> Self {
+        Self {
+            bearer: Finder::new(BEARER),
+        }
+    }
+
     pub(super) fn find(&self, text: &[u8], found: &mut Vec<Range<usize>>) {
-        let prefix = self.beginning.needle().len();
-        for start in self.beginning.find_iter(text) {
-            let body = start + prefix;
-            let range = match self.kind {
-                Kind::Token(token) => token.end(text, start, body).map(|end| start..end),
-                Kind::Header(token) => token.end(text, start, body).map(|end| body..end),
-                Kind::PrivateKey => private_key_end(text, start).map(|end| start..end),
-            };
-            found.extend(range);
+        for at in memchr::memchr3_iter(b'-', b'_', b'I', text) {
+            match text.get(at) {
+                Some(b'-') => {
+                    found.extend(ending_at(&HYPHEN, text, at + 1));
+                    if text.get(at..).is_some_and(|t| t.starts_with(PRIVATE_KEY_BEGINNING)) {
+                        found.extend(private_key_end(text, at).map(|end| at..end));
+                    }
+                }
+                Some(b'_') => found.extend(ending_at(&UNDERSCORE, text, at + 1)),
+                _ => {
+                    found.extend(ending_at(&[GOOGLE], text, at + 3));
+                    found.extend(ending_at(&AMAZON, text, at + 2));
+                }
+            }
+        }
+        for at in self.bearer.find_iter(text) {
+            let letter = at.checked_sub(1).and_then(|before| text.get(before));
+            let body = at + BEARER.len();
+            let length = length(text, body, is_bearer);
+            if matches!(letter, Some(b'B' | b'b')) && length >= MIN_BEARER {
+                // The name of the scheme stays.
+                found.push(body..body + length);
+            }
         }
     }
 }
 
-impl Token {
-    fn end(self, text: &[u8], start: usize, body: usize) -> Option<usize> {
-        if self.after == After::WordBoundary && !at_boundary(text, start) {
-            return None;
-        }
-        let rest = text.get(body..).unwrap_or_default();
-        let length = rest.iter().take_while(|&&byte| (self.accepts)(byte)).count();
-        (length >= self.at_least).then_some(body + length)
+/// The key whose prefix ends right before `body`.
+fn ending_at(tokens: &[Token], text: &[u8], body: usize) -> Option<Range<usize>> {
+    let before = text.get(..body)?;
+    let token = tokens.iter().find(|token| before.ends_with(token.prefix))?;
+    let start = body - token.prefix.len();
+    if token.after == After::WordBoundary && !at_boundary(text, start) {
+        return None;
     }
+    let length = length(text, body, token.accepts);
+    (length >= token.at_least).then_some(start..body + length)
+}
+
+fn length(text: &[u8], from: usize, accepts: fn(u8) -> bool) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    rest.iter().take_while(|&&byte| accepts(byte)).count()
 }
 
 /// Whether a word may begin here. In JSON the letter before may be the end of an escape.
@@ -135,16 +145,16 @@ fn at_boundary(text: &[u8], start: usize) -> bool {
     }
 }
 
-fn is_word(byte: u8) -> bool {
+const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-fn is_upper(byte: u8) -> bool {
+const fn is_upper(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit()
 }
 
-fn is_bearer(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"._~+/=-".contains(&byte)
+const fn is_bearer(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'~' | b'+' | b'/' | b'=' | b'-')
 }
 
 /// Where a private key that begins at `start` ends. One whose last line is missing ends with the

@@ -46,9 +46,9 @@ fn deltas_that_came_together_are_one_event() {
     ];
     assert_eq!(
         written(&events, &Redactor::NONE),
-        r#"[{"type":"start","ms":0},{"ms":3,"type":"text","deltas":["alpha ","beta\n"]},"#
+        r#"[{"type":"start","ms":0},{"type":"text","ms":3,"deltas":["alpha ","beta\n"]},"#
             .to_owned()
-            + r#"{"ms":9,"type":"text","deltas":["gamma"]},{"type":"stop","ms":9,"reason":"end"}]"#
+            + r#"{"type":"text","ms":9,"deltas":["gamma"]},{"type":"stop","ms":9,"reason":"end"}]"#
     );
 }
 
