@@ -36,10 +36,7 @@ impl Difference {
             .char_indices()
             .zip(now.chars())
             .find(|((_, left), right)| left != right)
-            .map_or_else(
-                || recorded.len().min(now.len()),
-                |((index, _), _)| index,
-            );
+            .map_or_else(|| recorded.len().min(now.len()), |((index, _), _)| index);
         Self {
             path: path.into(),
             recorded: clipped_text(recorded, same),
@@ -89,12 +86,11 @@ impl Masks<'_> {
                 let same = same_text(&recorded, &now);
                 (!same).then(|| Difference::of_texts(path, &recorded, &now))
             }
-            (Value::Array(recorded), Value::Array(now)) => {
-                (0..recorded.len().max(now.len())).find_map(|index| {
+            (Value::Array(recorded), Value::Array(now)) => (0..recorded.len().max(now.len()))
+                .find_map(|index| {
                     let path = format!("{path}[{index}]");
                     self.compare_parts(&path, recorded.get(index), now.get(index))
-                })
-            }
+                }),
             (Value::Object(recorded), Value::Object(now)) => {
                 let only_now = now.keys().filter(|key| !recorded.contains_key(*key));
                 recorded.keys().chain(only_now).find_map(|key| {

@@ -276,10 +276,8 @@ impl EventLine {
             kind,
             field,
         };
-        let call_id = |id: Option<String>, kind| {
-            id.map(ToolCallId::from)
-                .ok_or_else(|| missing(kind, "id"))
-        };
+        let call_id =
+            |id: Option<String>, kind| id.map(ToolCallId::from).ok_or_else(|| missing(kind, "id"));
         Ok(match self.kind {
             EventKind::Text => Played::Deltas(DeltaKind::Text, self.deltas.into_iter()),
             EventKind::Thinking => Played::Deltas(DeltaKind::Thinking, self.deltas.into_iter()),

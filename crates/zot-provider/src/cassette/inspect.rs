@@ -41,10 +41,7 @@ pub fn inspect(path: &Path, redactor: &Redactor) -> Result<Inspection, CassetteE
     let mut reader = CassetteReader::open(path)?;
     let mut resolver = Resolver::default();
     let mut exchanges = Vec::new();
-    loop {
-        let Some(line) = reader.next()? else {
-            break;
-        };
+    while let Some(line) = reader.next()? {
         match summarise(line, &mut resolver, redactor) {
             Ok(summary) => exchanges.push(summary),
             Err(problem) => return Err(reader.complain(problem)),
@@ -85,7 +82,10 @@ fn summarise(
     let error = failure.map(|error| error.message).unwrap_or_default();
     let system = line.request.system.as_deref().unwrap_or_default();
     let texts = [line.request.model.as_ref(), system, &error];
-    summary.secrets += texts.map(|text| redactor.find(text).len()).iter().sum::<usize>();
+    summary.secrets += texts
+        .map(|text| redactor.find(text).len())
+        .iter()
+        .sum::<usize>();
     let parts = line.request.messages.iter().copied();
     for part in parts.chain(line.request.tools) {
         let redacted = redactor.apply_to_json(part);

@@ -135,7 +135,10 @@ impl Redactor {
     }
 
     /// JSON without the secrets in its texts; `None` when there are none.
-    pub(super) fn apply_to_json(&self, raw: &RawValue) -> serde_json::Result<Option<Box<RawValue>>> {
+    pub(super) fn apply_to_json(
+        &self,
+        raw: &RawValue,
+    ) -> serde_json::Result<Option<Box<RawValue>>> {
         if self.find(raw.get()).is_empty() {
             return Ok(None);
         }

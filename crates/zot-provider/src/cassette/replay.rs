@@ -188,7 +188,7 @@ struct ReplayStream<'a> {
 enum StreamState<'a> {
     /// Nothing happens before the first poll.
     Asked(ModelRequest<'a>),
-    Playing(Playback),
+    Playing(Box<Playback>),
     Ended,
 }
 
@@ -199,7 +199,7 @@ impl Stream for ReplayStream<'_> {
         let this = &mut *self;
         if let StreamState::Asked(request) = &this.state {
             match this.model.begin(request) {
-                Ok(playback) => this.state = StreamState::Playing(playback),
+                Ok(playback) => this.state = StreamState::Playing(Box::new(playback)),
                 Err(error) => {
                     this.state = StreamState::Ended;
                     return Poll::Ready(Some(Err(error)));

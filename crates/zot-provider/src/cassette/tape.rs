@@ -10,7 +10,7 @@ use serde::Serialize;
 use zot_conversation::{ModelEvent, StopReason, ToolCallId};
 
 use super::redaction::{REDACTED, Redactor};
-use super::request::{Redacted, ReasoningRecord, reasoning_record};
+use super::request::{ReasoningRecord, Redacted, reasoning_record};
 use crate::json;
 
 /// The events so far.
@@ -31,7 +31,10 @@ struct Entry {
 #[derive(Debug)]
 enum Content {
     /// So many pieces of a channel, from where its last run ended.
-    Run { channel: usize, pieces: usize },
+    Run {
+        channel: usize,
+        pieces: usize,
+    },
     Event(ModelEvent),
 }
 
@@ -190,13 +193,7 @@ impl Channel {
         self.ends = ends;
     }
 
-    fn append_run(
-        &self,
-        line: &mut Vec<u8>,
-        ms: u64,
-        pieces: Range<usize>,
-        redactor: &Redactor,
-    ) {
+    fn append_run(&self, line: &mut Vec<u8>, ms: u64, pieces: Range<usize>, redactor: &Redactor) {
         line.extend_from_slice(match self.source {
             Source::Text => b"{\"type\":\"text\",\"ms\":",
             Source::Thinking => b"{\"type\":\"thinking\",\"ms\":",

@@ -48,7 +48,10 @@ impl Bench {
 fn show_lists_the_exchanges() {
     let bench = Bench::new(&["hello", "read a.txt"]);
     let shown = bench.succeed(&["show", "FILE"]);
-    let lines: Vec<Vec<&str>> = shown.lines().map(|l| l.split_whitespace().collect()).collect();
+    let lines: Vec<Vec<&str>> = shown
+        .lines()
+        .map(|l| l.split_whitespace().collect())
+        .collect();
     assert_eq!(lines[0][..2], ["offline", "offline,"]);
     assert_eq!(lines[1][..4], ["N", "MODEL", "MESSAGES", "NEW"]);
     assert_eq!(lines[2][..4], ["1", "offline", "1", "1"]);
@@ -68,7 +71,10 @@ fn verify_finds_what_is_wrong() {
     let whole = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, &whole[..whole.len() - 9]).unwrap();
     let said = bench.fail(1, &["verify", "FILE"]);
-    assert!(said.contains("line 3") && said.contains("--keep 1..1"), "{said}");
+    assert!(
+        said.contains("line 3") && said.contains("--keep 1..1"),
+        "{said}"
+    );
     assert!(bench.fail(1, &["verify", "/no/such"]).contains("/no/such"));
 }
 
@@ -78,7 +84,10 @@ fn redact_takes_out_texts_of_ones_own() {
     bench.succeed(&["redact", "FILE", "--pattern", "Ann", "--pattern", "hello"]);
     bench.succeed(&["verify", "FILE", "--pattern", "Ann"]);
     let text = std::fs::read_to_string(bench.place.cassette()).unwrap();
-    assert!(!text.contains("Ann") && !text.contains("\"hello\""), "{text}");
+    assert!(
+        !text.contains("Ann") && !text.contains("\"hello\""),
+        "{text}"
+    );
     let place = Place::new(&bench.shelf);
     let mut zot = place.replaying(&["rpc"]).spawn();
     turns(&mut zot, &["hello", "my name is Ann"]);
@@ -92,10 +101,22 @@ fn trim_keeps_what_is_asked_for() {
     let before = bare(&file);
     bench.succeed(&["trim", "FILE", "--drop-timing"]);
     assert_eq!(bare(&file), before);
-    assert!(bench.succeed(&["trim", "FILE", "--keep", "1..3"]).contains("3 exchanges"));
-    assert!(bench.succeed(&["trim", "FILE", "--keep", "2.."]).contains("2 exchanges"));
+    assert!(
+        bench
+            .succeed(&["trim", "FILE", "--keep", "1..3"])
+            .contains("3 exchanges")
+    );
+    assert!(
+        bench
+            .succeed(&["trim", "FILE", "--keep", "2.."])
+            .contains("2 exchanges")
+    );
     bench.succeed(&["verify", "FILE"]);
-    assert!(bench.fail(1, &["trim", "FILE", "--keep", "7"]).contains("1 to 2"));
+    assert!(
+        bench
+            .fail(1, &["trim", "FILE", "--keep", "7"])
+            .contains("1 to 2")
+    );
     assert_eq!(exchanges(&file), 2, "a failure changes nothing");
 }
 

@@ -16,7 +16,10 @@ fn no_secret_reaches_the_cassette() {
             .command(&["rpc", "--provider", wire.provider(), "--base-url"])
             .argument(server.url(wire))
             .arguments(["--model", wire.model(), "--api-key", "canary-api-key-1"])
-            .arguments(["--append-system-prompt", "The key is sk-ant-canary-0123456789ab."])
+            .arguments([
+                "--append-system-prompt",
+                "The key is sk-ant-canary-0123456789ab.",
+            ])
             .argument("--record")
             .argument(place.cassette())
             .env("DEPLOY_TOKEN", "canary-deploy \"token\"")
@@ -39,13 +42,20 @@ fn no_secret_reaches_the_cassette() {
 
         let path = place.cassette();
         let text = std::fs::read_to_string(&path).unwrap();
-        let found: Vec<_> = text.to_lowercase().match_indices("canary").map(|(at, _)| at).collect();
+        let found: Vec<_> = text
+            .to_lowercase()
+            .match_indices("canary")
+            .map(|(at, _)| at)
+            .collect();
         let around = |at: &usize| text[at.saturating_sub(80)..text.len().min(at + 40)].to_owned();
         let found: Vec<_> = found.iter().map(around).collect();
         assert!(found.is_empty(), "{wire:?}: {found:#?}");
         assert!(text.matches("[redacted]").count() > 10);
 
-        let verified = place.command(&["cassette", "verify"]).argument(&path).run("");
+        let verified = place
+            .command(&["cassette", "verify"])
+            .argument(&path)
+            .run("");
         assert_eq!(verified.code, Some(0), "{}", verified.stderr);
     }
 }

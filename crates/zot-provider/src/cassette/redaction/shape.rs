@@ -94,7 +94,10 @@ impl Shapes {
             match text.get(at) {
                 Some(b'-') => {
                     found.extend(ending_at(&HYPHEN, text, at + 1));
-                    if text.get(at..).is_some_and(|t| t.starts_with(PRIVATE_KEY_BEGINNING)) {
+                    if text
+                        .get(at..)
+                        .is_some_and(|t| t.starts_with(PRIVATE_KEY_BEGINNING))
+                    {
                         found.extend(private_key_end(text, at).map(|end| at..end));
                     }
                 }

@@ -41,14 +41,22 @@ fn keys_are_known_by_their_shape() {
         "AKIAIOSFODNN7EXAMPLE",
     ] {
         check(&format!("key={key}, next"), "key=[redacted], next");
-        check(&format!("{{\"a\":\"x\\n{key}\"}}"), "{\"a\":\"x\\n[redacted]\"}");
+        check(
+            &format!("{{\"a\":\"x\\n{key}\"}}"),
+            "{\"a\":\"x\\n[redacted]\"}",
+        );
         check(key, REDACTED);
     }
     check(
         "Authorization: Bearer abc.def-ghi_jkl=mno+pq/1\n",
         "Authorization: Bearer [redacted]\n",
     );
-    for harmless in ["task-management-of-everything", "sk-short", "Bearer of news", "AKIAabc"] {
+    for harmless in [
+        "task-management-of-everything",
+        "sk-short",
+        "Bearer of news",
+        "AKIAabc",
+    ] {
         check(harmless, harmless);
     }
 }
@@ -56,12 +64,21 @@ fn keys_are_known_by_their_shape() {
 #[test]
 fn private_keys_go_from_first_to_last_line() {
     let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc=\n-----END RSA PRIVATE KEY-----";
-    check(&format!("before\n{key}\nafter"), "before\n[redacted]\nafter");
+    check(
+        &format!("before\n{key}\nafter"),
+        "before\n[redacted]\nafter",
+    );
     let json = serde_json::json!({"a": key, "b": 1}).to_string();
     check(&json, r#"{"a":"[redacted]","b":1}"#);
     let torn = r#"{"a":"-----BEGIN PRIVATE KEY-----\nMIIE\"","b":"x -----END PRIVATE KEY-----"}"#;
-    check(torn, r#"{"a":"[redacted]\"","b":"x -----END PRIVATE KEY-----"}"#);
-    check("-----BEGIN CERTIFICATE-----\nMIIE", "-----BEGIN CERTIFICATE-----\nMIIE");
+    check(
+        torn,
+        r#"{"a":"[redacted]\"","b":"x -----END PRIVATE KEY-----"}"#,
+    );
+    check(
+        "-----BEGIN CERTIFICATE-----\nMIIE",
+        "-----BEGIN CERTIFICATE-----\nMIIE",
+    );
 }
 
 #[test]

@@ -55,7 +55,15 @@ async fn an_inspection_tells_what_is_there() {
     let summary: Vec<_> = found
         .exchanges
         .iter()
-        .map(|e| (e.messages, e.new_messages, e.events, e.ending.as_str(), e.secrets))
+        .map(|e| {
+            (
+                e.messages,
+                e.new_messages,
+                e.events,
+                e.ending.as_str(),
+                e.secrets,
+            )
+        })
         .collect();
     assert_eq!(
         summary,
@@ -99,11 +107,20 @@ async fn redacting_afterwards_is_as_good() {
 async fn names_of_fields_are_no_secrets() {
     let cassette = Cassette::new();
     varied(&cassette).await;
-    let environment = ["messages", "max_output", "description", "parameters", "tool_call"];
+    let environment = [
+        "messages",
+        "max_output",
+        "description",
+        "parameters",
+        "tool_call",
+    ];
     let environment = environment.map(|word| ("SORT_KEY".to_owned(), word.to_owned()));
     let redactor = Redactor::new(None, environment);
     redact(&cassette.path, &redactor).unwrap();
-    assert_eq!(inspect(&cassette.path, &redactor).unwrap().exchanges.len(), 4);
+    assert_eq!(
+        inspect(&cassette.path, &redactor).unwrap().exchanges.len(),
+        4
+    );
 }
 
 #[tokio::test]
@@ -111,16 +128,16 @@ async fn trimming_keeps_whole_requests() {
     for (first, last) in [(1, 2), (2, 4), (3, 3), (4, 4), (2, usize::MAX)] {
         let cassette = Cassette::new();
         let talks = varied(&cassette).await;
-        let kept = trim(
-            &cassette.path,
-            ExchangeRange { first, last },
-            Timing::Drop,
-        );
+        let kept = trim(&cassette.path, ExchangeRange { first, last }, Timing::Drop);
         let kept = kept.unwrap();
         assert_eq!(kept, last.min(4) - first + 1);
         assert!(!cassette.text().contains("\"ms\":3"));
         let exchanges = cassette.exchanges();
-        assert!(exchanges.iter().all(|exchange| exchange["duration_ms"] == 0));
+        assert!(
+            exchanges
+                .iter()
+                .all(|exchange| exchange["duration_ms"] == 0)
+        );
         let found = inspect(&cassette.path, &Redactor::NONE).unwrap();
         assert_eq!(found.exchanges.len(), kept);
         let model = cassette.replay(ReplayMode::Strict);

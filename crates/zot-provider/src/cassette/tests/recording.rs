@@ -28,13 +28,25 @@ async fn a_growing_transcript_is_written_once() {
     assert!(growth.iter().all(|bytes| *bytes < 1200), "{growth:?}");
     let exchanges = cassette.exchanges();
     assert_eq!(exchanges[0]["request"]["continues"], json!(null));
-    assert_eq!(exchanges[0]["request"]["messages"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        exchanges[0]["request"]["messages"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
     assert!(exchanges[0]["request"]["system"].is_string());
     assert_eq!(
         exchanges[19]["request"]["continues"],
         json!({"exchange": 19, "messages": 37})
     );
-    assert_eq!(exchanges[19]["request"]["messages"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        exchanges[19]["request"]["messages"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
     assert!(exchanges[19]["request"].get("system").is_none());
 }
 
@@ -118,7 +130,10 @@ async fn every_kind_of_content_is_written_in_one_line() {
         ]},
     ]);
     assert_eq!(messages, &expected);
-    assert!(cassette.text().contains("\"b\": 1.0,"), "numbers stay as written");
+    assert!(
+        cassette.text().contains("\"b\": 1.0,"),
+        "numbers stay as written"
+    );
 }
 
 #[tokio::test]
@@ -158,7 +173,13 @@ async fn secrets_stay_out_wherever_they_are() {
     let cassette = Cassette::new();
     let environment = [("CANARY_TOKEN".to_owned(), "canary-in-env".to_owned())];
     let redactor = Redactor::new(Some("canary-credential"), environment);
-    let mut steps = answer(&["my key is canary-", "in-", "env and ", "sk-", "canary0123456789ab"]);
+    let mut steps = answer(&[
+        "my key is canary-",
+        "in-",
+        "env and ",
+        "sk-",
+        "canary0123456789ab",
+    ]);
     steps.pop();
     steps.push(event(ModelEvent::ToolCallStart {
         id: ToolCallId::from("1"),
@@ -196,7 +217,10 @@ async fn secrets_stay_out_wherever_they_are() {
 fn a_cassette_is_private_and_never_overwritten() {
     let cassette = Cassette::new();
     drop(cassette.record(Scripted::new([])));
-    let mode = std::fs::metadata(&cassette.path).unwrap().permissions().mode();
+    let mode = std::fs::metadata(&cassette.path)
+        .unwrap()
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600);
     let header = Header::new(
         "openai",

@@ -50,7 +50,9 @@ async fn the_same_requests_get_the_same_answers() {
         }
         let message = refusal(&model, &growing).await;
         assert!(
-            message.ends_with("holds 5 exchanges and all have been played: request 6 was not recorded"),
+            message.ends_with(
+                "holds 5 exchanges and all have been played: request 6 was not recorded"
+            ),
             "{message}"
         );
     }
@@ -144,14 +146,18 @@ async fn what_differs_by_nature_does_not_count() {
     };
     let mut talk = Talk::new();
     talk.say("key sk-abcdefghijklmnop1234");
-    talk.push(bash("/home/ann\n[exit 0]  Took 0.1s\nfull output: /tmp/zot-bash-12.log]"));
+    talk.push(bash(
+        "/home/ann\n[exit 0]  Took 0.1s\nfull output: /tmp/zot-bash-12.log]",
+    ));
     drain(&model, &talk).await;
     drain(&model, &talk).await;
 
     let mut now = Talk::new();
     now.system = "Be good.\nWorking directory: /ci\nCurrent date: 2030-12-31".to_owned();
     now.say("key sk-another-key-0123456789");
-    now.push(bash("/ci\n[exit 0]  Took 2.0s\nfull output: /var/zot-bash-f0.log]"));
+    now.push(bash(
+        "/ci\n[exit 0]  Took 2.0s\nfull output: /var/zot-bash-f0.log]",
+    ));
     let model = cassette.replay(ReplayMode::Strict);
     for _ in 0..2 {
         let (_, error) = drain(&model, &now).await;

@@ -39,7 +39,12 @@ impl Scripted {
 
 impl Model for Scripted {
     fn stream<'a>(&'a self, _: ModelRequest<'a>) -> ModelStream<'a> {
-        let steps = self.0.lock().unwrap().pop_front().expect("a script is left");
+        let steps = self
+            .0
+            .lock()
+            .unwrap()
+            .pop_front()
+            .expect("a script is left");
         Box::pin(stream_of(steps))
     }
 
@@ -148,7 +153,9 @@ impl Cassette {
     pub(super) fn exchanges(&self) -> Vec<Value> {
         let text = self.text();
         let lines = text.lines().skip(1);
-        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 }
 
