@@ -19,6 +19,7 @@ const FAILED: u8 = 1;
 #[derive(Parser)]
 #[command(
     name = "zot cassette",
+    bin_name = "zot cassette",
     after_help = "Exit codes: 0 in order, 1 not in order or not readable, 2 usage."
 )]
 struct Arguments {

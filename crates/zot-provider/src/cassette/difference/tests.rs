@@ -70,6 +70,21 @@ fn long_values_are_cut_to_where_they_differ() {
 }
 
 #[test]
+fn the_working_directory_may_be_another() {
+    let masks = Masks {
+        recorded: Mask::of("Working directory: /app"),
+        now: Mask::of("Working directory: /ci"),
+    };
+    let same = |recorded: &str, now: &str| masks.compare("", &recorded.into(), &now.into());
+    assert_eq!(same("in /app/a.txt", "in /ci/a.txt"), None);
+    assert_eq!(
+        same("use /app/a.txt  Took 0.1s", "use /app/a.txt  Took 0.2s"),
+        None
+    );
+    assert!(same("in /app/a.txt", "in /ci/b.txt").is_some());
+}
+
+#[test]
 fn what_may_differ_is_not_reported() {
     check(message("x Took 0.1s"), message("x Took 9.9s"), "");
     check(message("a [redacted] b"), message("a sk-123 b"), "");
