@@ -9,9 +9,10 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Parser};
 use zot_rpc::stdio::stdin_speaks_within;
+use zot_sdk::cassette::{ReplayMode, ReplayPace};
 use zot_sdk::{
-    ApprovalPolicy, ApprovalScope, Budget, Config, Persistence, ReasoningEffort, ToolDialect,
-    ToolSelection,
+    ApprovalPolicy, ApprovalScope, Budget, Config, Persistence, ReasoningEffort, Replay,
+    ToolDialect, ToolSelection,
 };
 
 use crate::doctor::Depth;
@@ -29,7 +30,7 @@ const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
 #[command(
     name = "zot",
     version,
-    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot doctor [--network | --probe] [OPTIONS]",
+    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot cassette show|verify|redact|trim FILE\n       zot doctor [--network | --probe] [OPTIONS]",
     after_help = "Without a key: zot -p --provider offline \"list the files here\"\n\
                   Exit codes: 0 done, 1 model or provider error, 2 usage, 130 interrupted."
 )]
@@ -48,7 +49,8 @@ pub(crate) struct Arguments {
     list_models: bool,
 
     /// anthropic, openai, openai-responses, gemini, deepseek, kimi, ollama, openrouter, groq, xai,
-    /// mistral, together, fireworks, cerebras, lmstudio, vllm, offline, or one of providers.json
+    /// mistral, together, fireworks, cerebras, lmstudio, vllm, offline, replay, or one of
+    /// providers.json
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
     /// The model's id; see --list-models
@@ -117,6 +119,18 @@ pub(crate) struct Arguments {
     /// Write no session file (rpc never does)
     #[arg(long)]
     no_session: bool,
+    /// Write all model exchanges to a cassette; FILE must not hold anything yet
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Answer from a cassette, without network or key (--provider replay)
+    #[arg(long, value_name = "FILE")]
+    cassette: Option<PathBuf>,
+    /// strict: a request that differs from the recorded one fails; by-order: answer whatever is asked
+    #[arg(long, value_name = "MODE", requires = "cassette", value_parser = PossibleValuesParser::new(["strict", "by-order"]))]
+    replay_mode: Option<String>,
+    /// Replay as fast as it was recorded, not at full speed
+    #[arg(long, requires = "cassette")]
+    realtime: bool,
     /// Accepted for programs that start the original zot; this version has no extensions yet
     #[arg(long, hide = true, action = ArgAction::SetTrue)]
     no_ext: bool,
@@ -139,7 +153,7 @@ pub(crate) enum Mode {
 }
 
 /// Something clap has to say: help, the version, or what is wrong.
-pub(crate) struct Shown(clap::Error);
+pub(crate) struct Shown(pub(crate) clap::Error);
 
 impl Shown {
     pub(crate) fn exit(self) -> ExitCode {
@@ -267,6 +281,18 @@ impl Arguments {
             } else {
                 persistence
             },
+            record: self.record,
+            replay: self.cassette.map(|cassette| Replay {
+                cassette,
+                mode: match self.replay_mode.as_deref() {
+                    Some("by-order") => ReplayMode::ByOrder,
+                    _ => ReplayMode::Strict,
+                },
+                pace: match self.realtime {
+                    true => ReplayPace::RealTime,
+                    false => ReplayPace::FullSpeed,
+                },
+            }),
             ..Config::default()
         }
     }

@@ -1,6 +1,7 @@
 //! The `zot` binary: arguments, wiring and exit codes.
 
 mod arguments;
+mod cassette_command;
 mod doctor;
 mod failure;
 mod list_models;
@@ -15,6 +16,9 @@ use arguments::{Arguments, Mode};
 use failure::Failure;
 
 fn main() -> ExitCode {
+    if let Some(code) = cassette_command::run_if_asked() {
+        return code;
+    }
     let arguments = match Arguments::read() {
         Ok(arguments) => arguments,
         Err(shown) => return shown.exit(),

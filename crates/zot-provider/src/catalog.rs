@@ -138,6 +138,18 @@ impl Catalog {
             .any(|model| model.provider == provider)
     }
 
+    /// Adds `model`, in place of the one its provider has under that id.
+    pub fn put(&mut self, model: ModelInfo) {
+        let known = self
+            .models
+            .iter_mut()
+            .find(|known| known.id == model.id && known.provider == model.provider);
+        match known {
+            Some(known) => *known = model,
+            None => self.models.push(model),
+        }
+    }
+
     /// The first model of that id, whoever provides it.
     pub fn find_anywhere(&self, id: &str) -> Option<&ModelInfo> {
         self.models.iter().find(|model| model.id == id)

@@ -6,6 +6,7 @@
 mod anthropic;
 mod body;
 mod call;
+pub mod cassette;
 pub mod catalog;
 mod endpoint;
 mod error;

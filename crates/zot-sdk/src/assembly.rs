@@ -1,5 +1,6 @@
 //! Puts the parts together: provider, model, credential, tools, system prompt, session.
 
+mod recording;
 mod selection;
 
 use std::env;
@@ -12,6 +13,7 @@ use zot_agent::hermes::HermesModel;
 use zot_agent::{AgentSettings, ApprovalScope, Budget, Journal, JournalError, NoJournal};
 use zot_auth::{Credential, CredentialError, CredentialRequest};
 use zot_conversation::{Message, Model, ToolSet, Usage};
+use zot_provider::cassette::CassetteError;
 use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect, nearest_names};
 use zot_provider::offline::OfflineModel;
 use zot_provider::{Endpoint, HttpClient, Providers, ProvidersError, Wire};
@@ -65,6 +67,12 @@ pub enum AssemblyError {
     SystemPrompt { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Session(#[from] SessionError),
+    #[error("--provider replay answers from a recording: name it with --cassette FILE")]
+    NoCassette,
+    #[error("--cassette is for --provider replay, not for {provider}; to record use --record FILE")]
+    CassetteUnused { provider: String },
+    #[error(transparent)]
+    Cassette(#[from] CassetteError),
 }
 
 /// A tool was asked for that there is not.
@@ -104,7 +112,13 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     let mut catalog = Catalog::load(Some(&home.join("models.json")))?;
     let providers = Providers::load(&home.join("providers.json"))?;
     let cwd = working_directory(config.cwd.as_deref())?;
-    let selected = select(&config, &mut catalog, &providers, &home.join("auth.json"))?;
+    let (selected, replayed) = match recording::cassette(&config)? {
+        Some(replay) => recording::select(&config, replay, &mut catalog)?,
+        None => {
+            let auth_file = home.join("auth.json");
+            (select(&config, &mut catalog, &providers, &auth_file)?, None)
+        }
+    };
     let all_tools = all_tools(&config, &cwd);
     let tools = Arc::new(match &config.tools {
         ToolSelection::All => all_tools.clone(),
@@ -133,23 +147,6 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         wire,
         warnings,
     } = selected;
-    let clients = Clients::new(
-        client(&provider, base_url, credential, wire),
-        config.tool_dialect,
-    );
-    let mut settings = AgentSettings {
-        model: clients.speaking_to(&model),
-        model_id: String::new(),
-        prices: model.prices,
-        context_window: 0,
-        max_output: 0,
-        system: system.into(),
-        tools,
-        reasoning: config.reasoning,
-        max_steps: config.max_steps.unwrap_or(DEFAULT_MAX_STEPS),
-        approval: config.approval.clone(),
-    };
-    apply_model(&mut settings, &model, &clients);
     let journal: Arc<dyn Journal> = match config.persistence {
         Persistence::Never => Arc::new(NoJournal),
         Persistence::SessionFile => Arc::new(SessionJournal(SessionLog::create(
@@ -163,6 +160,29 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
             },
         )?)),
     };
+    let secret = credential.clone();
+    let mut native = match &replayed {
+        Some(replay) => Arc::clone(replay) as Arc<dyn Model>,
+        None => client(&provider, base_url, credential, wire),
+    };
+    // After everything that can fail, because it leaves a file behind.
+    if let Some(path) = &config.record {
+        native = recording::record(native, path, &model, replayed.as_deref(), secret)?;
+    }
+    let clients = Clients::new(native, config.tool_dialect);
+    let mut settings = AgentSettings {
+        model: clients.speaking_to(&model),
+        model_id: String::new(),
+        prices: model.prices,
+        context_window: 0,
+        max_output: 0,
+        system: system.into(),
+        tools,
+        reasoning: config.reasoning,
+        max_steps: config.max_steps.unwrap_or(DEFAULT_MAX_STEPS),
+        approval: config.approval.clone(),
+    };
+    apply_model(&mut settings, &model, &clients);
     Ok(Assembled {
         provider,
         open_models,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use zot_agent::{ApprovalPolicy, Budget};
 use zot_conversation::{ReasoningEffort, Tool};
+use zot_provider::cassette::{ReplayMode, ReplayPace};
 use zot_provider::catalog::ToolDialect;
 
 /// How many model calls one prompt may take unless the caller says otherwise.
@@ -40,6 +41,18 @@ pub struct Config {
     pub approval: ApprovalPolicy,
     /// What everything together may spend.
     pub budget: Budget,
+    /// Where to write a cassette of all model exchanges.
+    pub record: Option<PathBuf>,
+    /// Answers come from a cassette; the provider is then `replay`.
+    pub replay: Option<Replay>,
+}
+
+/// A cassette to answer from.
+#[derive(Debug, Clone)]
+pub struct Replay {
+    pub cassette: PathBuf,
+    pub mode: ReplayMode,
+    pub pace: ReplayPace,
 }
 
 /// Which tools the model is given.

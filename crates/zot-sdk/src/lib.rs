@@ -14,7 +14,7 @@ mod stream;
 mod system_prompt;
 
 pub use assembly::{AssemblyError, UnknownTool};
-pub use config::{Config, DEFAULT_MAX_STEPS, Persistence, ToolSelection};
+pub use config::{Config, DEFAULT_MAX_STEPS, Persistence, Replay, ToolSelection};
 pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::InvalidMessage;
 pub use runtime::{
@@ -26,6 +26,7 @@ pub use zot_agent::{
 };
 pub use zot_auth::zot_home;
 pub use zot_conversation::{Arguments, Image, ReasoningEffort, Tool, ToolSet};
+pub use zot_provider::cassette;
 pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect};
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};
 pub use zot_wire::rpc::{

@@ -21,5 +21,6 @@ mod hostile;
 mod input;
 mod queueing;
 mod recorded;
+mod replay;
 mod support;
 mod tools;

@@ -6,6 +6,7 @@ use zot_auth::{Credential, CredentialError};
 use zot_provider::catalog::{Catalog, ModelInfo, nearest_names};
 use zot_provider::{KeyRequirement, ProviderEntry, Providers, Wire};
 
+use super::recording::REPLAY;
 use super::{AssemblyError, OFFLINE, credential};
 use crate::config::Config;
 
@@ -17,7 +18,7 @@ pub(crate) struct Selected {
     pub(crate) open_models: bool,
     pub(crate) base_url: String,
     pub(crate) credential: Option<Credential>,
-    /// `None` for the offline stand-in.
+    /// `None` for what needs no network: the offline stand-in and a replay.
     pub(crate) wire: Option<Wire>,
     pub(crate) warnings: Vec<String>,
 }
@@ -186,7 +187,7 @@ fn unknown_provider(name: String, providers: &Providers) -> AssemblyError {
     let known: Vec<String> = providers
         .iter()
         .map(|entry| entry.name.as_ref())
-        .chain([OFFLINE])
+        .chain([OFFLINE, REPLAY])
         .map(ToOwned::to_owned)
         .collect();
     AssemblyError::UnknownProvider {

@@ -1,0 +1,107 @@
+//! The first line of a cassette.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use zot_conversation::{Prices, ToolImages};
+
+use crate::catalog::ModelInfo;
+
+/// The format this version writes. A higher number means that older readers would go wrong.
+pub(super) const FORMAT: u32 = 1;
+
+/// What a cassette says about itself.
+///
+/// It holds all that is known about the model, so that a replay needs no catalog: the limits decide
+/// when a conversation is compacted, the prices what it costs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    pub(super) zot_cassette: u32,
+    /// The version of zot that wrote the file.
+    pub version: String,
+    pub provider: String,
+    pub model: String,
+    /// RFC 3339.
+    pub created: String,
+    #[serde(default)]
+    reasoning: bool,
+    #[serde(default)]
+    context_window: u64,
+    #[serde(default)]
+    max_output: u64,
+    #[serde(default)]
+    prices: PriceRecord,
+    #[serde(default)]
+    tool_images: ToolImagesRecord,
+}
+
+/// US dollars per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct PriceRecord {
+    input: f64,
+    output: f64,
+    cache_read: f64,
+    cache_write: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ToolImagesRecord {
+    #[default]
+    Seen,
+    NeedMirror,
+}
+
+impl Header {
+    /// The header of a recording that begins now.
+    pub fn new(provider: &str, model: &ModelInfo, tool_images: ToolImages) -> Self {
+        let prices = &model.prices;
+        Self {
+            zot_cassette: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            provider: provider.to_owned(),
+            model: model.id.to_string(),
+            created: Timestamp::now().to_string(),
+            reasoning: model.reasoning,
+            context_window: model.context_window,
+            max_output: model.max_output,
+            prices: PriceRecord {
+                input: prices.input,
+                output: prices.output,
+                cache_read: prices.cache_read,
+                cache_write: prices.cache_write,
+            },
+            tool_images: match tool_images {
+                ToolImages::Seen => ToolImagesRecord::Seen,
+                ToolImages::NeedMirror => ToolImagesRecord::NeedMirror,
+            },
+        }
+    }
+
+    /// The model the recording began with, as it was known then.
+    pub fn model_info(&self) -> ModelInfo {
+        let mut info = ModelInfo::unknown(&self.provider, &self.model);
+        info.name = Cow::Owned(self.model.clone());
+        info.reasoning = self.reasoning;
+        info.context_window = self.context_window;
+        if self.max_output > 0 {
+            info.max_output = self.max_output;
+        }
+        info.prices = Prices {
+            input: self.prices.input,
+            output: self.prices.output,
+            cache_read: self.prices.cache_read,
+            cache_write: self.prices.cache_write,
+        };
+        info
+    }
+
+    pub(super) fn tool_images(&self) -> ToolImages {
+        match self.tool_images {
+            ToolImagesRecord::Seen => ToolImages::Seen,
+            ToolImagesRecord::NeedMirror => ToolImages::NeedMirror,
+        }
+    }
+}

@@ -1,0 +1,4 @@
+mod editing;
+mod recording;
+mod replaying;
+mod support;

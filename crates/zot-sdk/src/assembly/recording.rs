@@ -1,0 +1,83 @@
+//! Cassettes: answering from one, and writing one.
+
+use std::borrow::Cow;
+use std::env;
+use std::path::Path;
+use std::sync::Arc;
+
+use zot_auth::Credential;
+use zot_conversation::Model;
+use zot_provider::cassette::{Header, Recorder, RecordingModel, Redactor, ReplayModel};
+use zot_provider::catalog::{Catalog, ModelInfo};
+
+use super::AssemblyError;
+use super::selection::{Selected, find_model};
+use crate::config::{Config, Replay};
+
+/// The name of the provider that answers from a cassette.
+pub(super) const REPLAY: &str = "replay";
+
+/// The cassette to answer from, if that is what was asked for.
+pub(super) fn cassette(config: &Config) -> Result<Option<&Replay>, AssemblyError> {
+    match (config.provider.as_deref(), &config.replay) {
+        (Some(REPLAY), None) => Err(AssemblyError::NoCassette),
+        (Some(provider), Some(_)) if provider != REPLAY => Err(AssemblyError::CassetteUnused {
+            provider: provider.to_owned(),
+        }),
+        (_, replay) => Ok(replay.as_ref()),
+    }
+}
+
+/// Opens the cassette. Its provider's models appear in `catalog` as those of `replay`, so that
+/// switching between them and what they cost is as it was.
+pub(super) fn select(
+    config: &Config,
+    replay: &Replay,
+    catalog: &mut Catalog,
+) -> Result<(Selected, Option<Arc<ReplayModel>>), AssemblyError> {
+    let player = ReplayModel::open(&replay.cassette, replay.mode, replay.pace)?;
+    let header = player.header();
+    let lent: Vec<ModelInfo> = catalog.models(&header.provider).cloned().collect();
+    // As at the time of recording: a server that has one model of its own has others.
+    let open_models = catalog.find(&header.provider, &header.model).is_none();
+    for model in lent.into_iter().chain([header.model_info()]) {
+        catalog.put(ModelInfo {
+            provider: Cow::Borrowed(REPLAY),
+            base_url: None,
+            ..model
+        });
+    }
+    let wanted = config.model.as_deref().unwrap_or(&header.model);
+    let model = find_model(catalog, REPLAY, wanted, true)
+        .unwrap_or_else(|| ModelInfo::unknown(REPLAY, wanted));
+    let selected = Selected {
+        provider: REPLAY.to_owned(),
+        model,
+        open_models,
+        base_url: String::new(),
+        credential: None,
+        wire: None,
+        warnings: Vec::new(),
+    };
+    Ok((selected, Some(Arc::new(player))))
+}
+
+/// Makes `model` write a cassette. One made of a replay names the provider that was recorded.
+pub(super) fn record(
+    client: Arc<dyn Model>,
+    path: &Path,
+    model: &ModelInfo,
+    replayed: Option<&ReplayModel>,
+    credential: Option<Credential>,
+) -> Result<Arc<dyn Model>, AssemblyError> {
+    let provider = match replayed {
+        Some(replayed) => replayed.header().provider.as_str(),
+        None => &model.provider,
+    };
+    let environment = env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let redactor = Redactor::new(credential.as_ref().map(Credential::secret), environment);
+    let header = Header::new(provider, model, client.tool_images());
+    let recorder = Recorder::create(path, &header, redactor)?;
+    Ok(Arc::new(RecordingModel::new(client, recorder)))
+}
