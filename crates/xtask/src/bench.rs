@@ -6,6 +6,7 @@
 mod measure;
 mod peer;
 mod programs;
+mod recording;
 mod report;
 mod scenarios;
 
@@ -55,5 +56,7 @@ pub(crate) fn rpc(effort: Effort) -> anyhow::Result<()> {
     print(bench.streaming()?)?;
     print(bench.tool_steps()?)?;
     print(bench.long_transcripts()?)?;
+    print(bench.recording()?)?;
+    print(bench.replay()?)?;
     Ok(())
 }

@@ -3,6 +3,7 @@
 mod chunk;
 mod error;
 mod request;
+mod shape;
 mod stream;
 
 use std::sync::{Arc, Mutex, PoisonError};

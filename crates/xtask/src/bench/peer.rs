@@ -29,6 +29,10 @@ pub(super) struct Peer {
     buffer: Vec<u8>,
 }
 
+/// Response, user_message, turn_start, assistant_start, one text_delta, usage, assistant_message,
+/// turn_end, done.
+const LINES_OF_A_SHORT_TURN: usize = 9;
+
 impl Peer {
     pub(super) fn start(mut command: Command) -> anyhow::Result<Self> {
         let mut child = command
@@ -66,6 +70,20 @@ impl Peer {
         let prompt = serde_json::json!({"id": "p", "type": "prompt", "message": message});
         self.send(&prompt.to_string())?;
         self.read_until(DONE)
+    }
+
+    /// Sends the same short prompt many times at once and reads until all are done.
+    pub(super) fn prompts(&mut self, message: &str, times: u32) -> anyhow::Result<()> {
+        let prompt = serde_json::json!({"id": "p", "type": "prompt", "message": message});
+        self.send(&vec![prompt.to_string(); times as usize].join("\n"))?;
+        let mut lines = LINES_OF_A_SHORT_TURN * times as usize;
+        while lines > 0 {
+            let count = self.stdout.read(&mut self.buffer)?;
+            ensure!(count > 0, "the program closed its output");
+            let read = self.buffer[..count].iter().filter(|byte| **byte == b'\n');
+            lines = lines.saturating_sub(read.count());
+        }
+        Ok(())
     }
 
     /// Sends `line` and reads until `done`.

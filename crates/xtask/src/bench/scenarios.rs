@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -14,7 +15,7 @@ use super::peer::Peer;
 use super::programs::{Programs, clean_command, zot_command};
 use super::report::{Quantity, Row};
 
-const PING: &str = r#"{"id":"0","type":"ping"}"#;
+pub(super) const PING: &str = r#"{"id":"0","type":"ping"}"#;
 const CLEAR: &str = r#"{"id":"c","type":"clear"}"#;
 const GET_STATE: &str = r#"{"id":"s","type":"get_state"}"#;
 const GET_MESSAGES: &str = r#"{"id":"m","type":"get_messages"}"#;
@@ -238,7 +239,15 @@ impl<'a> Bench<'a> {
         Ok(rows)
     }
 
-    fn zot(&self, workdir: &Workdir, wire: Wire) -> Command {
+    pub(super) fn zot_binary(&self) -> &Path {
+        &self.programs.zot
+    }
+
+    pub(super) fn rounds(&self, full: usize) -> usize {
+        self.effort.rounds(full)
+    }
+
+    pub(super) fn zot(&self, workdir: &Workdir, wire: Wire) -> Command {
         zot_command(&self.programs.zot, workdir, self.port, wire)
     }
 
@@ -282,7 +291,7 @@ impl<'a> Bench<'a> {
 }
 
 /// A round starts with an empty transcript.
-fn clear(zot: &mut Peer) -> anyhow::Result<()> {
+pub(super) fn clear(zot: &mut Peer) -> anyhow::Result<()> {
     zot.call(CLEAR).map(drop)
 }
 
@@ -295,7 +304,7 @@ fn check_count(zot: &mut Peer, messages: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn cpu_row(
+pub(super) fn cpu_row(
     what: &str,
     own: Cost,
     (name, floor): (&'static str, Cost),

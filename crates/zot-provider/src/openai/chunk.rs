@@ -17,6 +17,26 @@ pub(super) struct Chunk<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
+impl<'a> Chunk<'a> {
+    /// The text of a chunk that says nothing else, as it stands in the chunk.
+    pub(super) fn only_text(&self) -> Option<&'a str> {
+        let choice = self.choice.as_ref()?;
+        let delta = choice.delta.as_ref()?;
+        let nothing_else = self.usage.is_none()
+            && self.error.is_none()
+            && choice.usage.is_none()
+            && choice.finish_reason.is_none()
+            && delta.tool_calls.is_none()
+            && delta.reasoning_content.is_empty()
+            && delta.reasoning.is_empty()
+            && delta.refusal.is_empty();
+        match delta.content {
+            Cow::Borrowed(text) if nothing_else => Some(text),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 pub(super) struct Choice<'a> {
     #[serde(borrow)]

@@ -7,6 +7,7 @@ use zot_conversation::{ModelError, ModelEvent, Reasoning, StopReason, ToolCallId
 
 use super::chunk::{CallDelta, Choice, Chunk, Delta};
 use super::error::ErrorObject;
+use super::shape::Shape;
 use crate::call::{Decoder, Progress, generated_id};
 use crate::endpoint::Endpoint;
 use crate::error::{broke_off, stream_error};
@@ -30,6 +31,8 @@ pub(super) struct OpenAiDecoder {
     reasoning: String,
     calls: Vec<OpenCall>,
     stop: Option<StopReason>,
+    /// The last chunk that was nothing but text.
+    shape: Shape,
     /// Events that were not JSON, and whether a good one came after them.
     skipped: u64,
     last_was_malformed: bool,
@@ -42,6 +45,7 @@ impl OpenAiDecoder {
             reasoning: String::new(),
             calls: Vec::new(),
             stop: None,
+            shape: Shape::default(),
             skipped: 0,
             last_was_malformed: false,
         }
@@ -215,6 +219,13 @@ impl Decoder for OpenAiDecoder {
         event: SseEvent<'_>,
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<Progress, ModelError> {
+        if let Some(text) = self.shape.text(event.data) {
+            self.last_was_malformed = false;
+            if !text.is_empty() {
+                self.text(text.to_owned(), events);
+            }
+            return Ok(Progress::More);
+        }
         if event.data.trim_ascii() == END_MARKER {
             return match self.stop {
                 Some(stop) => {
@@ -227,12 +238,16 @@ impl Decoder for OpenAiDecoder {
         // Checking the encoding once is cheaper than for each string.
         let chunk = str::from_utf8(event.data)
             .ok()
-            .and_then(|data| serde_json::from_str::<Chunk<'_>>(data).ok());
-        let Some(chunk) = chunk else {
+            .and_then(|data| Some((data, serde_json::from_str::<Chunk<'_>>(data).ok()?)));
+        let Some((data, chunk)) = chunk else {
             self.skipped += 1;
             self.last_was_malformed = true;
             return Ok(Progress::More);
         };
+        match chunk.only_text() {
+            Some(text) => self.shape.learn(data, text),
+            None => self.shape.forget(),
+        }
         self.last_was_malformed = false;
         if let Some(error) = chunk.error.filter(|error| error.get() != "null") {
             return Err(ErrorObject::parse(error.get()).into_error(&self.endpoint));
