@@ -32,7 +32,7 @@ const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
     version,
     override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot cassette show|verify|redact|trim FILE\n       zot doctor [--network | --probe] [OPTIONS]",
     after_help = "Without a key: zot -p --provider offline \"list the files here\"\n\
-                  Exit codes: 0 done, 1 model or provider error, 2 usage, 130 interrupted."
+                  Exit codes: 0 done, 1 model or provider error, 2 usage, 129 hang-up, 130 interrupted, 143 terminated."
 )]
 pub(crate) struct Arguments {
     /// Print the final answer only
@@ -101,6 +101,9 @@ pub(crate) struct Arguments {
     /// How long to wait for a confirmation before it counts as no
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     confirm_timeout: u64,
+    /// The most model calls this process may make
+    #[arg(long, value_name = "N")]
+    max_process_steps: Option<u64>,
     /// The most money this process may spend
     #[arg(long, value_name = "USD")]
     max_cost_usd: Option<f64>,
@@ -266,7 +269,7 @@ impl Arguments {
                 timeout: Duration::from_secs(self.confirm_timeout),
             },
             budget: Budget {
-                max_steps: None,
+                max_steps: self.max_process_steps,
                 max_cost_usd: self.max_cost_usd,
                 max_tokens: self.max_tokens,
                 timeout: self.timeout_ms.map(Duration::from_millis),

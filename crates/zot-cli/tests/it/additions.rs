@@ -278,6 +278,13 @@ fn the_budget_of_the_process_outlasts_a_prompt() {
     }
     // The second was cut off while it answered, the third not even asked.
     assert_eq!(session.server.requests().len(), 2);
+
+    let mut session = Session::start_with(Wire::OpenAi, |command| {
+        command.arguments(["--max-process-steps", "3"])
+    });
+    let frames = session.zot.turn("1", "loop:5:read:{\"path\": \"a.txt\"}");
+    assert_eq!(of_kind(&frames, "error")[0]["code"], "budget");
+    assert_eq!(session.server.requests().len(), 3);
 }
 
 #[test]
