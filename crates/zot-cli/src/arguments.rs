@@ -21,6 +21,9 @@ use crate::failure::Failure;
 /// The longest prompt that is read from a pipe.
 const MAX_PIPED_PROMPT: u64 = 16 * 1024 * 1024;
 
+/// The words that are commands when they come first.
+const COMMANDS: [&str; 3] = ["rpc", "doctor", "cassette"];
+
 /// How long to wait for something to be piped in when there is a prompt already: a program that
 /// starts zot often leaves standard input open without ever writing to it.
 const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
@@ -105,7 +108,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     max_process_steps: Option<u64>,
     /// The most money this process may spend
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = dollars)]
     max_cost_usd: Option<f64>,
     /// The most tokens this process may use
     #[arg(long, value_name = "N")]
@@ -174,6 +177,15 @@ impl Arguments {
         if self.list_models {
             return Ok(Mode::ListModels);
         }
+        // As the first argument the word is a command, not a prompt that someone pays for.
+        let command = env::args()
+            .nth(1)
+            .filter(|word| COMMANDS.contains(&word.as_str()));
+        if let (Some(command), true) = (command, self.print || self.json) {
+            return Err(Failure::Usage(format!(
+                "{command} cannot be combined with -p or --json"
+            )));
+        }
         if (self.json || self.print) && (self.confirm.is_some() || self.no_yolo) {
             return Err(Failure::Usage(
                 "--confirm needs someone who answers: use it with rpc".to_owned(),
@@ -198,7 +210,12 @@ impl Arguments {
             [first, second, ..] if first == "rpc" || self.rpc => Err(Failure::Usage(format!(
                 "rpc takes no prompt on the command line ({second:?}): send it as a prompt command"
             ))),
-            _ => Err(Failure::Usage(
+            [word, ..] => Err(Failure::Usage(format!(
+                "{word:?} is not a command ({}); to run a prompt use -p PROMPT for the answer or \
+                 --json PROMPT for events (the terminal chat is not built yet)",
+                COMMANDS.join(", ")
+            ))),
+            [] => Err(Failure::Usage(
                 "the terminal chat is not built yet: use -p PROMPT for the answer, --json PROMPT \
                  for events, or rpc; see --help"
                     .to_owned(),
@@ -302,6 +319,14 @@ impl Arguments {
 
     pub(crate) fn provider(&self) -> Option<&str> {
         self.provider.as_deref()
+    }
+}
+
+/// An amount that a budget can mean: `nan` would never be reached.
+fn dollars(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(amount) if amount.is_finite() && amount >= 0.0 => Ok(amount),
+        _ => Err("give an amount in US dollars, such as 0.50".to_owned()),
     }
 }
 

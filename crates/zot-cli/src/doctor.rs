@@ -25,14 +25,14 @@ pub(crate) fn run(arguments: Arguments, depth: Depth) -> Result<ExitCode, Failur
     let mut output = io::stdout().lock();
     writeln!(output, "zot {VERSION}")?;
     writeln!(output, "home: {}", diagnosis.home.display())?;
-    writeln!(output, "provider: {}", diagnosis.provider)?;
     writeln!(output, "model: {}", diagnosis.model)?;
-    let key = diagnosis.key_source.as_deref().unwrap_or("none");
-    writeln!(output, "key: {key}")?;
     for warning in &diagnosis.warnings {
         writeln!(output, "warning: {warning}")?;
     }
     if depth == Depth::Configuration {
+        writeln!(output, "provider: {}", diagnosis.provider)?;
+        let key = diagnosis.key_source.as_deref().unwrap_or("none");
+        writeln!(output, "key: {key}")?;
         return Ok(ExitCode::SUCCESS);
     }
     let plan = diagnosis

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 }
 
 /// Tells people what they should know, beside the output that programs read.
-fn warn(warnings: &[String]) {
+fn warn(warnings: &[impl std::fmt::Display]) {
     for warning in warnings {
         let _ = writeln!(std::io::stderr(), "zot: warning: {warning}");
     }

@@ -67,6 +67,7 @@ async fn run_prompt(
             }
         }
     }
+    warn(report.doubts());
     let failure = report.finish(&mut output)?;
     tokio::select! {
         flushed = output.flush() => flushed.map_err(Failure::unwritten)?,
@@ -87,7 +88,10 @@ async fn wind_down(mut events: EventStream, mut report: Report, mut output: Outp
         }
     };
     let _ = timeout(ENDING_TIME, ending).await;
-    let _ = report.finish(&mut output);
+    // An interrupted run has no answer: what it said on the way must not be taken for one.
+    if report.format == Format::Json {
+        let _ = report.finish(&mut output);
+    }
     let _ = timeout(LAST_WORDS_TIME, output.flush()).await;
 }
 
@@ -120,6 +124,8 @@ struct Report {
     last_event: Option<Event>,
     /// Whether the last turn's end already told of the error.
     failed_turn: bool,
+    /// Whether the last answer was cut off at the output limit.
+    cut_off: bool,
 }
 
 impl Report {
@@ -130,13 +136,17 @@ impl Report {
             error: None,
             last_event: None,
             failed_turn: false,
+            cut_off: false,
         }
     }
 
     fn add(&mut self, event: Event, output: &mut Output) -> io::Result<()> {
         match &event {
             Event::AssistantMessage { content, .. } => self.answer = text(content),
-            Event::TurnEnd { stop, .. } => self.failed_turn = stop == "error",
+            Event::TurnEnd { stop, .. } => {
+                self.failed_turn = stop == "error";
+                self.cut_off = stop == "length";
+            }
             Event::Error { message, .. } => {
                 // Written last, after `done`.
                 self.error = Some(message.clone());
@@ -150,6 +160,19 @@ impl Report {
         match self.format {
             Format::Json => output.push(&event),
             Format::Text => Ok(()),
+        }
+    }
+
+    /// What someone who trusts the answer should know.
+    fn doubts(&self) -> &'static [&'static str] {
+        if self.error.is_some() {
+            &[]
+        } else if self.cut_off {
+            &["the answer was cut off at the model's output limit"]
+        } else if self.answer.is_empty() {
+            &["the model gave no answer"]
+        } else {
+            &[]
         }
     }
 

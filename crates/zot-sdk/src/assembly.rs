@@ -12,9 +12,10 @@ use jiff::Timestamp;
 use zot_agent::hermes::HermesModel;
 use zot_agent::{AgentSettings, ApprovalScope, Budget, Journal, JournalError, NoJournal};
 use zot_auth::{Credential, CredentialError, CredentialRequest};
-use zot_conversation::{Message, Model, ToolSet, Usage};
+use zot_conversation::{Message, Model, Prices, ToolSet, Usage};
 use zot_provider::cassette::CassetteError;
 use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect, nearest_names};
+use zot_provider::network::PlanError;
 use zot_provider::offline::OfflineModel;
 use zot_provider::{Endpoint, HttpClient, Providers, ProvidersError, Wire};
 use zot_session::{SessionError, SessionLog, SessionMeta};
@@ -65,6 +66,8 @@ pub enum AssemblyError {
     WorkingDirectory { path: PathBuf, source: io::Error },
     #[error("cannot read {}: {source}", .path.display())]
     SystemPrompt { path: PathBuf, source: io::Error },
+    #[error("{0}; write it like http://127.0.0.1:8080/v1")]
+    BaseUrl(PlanError),
     #[error(transparent)]
     Session(#[from] SessionError),
     #[error("--provider replay answers from a recording: name it with --cassette FILE")]
@@ -87,6 +90,7 @@ pub struct UnknownTool {
 fn hint(elsewhere: &Option<String>, nearest: &[String]) -> String {
     match elsewhere {
         Some(provider) => format!("; it belongs to --provider {provider}"),
+        None if nearest.is_empty() => "; see --list-models".to_owned(),
         None => did_you_mean(nearest),
     }
 }
@@ -145,8 +149,17 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         base_url,
         credential,
         wire,
-        warnings,
+        mut warnings,
     } = selected;
+    if config.budget.max_cost_usd.is_some() && wire.is_some() && model.prices == Prices::default() {
+        warnings.push(format!(
+            "no price is known for {:?}, so the cost budget will never be reached: limit tokens or \
+             time, or give prices in models.json",
+            model.id
+        ));
+    }
+    // The stand-in has no other way to call tools.
+    let dialect = config.tool_dialect.filter(|_| provider != OFFLINE);
     let journal: Arc<dyn Journal> = match config.persistence {
         Persistence::Never => Arc::new(NoJournal),
         Persistence::SessionFile => Arc::new(SessionJournal(SessionLog::create(
@@ -169,7 +182,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     if let Some(path) = &config.record {
         native = recording::record(native, path, &model, replayed.as_deref(), secret)?;
     }
-    let clients = Clients::new(native, config.tool_dialect);
+    let clients = Clients::new(native, dialect);
     let mut settings = AgentSettings {
         model: clients.speaking_to(&model),
         model_id: String::new(),

@@ -207,3 +207,33 @@ fn help_and_version_need_nothing() {
     assert_eq!(version.code, Some(0));
     assert!(version.stdout.starts_with("zot "));
 }
+
+/// A budget that can never be reached, or a command taken for a prompt, would cost money.
+#[test]
+fn mistakes_that_could_cost_money_are_refused() {
+    for arguments in [
+        &["-p", "--max-cost-usd", "nan", "x"][..],
+        &["-p", "--max-cost-usd=-1", "x"],
+        &["doctor", "--json"],
+        &["rpc", "-p"],
+        &["rcp"],
+        &["-p", "--base-url", "127.0.0.1:9/v1", "x"],
+    ] {
+        let run = run_alone(arguments, "");
+        assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.stderr);
+        assert!(run.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_doubtful_answer_is_named_on_standard_error() {
+    let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
+    for (prompt, doubt) in [("length", "cut off"), ("empty", "no answer")] {
+        let run = ZotCommand::new(binary(), &workdir)
+            .model(&server, Wire::OpenAi)
+            .arguments(["-p", "--no-session", prompt])
+            .run("");
+        assert_eq!(run.code, Some(0));
+        assert!(run.stderr.contains(doubt), "{}", run.stderr);
+    }
+}

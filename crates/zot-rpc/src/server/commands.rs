@@ -393,6 +393,9 @@ fn prompt_work(prompt: PromptCommand) -> Result<JobWork, Refusal> {
             "the prompt is empty: give a message, images or both",
         ));
     }
+    if prompt.max_cost_usd.is_some_and(|cost| cost < 0.0) {
+        return Err(Refusal::argument("max_cost_usd must not be negative"));
+    }
     Ok(JobWork::Prompt {
         text: prompt.message,
         images,

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use zot_auth::{Credential, CredentialError};
 use zot_provider::catalog::{Catalog, ModelInfo, nearest_names};
-use zot_provider::{KeyRequirement, ProviderEntry, Providers, Wire};
+use zot_provider::network::{NetworkSettings, Plan, PlanError};
+use zot_provider::{Endpoint, KeyRequirement, ProviderEntry, Providers, Wire};
 
 use super::recording::REPLAY;
 use super::{AssemblyError, OFFLINE, credential};
@@ -70,6 +71,16 @@ pub(crate) fn select(
         .clone()
         .or_else(|| model.base_url.clone())
         .unwrap_or_else(|| entry.base_url.to_string());
+    let endpoint = Endpoint {
+        provider: entry.name.to_string(),
+        base_url: base_url.clone(),
+        api_key: None,
+    };
+    if let Err(error @ PlanError::BaseUrl { .. }) =
+        Plan::new(&endpoint, None, &NetworkSettings::from_environment())
+    {
+        return Err(AssemblyError::BaseUrl(error));
+    }
     Ok(Selected {
         provider: entry.name.to_string(),
         model,
