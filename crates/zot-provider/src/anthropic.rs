@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::{HeaderName, HeaderValue};
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream};
 
-use crate::call::{Answer, Call, invalid_endpoint};
+use crate::call::{Answer, Call};
 use crate::endpoint::Endpoint;
 use crate::http::HttpClient;
 use request::RequestCache;
@@ -40,22 +40,13 @@ impl AnthropicClient {
             true => "/messages",
             false => "/v1/messages",
         };
-        let uri = self
-            .endpoint
-            .uri(path)
-            .map_err(|reason| invalid_endpoint(provider, reason))?;
         let mut headers = self
             .endpoint
             .headers_with_key(HeaderName::from_static("x-api-key"), "")?;
         headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Call {
-            http: self.http.clone(),
-            endpoint: Arc::clone(&self.endpoint),
-            uri,
-            headers,
-            body: cache.body(provider, request),
-        })
+        let body = cache.body(provider, request);
+        Call::new(&self.http, &self.endpoint, path, headers, body)
     }
 }
 

@@ -65,6 +65,26 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// A request to `path` below the endpoint's base URL.
+    pub(crate) fn new(
+        http: &HttpClient,
+        endpoint: &Arc<Endpoint>,
+        path: &str,
+        headers: HeaderMap,
+        body: RequestBody,
+    ) -> Result<Self, ModelError> {
+        let uri = endpoint
+            .uri(path)
+            .map_err(|reason| invalid_endpoint(&endpoint.provider, reason))?;
+        Ok(Self {
+            http: http.clone(),
+            endpoint: Arc::clone(endpoint),
+            uri,
+            headers,
+            body,
+        })
+    }
+
     /// Sends the request until it is accepted or the retry policy gives up.
     async fn open(self) -> Result<Response, ModelError> {
         let mut attempt = 0;

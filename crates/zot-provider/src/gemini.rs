@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::HeaderName;
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ToolImages};
 
-use crate::call::{Answer, Call, invalid_endpoint};
+use crate::call::{Answer, Call};
 use crate::endpoint::Endpoint;
 use crate::http::HttpClient;
 use request::RequestCache;
@@ -40,20 +40,17 @@ impl GeminiClient {
 
     fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
-        let uri = self
-            .endpoint
-            .uri(&path(&self.endpoint.base_url, request.model))
-            .map_err(|reason| invalid_endpoint(provider, reason))?;
         let key_header = HeaderName::from_static("x-goog-api-key");
         let headers = self.endpoint.headers_with_key(key_header, "")?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Call {
-            http: self.http.clone(),
-            endpoint: Arc::clone(&self.endpoint),
-            uri,
+        let body = cache.body(provider, request);
+        Call::new(
+            &self.http,
+            &self.endpoint,
+            &path(&self.endpoint.base_url, request.model),
             headers,
-            body: cache.body(provider, request),
-        })
+            body,
+        )
     }
 }
 

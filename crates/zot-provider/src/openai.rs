@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::header::AUTHORIZATION;
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ToolImages};
 
-use crate::call::{Answer, Call, invalid_endpoint};
+use crate::call::{Answer, Call};
 use crate::endpoint::Endpoint;
 use crate::http::HttpClient;
 use request::RequestCache;
@@ -91,19 +91,16 @@ impl OpenAiClient {
 
     fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
-        let uri = self
-            .endpoint
-            .uri("/chat/completions")
-            .map_err(|reason| invalid_endpoint(provider, reason))?;
         let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Call {
-            http: self.http.clone(),
-            endpoint: Arc::clone(&self.endpoint),
-            uri,
+        let body = cache.body(provider, self.quirks, request);
+        Call::new(
+            &self.http,
+            &self.endpoint,
+            "/chat/completions",
             headers,
-            body: cache.body(provider, self.quirks, request),
-        })
+            body,
+        )
     }
 }
 

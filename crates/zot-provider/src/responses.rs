@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::header::AUTHORIZATION;
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream};
 
-use crate::call::{Answer, Call, invalid_endpoint};
+use crate::call::{Answer, Call};
 use crate::endpoint::Endpoint;
 use crate::http::HttpClient;
 use request::RequestCache;
@@ -38,19 +38,10 @@ impl ResponsesClient {
 
     fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
-        let uri = self
-            .endpoint
-            .uri("/responses")
-            .map_err(|reason| invalid_endpoint(provider, reason))?;
         let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Call {
-            http: self.http.clone(),
-            endpoint: Arc::clone(&self.endpoint),
-            uri,
-            headers,
-            body: cache.body(provider, request),
-        })
+        let body = cache.body(provider, request);
+        Call::new(&self.http, &self.endpoint, "/responses", headers, body)
     }
 }
 
