@@ -1,0 +1,202 @@
+//! Which extensions there are, and which of them count.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::manifest::{MANIFEST_FILE, Manifest};
+
+/// Where to look, in this order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SearchPaths {
+    /// Extensions named one by one (`--ext`).
+    pub explicit: Vec<PathBuf>,
+    /// Folders of extensions: `./.zot/extensions`, then `$ZOT_HOME/extensions`.
+    pub project: Option<PathBuf>,
+    pub global: Option<PathBuf>,
+}
+
+impl SearchPaths {
+    /// The folders every zot looks at, for an agent in `cwd`.
+    pub fn usual(cwd: &Path, home: &Path) -> Self {
+        Self {
+            explicit: Vec::new(),
+            project: Some(cwd.join(".zot").join("extensions")),
+            global: Some(home.join("extensions")),
+        }
+    }
+}
+
+/// Where an extension was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    CommandLine,
+    Project,
+    Global,
+}
+
+impl Source {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CommandLine => "--ext",
+            Self::Project => "project",
+            Self::Global => "global",
+        }
+    }
+}
+
+/// An extension whose manifest could be read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    pub manifest: Manifest,
+    /// Absolute.
+    pub directory: PathBuf,
+    pub source: Source,
+    pub standing: Standing,
+}
+
+/// Whether an extension is to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    Enabled,
+    /// Its manifest says so.
+    Disabled,
+    /// Another of the same name was found first.
+    Shadowed {
+        by: PathBuf,
+    },
+}
+
+/// Something that looks like an extension but cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadProblem {
+    pub path: PathBuf,
+    pub error: String,
+}
+
+impl fmt::Display for LoadProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "extension load: {}: {}",
+            self.path.display(),
+            self.error
+        )
+    }
+}
+
+/// What a search found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Discovery {
+    pub found: Vec<Found>,
+    pub problems: Vec<LoadProblem>,
+}
+
+impl Discovery {
+    /// The extensions to start.
+    pub fn enabled(&self) -> impl Iterator<Item = &Found> {
+        self.found
+            .iter()
+            .filter(|found| found.standing == Standing::Enabled)
+    }
+
+    fn add(&mut self, path: &Path, source: Source) {
+        let loaded = std::path::absolute(path)
+            .map_err(|error| error.to_string())
+            .and_then(|directory| {
+                let manifest = Manifest::load(&directory).map_err(|error| error.to_string())?;
+                Ok((directory, manifest))
+            });
+        match loaded {
+            Ok((directory, manifest)) => {
+                let standing = self.standing(&manifest);
+                self.found.push(Found {
+                    manifest,
+                    directory,
+                    source,
+                    standing,
+                });
+            }
+            Err(error) => self.problems.push(LoadProblem {
+                path: path.to_owned(),
+                error,
+            }),
+        }
+    }
+
+    fn standing(&self, manifest: &Manifest) -> Standing {
+        let first = self
+            .found
+            .iter()
+            .find(|found| found.manifest.name == manifest.name);
+        match first {
+            Some(first) => Standing::Shadowed {
+                by: first.directory.clone(),
+            },
+            None if manifest.enabled => Standing::Enabled,
+            None => Standing::Disabled,
+        }
+    }
+}
+
+/// Looks for extensions. The first of a name wins, in a folder in order of file names.
+pub fn discover(paths: &SearchPaths) -> Discovery {
+    let mut discovery = Discovery::default();
+    for path in &paths.explicit {
+        // The manifest itself may be named instead of its folder.
+        let directory = match path.file_name() {
+            Some(name) if name == MANIFEST_FILE => path.parent().unwrap_or(path),
+            _ => path,
+        };
+        let directory = match directory.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => directory,
+        };
+        discovery.add(directory, Source::CommandLine);
+    }
+    let folders = [
+        (&paths.project, Source::Project),
+        (&paths.global, Source::Global),
+    ];
+    for (folder, source) in folders {
+        let Some(folder) = folder else { continue };
+        match extensions_in(folder) {
+            Ok(directories) => {
+                for directory in directories {
+                    discovery.add(&directory, source);
+                }
+            }
+            Err(error) => discovery.problems.push(LoadProblem {
+                path: folder.clone(),
+                error: error.to_string(),
+            }),
+        }
+    }
+    discovery
+}
+
+/// The folders in `folder` that have a manifest, sorted.
+fn extensions_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut directories = Vec::new();
+    for entry in entries {
+        let directory = entry?.path();
+        let hidden = directory
+            .file_name()
+            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        // Half an installation is hidden, and a folder without a manifest is something else.
+        if !hidden && directory.join(MANIFEST_FILE).exists() {
+            directories.push(directory);
+        }
+    }
+    directories.sort();
+    Ok(directories)
+}

@@ -1,0 +1,78 @@
+use super::*;
+
+fn extension(folder: &Path, directory: &str, name: &str, more: &str) -> PathBuf {
+    let directory = folder.join(directory);
+    fs::create_dir_all(&directory).unwrap();
+    let manifest = format!(r#"{{"name":{name:?},"exec":"./run"{more}}}"#);
+    fs::write(directory.join(MANIFEST_FILE), manifest).unwrap();
+    directory
+}
+
+#[test]
+fn the_first_of_a_name_wins() {
+    let root = tempfile::tempdir().unwrap();
+    let (project, global) = (root.path().join("project"), root.path().join("global"));
+    let explicit = extension(root.path(), "work", "a", "");
+    extension(&project, "a", "a", "");
+    extension(&project, "b", "b", r#","enabled":false"#);
+    extension(&global, "b", "b", "");
+    extension(&global, "c", "c", "");
+    let discovery = discover(&SearchPaths {
+        explicit: vec![explicit.clone()],
+        project: Some(project.clone()),
+        global: Some(global),
+    });
+    assert_eq!(discovery.problems, []);
+    let enabled: Vec<_> = discovery
+        .enabled()
+        .map(|found| (found.manifest.name.as_str(), found.source))
+        .collect();
+    assert_eq!(enabled, [("a", Source::CommandLine), ("c", Source::Global)]);
+    let standings: Vec<_> = discovery
+        .found
+        .into_iter()
+        .map(|found| found.standing)
+        .collect();
+    assert_eq!(standings[1], Standing::Shadowed { by: explicit });
+    assert_eq!(standings[2], Standing::Disabled);
+    // A disabled extension of the project hides the user's, as an enabled one would.
+    assert_eq!(
+        standings[3],
+        Standing::Shadowed {
+            by: project.join("b")
+        }
+    );
+}
+
+#[test]
+fn a_broken_manifest_is_reported_and_the_rest_is_found() {
+    let root = tempfile::tempdir().unwrap();
+    let global = root.path().join("global");
+    extension(&global, "good", "good", "");
+    let broken = extension(&global, "broken", "broken", "");
+    fs::write(broken.join(MANIFEST_FILE), "{nope").unwrap();
+    fs::create_dir(global.join("no-manifest")).unwrap();
+    let discovery = discover(&SearchPaths {
+        explicit: vec![root.path().join("missing")],
+        project: None,
+        global: Some(global),
+    });
+    assert_eq!(discovery.enabled().count(), 1);
+    let [missing, bad] = discovery.problems.as_slice() else {
+        panic!("{:?}", discovery.problems);
+    };
+    assert_eq!(missing.path, root.path().join("missing"));
+    assert_eq!(bad.path, broken);
+    assert!(bad.to_string().contains("parse manifest"), "{bad}");
+}
+
+#[test]
+fn the_manifest_itself_may_be_named() {
+    let root = tempfile::tempdir().unwrap();
+    let directory = extension(root.path(), "x", "x", "");
+    let discovery = discover(&SearchPaths {
+        explicit: vec![directory.join(MANIFEST_FILE)],
+        ..SearchPaths::default()
+    });
+    assert_eq!(discovery.found[0].directory, directory);
+}

@@ -1,0 +1,153 @@
+//! `extension.json`: what an extension is called, how it is started, what it may do.
+
+mod permissions;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+pub use permissions::{ExecPermission, Limits, Permissions, Places};
+
+/// What the file is called.
+pub const MANIFEST_FILE: &str = "extension.json";
+
+/// A manifest is a page of text; more is a mistake.
+const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
+
+const MAX_NAME_BYTES: usize = 64;
+
+/// Describes an extension. Fields that are not known are ignored, as the original does.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Manifest {
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    pub version: String,
+    /// A path relative to the manifest, or a program on `PATH`.
+    #[serde(default)]
+    pub exec: String,
+    #[serde(default)]
+    pub args: Vec<String>,
+    #[serde(default)]
+    pub language: String,
+    #[serde(default)]
+    pub description: String,
+    #[serde(default = "enabled_by_default")]
+    pub enabled: bool,
+    /// What an interceptor that does not answer counts as.
+    #[serde(default)]
+    pub on_failure: FailurePolicy,
+    /// Without, the extension may do what the user may do.
+    #[serde(default)]
+    pub permissions: Option<Permissions>,
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+fn enabled_by_default() -> bool {
+    true
+}
+
+/// What becomes of an event whose interceptor crashed or fell silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailurePolicy {
+    #[default]
+    Allow,
+    Block,
+}
+
+/// Why a manifest cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    #[error("no {MANIFEST_FILE} in {}", .0.display())]
+    Missing(PathBuf),
+    #[error("read manifest: {0}")]
+    Read(#[source] io::Error),
+    #[error("parse manifest: it is larger than {MAX_MANIFEST_BYTES} bytes")]
+    TooLarge,
+    #[error("parse manifest: {0}")]
+    Parse(#[source] serde_json::Error),
+    #[error("manifest: {0}")]
+    Name(#[from] NameError),
+    #[error("manifest: \"exec\" is missing: give the program to start, such as \"./{name}\"")]
+    NoExec { name: String },
+    #[error("manifest: permissions: {0}")]
+    Permissions(String),
+}
+
+/// Why something is no name for an extension.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    #[error("\"name\" is missing")]
+    Missing,
+    #[error(
+        "{0:?} is no name for an extension: use letters, digits, '-', '_' and '.', starting with a letter or digit"
+    )]
+    Characters(String),
+    #[error("the name is longer than {MAX_NAME_BYTES} bytes")]
+    TooLong,
+}
+
+impl Manifest {
+    /// Reads the manifest of the extension in `directory`.
+    pub fn load(directory: &Path) -> Result<Self, ManifestError> {
+        let mut file = match File::open(directory.join(MANIFEST_FILE)) {
+            Ok(file) => file.take(MAX_MANIFEST_BYTES + 1),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(ManifestError::Missing(directory.to_owned()));
+            }
+            Err(error) => return Err(ManifestError::Read(error)),
+        };
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(ManifestError::Read)?;
+        if text.len() as u64 > MAX_MANIFEST_BYTES {
+            return Err(ManifestError::TooLarge);
+        }
+        Self::parse(&text)
+    }
+
+    pub fn parse(text: &[u8]) -> Result<Self, ManifestError> {
+        let manifest: Self = serde_json::from_slice(text).map_err(ManifestError::Parse)?;
+        check_name(&manifest.name)?;
+        if manifest.exec.is_empty() {
+            return Err(ManifestError::NoExec {
+                name: manifest.name,
+            });
+        }
+        if let Some(permissions) = &manifest.permissions {
+            permissions.check().map_err(ManifestError::Permissions)?;
+        }
+        Ok(manifest)
+    }
+
+    /// The program to start: beside the manifest if it is there, else as `PATH` has it.
+    pub fn program(&self, directory: &Path) -> PathBuf {
+        let exec = Path::new(&self.exec);
+        let beside = directory.join(exec);
+        if exec.components().count() == 1 && !self.exec.starts_with('.') && !beside.exists() {
+            return exec.to_owned();
+        }
+        beside.components().collect()
+    }
+}
+
+/// Whether an extension may be called `name`: it becomes part of file names.
+pub fn check_name(name: &str) -> Result<(), NameError> {
+    if name.is_empty() {
+        return Err(NameError::Missing);
+    }
+    if name.len() > MAX_NAME_BYTES {
+        return Err(NameError::TooLong);
+    }
+    let known = |character: char| character.is_alphanumeric() || "-_.".contains(character);
+    if name.chars().all(known) && name.starts_with(char::is_alphanumeric) {
+        Ok(())
+    } else {
+        Err(NameError::Characters(name.to_owned()))
+    }
+}

@@ -1,0 +1,94 @@
+use std::path::Path;
+
+use super::permissions::Places;
+use super::*;
+
+fn parse(text: &str) -> Result<Manifest, ManifestError> {
+    Manifest::parse(text.as_bytes())
+}
+
+#[test]
+fn the_seeds_manifest_is_read() {
+    let manifest = parse(
+        r#"{"name":"weather","version":"1.0.0","exec":"./weather","args":["--mode","daemon"],
+            "language":"go","description":"current weather","enabled":true,"extra":1}"#,
+    )
+    .unwrap();
+    assert_eq!(manifest.name, "weather");
+    assert_eq!(manifest.args, ["--mode", "daemon"]);
+    assert!(manifest.enabled);
+    assert_eq!(manifest.permissions, None);
+    let smallest = parse(r#"{"name":"a","exec":"a"}"#).unwrap();
+    assert!(smallest.enabled);
+    assert_eq!(smallest.on_failure, FailurePolicy::Allow);
+}
+
+#[test]
+fn what_is_missing_or_wrong_is_named() {
+    let error = |text| parse(text).unwrap_err().to_string();
+    assert!(error("{nope").contains("parse manifest"));
+    assert!(error(r#"{"exec":"x"}"#).contains("\"name\" is missing"));
+    assert!(error(r#"{"name":"x"}"#).contains("\"exec\" is missing"));
+    assert!(error(r#"{"name":"x","exec":1}"#).contains("parse manifest"));
+    assert!(error(r#"{"name":"x","exec":"x","permissions":{"netwrok":true}}"#).contains("netwrok"));
+    assert!(
+        error(r#"{"name":"x","exec":"x","permissions":{"fs_read":["notes"]}}"#)
+            .contains("neither absolute")
+    );
+}
+
+#[test]
+fn names_stay_inside_a_directory() {
+    for name in ["hello", "hello-py", "a.b_c", "0", "größe"] {
+        assert_eq!(check_name(name), Ok(()), "{name}");
+    }
+    let long = "x".repeat(65);
+    for name in [
+        "", "..", ".hidden", "a/b", "../x", "a\\b", "a b", "-x", "a\0", &long,
+    ] {
+        assert!(check_name(name).is_err(), "{name:?}");
+    }
+}
+
+#[test]
+fn the_program_is_beside_the_manifest_or_on_the_path() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("run"), "").unwrap();
+    let program = |exec: &str| {
+        let manifest = parse(&format!(r#"{{"name":"a","exec":{exec:?}}}"#)).unwrap();
+        manifest.program(directory.path())
+    };
+    assert_eq!(program("run"), directory.path().join("run"));
+    assert_eq!(program("./missing"), directory.path().join("missing"));
+    assert_eq!(program("bin/missing"), directory.path().join("bin/missing"));
+    assert_eq!(program("python3"), Path::new("python3"));
+    assert_eq!(program("/usr/bin/env"), Path::new("/usr/bin/env"));
+}
+
+#[test]
+fn permitted_paths_are_resolved() {
+    let manifest = parse(
+        r#"{"name":"a","exec":"a","permissions":{
+            "fs_read":["$CWD","~/notes","/etc/hosts"],"fs_write":["$DATA_DIR/cache"],"exec":["git"]}}"#,
+    )
+    .unwrap();
+    let permissions = manifest.permissions.unwrap();
+    let places = Places {
+        cwd: Path::new("/work"),
+        home: Some(Path::new("/home/me")),
+        data_dir: Path::new("/data"),
+    };
+    assert_eq!(
+        permissions.readable(&places),
+        ["/work/", "/home/me/notes", "/etc/hosts"].map(PathBuf::from)
+    );
+    assert_eq!(
+        permissions.writable(&places),
+        [PathBuf::from("/data/cache")]
+    );
+    assert_eq!(
+        permissions.exec,
+        ExecPermission::Only(vec!["git".to_owned()])
+    );
+    assert!(!permissions.network);
+}
