@@ -31,7 +31,6 @@ const TABLE: [(&str, Place); 16] = [
     ("zot-tools", Place::Layer(1)),
     ("zot-session", Place::Layer(1)),
     ("zot-extension-host", Place::Layer(1)),
-    ("zot-extension-host", Place::Layer(1)),
     ("zot-sdk", Place::Layer(2)),
     ("zot-rpc", Place::Layer(3)),
     ("zot-tui", Place::Layer(3)),
