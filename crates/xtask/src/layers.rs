@@ -22,9 +22,10 @@ enum Place {
     Checks,
 }
 
-const TABLE: [(&str, Place); 16] = [
+const TABLE: [(&str, Place); 17] = [
     ("zot-conversation", Place::Layer(0)),
     ("zot-wire", Place::Layer(0)),
+    ("zot-process", Place::Layer(0)),
     ("zot-provider", Place::Layer(1)),
     ("zot-auth", Place::Layer(1)),
     ("zot-agent", Place::Layer(1)),

@@ -13,12 +13,12 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput};
+use zot_process::{Completion, Outcome, OutputSink};
 
 use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
 use crate::file::reason;
-use crate::process::{self, Completion, Outcome, OutputSink};
 use crate::utf8::Utf8Decoder;
 use output::CollectedOutput;
 use throttle::Throttle;
@@ -93,7 +93,7 @@ impl BashTool {
             decoder: Utf8Decoder::default(),
             throttle: Throttle::new(invocation.progress),
         };
-        let completion = process::run(command, time_limit, invocation.cancel, &mut listener)
+        let completion = zot_process::run(command, time_limit, invocation.cancel, &mut listener)
             .await
             .map_err(|source| BashError::Start {
                 cwd: cwd.to_owned(),

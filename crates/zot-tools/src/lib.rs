@@ -1,7 +1,7 @@
-//! The built-in tools `read`, `write`, `edit` and `bash`, and the process runner behind `bash`.
+//! The built-in tools `read`, `write`, `edit` and `bash`.
 //!
 //! Every path a model names goes through [`PathResolver`], every file is opened and replaced by one
-//! module, and every child process belongs to a [`process::ProcessGroup`]: these are the three
+//! module, and every child process belongs to a [`zot_process::ProcessGroup`]: these are the three
 //! places where a sandbox policy will be asked. This crate knows no provider and no front end.
 
 mod arguments;
@@ -11,7 +11,6 @@ mod edit;
 mod file;
 mod limits;
 mod path;
-pub mod process;
 mod read;
 mod utf8;
 mod write;

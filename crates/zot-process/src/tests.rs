@@ -3,8 +3,8 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Outcome, OutputSink, ProcessGroup, run};
 use crate::test_support::wait_until_group_is_gone;
+use crate::{Outcome, OutputSink, ProcessGroup, run};
 
 #[derive(Default)]
 struct Collect(Vec<u8>);

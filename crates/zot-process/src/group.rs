@@ -8,8 +8,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::exit_watch::ExitWatch;
-use super::survivors::any_alive;
+use crate::exit_watch::ExitWatch;
+use crate::survivors::any_alive;
 
 /// How long members may take to go by themselves after the leader: what has closed its output is
 /// usually about to exit.

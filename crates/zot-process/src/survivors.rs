@@ -6,7 +6,7 @@ use rustix::process::{Pid, test_kill_process_group};
 ///
 /// Dead members that no one has reaped yet count for the system call; on Linux `/proc` tells them
 /// apart, elsewhere they count as alive until they are gone.
-pub(super) fn any_alive(group: Pid) -> bool {
+pub(crate) fn any_alive(group: Pid) -> bool {
     if test_kill_process_group(group) == Err(rustix::io::Errno::SRCH) {
         return false;
     }

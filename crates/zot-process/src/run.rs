@@ -11,7 +11,7 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{GroupEnd, ProcessGroup};
+use crate::{GroupEnd, ProcessGroup};
 
 /// Between asking processes to end and killing them.
 const TERMINATION_GRACE: Duration = Duration::from_secs(3);

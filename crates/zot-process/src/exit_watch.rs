@@ -12,14 +12,14 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 /// How often a child without a process descriptor is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-pub(super) enum ExitWatch {
+pub(crate) enum ExitWatch {
     #[cfg(target_os = "linux")]
     Descriptor(tokio::io::unix::AsyncFd<rustix::fd::OwnedFd>),
     Polling(Pid),
 }
 
 impl ExitWatch {
-    pub(super) fn new(pid: Pid) -> io::Result<Self> {
+    pub(crate) fn new(pid: Pid) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         {
             use rustix::process::{PidfdFlags, pidfd_open};
@@ -38,7 +38,7 @@ impl ExitWatch {
     }
 
     /// Returns once the child has exited. May be dropped and called again.
-    pub(super) async fn exited(&self) {
+    pub(crate) async fn exited(&self) {
         match self {
             #[cfg(target_os = "linux")]
             Self::Descriptor(descriptor) => {

@@ -13,4 +13,6 @@ pub use group::{GroupEnd, ProcessGroup};
 pub use run::{Completion, Outcome, OutputSink, run};
 
 #[cfg(test)]
+mod test_support;
+#[cfg(test)]
 mod tests;
