@@ -1,0 +1,53 @@
+//! Turns an extension's tool result into what the agent knows.
+
+#[cfg(test)]
+mod tests;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use zot_conversation::{ContentBlock, Image, ToolOutput};
+use zot_wire::extension::ToolResult;
+
+/// The result of `tool` as the model gets it. Texts are those that programs in use know.
+pub(crate) fn tool_output(extension: &str, tool: &str, result: ToolResult) -> ToolOutput {
+    let mut content = Vec::with_capacity(result.content.len());
+    for block in result.content {
+        match block.kind.as_str() {
+            "text" if block.text.is_empty() => {}
+            "text" => content.push(ContentBlock::Text(block.text)),
+            "image" => match STANDARD.decode(block.data.as_bytes()) {
+                Ok(data) => content.push(ContentBlock::Image(Image {
+                    mime_type: block.mime_type,
+                    data: data.into(),
+                })),
+                Err(error) => {
+                    return ToolOutput::error(format!(
+                        "extension {extension}/{tool} returned undecodable image: {}",
+                        describe(&error)
+                    ));
+                }
+            },
+            unknown => content.push(ContentBlock::Text(format!(
+                "[unknown block type {unknown:?} from extension {extension}]"
+            ))),
+        }
+    }
+    if content.is_empty() {
+        content.push(ContentBlock::Text(
+            "(extension returned no content)".to_owned(),
+        ));
+    }
+    ToolOutput {
+        is_error: result.is_error,
+        content,
+    }
+}
+
+fn describe(error: &base64::DecodeError) -> String {
+    match error {
+        base64::DecodeError::InvalidByte(position, _) => {
+            format!("illegal base64 data at input byte {position}")
+        }
+        other => other.to_string(),
+    }
+}

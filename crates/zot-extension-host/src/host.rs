@@ -1,0 +1,299 @@
+//! All extensions of one agent.
+
+mod decisions;
+mod roster;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::time::{Instant, timeout_at};
+use zot_conversation::Tool;
+use zot_wire::extension::{CommandAction, EventKind, HostFrame, LifecycleEvent};
+use zot_wire::write_line;
+
+use crate::discovery::{Discovery, LoadProblem, SearchPaths, discover};
+use crate::extension::{Extension, Surroundings};
+use crate::limits::READY_GRACE;
+use crate::notices::Notice;
+use crate::pending::RequestError;
+use crate::registrations::CommandInfo;
+
+use roster::Roster;
+
+pub use decisions::{MessageDecision, ToolDecision, TurnDecision};
+
+/// What a host is made from.
+#[derive(Debug, Clone)]
+pub struct HostConfig {
+    pub search: SearchPaths,
+    /// `$ZOT_HOME`, for logs and data.
+    pub home: PathBuf,
+    /// Where the agent works.
+    pub cwd: PathBuf,
+    pub zot_version: String,
+    pub provider: String,
+    pub model: String,
+    /// Names of tools and commands that are not to be had.
+    pub taken_tools: Vec<String>,
+    pub taken_commands: Vec<String>,
+}
+
+/// The running extensions of an agent.
+///
+/// Each is watched over by a task of its own, which this owns: dropping the host kills them,
+/// [`ExtensionHost::shut_down`] lets them go in good order.
+pub struct ExtensionHost {
+    search: SearchPaths,
+    surroundings: Arc<Surroundings>,
+    taken_tools: Vec<String>,
+    taken_commands: Vec<String>,
+    roster: Mutex<Arc<Roster>>,
+    settled: AtomicBool,
+    settle_until: Instant,
+}
+
+/// A command could not be run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvokeError {
+    #[error("no extension has a command {0:?}")]
+    Unknown(String),
+    #[error("extension {extension}: {error}")]
+    Failed {
+        extension: String,
+        error: RequestError,
+    },
+}
+
+/// What a command came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invoked {
+    pub extension: String,
+    pub action: CommandAction,
+    /// Shown whatever the action is, unless empty.
+    pub error: String,
+}
+
+/// Extensions could not be loaded anew; the old ones run on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the extensions were not reloaded, the old ones run on: {}", .problems.join("; "))]
+pub struct ReloadError {
+    pub problems: Vec<String>,
+}
+
+impl ExtensionHost {
+    /// Starts all extensions that are found, side by side, and waits for none of them. Must be
+    /// called inside a tokio runtime.
+    ///
+    /// `None` when there is nothing to start and nothing to report.
+    pub fn start(config: HostConfig) -> Option<Self> {
+        let discovery = discover(&config.search);
+        if discovery.enabled().next().is_none() && discovery.problems.is_empty() {
+            return None;
+        }
+        let surroundings = Arc::new(Surroundings::new(
+            config.home,
+            config.cwd,
+            config.zot_version,
+            config.provider,
+            config.model,
+        ));
+        report(&surroundings, &discovery.problems);
+        let roster = Roster::start(&discovery, &surroundings);
+        Some(Self {
+            search: config.search,
+            surroundings,
+            taken_tools: config.taken_tools,
+            taken_commands: config.taken_commands,
+            roster: Mutex::new(Arc::new(roster)),
+            settled: AtomicBool::new(false),
+            settle_until: Instant::now() + READY_GRACE,
+        })
+    }
+
+    /// Returns when every extension is ready or has failed, at the latest after the grace.
+    pub async fn settled(&self) {
+        if self.settled.load(Ordering::Relaxed) {
+            return;
+        }
+        let roster = self.roster();
+        let all = self.surroundings.until(|| roster.is_settled());
+        if timeout_at(self.settle_until, all).await.is_err() {
+            for extension in roster.extensions() {
+                if extension.is_starting() {
+                    extension.log("not ready in time: the agent goes on without it for now");
+                }
+            }
+        }
+        self.settled.store(true, Ordering::Relaxed);
+    }
+
+    /// Grows whenever tools, commands or states change.
+    pub fn generation(&self) -> u64 {
+        self.surroundings.generation()
+    }
+
+    /// The extensions, in the order they were found.
+    pub fn extensions(&self) -> Vec<Arc<Extension>> {
+        self.roster().extensions().to_vec()
+    }
+
+    /// The tools of all extensions. Taken names and names another has claimed first are left out.
+    pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        self.roster().tools(&self.taken_tools)
+    }
+
+    pub fn commands(&self) -> Vec<CommandInfo> {
+        self.roster().commands(&self.taken_commands)
+    }
+
+    /// The extension whose tool this is.
+    pub fn owner_of(&self, tool: &str) -> Option<String> {
+        let roster = self.roster();
+        roster.tool_owner(tool, &self.taken_tools)
+    }
+
+    /// Runs a slash command.
+    pub async fn invoke(&self, command: &str, arguments: &str) -> Result<Invoked, InvokeError> {
+        self.settled().await;
+        let roster = self.roster();
+        let Some(extension) = roster.command_owner(command, &self.taken_commands) else {
+            return Err(InvokeError::Unknown(command.to_owned()));
+        };
+        let failed = |error| InvokeError::Failed {
+            extension: extension.name().to_owned(),
+            error,
+        };
+        let response = extension.invoke(command, arguments).await.map_err(failed)?;
+        if let CommandAction::OpenPanel { open_panel } = &response.action {
+            crate::extension::check_new_panel(open_panel)
+                .map_err(|error| failed(RequestError::Invalid(error)))?;
+        }
+        Ok(Invoked {
+            extension: extension.name().to_owned(),
+            action: response.action,
+            error: response.error,
+        })
+    }
+
+    /// Tells an extension what the user does in one of its panels.
+    pub fn tell_panel(&self, extension: &str, frame: &HostFrame) -> Result<(), InvokeError> {
+        let roster = self.roster();
+        let Some(extension) = roster.named(extension) else {
+            return Err(InvokeError::Failed {
+                extension: extension.to_owned(),
+                error: RequestError::NotRunning,
+            });
+        };
+        extension.send(frame).map_err(|error| InvokeError::Failed {
+            extension: extension.name().to_owned(),
+            error,
+        })
+    }
+
+    /// Tells everyone who wants to know. Waits for nobody.
+    pub fn emit(&self, kind: EventKind, event: impl FnOnce() -> LifecycleEvent) {
+        let roster = self.roster();
+        let mut wanting = roster
+            .extensions()
+            .iter()
+            .filter(|extension| extension.wants(kind))
+            .peekable();
+        if wanting.peek().is_none() {
+            return;
+        }
+        let mut line = Vec::new();
+        if write_line(&mut line, &HostFrame::Event(event())).is_ok() {
+            for extension in wanting {
+                extension.tell(kind, &line);
+            }
+        }
+    }
+
+    /// Whether text is to be held back until an interceptor has seen it.
+    pub fn holds_text(&self) -> bool {
+        self.roster()
+            .extensions()
+            .iter()
+            .any(|extension| extension.holds_text())
+    }
+
+    /// The next thing extensions have to say. May be dropped and called again.
+    pub async fn next_notice(&self) -> Notice {
+        self.surroundings.notices.next().await
+    }
+
+    pub fn take_notice(&self) -> Option<Notice> {
+        self.surroundings.notices.take()
+    }
+
+    /// What extensions that start from now on are told.
+    pub fn set_model(&self, model: &str) {
+        let mut current = self.surroundings.model.lock();
+        let current = current.as_mut().map(|guard| &mut **guard);
+        if let Ok(current) = current {
+            model.clone_into(current);
+        }
+    }
+
+    /// Reads all manifests again and starts everything anew. The old ones run until the new ones
+    /// are ready, and run on if one that must work does not.
+    pub async fn reload(&self) -> Result<(), ReloadError> {
+        let discovery = discover(&self.search);
+        let old = self.roster();
+        let broken = broken_by(&discovery, &old);
+        if !broken.is_empty() {
+            return Err(ReloadError { problems: broken });
+        }
+        report(&self.surroundings, &discovery.problems);
+        let new = Arc::new(Roster::start(&discovery, &self.surroundings));
+        // Each of them is ready or has failed once its hello is overdue.
+        self.surroundings.until(|| new.is_settled()).await;
+        let failures = new.failures();
+        if !failures.is_empty() {
+            new.stop().await;
+            return Err(ReloadError { problems: failures });
+        }
+        *self.lock() = new;
+        self.settled.store(true, Ordering::Relaxed);
+        self.surroundings.change();
+        old.stop().await;
+        Ok(())
+    }
+
+    /// Lets all extensions go in good order; returns when nothing of them is left.
+    pub async fn shut_down(&self) {
+        self.roster().stop().await;
+    }
+
+    fn roster(&self) -> Arc<Roster> {
+        Arc::clone(&self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<Roster>> {
+        self.roster.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn report(surroundings: &Surroundings, problems: &[LoadProblem]) {
+    for problem in problems {
+        surroundings
+            .notices
+            .push(Notice::Problem(problem.to_string()));
+    }
+}
+
+/// Manifests that were good for a running extension and are not any more.
+fn broken_by(discovery: &Discovery, running: &Roster) -> Vec<String> {
+    discovery
+        .problems
+        .iter()
+        .filter(|problem| {
+            running
+                .extensions()
+                .iter()
+                .any(|extension| extension.found().directory == problem.path)
+        })
+        .map(ToString::to_string)
+        .collect()
+}

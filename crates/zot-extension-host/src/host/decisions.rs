@@ -1,0 +1,123 @@
+//! Asks interceptors, one after another.
+
+use zot_wire::RawJson;
+use zot_wire::extension::{EventKind, LifecycleEvent};
+
+use super::ExtensionHost;
+use crate::extension::{Extension, Interception};
+use crate::schema;
+
+/// Whether a model call may happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnDecision {
+    Proceed,
+    Block { reason: String },
+}
+
+/// Whether a tool may run, and with what.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolDecision {
+    Proceed,
+    Rewrite(RawJson),
+    Block { reason: String },
+}
+
+/// How a message is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MessageDecision {
+    Keep,
+    Replace(String),
+    Suppress,
+}
+
+impl ExtensionHost {
+    pub async fn before_turn(&self, step: u32) -> TurnDecision {
+        for extension in self.interceptors(EventKind::TurnStart) {
+            let event = LifecycleEvent::TurnStart { step };
+            if let Some(reason) = blocked(&extension, extension.intercept(event).await).0 {
+                return TurnDecision::Block { reason };
+            }
+        }
+        TurnDecision::Proceed
+    }
+
+    /// Asks about a call of a tool whose arguments must fit `schema`, also when they are rewritten.
+    pub async fn before_tool(
+        &self,
+        id: &str,
+        tool: &str,
+        arguments: &RawJson,
+        schema: &str,
+    ) -> ToolDecision {
+        let mut rewritten: Option<RawJson> = None;
+        for extension in self.interceptors(EventKind::ToolCall) {
+            let event = LifecycleEvent::ToolCall {
+                tool_id: id.to_owned(),
+                tool_name: tool.to_owned(),
+                tool_args: rewritten.as_ref().unwrap_or(arguments).clone(),
+            };
+            let (reason, answer) = blocked(&extension, extension.intercept(event).await);
+            if let Some(reason) = reason {
+                return ToolDecision::Block { reason };
+            }
+            let Some(modified) = answer.and_then(|answer| answer.modified_args) else {
+                continue;
+            };
+            match schema::fits(schema, modified.get()) {
+                Ok(()) => rewritten = Some(modified),
+                Err(error) => extension.log(&format!(
+                    "modified_args for {tool} are ignored: {error}: {}",
+                    modified.get()
+                )),
+            }
+        }
+        rewritten.map_or(ToolDecision::Proceed, ToolDecision::Rewrite)
+    }
+
+    pub async fn before_assistant_message(&self, text: &str) -> MessageDecision {
+        let mut replaced: Option<String> = None;
+        for extension in self.interceptors(EventKind::AssistantMessage) {
+            let event = LifecycleEvent::AssistantMessage {
+                text: replaced.as_deref().unwrap_or(text).to_owned(),
+            };
+            let (reason, answer) = blocked(&extension, extension.intercept(event).await);
+            if reason.is_some() {
+                return MessageDecision::Suppress;
+            }
+            if let Some(text) = answer.and_then(|answer| answer.replace_text) {
+                replaced = Some(text);
+            }
+        }
+        replaced.map_or(MessageDecision::Keep, MessageDecision::Replace)
+    }
+
+    fn interceptors(&self, kind: EventKind) -> Vec<std::sync::Arc<Extension>> {
+        self.roster()
+            .extensions()
+            .iter()
+            .filter(|extension| extension.intercepts(kind))
+            .cloned()
+            .collect()
+    }
+}
+
+/// Why the event must not happen, if it must not, and what the interceptor said.
+fn blocked(
+    extension: &Extension,
+    interception: Interception,
+) -> (
+    Option<String>,
+    Option<zot_wire::extension::InterceptResponse>,
+) {
+    match interception {
+        Interception::Failed { reason, blocks } => (blocks.then_some(reason), None),
+        Interception::Answered(answer) if answer.block => {
+            let reason = match answer.reason.as_str() {
+                "" => format!("blocked by extension {}", extension.name()),
+                reason => reason.to_owned(),
+            };
+            (Some(reason), None)
+        }
+        Interception::Answered(answer) => (None, Some(answer)),
+    }
+}

@@ -1,0 +1,179 @@
+//! The extensions that were started together, and whose name is whose.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use zot_conversation::Tool;
+
+use crate::discovery::{Discovery, Standing};
+use crate::extension::{Extension, Phase, Surroundings};
+use crate::registrations::CommandInfo;
+use crate::supervisor::supervise;
+use crate::tool::ExtensionTool;
+
+pub(crate) struct Roster {
+    extensions: Vec<Arc<Extension>>,
+    stop: CancellationToken,
+    supervisors: tokio::sync::Mutex<JoinSet<()>>,
+    tool_names: Claims,
+    command_names: Claims,
+}
+
+/// Which extension a name belongs to: the first that asked for it, in the order they were found
+/// when they asked together. A name stays with its owner while that is started again.
+#[derive(Default)]
+struct Claims(Mutex<HashMap<String, usize>>);
+
+impl Claims {
+    /// The owner of `name`, who is `index` if nobody was.
+    fn claim(&self, name: &str, index: usize) -> usize {
+        let mut claims = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match claims.get(name) {
+            Some(&owner) => owner,
+            None => {
+                claims.insert(name.to_owned(), index);
+                index
+            }
+        }
+    }
+}
+
+impl Roster {
+    pub(crate) fn start(discovery: &Discovery, surroundings: &Arc<Surroundings>) -> Self {
+        let stop = CancellationToken::new();
+        let mut supervisors = JoinSet::new();
+        let extensions: Vec<Arc<Extension>> = discovery
+            .enabled()
+            .map(|found| Arc::new(Extension::new(found.clone(), Arc::clone(surroundings))))
+            .collect();
+        for extension in &extensions {
+            for found in &discovery.found {
+                let is_shadowed = matches!(found.standing, Standing::Shadowed { .. });
+                if is_shadowed && found.manifest.name == extension.name() {
+                    let directory = found.directory.display();
+                    extension.log(&format!("it hides another of its name in {directory}"));
+                }
+            }
+            supervisors.spawn(supervise(Arc::clone(extension), stop.clone()));
+        }
+        Self {
+            extensions,
+            stop,
+            supervisors: tokio::sync::Mutex::new(supervisors),
+            tool_names: Claims::default(),
+            command_names: Claims::default(),
+        }
+    }
+
+    pub(crate) fn extensions(&self) -> &[Arc<Extension>] {
+        &self.extensions
+    }
+
+    pub(crate) fn named(&self, name: &str) -> Option<&Arc<Extension>> {
+        self.extensions
+            .iter()
+            .find(|extension| extension.name() == name)
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        !self
+            .extensions
+            .iter()
+            .any(|extension| extension.is_starting())
+    }
+
+    /// What went wrong with those that did not become ready.
+    pub(crate) fn failures(&self) -> Vec<String> {
+        self.extensions
+            .iter()
+            .filter_map(|extension| {
+                let reason = match extension.phase() {
+                    Phase::Ready | Phase::Starting => return None,
+                    Phase::Restarting { reason } | Phase::Failed { reason } => reason,
+                    Phase::Stopped => "it has exited".to_owned(),
+                };
+                Some(format!("{}: {reason}", extension.name()))
+            })
+            .collect()
+    }
+
+    pub(crate) fn tools(&self, taken: &[String]) -> Vec<Arc<dyn Tool>> {
+        let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+        for (index, extension) in self.extensions.iter().enumerate() {
+            for definition in extension.tools() {
+                if self.owns(&self.tool_names, "tool", index, &definition.name, taken) {
+                    tools.push(Arc::new(ExtensionTool {
+                        extension: Arc::clone(extension),
+                        definition,
+                    }));
+                }
+            }
+        }
+        tools
+    }
+
+    pub(crate) fn tool_owner(&self, tool: &str, taken: &[String]) -> Option<String> {
+        self.extensions
+            .iter()
+            .enumerate()
+            .find(|(index, extension)| {
+                extension.tools().iter().any(|known| known.name == tool)
+                    && self.owns(&self.tool_names, "tool", *index, tool, taken)
+            })
+            .map(|(_, extension)| extension.name().to_owned())
+    }
+
+    pub(crate) fn commands(&self, taken: &[String]) -> Vec<CommandInfo> {
+        let mut commands = Vec::new();
+        for (index, extension) in self.extensions.iter().enumerate() {
+            commands.extend(extension.commands().into_iter().filter(|command| {
+                self.owns(&self.command_names, "command", index, &command.name, taken)
+            }));
+        }
+        commands
+    }
+
+    pub(crate) fn command_owner(&self, command: &str, taken: &[String]) -> Option<&Arc<Extension>> {
+        self.extensions
+            .iter()
+            .enumerate()
+            .find(|(index, extension)| {
+                extension
+                    .commands()
+                    .iter()
+                    .any(|known| known.name == command)
+                    && self.owns(&self.command_names, "command", *index, command, taken)
+            })
+            .map(|(_, extension)| extension)
+    }
+
+    fn owns(
+        &self,
+        claims: &Claims,
+        kind: &str,
+        index: usize,
+        name: &str,
+        taken: &[String],
+    ) -> bool {
+        let extension = &self.extensions[index];
+        if taken.iter().any(|taken| taken == name) {
+            extension.log_once(&format!("{kind} {name:?} is shadowed by the built-in one"));
+            return false;
+        }
+        let owner = claims.claim(name, index);
+        if owner != index {
+            let owner = self.extensions[owner].name();
+            extension.log_once(&format!("{kind} {name:?} is shadowed by extension {owner}"));
+        }
+        owner == index
+    }
+
+    /// Ends all of them in good order.
+    pub(crate) async fn stop(&self) {
+        self.stop.cancel();
+        let mut supervisors = self.supervisors.lock().await;
+        while supervisors.join_next().await.is_some() {}
+    }
+}

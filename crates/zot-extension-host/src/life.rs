@@ -1,0 +1,409 @@
+//! One life of an extension's process: from its start to its end, whoever brings that about.
+
+use std::future::pending;
+use std::io;
+use std::process::ExitStatus;
+
+use tokio::net::unix::pipe;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+use zot_process::ProcessGroup;
+use zot_wire::LineDecoder;
+use zot_wire::extension::HostFrame;
+
+use crate::extension::{Extension, Received};
+use crate::launch::{self, Process};
+use crate::limits::{
+    BYTES_PER_SECOND, FLOOD_TIME, HELLO_TIME, LOG_BYTES_PER_SECOND, READY_SILENCE, SHUTDOWN_TIME,
+    TERMINATION_TIME,
+};
+use crate::outbox::OutboxEnd;
+use crate::throttle::Throttle;
+
+/// What one read takes at most.
+const CHUNK_BYTES: usize = 16 * 1024;
+
+/// How much is still read after the process has exited: what it said last is usually an answer.
+const LAST_WORDS_BYTES: usize = 1024 * 1024;
+
+/// How a life came to its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum LifeEnd {
+    /// The host asked for it.
+    Stopped,
+    /// It never said hello.
+    NeverGreeted(String),
+    /// It ended by itself, in good order.
+    Left,
+    Crashed(String),
+}
+
+/// Runs the extension until it ends or `stop` fires. Nothing of its process group is left then.
+pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> LifeEnd {
+    let Process {
+        group,
+        stdin,
+        stdout,
+        stderr,
+    } = match launch::start(extension) {
+        Ok(process) => process,
+        Err(error) => {
+            let found = extension.found();
+            let program = found.manifest.program(&found.directory);
+            let error = format!("cannot start {}: {error}", program.display());
+            extension.log(&error);
+            return LifeEnd::NeverGreeted(error);
+        }
+    };
+    extension.outbox.open(stdin);
+    let now = Instant::now();
+    let mut life = Life {
+        extension,
+        started: now,
+        stage: Stage::Silent,
+        last_frame: now,
+        decoder: LineDecoder::with_limit(extension.limits.frame_bytes),
+        chunk: vec![0; CHUNK_BYTES],
+        frames: Throttle::new(extension.limits.frames_per_second, now),
+        bytes: Throttle::new(BYTES_PER_SECOND, now),
+        log_bytes: Throttle::new(LOG_BYTES_PER_SECOND, now),
+        output: Channel::new(stdout),
+        errors: Channel::new(stderr),
+    };
+    let turn = life.run(&group, stop).await;
+    life.end(turn, group).await
+}
+
+/// How far the handshake has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Silent,
+    Greeted,
+    Ready,
+}
+
+/// What happened that ends a life.
+enum Turn {
+    ToldToStop,
+    Exited,
+    /// It cannot be left running.
+    Misbehaved(String),
+}
+
+/// One of the process's output streams.
+struct Channel {
+    pipe: pipe::Receiver,
+    is_open: bool,
+    /// It has said too much and is not heard until then.
+    paused_until: Option<Instant>,
+}
+
+impl Channel {
+    fn new(pipe: pipe::Receiver) -> Self {
+        Self {
+            pipe,
+            is_open: true,
+            paused_until: None,
+        }
+    }
+
+    /// Waits for something to read; for ever while there can be nothing.
+    async fn readable(&self) {
+        if !self.is_open || self.paused_until.is_some() || self.pipe.readable().await.is_err() {
+            pending::<()>().await;
+        }
+    }
+
+    fn read(&mut self, chunk: &mut [u8]) -> Option<usize> {
+        match self.pipe.try_read(chunk) {
+            Ok(0) => self.is_open = false,
+            Ok(count) => return Some(count),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => self.is_open = false,
+        }
+        None
+    }
+
+    fn unpause(&mut self, now: Instant) {
+        if self.paused_until.is_some_and(|until| until <= now) {
+            self.paused_until = None;
+        }
+    }
+}
+
+struct Life<'a> {
+    extension: &'a Extension,
+    started: Instant,
+    stage: Stage,
+    last_frame: Instant,
+    decoder: LineDecoder,
+    chunk: Vec<u8>,
+    frames: Throttle,
+    bytes: Throttle,
+    log_bytes: Throttle,
+    output: Channel,
+    errors: Channel,
+}
+
+impl Life<'_> {
+    async fn run(&mut self, group: &ProcessGroup, stop: &CancellationToken) -> Turn {
+        loop {
+            tokio::select! {
+                // A flood is always ready to be read, so it comes last.
+                biased;
+                () = stop.cancelled() => return Turn::ToldToStop,
+                () = group.exited() => return Turn::Exited,
+                () = until(self.next_deadline()) => {
+                    if let Some(turn) = self.keep_time() {
+                        return turn;
+                    }
+                }
+                end = self.extension.outbox.drive() => match end {
+                    OutboxEnd::Stalled => {
+                        return Turn::Misbehaved("it does not read its input".to_owned());
+                    }
+                    OutboxEnd::Closed(error) => {
+                        self.extension.log(&format!("it closed its input: {error}"));
+                        self.extension.outbox.close();
+                    }
+                },
+                () = self.errors.readable() => self.read_errors(),
+                () = self.output.readable() => {
+                    if let Some(turn) = self.read_output() {
+                        return turn;
+                    }
+                }
+            }
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let handshake = match self.stage {
+            Stage::Silent => Some(self.started + HELLO_TIME),
+            Stage::Greeted => Some(self.last_frame + READY_SILENCE),
+            Stage::Ready => None,
+        };
+        let pauses = [self.output.paused_until, self.errors.paused_until];
+        pauses.into_iter().flatten().chain(handshake).min()
+    }
+
+    fn keep_time(&mut self) -> Option<Turn> {
+        let now = Instant::now();
+        self.output.unpause(now);
+        self.errors.unpause(now);
+        match self.stage {
+            Stage::Silent if now >= self.started + HELLO_TIME => Some(Turn::Misbehaved(format!(
+                "no hello within {}s",
+                HELLO_TIME.as_secs()
+            ))),
+            Stage::Greeted if now >= self.last_frame + READY_SILENCE => {
+                self.extension.log("no ready frame, taken as ready");
+                self.become_ready();
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn become_ready(&mut self) {
+        self.stage = Stage::Ready;
+        self.extension.become_ready();
+    }
+
+    fn read_errors(&mut self) {
+        if let Some(count) = self.errors.read(&mut self.chunk) {
+            self.extension.log_output(&self.chunk[..count]);
+            self.errors.paused_until = self.log_bytes.take(count, Instant::now());
+        }
+    }
+
+    fn read_output(&mut self) -> Option<Turn> {
+        let Some(count) = self.output.read(&mut self.chunk) else {
+            if self.output.is_open {
+                return None;
+            }
+            return Some(Turn::Misbehaved("it closed its output".to_owned()));
+        };
+        let lines = self.take_lines(count);
+        let now = Instant::now();
+        let frame_pause = self.frames.take(lines, now);
+        let byte_pause = self.bytes.take(count, now);
+        self.output.paused_until = frame_pause.max(byte_pause);
+        let flooding = self
+            .frames
+            .pausing_for(now)
+            .max(self.bytes.pausing_for(now));
+        if flooding.is_zero() && self.output.paused_until.is_some() {
+            self.extension
+                .log("it floods its output and is slowed down");
+        }
+        (flooding > FLOOD_TIME).then(|| {
+            Turn::Misbehaved(format!(
+                "it flooded its output for {} seconds",
+                flooding.as_secs()
+            ))
+        })
+    }
+
+    /// Takes the lines in the first `count` bytes of the chunk, and counts them.
+    fn take_lines(&mut self, count: usize) -> usize {
+        self.decoder.feed(&self.chunk[..count]);
+        let mut lines = 0;
+        let mut is_ready = false;
+        while let Some(line) = self.decoder.next_line() {
+            lines += 1;
+            match self.extension.receive(line) {
+                Received::Greeting => self.stage = Stage::Greeted,
+                Received::Ready => is_ready = true,
+                Received::Frame | Received::Noise => {}
+            }
+        }
+        if lines > 0 {
+            self.last_frame = Instant::now();
+        }
+        if is_ready && self.stage == Stage::Greeted {
+            self.become_ready();
+        }
+        lines
+    }
+
+    async fn end(mut self, turn: Turn, group: ProcessGroup) -> LifeEnd {
+        let extension = self.extension;
+        let end = match turn {
+            Turn::ToldToStop => {
+                self.shut_down(group).await;
+                LifeEnd::Stopped
+            }
+            Turn::Exited => {
+                self.hear_last_words();
+                let end = group.close().await;
+                if end.had_survivors {
+                    extension.log("it left processes behind, which were ended");
+                }
+                self.judge(end.status)
+            }
+            Turn::Misbehaved(reason) => {
+                extension.log(&format!("{reason}; it is ended"));
+                self.terminate(group).await;
+                match self.stage {
+                    Stage::Silent => LifeEnd::NeverGreeted(reason),
+                    Stage::Greeted | Stage::Ready => LifeEnd::Crashed(reason),
+                }
+            }
+        };
+        let reason = match &end {
+            LifeEnd::Stopped => "the extension was stopped",
+            LifeEnd::Left => "the extension has exited",
+            LifeEnd::NeverGreeted(reason) | LifeEnd::Crashed(reason) => reason,
+        };
+        extension.disconnect(reason);
+        end
+    }
+
+    fn judge(&self, status: Option<ExitStatus>) -> LifeEnd {
+        let told = match status {
+            Some(status) => status.to_string(),
+            None => "unknown status".to_owned(),
+        };
+        self.extension.log(&format!("it exited: {told}"));
+        match (self.stage, status) {
+            (Stage::Silent, _) => {
+                LifeEnd::NeverGreeted(format!("extension exited before hello: {told}"))
+            }
+            (_, Some(status)) if status.success() => LifeEnd::Left,
+            _ => LifeEnd::Crashed(format!("the extension crashed ({told})")),
+        }
+    }
+
+    /// Takes what the process wrote before it exited, without waiting for more.
+    fn hear_last_words(&mut self) {
+        let mut heard = 0;
+        while heard < LAST_WORDS_BYTES
+            && let Some(count) = self.output.read(&mut self.chunk)
+        {
+            heard += count;
+            self.take_lines(count);
+        }
+        self.hear_last_errors();
+    }
+
+    fn hear_last_errors(&mut self) {
+        let mut heard = 0;
+        while heard < LAST_WORDS_BYTES
+            && let Some(count) = self.errors.read(&mut self.chunk)
+        {
+            heard += count;
+            self.extension.log_output(&self.chunk[..count]);
+        }
+    }
+
+    /// Asks it to go, waits, and sees to it.
+    async fn shut_down(&mut self, group: ProcessGroup) {
+        let asked = self.extension.send(&HostFrame::Shutdown);
+        let leaving = async {
+            if asked.is_ok() {
+                self.extension.outbox.flushed().await;
+            }
+            // Whoever does not know `shutdown` knows the end of its input.
+            self.extension.outbox.close();
+            group.exited().await;
+        };
+        let drained = drain(&mut self.output, &mut self.errors, self.extension);
+        let left = tokio::select! {
+            left = timeout(SHUTDOWN_TIME, leaving) => left.is_ok(),
+            never = drained => match never {},
+        };
+        if left {
+            self.hear_last_errors();
+            group.close().await;
+        } else {
+            self.extension.outbox.close();
+            self.extension.log(&format!(
+                "it did not exit within {}s of shutdown and is ended",
+                SHUTDOWN_TIME.as_secs()
+            ));
+            self.terminate(group).await;
+        }
+    }
+
+    async fn terminate(&mut self, group: ProcessGroup) {
+        let drained = drain(&mut self.output, &mut self.errors, self.extension);
+        tokio::select! {
+            _ = group.end(TERMINATION_TIME) => {}
+            never = drained => match never {},
+        }
+        self.hear_last_errors();
+    }
+}
+
+/// Reads what an ending process says, so that it does not wait for us; only its errors are kept.
+async fn drain(
+    output: &mut Channel,
+    errors: &mut Channel,
+    extension: &Extension,
+) -> std::convert::Infallible {
+    output.paused_until = None;
+    errors.paused_until = None;
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut kept = 0;
+    loop {
+        tokio::select! {
+            () = output.readable() => {
+                output.read(&mut chunk);
+            }
+            () = errors.readable() => {
+                if let Some(count) = errors.read(&mut chunk) && kept < LAST_WORDS_BYTES {
+                    kept += count;
+                    extension.log_output(&chunk[..count]);
+                }
+            }
+        }
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,94 @@
+//! What an extension may cost. Every one of these has a stated behaviour when it is reached.
+
+use std::time::Duration;
+
+use crate::manifest::Limits;
+
+/// An extension that has not said hello by then is skipped.
+pub(crate) const HELLO_TIME: Duration = Duration::from_secs(5);
+
+/// Without `ready`, this much silence after hello counts as ready.
+pub(crate) const READY_SILENCE: Duration = Duration::from_millis(250);
+
+/// The longest a first prompt waits for extensions that are still starting.
+pub const READY_GRACE: Duration = Duration::from_secs(3);
+
+/// An interceptor that has not answered by then counts as its `on_failure` says.
+pub const INTERCEPT_TIME: Duration = Duration::from_secs(5);
+
+pub const TOOL_TIME: Duration = Duration::from_secs(60);
+
+pub const COMMAND_TIME: Duration = Duration::from_secs(30);
+
+/// Between `shutdown` and SIGTERM.
+pub(crate) const SHUTDOWN_TIME: Duration = Duration::from_secs(2);
+
+/// Between SIGTERM and SIGKILL.
+pub(crate) const TERMINATION_TIME: Duration = Duration::from_secs(1);
+
+/// How long before each attempt to start a crashed extension again.
+pub(crate) const RESTART_DELAYS: [Duration; 3] = [
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+];
+
+/// Who ran well for so long has all its attempts again.
+pub(crate) const GOOD_CONDUCT: Duration = Duration::from_secs(300);
+
+/// What may wait for an extension that is slow to read; more is dropped (events) or refused.
+pub(crate) const MAX_OUTBOX_BYTES: usize = 1024 * 1024;
+
+/// An extension that reads nothing for so long, although something waits, is ended.
+pub(crate) const STALL_TIME: Duration = Duration::from_secs(10);
+
+/// An extension that has to be slowed down for so long is ended.
+pub(crate) const FLOOD_TIME: Duration = Duration::from_secs(10);
+
+pub(crate) const FRAME_BYTES: usize = zot_wire::MAX_LINE_BYTES;
+pub(crate) const FRAMES_PER_SECOND: u32 = 5_000;
+pub(crate) const BYTES_PER_SECOND: u32 = 64 * 1024 * 1024;
+pub(crate) const LOG_BYTES: u64 = 1024 * 1024;
+pub(crate) const LOG_BYTES_PER_SECOND: u32 = 256 * 1024;
+
+/// Memory of a process whose manifest has `permissions` but does not say.
+pub(crate) const CONFINED_MEMORY_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+
+pub(crate) const MAX_TOOLS: usize = 256;
+pub(crate) const MAX_COMMANDS: usize = 256;
+pub(crate) const MAX_COMMAND_NAME_BYTES: usize = 64;
+pub(crate) const MAX_DESCRIPTION_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_NOTIFY_BYTES: usize = 64 * 1024;
+pub(crate) const MAX_PANEL_BYTES: usize = 256 * 1024;
+/// Requests to one extension that wait for an answer.
+pub(crate) const MAX_PENDING: usize = 256;
+
+/// The limits of one extension: the host's, tightened by its manifest.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EffectiveLimits {
+    pub(crate) frame_bytes: usize,
+    pub(crate) frames_per_second: u32,
+    pub(crate) log_bytes: u64,
+    pub(crate) memory_bytes: Option<u64>,
+}
+
+impl EffectiveLimits {
+    pub(crate) fn new(limits: &Limits, is_confined: bool) -> Self {
+        let own_memory = limits.memory_mb.map(|mb| mb.saturating_mul(1024 * 1024));
+        let memory_bytes = match is_confined {
+            true => {
+                Some(own_memory.map_or(CONFINED_MEMORY_BYTES, |own| own.min(CONFINED_MEMORY_BYTES)))
+            }
+            false => own_memory,
+        };
+        Self {
+            frame_bytes: limits.frame_bytes.unwrap_or(FRAME_BYTES).min(FRAME_BYTES),
+            frames_per_second: limits
+                .frames_per_second
+                .unwrap_or(FRAMES_PER_SECOND)
+                .clamp(1, FRAMES_PER_SECOND),
+            log_bytes: limits.log_bytes.unwrap_or(LOG_BYTES).min(LOG_BYTES),
+            memory_bytes,
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! `$ZOT_HOME/logs/ext-<name>.log`: what an extension writes to its standard error, and what zot has
+//! to say about it.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use crate::throttle::Throttle;
+
+/// How many remarks of ours a second are written down; a flood of mistakes is one mistake.
+const REMARKS_PER_SECOND: u32 = 20;
+
+/// A log that is kept short: when it is full it becomes `.log.1`, and the one before is dropped.
+///
+/// A log that cannot be written is no reason to stop anything.
+#[derive(Debug)]
+pub(crate) struct ExtensionLog {
+    path: PathBuf,
+    file: Option<File>,
+    size: u64,
+    limit: u64,
+    remarks: Throttle,
+    unwritten_remarks: u64,
+}
+
+/// Where the log of an extension is.
+pub fn log_path(home: &Path, name: &str) -> PathBuf {
+    home.join("logs").join(format!("ext-{name}.log"))
+}
+
+impl ExtensionLog {
+    pub(crate) fn new(path: PathBuf, limit: u64) -> Self {
+        Self {
+            path,
+            file: None,
+            size: 0,
+            limit,
+            remarks: Throttle::new(REMARKS_PER_SECOND, Instant::now()),
+            unwritten_remarks: 0,
+        }
+    }
+
+    /// Appends what the extension wrote.
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        if self.file.is_none() {
+            self.open();
+        }
+        let longer_than_any = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        for piece in bytes.chunks(longer_than_any.max(1)) {
+            if self.size > 0 && self.size + piece.len() as u64 > self.limit {
+                self.rotate();
+            }
+            if let Some(file) = &mut self.file
+                && file.write_all(piece).is_ok()
+            {
+                self.size += piece.len() as u64;
+            }
+        }
+    }
+
+    /// Appends a remark of zot's.
+    pub(crate) fn remark(&mut self, text: &str) {
+        if self.remarks.take(1, Instant::now()).is_some() {
+            self.unwritten_remarks += 1;
+            return;
+        }
+        let unwritten = std::mem::take(&mut self.unwritten_remarks);
+        if unwritten > 0 {
+            self.write_remark(&format!("{unwritten} more remarks left out"));
+        }
+        self.write_remark(text);
+    }
+
+    fn write_remark(&mut self, text: &str) {
+        let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ");
+        self.append(format!("[zot {time}] {text}\n").as_bytes());
+    }
+
+    fn open(&mut self) {
+        if let Ok((file, size)) = open_for_appending(&self.path) {
+            self.file = Some(file);
+            self.size = size;
+        }
+    }
+
+    fn rotate(&mut self) {
+        let mut older = self.path.clone().into_os_string();
+        older.push(".1");
+        if fs::rename(&self.path, older).is_err() {
+            // Someone else's log, or none: a file that only grows is worse than a lost one.
+            let _ = fs::remove_file(&self.path);
+        }
+        self.file = None;
+        self.size = 0;
+        self.open();
+    }
+}
+
+fn open_for_appending(path: &Path) -> io::Result<(File, u64)> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    let size = file.metadata()?.len();
+    Ok((file, size))
+}

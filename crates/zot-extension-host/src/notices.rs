@@ -1,0 +1,139 @@
+//! What extensions have to say to whoever uses the agent.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+use zot_wire::extension::PanelContent;
+
+/// How much waits for a front end that does not look; what comes then is lost and counted.
+const MAX_NOTICES: usize = 256;
+const MAX_NOTICE_BYTES: usize = 4 * 1024 * 1024;
+
+/// Something for the user, or for the program that embeds the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    Notify {
+        extension: String,
+        level: String,
+        message: String,
+    },
+    /// A panel shows something new.
+    Panel {
+        extension: String,
+        panel_id: String,
+        content: PanelContent,
+    },
+    PanelClosed {
+        extension: String,
+        panel_id: String,
+    },
+    /// An extension could not be loaded or had to be given up, as a sentence.
+    Problem(String),
+}
+
+impl Notice {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Notify {
+                extension,
+                level,
+                message,
+            } => extension.len() + level.len() + message.len(),
+            Self::Panel {
+                extension,
+                panel_id,
+                content,
+            } => {
+                let lines: usize = content.lines.iter().map(|line| line.len() + 24).sum();
+                extension.len()
+                    + panel_id.len()
+                    + content.title.len()
+                    + content.footer.len()
+                    + lines
+            }
+            Self::PanelClosed {
+                extension,
+                panel_id,
+            } => extension.len() + panel_id.len(),
+            Self::Problem(text) => text.len(),
+        }
+    }
+
+    /// Whether this one makes the older `other` pointless.
+    fn supersedes(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Panel {
+                    extension,
+                    panel_id,
+                    ..
+                },
+                Self::Panel {
+                    extension: other_extension,
+                    panel_id: other_panel,
+                    ..
+                },
+            ) => extension == other_extension && panel_id == other_panel,
+            _ => false,
+        }
+    }
+}
+
+/// A bounded queue with one reader.
+#[derive(Default)]
+pub(crate) struct Notices {
+    queue: Mutex<Queue>,
+    added: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    notices: VecDeque<Notice>,
+    bytes: usize,
+}
+
+impl Notices {
+    /// Adds a notice. False when the queue is full and it is lost.
+    pub(crate) fn push(&self, notice: Notice) -> bool {
+        let mut queue = self.lock();
+        if let Some(last) = queue.notices.back()
+            && notice.supersedes(last)
+            && let Some(old) = queue.notices.pop_back()
+        {
+            queue.bytes -= old.bytes();
+        }
+        let bytes = queue.bytes + notice.bytes();
+        if queue.notices.len() == MAX_NOTICES || bytes > MAX_NOTICE_BYTES {
+            return false;
+        }
+        queue.bytes = bytes;
+        queue.notices.push_back(notice);
+        self.added.notify_one();
+        true
+    }
+
+    pub(crate) fn take(&self) -> Option<Notice> {
+        let mut queue = self.lock();
+        let notice = queue.notices.pop_front()?;
+        queue.bytes -= notice.bytes();
+        Some(notice)
+    }
+
+    /// The next notice. May be dropped and called again.
+    pub(crate) async fn next(&self) -> Notice {
+        loop {
+            if let Some(notice) = self.take() {
+                return notice;
+            }
+            self.added.notified().await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

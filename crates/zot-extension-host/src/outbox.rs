@@ -1,0 +1,159 @@
+//! What waits to be read by an extension.
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::net::unix::pipe;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::limits::{MAX_OUTBOX_BYTES, STALL_TIME};
+
+/// The host's end of an extension's standard input.
+///
+/// A frame is written at once when the pipe takes it, by whoever sends it: no other task has to
+/// wake up first. What the pipe does not take waits here, up to a limit.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    state: Mutex<State>,
+    /// Something waits that was not there before.
+    filled: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    pipe: Option<Arc<pipe::Sender>>,
+    waiting: Vec<u8>,
+    /// How much of `waiting` is already written.
+    written: usize,
+}
+
+/// Why a frame was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SendError {
+    #[error("the extension is not running")]
+    NotRunning,
+    #[error("the extension does not read its input")]
+    Full,
+}
+
+/// Why an outbox can write no more.
+#[derive(Debug)]
+pub(crate) enum OutboxEnd {
+    /// The extension has closed its input.
+    Closed(io::Error),
+    /// It reads nothing.
+    Stalled,
+}
+
+impl Outbox {
+    pub(crate) fn open(&self, pipe: pipe::Sender) {
+        *self.lock() = State {
+            pipe: Some(Arc::new(pipe)),
+            ..State::default()
+        };
+    }
+
+    /// Closes the extension's input; what waits is lost.
+    pub(crate) fn close(&self) {
+        *self.lock() = State::default();
+    }
+
+    /// Writes a whole line, or keeps it until it can be written.
+    pub(crate) fn send(&self, line: &[u8]) -> Result<(), SendError> {
+        let mut state = self.lock();
+        let pipe = state.pipe.clone().ok_or(SendError::NotRunning)?;
+        let backlog = state.waiting.len() - state.written;
+        if backlog > 0 {
+            if backlog + line.len() > MAX_OUTBOX_BYTES {
+                return Err(SendError::Full);
+            }
+            state.waiting.extend_from_slice(line);
+            return Ok(());
+        }
+        // An error shows again when the rest is written, and is handled there.
+        let taken = pipe.try_write(line).unwrap_or(0);
+        if taken < line.len() {
+            state.waiting.clear();
+            state.written = 0;
+            state.waiting.extend_from_slice(&line[taken..]);
+            self.filled.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Writes what waits, for ever. May be dropped and called again.
+    pub(crate) async fn drive(&self) -> OutboxEnd {
+        loop {
+            let pipe = {
+                let state = self.lock();
+                state.pipe.clone().filter(|_| !state.is_empty())
+            };
+            let Some(pipe) = pipe else {
+                self.filled.notified().await;
+                continue;
+            };
+            match timeout(STALL_TIME, pipe.writable()).await {
+                Err(_) => return OutboxEnd::Stalled,
+                Ok(Err(error)) => return OutboxEnd::Closed(error),
+                Ok(Ok(())) => {}
+            }
+            if let Err(error) = self.lock().write(&pipe) {
+                return OutboxEnd::Closed(error);
+            }
+        }
+    }
+
+    /// Returns when nothing waits.
+    pub(crate) async fn flushed(&self) {
+        tokio::select! {
+            _ = self.drive() => {}
+            () = async {
+                while !self.lock().is_empty() {
+                    tokio::time::sleep(FLUSH_POLL).await;
+                }
+            } => {}
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How often the end of a flush is looked for, which happens once in the life of an extension.
+const FLUSH_POLL: std::time::Duration = std::time::Duration::from_millis(1);
+
+impl State {
+    fn is_empty(&self) -> bool {
+        self.written == self.waiting.len()
+    }
+
+    fn write(&mut self, pipe: &pipe::Sender) -> io::Result<()> {
+        while !self.is_empty() {
+            match pipe.try_write(&self.waiting[self.written..]) {
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.compact();
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        // One long frame must not hold its memory for ever.
+        self.waiting = Vec::new();
+        self.written = 0;
+        Ok(())
+    }
+
+    /// Forgets what is written, seldom enough not to move the rest again and again.
+    fn compact(&mut self) {
+        if self.written > self.waiting.len() / 2 {
+            self.waiting.drain(..self.written);
+            self.written = 0;
+        }
+    }
+}

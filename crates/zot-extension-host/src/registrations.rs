@@ -1,0 +1,133 @@
+//! What an extension has registered.
+
+use std::sync::Arc;
+
+use zot_conversation::{ToolDefinition, ToolEffect};
+use zot_wire::RawJson;
+use zot_wire::extension::{EventKind, Subscription};
+
+use crate::limits::{MAX_COMMAND_NAME_BYTES, MAX_COMMANDS, MAX_DESCRIPTION_BYTES, MAX_TOOLS};
+use crate::schema;
+
+/// A slash command of an extension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandInfo {
+    pub name: String,
+    pub description: String,
+    pub extension: String,
+}
+
+/// A set of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct EventSet(u8);
+
+impl EventSet {
+    pub(crate) fn insert(&mut self, kind: EventKind) {
+        self.0 |= 1 << kind as u8;
+    }
+
+    pub(crate) fn contains(self, kind: EventKind) -> bool {
+        self.0 & (1 << kind as u8) != 0
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Registrations {
+    pub(crate) version: String,
+    pub(crate) commands: Vec<CommandInfo>,
+    pub(crate) tools: Vec<Arc<ToolDefinition>>,
+    pub(crate) events: EventSet,
+    pub(crate) intercepts: EventSet,
+    pub(crate) hold_text: bool,
+}
+
+impl Registrations {
+    /// Adds a command; an older one of the same name is replaced.
+    pub(crate) fn add_command(&mut self, command: CommandInfo) -> Result<(), String> {
+        let CommandInfo {
+            name, description, ..
+        } = &command;
+        let is_good = |character: char| !character.is_whitespace() && !character.is_control();
+        if name.is_empty()
+            || name.len() > MAX_COMMAND_NAME_BYTES
+            || name.starts_with('/')
+            || !name.chars().all(is_good)
+        {
+            return Err(format!(
+                "register_command: {name:?} is no name for a command: no blanks, no leading '/', at \
+                 most {MAX_COMMAND_NAME_BYTES} bytes"
+            ));
+        }
+        check_description(description)?;
+        self.commands.retain(|known| known.name != *name);
+        if self.commands.len() == MAX_COMMANDS {
+            return Err(format!(
+                "register_command: {name:?} is one too many, {MAX_COMMANDS} commands are allowed"
+            ));
+        }
+        self.commands.push(command);
+        Ok(())
+    }
+
+    /// Adds a tool; an older one of the same name is replaced.
+    pub(crate) fn add_tool(
+        &mut self,
+        name: String,
+        description: String,
+        schema: Option<&RawJson>,
+    ) -> Result<(), String> {
+        // What every provider takes; one bad name would spoil every request.
+        let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        if name.is_empty() || name.len() > 64 || !name.bytes().all(is_good) {
+            return Err(format!(
+                "register_tool: {name:?} is no name for a tool: use 1 to 64 letters, digits, '_' \
+                 and '-'"
+            ));
+        }
+        check_description(&description)?;
+        let parameters = schema::accept(schema.map(RawJson::get))
+            .map_err(|error| format!("register_tool: {name:?}: schema: {error}"))?;
+        self.tools.retain(|known| known.name != name);
+        if self.tools.len() == MAX_TOOLS {
+            return Err(format!(
+                "register_tool: {name:?} is one too many, {MAX_TOOLS} tools are allowed"
+            ));
+        }
+        self.tools.push(Arc::new(ToolDefinition {
+            name,
+            description,
+            parameters,
+            // Nobody knows what it does, so it runs alone and in order.
+            effect: ToolEffect::Changes,
+        }));
+        Ok(())
+    }
+
+    /// Adds what is subscribed to; returns the names that mean nothing here.
+    pub(crate) fn subscribe(&mut self, subscription: &Subscription) -> Vec<String> {
+        let mut unknown = Vec::new();
+        for name in &subscription.events {
+            match EventKind::named(name) {
+                Some(kind) => self.events.insert(kind),
+                None => unknown.push(name.clone()),
+            }
+        }
+        for name in &subscription.intercept {
+            match EventKind::named(name).filter(|kind| kind.can_be_intercepted()) {
+                Some(kind) => self.intercepts.insert(kind),
+                None => unknown.push(name.clone()),
+            }
+        }
+        self.hold_text |= subscription.hold_text;
+        unknown
+    }
+}
+
+fn check_description(description: &str) -> Result<(), String> {
+    if description.len() > MAX_DESCRIPTION_BYTES {
+        return Err(format!(
+            "the description is longer than {MAX_DESCRIPTION_BYTES} bytes"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+use super::*;
+
+#[test]
+fn schemas_for_models_are_objects() {
+    let good =
+        r#"{"type":"object","properties":{"z":{"type":"string"},"a":true},"required":["z"]}"#;
+    assert_eq!(accept(Some(good)).unwrap().get(), good);
+    assert_eq!(accept(None).unwrap().get(), r#"{"type":"object"}"#);
+    let untyped = accept(Some(r#"{"properties":{}}"#)).unwrap();
+    assert!(untyped.get().contains(r#""type":"object""#));
+    for bad in [
+        "null",
+        "\"text\"",
+        "[]",
+        "1",
+        r#"{"type":"string"}"#,
+        r#"{"type":["object"]}"#,
+        r#"{"properties":[]}"#,
+        r#"{"properties":{"a":"string"}}"#,
+        r#"{"required":"a"}"#,
+        r#"{"required":[1]}"#,
+        "{",
+    ] {
+        assert!(accept(Some(bad)).is_err(), "{bad}");
+    }
+    let deep = format!("{}{}", "{\"a\":".repeat(10_000), "1");
+    assert!(accept(Some(&deep)).is_err());
+}
+
+#[test]
+fn arguments_are_checked_and_the_field_is_named() {
+    let schema = r#"{"type":"object","required":["command"],"additionalProperties":false,
+        "properties":{
+            "command":{"type":"string","minLength":1},
+            "timeout":{"type":"integer","minimum":1,"maximum":600},
+            "mode":{"enum":["a","b"]},
+            "edits":{"type":"array","maxItems":2,"items":{"type":"object","required":["old"]}},
+            "either":{"anyOf":[{"type":"string"},{"type":"null"}]}
+        }}"#;
+    let fits = |arguments: &str| fits(schema, arguments);
+    assert_eq!(
+        fits(r#"{"command":"ls","timeout":5,"mode":"a","edits":[{"old":"x"}],"either":null}"#),
+        Ok(())
+    );
+    assert_eq!(fits(r#"{"command":"ls","timeout":5.0}"#), Ok(()));
+    let wrong = [
+        ("[]", "must be an object"),
+        ("\"text\"", "must be an object"),
+        ("{", "EOF"),
+        ("{}", "\"command\" is missing"),
+        (r#"{"command":1}"#, "\"command\" must be string, not number"),
+        (r#"{"command":""}"#, "at least 1 characters"),
+        (
+            r#"{"command":"x","timeout":0.5}"#,
+            "\"timeout\" must be integer",
+        ),
+        (
+            r#"{"command":"x","timeout":601}"#,
+            "\"timeout\" must be at most 600",
+        ),
+        (r#"{"command":"x","mode":"c"}"#, "\"mode\" must be one of"),
+        (
+            r#"{"command":"x","edits":[{"old":1},{}]}"#,
+            "\"edits[1].old\" is missing",
+        ),
+        (r#"{"command":"x","edits":[1,2,3]}"#, "at most 2 items"),
+        (r#"{"command":"x","either":1}"#, "\"either\" fits none"),
+        (
+            r#"{"command":"x","other":1}"#,
+            "\"other\" is not a known field",
+        ),
+    ];
+    for (arguments, expected) in wrong {
+        let error = fits(arguments).unwrap_err();
+        assert!(error.contains(expected), "{arguments}: {error}");
+    }
+}

@@ -1,0 +1,58 @@
+//! Keeps an extension running, within reason.
+
+use std::sync::Arc;
+
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::discovery::LoadProblem;
+use crate::extension::{Extension, Phase};
+use crate::life::{LifeEnd, live};
+use crate::limits::{GOOD_CONDUCT, RESTART_DELAYS};
+use crate::notices::Notice;
+
+/// Starts the extension, and again when it crashes, until it is stopped or given up.
+pub(crate) async fn supervise(extension: Arc<Extension>, stop: CancellationToken) {
+    let mut restarts = RESTART_DELAYS.into_iter();
+    let mut is_first = true;
+    loop {
+        let started = Instant::now();
+        let reason = match live(&extension, &stop).await {
+            LifeEnd::Stopped => return extension.set_phase(Phase::Stopped),
+            LifeEnd::Left => return extension.set_phase(Phase::Stopped),
+            // What does not even start is broken, and will be the next time.
+            LifeEnd::NeverGreeted(reason) if is_first => return give_up(&extension, reason),
+            LifeEnd::NeverGreeted(reason) | LifeEnd::Crashed(reason) => reason,
+        };
+        is_first = false;
+        if started.elapsed() > GOOD_CONDUCT {
+            restarts = RESTART_DELAYS.into_iter();
+        }
+        let Some(delay) = restarts.next() else {
+            let attempts = RESTART_DELAYS.len();
+            return give_up(
+                &extension,
+                format!("{reason}; given up after {attempts} restarts"),
+            );
+        };
+        extension.log(&format!("it is started again in {}s", delay.as_secs()));
+        extension.set_phase(Phase::Restarting { reason });
+        tokio::select! {
+            () = sleep(delay) => {}
+            () = stop.cancelled() => return extension.set_phase(Phase::Stopped),
+        }
+    }
+}
+
+fn give_up(extension: &Extension, reason: String) {
+    let problem = LoadProblem {
+        path: extension.found.directory.clone(),
+        error: reason.clone(),
+    };
+    extension.log(&format!("given up: {reason}"));
+    extension
+        .surroundings
+        .notices
+        .push(Notice::Problem(problem.to_string()));
+    extension.set_phase(Phase::Failed { reason });
+}

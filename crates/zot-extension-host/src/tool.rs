@@ -1,0 +1,26 @@
+//! A tool that an extension runs.
+
+use std::sync::Arc;
+
+use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolInvocation, ToolOutput};
+
+use crate::extension::Extension;
+
+pub(crate) struct ExtensionTool {
+    pub(crate) extension: Arc<Extension>,
+    pub(crate) definition: Arc<ToolDefinition>,
+}
+
+impl Tool for ExtensionTool {
+    fn definition(&self) -> &Arc<ToolDefinition> {
+        &self.definition
+    }
+
+    fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(self.extension.call_tool(
+            &self.definition.name,
+            invocation.arguments.into(),
+            invocation.cancel,
+        ))
+    }
+}
