@@ -24,6 +24,12 @@ pub trait Hooks: Send + Sync {
         Box::pin(ready(MessageVerdict::Keep))
     }
 
+    /// Whether text is reported only when [`before_assistant_message`](Self::before_assistant_message)
+    /// has seen all of it.
+    fn holds_text(&self) -> bool {
+        false
+    }
+
     /// Told of every event, in order, before the front end is.
     fn on_event(&self, _event: &AgentEvent) {}
 }

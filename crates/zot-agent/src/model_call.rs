@@ -54,7 +54,7 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
 
     let settings = agent.settings();
     agent.count_model_call();
-    let (builder, end) = {
+    let received = {
         let transcript = agent.fit_transcript();
         let stream = settings.model.stream(ModelRequest {
             model: &settings.model_id,
@@ -66,20 +66,23 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
         });
         receive(agent, &settings, run, stream).await
     };
+    let (builder, end, held) = received;
     let usage = builder.usage().priced(&settings.prices);
     match end {
         StreamEnd::Complete => match builder.finish() {
-            Ok(answer) => answered(agent, run, answer, usage).await,
+            Ok(answer) => answered(agent, run, answer, held, usage).await,
             Err(partial) => {
                 let error = ModelError::new(
                     ModelErrorKind::Stream,
                     "the model's answer ended without its end marker",
                 );
-                broke_off(agent, run, partial.keep_text(), usage, error).await
+                let said = Said::new(partial.keep_text(), held);
+                broke_off(agent, run, said, usage, error).await
             }
         },
         StreamEnd::Aborted => {
-            if let Err(report) = keep(agent, run, builder.keep_text(), usage).await {
+            let said = Said::new(builder.keep_text(), held);
+            if let Err(report) = keep(agent, run, said, usage).await {
                 return fail_turn(run, report).await;
             }
             end_turn(run, TurnStop::Aborted, Some(ABORTED.to_owned())).await;
@@ -88,7 +91,8 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
         // Providers tell what an answer cost at its end, which this one does not reach: what is
         // counted is an estimate.
         StreamEnd::OverBudget { reason, usage } => {
-            if let Err(report) = keep(agent, run, builder.keep_text(), usage).await {
+            let said = Said::new(builder.keep_text(), held);
+            if let Err(report) = keep(agent, run, said, usage).await {
                 return fail_turn(run, report).await;
             }
             fail_turn(run, ErrorReport::new(ErrorCode::Budget, reason)).await
@@ -97,7 +101,7 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
             if error.kind == ModelErrorKind::ContextOverflow && builder.is_empty() =>
         {
             // Some providers accept the request first and refuse it inside the answer.
-            if accepted && let Err(report) = keep(agent, run, Vec::new(), usage).await {
+            if accepted && let Err(report) = keep(agent, run, Said::default(), usage).await {
                 return fail_turn(run, report).await;
             }
             ModelOutcome::Overflowed {
@@ -111,7 +115,10 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
         StreamEnd::Failed {
             error,
             accepted: true,
-        } => broke_off(agent, run, builder.keep_text(), usage, error).await,
+        } => {
+            let said = Said::new(builder.keep_text(), held);
+            broke_off(agent, run, said, usage, error).await
+        }
     }
 }
 
@@ -180,8 +187,10 @@ async fn receive(
     settings: &AgentSettings,
     run: &Run<'_>,
     mut stream: ModelStream<'_>,
-) -> (AnswerBuilder, StreamEnd) {
+) -> (AnswerBuilder, StreamEnd, Vec<String>) {
     let mut builder = AnswerBuilder::default();
+    let holds_text = run.hooks.holds_text();
+    let mut held = Vec::new();
     let mut accepted = false;
     let watched = run.meter.limits_spending();
     // Some providers tell what the request counted for only at the end of the answer.
@@ -213,8 +222,10 @@ async fn receive(
                     accepted |= event == ModelEvent::Start;
                     output_bytes += output_length(&event);
                     builder.apply(&event);
-                    if let Some(event) = reported(event) {
-                        run.emit_delta(event).await;
+                    match reported(event) {
+                        Some(AgentEvent::TextDelta(delta)) if holds_text => held.push(delta),
+                        Some(event) => run.emit_delta(event).await,
+                        None => {}
                     }
                 }
                 Some(Err(error)) => break StreamEnd::Failed { error, accepted },
@@ -234,7 +245,7 @@ async fn receive(
             }
         }
     };
-    (builder, end)
+    (builder, end, held)
 }
 
 /// What text usually comes to.
@@ -273,7 +284,13 @@ fn reported(event: ModelEvent) -> Option<AgentEvent> {
     })
 }
 
-async fn answered(agent: &Agent, run: &Run<'_>, answer: Answer, usage: Usage) -> ModelOutcome {
+async fn answered(
+    agent: &Agent,
+    run: &Run<'_>,
+    answer: Answer,
+    held: Vec<String>,
+    usage: Usage,
+) -> ModelOutcome {
     let Answer { content, stop } = answer;
     agent.set_context_tokens(usage.prompt_tokens() + usage.output);
     let calls: Vec<ToolCall> = content
@@ -288,7 +305,7 @@ async fn answered(agent: &Agent, run: &Run<'_>, answer: Answer, usage: Usage) ->
         .iter()
         .any(|block| !matches!(block, ContentBlock::Reasoning(_)));
     let content = if says_something { content } else { Vec::new() };
-    if let Err(report) = keep(agent, run, content, usage).await {
+    if let Err(report) = keep(agent, run, Said::new(content, held), usage).await {
         return fail_turn(run, report).await;
     }
     for call in &calls {
@@ -316,59 +333,88 @@ async fn answered(agent: &Agent, run: &Run<'_>, answer: Answer, usage: Usage) ->
 async fn broke_off(
     agent: &Agent,
     run: &Run<'_>,
-    content: Vec<ContentBlock>,
+    said: Said,
     usage: Usage,
     error: ModelError,
 ) -> ModelOutcome {
-    if let Err(report) = keep(agent, run, content, usage).await {
+    if let Err(report) = keep(agent, run, said, usage).await {
         return fail_turn(run, report).await;
     }
     fail_turn(run, error.into()).await
 }
 
-/// Records what was used and what was said, and reports both.
-async fn keep(
-    agent: &Agent,
-    run: &Run<'_>,
+/// What came of a model call.
+#[derive(Default)]
+struct Said {
     content: Vec<ContentBlock>,
-    usage: Usage,
-) -> Result<(), ErrorReport> {
-    let message = if content.is_empty() {
+    /// Pieces of text that were not reported as they came.
+    held: Vec<String>,
+}
+
+impl Said {
+    fn new(content: Vec<ContentBlock>, held: Vec<String>) -> Self {
+        Self { content, held }
+    }
+}
+
+/// Records what was used and what was said, and reports both.
+async fn keep(agent: &Agent, run: &Run<'_>, said: Said, usage: Usage) -> Result<(), ErrorReport> {
+    let message = if said.content.is_empty() {
         None
     } else {
         let message = Message {
             role: Role::Assistant,
-            content,
+            content: said.content,
             time: now(),
         };
         Some(agent.append(message).map_err(|e| journal_report(&e))?)
     };
     let cumulative = agent.add_usage(usage).map_err(|e| journal_report(&e))?;
+    let verdict = match &message {
+        Some(message) => verdict_on(run, &message.text()).await,
+        None => MessageVerdict::Keep,
+    };
+    release_text(run, said.held, &verdict).await;
     run.emit(AgentEvent::UsageReported {
         turn: usage,
         cumulative,
     })
     .await;
     if let Some(message) = message
-        && let Some(message) = as_reported(run, message).await
+        && let Some(message) = as_reported(message, verdict)
     {
         run.emit(AgentEvent::AssistantMessage(message)).await;
     }
     Ok(())
 }
 
-/// The message as the hooks want it shown; `None` when they want it suppressed.
-async fn as_reported(run: &Run<'_>, message: Arc<Message>) -> Option<Arc<Message>> {
-    let text = message.text();
+async fn verdict_on(run: &Run<'_>, text: &str) -> MessageVerdict {
     if text.is_empty() {
-        return Some(message);
+        return MessageVerdict::Keep;
     }
     // The hook first: an abort cuts a wait short but does not unsay an answer that is there.
-    let verdict = tokio::select! {
+    tokio::select! {
         biased;
-        verdict = run.hooks.before_assistant_message(&text) => verdict,
+        verdict = run.hooks.before_assistant_message(text) => verdict,
         () = run.cancel.cancelled() => MessageVerdict::Keep,
+    }
+}
+
+/// Reports the text that was held back, as the hooks want it shown.
+async fn release_text(run: &Run<'_>, held: Vec<String>, verdict: &MessageVerdict) {
+    let shown = match verdict {
+        _ if held.is_empty() => return,
+        MessageVerdict::Keep => held,
+        MessageVerdict::Replace(text) => vec![text.clone()],
+        MessageVerdict::Suppress => return,
     };
+    for delta in shown {
+        run.emit_delta(AgentEvent::TextDelta(delta)).await;
+    }
+}
+
+/// The message as the hooks want it shown; `None` when they want it suppressed.
+fn as_reported(message: Arc<Message>, verdict: MessageVerdict) -> Option<Arc<Message>> {
     match verdict {
         MessageVerdict::Keep => Some(message),
         MessageVerdict::Suppress => None,

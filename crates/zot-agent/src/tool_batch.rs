@@ -47,7 +47,12 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>, calls: Vec<ToolCall>) -> T
                 is_error: output.is_error,
                 content: output.content,
             };
-            run.emit(AgentEvent::ToolFinished(result.clone())).await;
+            let origin = tools.get(&call.name).and_then(|tool| tool.origin());
+            run.emit(AgentEvent::ToolFinished {
+                result: result.clone(),
+                origin,
+            })
+            .await;
             results.push(ContentBlock::ToolResult(result));
         }
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
-    ContentBlock, Message, ModelError, ModelErrorKind, ToolCall, ToolCallId, ToolResult, Usage,
+    ContentBlock, Message, ModelError, ModelErrorKind, ToolCall, ToolCallId, ToolOrigin,
+    ToolResult, Usage,
 };
 
 /// A fact about a running prompt or compaction. Their order is part of the contract:
@@ -52,7 +53,11 @@ pub enum AgentEvent {
         id: ToolCallId,
         text: String,
     },
-    ToolFinished(ToolResult),
+    ToolFinished {
+        result: ToolResult,
+        /// Who ran the call, when it was not the agent itself.
+        origin: Option<ToolOrigin>,
+    },
     Failed(ErrorReport),
     CompactionFinished {
         summary: String,

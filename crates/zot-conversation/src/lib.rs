@@ -19,5 +19,7 @@ pub use model::{
     BoxFuture, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream,
     ReasoningEffort, StopReason, ToolImages,
 };
-pub use tool::{Progress, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, ToolSet};
+pub use tool::{
+    Progress, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOrigin, ToolOutput, ToolSet,
+};
 pub use usage::{Prices, Usage};

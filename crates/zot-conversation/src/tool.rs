@@ -44,6 +44,18 @@ pub trait Tool: Send + Sync {
     fn preview(&self, _arguments: &RawValue) -> Option<String> {
         None
     }
+
+    /// Whose tool this is, when it is not the agent's own.
+    fn origin(&self) -> Option<ToolOrigin> {
+        None
+    }
+}
+
+/// Who ran a tool, for front ends to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolOrigin {
+    pub extension: String,
+    pub tool: String,
 }
 
 /// One call of a tool.

@@ -82,15 +82,9 @@ pub struct ReloadError {
 }
 
 impl ExtensionHost {
-    /// Starts all extensions that are found, side by side, and waits for none of them. Must be
-    /// called inside a tokio runtime.
-    ///
-    /// `None` when there is nothing to start and nothing to report.
-    pub fn start(config: HostConfig) -> Option<Self> {
-        let discovery = discover(&config.search);
-        if discovery.enabled().next().is_none() && discovery.problems.is_empty() {
-            return None;
-        }
+    /// Starts all extensions of `discovery` (what `config.search` found), side by side, and waits for
+    /// none of them. Must be called inside a tokio runtime.
+    pub fn start(config: HostConfig, discovery: &Discovery) -> Self {
         let surroundings = Arc::new(Surroundings::new(
             config.home,
             config.cwd,
@@ -99,8 +93,8 @@ impl ExtensionHost {
             config.model,
         ));
         report(&surroundings, &discovery.problems);
-        let roster = Roster::start(&discovery, &surroundings);
-        Some(Self {
+        let roster = Roster::start(discovery, &surroundings);
+        Self {
             search: config.search,
             surroundings,
             taken_tools: config.taken_tools,
@@ -108,7 +102,7 @@ impl ExtensionHost {
             roster: Mutex::new(Arc::new(roster)),
             settled: AtomicBool::new(false),
             settle_until: Instant::now() + READY_GRACE,
-        })
+        }
     }
 
     /// Returns when every extension is ready or has failed, at the latest after the grace.
@@ -225,6 +219,11 @@ impl ExtensionHost {
 
     pub fn take_notice(&self) -> Option<Notice> {
         self.surroundings.notices.take()
+    }
+
+    /// Adds a sentence of the embedding program's to what extensions have to say.
+    pub fn report(&self, problem: String) {
+        self.surroundings.notices.push(Notice::Problem(problem));
     }
 
     /// What extensions that start from now on are told.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolInvocation, ToolOutput};
+use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolInvocation, ToolOrigin, ToolOutput};
 
 use crate::extension::Extension;
 
@@ -14,6 +14,13 @@ pub(crate) struct ExtensionTool {
 impl Tool for ExtensionTool {
     fn definition(&self) -> &Arc<ToolDefinition> {
         &self.definition
+    }
+
+    fn origin(&self) -> Option<ToolOrigin> {
+        Some(ToolOrigin {
+            extension: self.extension.name().to_owned(),
+            tool: self.definition.name.clone(),
+        })
     }
 
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput> {

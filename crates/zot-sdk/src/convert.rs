@@ -3,7 +3,7 @@
 use zot_agent::Transcript;
 use zot_conversation::{self as conversation, AgentEvent, Arguments, Usage};
 use zot_wire::RawJson;
-use zot_wire::rpc::{ContentBlock, CumulativeUsage, Event, Message, Role};
+use zot_wire::rpc::{ContentBlock, CumulativeUsage, Event, Message, Role, ToolDetails};
 
 /// The wire's form of an event; `None` for those its clients do not know.
 pub(crate) fn event(event: AgentEvent) -> Option<Event> {
@@ -50,10 +50,14 @@ pub(crate) fn event(event: AgentEvent) -> Option<Event> {
             id: id.to_string(),
             text,
         },
-        AgentEvent::ToolFinished(result) => Event::ToolResult {
+        AgentEvent::ToolFinished { result, origin } => Event::ToolResult {
             id: result.call_id.to_string(),
             is_error: result.is_error,
             content: content(&result.content),
+            details: origin.map(|origin| ToolDetails {
+                extension: origin.extension,
+                tool: origin.tool,
+            }),
         },
         AgentEvent::ConfirmationRequested { call, preview } => Event::ToolConfirm {
             id: call.id.to_string(),

@@ -6,6 +6,7 @@
 
 mod command;
 mod event;
+mod extension;
 mod full;
 mod message;
 mod response;
@@ -15,7 +16,8 @@ pub use command::{
     Command, CommandFrame, ConfirmCommand, ImageInput, PromptCommand, RememberFor, RequestId,
     RequestRefused, SteerCommand, WhenBusy,
 };
-pub use event::{CumulativeUsage, Event};
+pub use event::{CumulativeUsage, Event, ToolDetails};
+pub use extension::{CommandEntry, CommandsData, ExtensionEntry, ExtensionsData, InvokedData};
 pub use full::{FullBlock, FullMessage};
 pub use message::{ContentBlock, Message, Role};
 pub use response::{

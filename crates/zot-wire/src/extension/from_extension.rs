@@ -1,5 +1,6 @@
 //! What an extension says.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FrameError, FrameReader};
@@ -149,7 +150,7 @@ pub enum CommandAction {
 }
 
 /// A panel to open.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PanelSpec {
     pub id: String,
@@ -158,7 +159,7 @@ pub struct PanelSpec {
 }
 
 /// What a panel shows.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PanelContent {
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -75,6 +75,41 @@ pub enum Command {
     Subscribe {
         #[serde(skip_serializing_if = "Option::is_none")]
         events: Option<Vec<String>>,
+        /// Also say whose tool a `tool_result` comes from.
+        #[serde(skip_serializing_if = "is_false")]
+        details: bool,
+    },
+    /// The slash commands of all extensions.
+    GetCommands,
+    /// Runs a slash command of an extension.
+    InvokeCommand {
+        name: String,
+        /// What stands after the command's name.
+        #[serde(skip_serializing_if = "String::is_empty")]
+        args: String,
+    },
+    /// Reads all manifests again and starts every extension anew.
+    ReloadExt,
+    /// A key was pressed in a panel of an extension.
+    PanelKey {
+        extension: String,
+        panel_id: String,
+        key: String,
+        /// What the key writes, if it writes something.
+        #[serde(skip_serializing_if = "String::is_empty")]
+        text: String,
+    },
+    /// A panel has another size now.
+    PanelResize {
+        extension: String,
+        panel_id: String,
+        width: u32,
+        height: u32,
+    },
+    /// The user closed a panel.
+    PanelClose {
+        extension: String,
+        panel_id: String,
     },
     Ping,
 }
@@ -312,6 +347,12 @@ impl Command {
             Self::Steer(_) => "steer",
             Self::Confirm(_) => "confirm",
             Self::Subscribe { .. } => "subscribe",
+            Self::GetCommands => "get_commands",
+            Self::InvokeCommand { .. } => "invoke_command",
+            Self::ReloadExt => "reload_ext",
+            Self::PanelKey { .. } => "panel_key",
+            Self::PanelResize { .. } => "panel_resize",
+            Self::PanelClose { .. } => "panel_close",
             Self::Ping => "ping",
         }
     }
@@ -372,6 +413,29 @@ impl Command {
             }),
             "subscribe" => Self::Subscribe {
                 events: field(fields, "events")?,
+                details: field(fields, "details")?,
+            },
+            "get_commands" => Self::GetCommands,
+            "invoke_command" => Self::InvokeCommand {
+                name: required(fields, "name")?,
+                args: field(fields, "args")?,
+            },
+            "reload_ext" => Self::ReloadExt,
+            "panel_key" => Self::PanelKey {
+                extension: required(fields, "extension")?,
+                panel_id: required(fields, "panel_id")?,
+                key: required(fields, "key")?,
+                text: field(fields, "text")?,
+            },
+            "panel_resize" => Self::PanelResize {
+                extension: required(fields, "extension")?,
+                panel_id: required(fields, "panel_id")?,
+                width: required(fields, "width")?,
+                height: required(fields, "height")?,
+            },
+            "panel_close" => Self::PanelClose {
+                extension: required(fields, "extension")?,
+                panel_id: required(fields, "panel_id")?,
             },
             "ping" => Self::Ping,
             _ => return Err(CommandError::Unknown),

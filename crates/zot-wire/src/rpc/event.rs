@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::ContentBlock;
 use crate::RawJson;
+use crate::extension::PanelContent;
 
 /// A stream notification. None carries an `id`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +62,9 @@ pub enum Event {
         id: String,
         is_error: bool,
         content: Vec<ContentBlock>,
+        /// Whose tool it was; only for clients that subscribed with `details`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<ToolDetails>,
     },
     /// A call waits for a `confirm` command.
     ToolConfirm {
@@ -83,6 +87,24 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
     },
+    /// An extension tells the user something.
+    ExtNotify {
+        extension: String,
+        /// `info`, `success`, `warn` or `error`; extensions may also send others, or none.
+        level: String,
+        message: String,
+    },
+    /// An extension's command shows a note, which is not part of the conversation.
+    ExtDisplay { extension: String, text: String },
+    /// An extension opens a panel, or draws it anew.
+    ExtPanel {
+        extension: String,
+        panel_id: String,
+        #[serde(flatten)]
+        content: PanelContent,
+    },
+    /// An extension closes a panel.
+    ExtPanelClose { extension: String, panel_id: String },
     /// A compaction finished.
     CompactDone { summary: String },
     /// The whole prompt is over, well or badly.
@@ -91,7 +113,7 @@ pub enum Event {
 
 impl Event {
     /// The name of each type, as `subscribe` takes it.
-    pub const TYPES: [&'static str; 18] = [
+    pub const TYPES: [&'static str; 22] = [
         "user_message",
         "turn_start",
         "assistant_start",
@@ -108,6 +130,10 @@ impl Event {
         "tool_confirm",
         "steer_dropped",
         "error",
+        "ext_notify",
+        "ext_display",
+        "ext_panel",
+        "ext_panel_close",
         "compact_done",
         "done",
     ];
@@ -131,10 +157,21 @@ impl Event {
             Self::ToolConfirm { .. } => "tool_confirm",
             Self::SteerDropped { .. } => "steer_dropped",
             Self::Error { .. } => "error",
+            Self::ExtNotify { .. } => "ext_notify",
+            Self::ExtDisplay { .. } => "ext_display",
+            Self::ExtPanel { .. } => "ext_panel",
+            Self::ExtPanelClose { .. } => "ext_panel_close",
             Self::CompactDone { .. } => "compact_done",
             Self::Done => "done",
         }
     }
+}
+
+/// Who ran a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolDetails {
+    pub extension: String,
+    pub tool: String,
 }
 
 /// Tokens and cost since the process started.

@@ -153,6 +153,9 @@ pub struct ToolEntry {
     pub parameters: RawJson,
     /// Whether the model has it.
     pub enabled: bool,
+    /// Whose it is, when it is an extension's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extension: Option<String>,
 }
 
 /// `get_usage`: what was spent.

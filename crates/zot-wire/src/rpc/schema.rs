@@ -5,9 +5,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Command, Event, FullMessagesData, HelloData, MessagesData, ModelData, ModelsData, PongData,
-    ReasoningData, RequestId, Response, SetMessagesData, StartedData, StateData, SteeredData,
-    SubscribedData, ToolsData, UsageData,
+    Command, CommandsData, Event, ExtensionsData, FullMessagesData, HelloData, InvokedData,
+    MessagesData, ModelData, ModelsData, PongData, ReasoningData, RequestId, Response,
+    SetMessagesData, StartedData, StateData, SteeredData, SubscribedData, ToolsData, UsageData,
 };
 
 /// One schema document. A line is a `Command`, a `Response` or an `Event`; `Response` has one
@@ -83,6 +83,21 @@ fn responses(generator: &mut SchemaGenerator) -> Map<String, Value> {
         "subscribe",
         success::<SubscribedData>(generator, "subscribe"),
     );
+    add(
+        "get_commands",
+        success::<CommandsData>(generator, "get_commands"),
+    );
+    add(
+        "invoke_command",
+        success::<InvokedData>(generator, "invoke_command"),
+    );
+    add(
+        "reload_ext",
+        success::<ExtensionsData>(generator, "reload_ext"),
+    );
+    add("panel_key", success::<()>(generator, "panel_key"));
+    add("panel_resize", success::<()>(generator, "panel_resize"));
+    add("panel_close", success::<()>(generator, "panel_close"));
     add("clear", success::<()>(generator, "clear"));
     add("set_model", success::<ModelData>(generator, "set_model"));
     add("get_models", success::<ModelsData>(generator, "get_models"));

@@ -35,7 +35,7 @@ pub(crate) fn event(event: &AgentEvent) -> String {
             error: Some(error),
         } => format!("turn_end {} {error:?}", stop.as_str()),
         AgentEvent::ToolProgress { id, text } => format!("tool_progress {id} {text:?}"),
-        AgentEvent::ToolFinished(result) => format!("tool_result {}", tool_result(result)),
+        AgentEvent::ToolFinished { result, .. } => format!("tool_result {}", tool_result(result)),
         AgentEvent::Failed(report) => format!("error {:?} {:?}", report.code, report.message),
         AgentEvent::ConfirmationRequested { call, preview } => {
             format!("tool_confirm {} {preview:?}", call.id)

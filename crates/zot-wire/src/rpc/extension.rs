@@ -1,0 +1,67 @@
+//! What a client is told about extensions.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::extension::PanelSpec;
+
+/// `get_commands`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandsData {
+    pub commands: Vec<CommandEntry>,
+}
+
+/// A slash command of an extension.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandEntry {
+    /// Without the slash.
+    pub name: String,
+    pub description: String,
+    pub extension: String,
+}
+
+/// `invoke_command`: what the extension wants done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InvokedData {
+    pub extension: String,
+    /// `prompt`, `insert`, `display`, `open_panel` or `noop`.
+    pub action: String,
+    /// The prompt that runs now; its events follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// Text for the editor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub insert: Option<String>,
+    /// A note to show; an `ext_display` event says it too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display: Option<String>,
+    /// The panel to open; `ext_panel` events draw it anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_panel: Option<PanelSpec>,
+    /// To be shown whatever the action is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// `reload_ext`: what runs now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExtensionsData {
+    pub extensions: Vec<ExtensionEntry>,
+}
+
+/// An extension of the running agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExtensionEntry {
+    pub name: String,
+    pub version: String,
+    /// `starting`, `ready`, `restarting`, `failed` or `stopped`.
+    pub state: String,
+    /// Why it is not ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// `--ext`, `project` or `global`.
+    pub source: String,
+    pub directory: String,
+    pub commands: Vec<String>,
+    pub tools: Vec<String>,
+}
