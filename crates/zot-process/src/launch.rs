@@ -56,8 +56,8 @@ impl Confinement {
         self
     }
 
-    /// Which files the child may use. It can then signal and look into none but its own
-    /// processes, too.
+    /// Which files the child may use. It can then signal and look into none but its own processes,
+    /// too, and as root it has the privileges of one in a container.
     #[must_use]
     pub fn filesystem(mut self, access: FileAccess) -> Self {
         self.files = Some(access);
@@ -80,7 +80,10 @@ impl Confinement {
 ///
 /// A program always may read what programs need to start: `/usr`, `/etc` and their like, `/proc`,
 /// the harmless devices, itself, and the libraries its interpreter is installed with; and it may
-/// write to `/dev/null` and `/dev/tty`. Whether a file *exists* can always be found out.
+/// write to `/dev/null` and `/dev/tty`.
+///
+/// The kernel watches over contents and names. Whether a file exists can still be found out, and
+/// its mode, owner and times can still be changed by who may.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileAccess {
     /// Files, and folders with all below, that may be read. What is not there when the child

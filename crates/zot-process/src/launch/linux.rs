@@ -3,6 +3,7 @@
 mod before_exec;
 mod files;
 mod network;
+mod privileges;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use rustix::process::{Resource, Rlimit, getpid, getrlimit};
 use super::programs::{Needs, Surroundings};
 use super::{ConfineError, Confinement, Enforcement, Execution, FileAccess, Status};
 use before_exec::Steps;
+use privileges::Surplus;
 
 pub(super) fn confine(
     command: &mut Command,
@@ -31,6 +33,7 @@ pub(super) fn confine(
     {
         let needs = needs(command, access);
         steps.files = Some(files::ruleset(access, &needs)?);
+        steps.privileges = Surplus::present();
     }
     if confinement.without_network && network::filters_available().is_ok() {
         steps.calls = network::filters()?;
@@ -68,9 +71,12 @@ fn enforcement(confinement: &Confinement) -> Enforcement {
         Ok(()) => Status::Enforced,
         Err(reason) => Status::NotEnforced(reason),
     };
-    let sockets_refused = confinement.without_network && network == Status::Enforced;
+    let held = files::AlsoHeld {
+        sockets: confinement.without_network && network == Status::Enforced,
+        privileges: !privileges::are_kept(),
+    };
     Enforcement {
-        files: when(files.is_some(), files::status(abi.clone(), sockets_refused)),
+        files: when(files.is_some(), files::status(abi.clone(), held)),
         execution: when(only_some, files::execution_status(abi)),
         network: when(confinement.without_network, network),
         memory: when(confinement.memory_limit.is_some(), Status::Enforced),

@@ -14,12 +14,15 @@ use rustix::process::{
 };
 use seccompiler::BpfProgram;
 
+use super::privileges::Surplus;
+
 /// What to do, made ready in the parent.
 #[derive(Default)]
 pub(super) struct Steps {
     /// Who must still be there.
     pub(super) parent: Option<Pid>,
     pub(super) memory: Option<Rlimit>,
+    pub(super) privileges: Option<Surplus>,
     pub(super) files: Option<RulesetCreated>,
     pub(super) calls: Vec<BpfProgram>,
 }
@@ -28,6 +31,7 @@ impl Steps {
     pub(super) fn is_empty(&self) -> bool {
         self.parent.is_none()
             && self.memory.is_none()
+            && self.privileges.is_none()
             && self.files.is_none()
             && self.calls.is_empty()
     }
@@ -43,6 +47,9 @@ impl Steps {
         }
         if let Some(limit) = self.memory {
             setrlimit(Resource::Data, limit)?;
+        }
+        if let Some(privileges) = &self.privileges {
+            privileges.lose()?;
         }
         // Taken from the child's copy; the parent's serves for the next start of the command.
         if let Some(ruleset) = self.files.take()

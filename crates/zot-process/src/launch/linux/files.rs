@@ -74,8 +74,15 @@ pub(super) fn landlock_abi() -> Result<ABI, String> {
     }
 }
 
+/// What bears on files and is held by other means.
+#[derive(Clone, Copy)]
+pub(super) struct AlsoHeld {
+    pub(super) sockets: bool,
+    pub(super) privileges: bool,
+}
+
 /// How well `abi` keeps a child to its files.
-pub(super) fn status(abi: Result<ABI, String>, sockets_refused: bool) -> Status {
+pub(super) fn status(abi: Result<ABI, String>, held: AlsoHeld) -> Status {
     let abi = match abi {
         Ok(abi) => abi,
         Err(reason) => return Status::NotEnforced(reason),
@@ -87,8 +94,11 @@ pub(super) fn status(abi: Result<ABI, String>, sockets_refused: bool) -> Status 
     if abi < ABI::V6 {
         gaps.push("other processes can be signalled (not since Linux 6.12)");
     }
-    if !sockets_refused {
+    if !held.sockets {
         gaps.push("services can be asked for other files over Unix sockets");
+    }
+    if !held.privileges {
+        gaps.push("the privileges of root are kept");
     }
     if gaps.is_empty() {
         Status::Enforced

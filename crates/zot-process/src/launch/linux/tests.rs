@@ -1,12 +1,16 @@
 use landlock::ABI;
 
-use super::files::{execution_status, status};
+use super::files::{AlsoHeld, execution_status, status};
 use crate::launch::Status;
 
 #[test]
 fn the_gaps_of_older_kernels_are_named() {
-    let check = |abi: ABI, sockets_refused: bool, expected: &str| {
-        assert_eq!(status(Ok(abi), sockets_refused).to_string(), expected);
+    let check = |abi: ABI, sockets: bool, expected: &str| {
+        let held = AlsoHeld {
+            sockets,
+            privileges: true,
+        };
+        assert_eq!(status(Ok(abi), held).to_string(), expected);
         assert_eq!(execution_status(Ok(abi)), Status::Enforced);
     };
     check(
@@ -27,12 +31,24 @@ fn the_gaps_of_older_kernels_are_named() {
         false,
         "partly enforced: services can be asked for other files over Unix sockets",
     );
+    let as_root = AlsoHeld {
+        sockets: true,
+        privileges: false,
+    };
+    assert_eq!(
+        status(Ok(ABI::V7), as_root).to_string(),
+        "partly enforced: the privileges of root are kept"
+    );
 }
 
 #[test]
 fn a_kernel_without_landlock_enforces_nothing() {
+    let held = AlsoHeld {
+        sockets: true,
+        privileges: true,
+    };
     let reason = || Err("no Landlock".to_owned());
     let expected = Status::NotEnforced("no Landlock".to_owned());
-    assert_eq!(status(reason(), true), expected);
+    assert_eq!(status(reason(), held), expected);
     assert_eq!(execution_status(reason()), expected);
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Confinement, confine, enforceable, fails, shell, succeeds};
+use super::{Confinement, confine, enforceable, fails, shell, succeeds, writing};
 use crate::launch::Status;
 
 #[test]
@@ -99,9 +99,14 @@ fn parent_that_is_killed() {
         return;
     };
     let mut command = shell("echo child=$$; read line < fifo; echo $line > alive");
-    command.current_dir(folder);
-    let confinement = Confinement::default()
-        .die_with_parent(std::env::var_os(NESTED).is_some_and(|kind| kind == "confined"));
+    command.current_dir(&folder);
+    let confinement = match std::env::var_os(NESTED) {
+        Some(kind) if kind == "confined" => Confinement::default()
+            .die_with_parent(true)
+            .network(false)
+            .filesystem(writing(&[Path::new(&folder)])),
+        _ => Confinement::default(),
+    };
     confine(&mut command, &confinement).unwrap();
     let mut child = command.spawn().unwrap();
     child.wait().unwrap();
