@@ -2,8 +2,8 @@
 //!
 //! A [`Confinement`] says what to deny, [`confine`] adds it to a command, and the [`Enforcement`]
 //! it returns says what this system really enforces. Everything that allocates or opens files
-//! happens before the fork. A child inherits its confinement to all it starts (the signal at its
-//! parent's death excepted) and can never shed it; it gains no rights by set-user-ID programs.
+//! happens before the fork. Limits on files and network pass on to all that a child starts, can
+//! never be shed, and make set-user-ID programs ordinary ones.
 
 mod enforcement;
 mod programs;
@@ -76,7 +76,8 @@ impl Confinement {
     }
 }
 
-/// The files a child may use; everything else is refused with `EACCES`.
+/// The files a child may use; everything else is refused with `EACCES`. Paths are absolute, or start
+/// at our own folder.
 ///
 /// A program always may read what programs need to start: `/usr`, `/etc` and their like, `/proc`,
 /// the harmless devices, itself, and the libraries its interpreter is installed with; and it may
@@ -100,8 +101,8 @@ pub enum Execution {
     /// Every program it can read.
     #[default]
     Anything,
-    /// Itself and these, each with the [`programs_needed`] for it to start. Paths, or names that
-    /// are looked for in the command's `PATH`.
+    /// Itself and these, each with the [`programs_needed`] for it to start: names that are looked
+    /// for in the command's `PATH`, or paths, which start at its folder.
     ///
     /// This is about starting programs. Code that a child loads into itself, by the dynamic loader
     /// for instance, is its own code, and is held by everything else.

@@ -16,6 +16,9 @@ use super::{ConfineError, Confinement, Enforcement, Execution, FileAccess, Statu
 use before_exec::Steps;
 use privileges::Surplus;
 
+/// Where the C library looks for programs without a `PATH`.
+const DEFAULT_SEARCH_PATH: &str = "/bin:/usr/bin";
+
 pub(super) fn confine(
     command: &mut Command,
     confinement: &Confinement,
@@ -96,7 +99,7 @@ fn memory_limit(bytes: u64) -> Rlimit {
 
 /// What the program of `command`, and those it may start, need to start.
 fn needs(command: &Command, access: &FileAccess) -> Needs {
-    let search_path = variable(command, "PATH").unwrap_or_default();
+    let search_path = variable(command, "PATH").unwrap_or_else(|| DEFAULT_SEARCH_PATH.into());
     let surroundings = Surroundings {
         search_path: &search_path,
         folder: command.get_current_dir(),

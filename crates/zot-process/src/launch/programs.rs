@@ -59,6 +59,8 @@ pub(super) struct Needs {
     pub(super) execute: Vec<PathBuf>,
     /// Files and folders beside those, which must be readable.
     pub(super) read: Vec<PathBuf>,
+    /// Programs that have been looked for, by the names and paths they were given by.
+    known: Vec<PathBuf>,
 }
 
 impl Needs {
@@ -67,6 +69,10 @@ impl Needs {
     }
 
     fn add_at(&mut self, program: &Path, surroundings: &Surroundings<'_>, depth: usize) {
+        if self.known.iter().any(|known| known == program) {
+            return;
+        }
+        self.known.push(program.to_owned());
         let Some(found) = find(program, surroundings) else {
             return;
         };
@@ -76,31 +82,24 @@ impl Needs {
         // A virtual environment is found by the link, the libraries by what it leads to.
         self.add_installation(&found, surroundings);
         self.add_installation(&resolved, surroundings);
-        let is_known = self.execute.contains(&resolved);
-        if !is_known {
-            self.execute.push(resolved.clone());
-        }
-        let Some(depth) = depth.checked_sub(1) else {
-            return;
-        };
-        // Links of one name to a shim that serves many mean different programs.
+        let mut next = Vec::new();
+        // By the link as well: one shim serves all names, and chooses by the name.
         if let Some(shim) = shim::Shim::at(&found)
             && !surroundings.is_home_or_above(&shim.root)
         {
+            next = shim.programs();
             if !self.read.contains(&shim.root) {
-                self.read.push(shim.root.clone());
-            }
-            for program in shim.programs() {
-                if !self.execute.contains(&program) {
-                    self.add_at(&program, surroundings, depth);
-                }
+                self.read.push(shim.root);
             }
         }
-        if is_known {
-            return;
+        if !self.execute.contains(&resolved) {
+            next.extend(named_inside(&resolved));
+            self.execute.push(resolved);
         }
-        for program in named_inside(&resolved) {
-            self.add_at(&program, surroundings, depth);
+        if let Some(depth) = depth.checked_sub(1) {
+            for program in next {
+                self.add_at(&program, surroundings, depth);
+            }
         }
     }
 

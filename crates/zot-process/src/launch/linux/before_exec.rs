@@ -37,7 +37,7 @@ impl Steps {
     }
 
     /// Makes system calls only: no allocation, no lock. Errors are bare numbers for that reason.
-    fn take(&mut self) -> io::Result<()> {
+    fn carry_out(&mut self) -> io::Result<()> {
         if let Some(parent) = self.parent {
             set_parent_process_death_signal(Some(Signal::KILL))?;
             // Who died before the signal was asked for will not cause it.
@@ -68,11 +68,11 @@ impl Steps {
 }
 
 pub(super) fn install(command: &mut Command, mut steps: Steps) {
-    // SAFETY: between fork and exec only what is async-signal-safe may run. `Steps::take` makes
+    // SAFETY: between fork and exec only what is async-signal-safe may run. `Steps::carry_out` makes
     // system calls on memory and descriptors that were made ready before the fork; it neither
     // allocates nor takes a lock, and its errors are bare error numbers. The child has its own copy
     // of `steps`, so that nothing it changes or closes there is seen by the parent.
     unsafe {
-        command.pre_exec(move || steps.take());
+        command.pre_exec(move || steps.carry_out());
     }
 }
