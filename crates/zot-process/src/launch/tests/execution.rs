@@ -1,5 +1,3 @@
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,9 +15,12 @@ fn tight(programs: &[&str]) -> Confinement {
         })
 }
 
+/// Written by another process: while ours is forked for another test, the copy would hold the file
+/// open for writing, and such a file cannot be executed.
 fn executable(path: &Path, text: &str) {
-    fs::write(path, text).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut writer = shell("printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"");
+    writer.arg(path).arg(text);
+    succeeds(writer, &Confinement::default());
 }
 
 #[test]
