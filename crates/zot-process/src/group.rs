@@ -46,7 +46,8 @@ impl ProcessGroup {
     /// Starts `command` as the leader of a new group. The command is dropped, and with it our
     /// copies of the descriptors it passes on.
     ///
-    /// Must be called inside a tokio runtime. The command should have no `pre_exec`: without, the
+    /// Must be called inside a tokio runtime. The command may be [confined](crate::launch), which
+    /// takes a `pre_exec` and with it a `fork`; one that need not be should have none: without, the
     /// standard library starts it by `posix_spawn`, which does not copy our page tables.
     pub fn spawn(mut command: Command) -> io::Result<Self> {
         let mut child = command.process_group(0).spawn()?;
@@ -91,6 +92,9 @@ impl ProcessGroup {
     }
 
     /// Asks everyone in the group to end, and kills who has not after `grace`.
+    ///
+    /// Who can ask a child to end by other means waits for [`exited`](Self::exited) first, with a
+    /// limit; then [`close`](Self::close) takes leave of one that obeyed, and this ends the others.
     pub async fn end(mut self, grace: Duration) -> GroupEnd {
         let deadline = Instant::now() + grace;
         self.reap();

@@ -1,11 +1,12 @@
-//! Child processes that cannot outlive their purpose.
+//! Child processes that cannot outlive their purpose, and what they may touch.
 //!
 //! [`ProcessGroup`] owns a child and everything it starts in its process group; [`run`] runs a
-//! command to its end and hands over its output. A descendant that leaves the group (`setsid`) is
-//! out of reach here: holding it takes the sandbox.
+//! command to its end and hands over its output; [`launch`] confines a command before it starts. A
+//! descendant that leaves the group (`setsid`) is no longer owned, but stays confined.
 
 mod exit_watch;
 mod group;
+pub mod launch;
 mod run;
 mod survivors;
 

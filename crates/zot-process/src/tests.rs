@@ -1,3 +1,4 @@
+use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -112,6 +113,31 @@ async fn dropping_a_group_kills_and_reaps_it() {
         "the leader is reaped"
     );
     wait_until_group_is_gone(&id);
+}
+
+#[tokio::test]
+async fn ending_is_asked_for_first_and_then_forced() {
+    let folder = tempfile::tempdir().unwrap();
+    let ready = folder.path().join("ready");
+    let check = async |reaction: &str, grace: Duration, expected: i32| {
+        let script = format!(
+            "exec 2> /dev/null; trap {reaction} TERM; : > '{}'; while :; do sleep 0.01; done",
+            ready.display()
+        );
+        let group = ProcessGroup::spawn(shell(&script)).unwrap();
+        let id = group.id().to_string();
+        while !ready.exists() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let waited = tokio::time::timeout(Duration::from_millis(20), group.exited()).await;
+        assert!(waited.is_err(), "no one has asked it yet");
+        let status = group.end(grace).await.status.unwrap();
+        assert_eq!(status.into_raw(), expected, "{reaction}");
+        wait_until_group_is_gone(&id);
+        std::fs::remove_file(&ready).unwrap();
+    };
+    check("'exit 3'", Duration::from_secs(60), 3 << 8).await;
+    check("''", Duration::from_millis(200), 9).await;
 }
 
 #[tokio::test]

@@ -1,0 +1,38 @@
+//! Systems other than Linux: nothing is enforced, and the report says so.
+
+use std::process::Command;
+
+use super::{ConfineError, Confinement, Enforcement, Execution, Status};
+
+pub(super) fn confine(
+    _command: &mut Command,
+    confinement: &Confinement,
+) -> Result<Enforcement, ConfineError> {
+    let files = confinement.files.as_ref();
+    let only_some = files.is_some_and(|files| files.execute != Execution::Anything);
+    Ok(Enforcement {
+        files: status(files.is_some()),
+        execution: status(only_some),
+        network: status(confinement.without_network),
+        memory: status(confinement.memory_limit.is_some()),
+        parent_death: status(confinement.dies_with_parent),
+    })
+}
+
+pub(super) fn enforceable() -> Enforcement {
+    Enforcement {
+        files: status(true),
+        execution: status(true),
+        network: status(true),
+        memory: status(true),
+        parent_death: status(true),
+    }
+}
+
+fn status(requested: bool) -> Status {
+    if requested {
+        Status::NotEnforced("only Linux has the means that are used here".to_owned())
+    } else {
+        Status::NotRequested
+    }
+}

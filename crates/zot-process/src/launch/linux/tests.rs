@@ -1,0 +1,54 @@
+use landlock::ABI;
+
+use super::files::{AlsoHeld, execution_status, status};
+use crate::launch::Status;
+
+#[test]
+fn the_gaps_of_older_kernels_are_named() {
+    let check = |abi: ABI, sockets: bool, expected: &str| {
+        let held = AlsoHeld {
+            sockets,
+            privileges: true,
+        };
+        assert_eq!(status(Ok(abi), held).to_string(), expected);
+        assert_eq!(execution_status(Ok(abi)), Status::Enforced);
+    };
+    check(
+        ABI::V1,
+        true,
+        "partly enforced: any file can be truncated (not since Linux 6.2); \
+         other processes can be signalled (not since Linux 6.12)",
+    );
+    check(
+        ABI::V3,
+        true,
+        "partly enforced: other processes can be signalled (not since Linux 6.12)",
+    );
+    check(ABI::V6, true, "enforced");
+    check(ABI::V7, true, "enforced");
+    check(
+        ABI::V7,
+        false,
+        "partly enforced: services can be asked for other files over Unix sockets",
+    );
+    let as_root = AlsoHeld {
+        sockets: true,
+        privileges: false,
+    };
+    assert_eq!(
+        status(Ok(ABI::V7), as_root).to_string(),
+        "partly enforced: the privileges of root are kept"
+    );
+}
+
+#[test]
+fn a_kernel_without_landlock_enforces_nothing() {
+    let held = AlsoHeld {
+        sockets: true,
+        privileges: true,
+    };
+    let reason = || Err("no Landlock".to_owned());
+    let expected = Status::NotEnforced("no Landlock".to_owned());
+    assert_eq!(status(reason(), held), expected);
+    assert_eq!(execution_status(reason()), expected);
+}

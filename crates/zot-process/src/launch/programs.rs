@@ -1,0 +1,164 @@
+//! Which files a program needs to be started, as the kernel and `env` will look for them.
+//!
+//! The kernel asks for the right to execute a script, its interpreter, and the loader of a
+//! dynamically linked program. Shims of version managers start programs of their own on top.
+
+mod elf;
+mod shebang;
+mod shim;
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// How many programs may need one another in a row; the kernel itself follows five.
+const MAX_DEPTH: usize = 8;
+
+/// Where an installation keeps what its programs load, seen from its root. Not all of it: the root
+/// of `~/.local/bin` or `~/.cargo/bin` holds secrets, too.
+const INSTALLED: [&str; 6] = ["lib", "lib32", "lib64", "libexec", "ssl", "pyvenv.cfg"];
+
+/// Every file that must be executable for `program` to start: itself, the interpreters of scripts
+/// (through `env`, and through the shims of version managers), and dynamic loaders. Symbolic links
+/// are resolved.
+///
+/// A name without a slash is looked for in `search_path`. What cannot be found is left out.
+pub fn programs_needed(program: &Path, search_path: &OsStr) -> Vec<PathBuf> {
+    let surroundings = Surroundings {
+        search_path,
+        folder: None,
+        home: std::env::home_dir(),
+    };
+    let mut needs = Needs::default();
+    needs.add(program, &surroundings);
+    needs.execute
+}
+
+/// By what a program is found.
+pub(super) struct Surroundings<'a> {
+    pub(super) search_path: &'a OsStr,
+    /// Where the program starts, when that is not our own folder.
+    pub(super) folder: Option<&'a Path>,
+    /// Never readable as a whole because a program is installed in it.
+    pub(super) home: Option<PathBuf>,
+}
+
+impl Surroundings<'_> {
+    fn is_home_or_above(&self, path: &Path) -> bool {
+        let home = self.home.as_deref();
+        home.is_some_and(|home| home.starts_with(path))
+    }
+}
+
+/// What programs need to start.
+#[derive(Debug, Default)]
+pub(super) struct Needs {
+    /// Files, links resolved.
+    pub(super) execute: Vec<PathBuf>,
+    /// Files and folders beside those, which must be readable.
+    pub(super) read: Vec<PathBuf>,
+    /// Programs that have been looked for, by the names and paths they were given by.
+    known: Vec<PathBuf>,
+}
+
+impl Needs {
+    pub(super) fn add(&mut self, program: &Path, surroundings: &Surroundings<'_>) {
+        self.add_at(program, surroundings, MAX_DEPTH);
+    }
+
+    fn add_at(&mut self, program: &Path, surroundings: &Surroundings<'_>, depth: usize) {
+        if self.known.iter().any(|known| known == program) {
+            return;
+        }
+        self.known.push(program.to_owned());
+        let Some(found) = find(program, surroundings) else {
+            return;
+        };
+        let Ok(resolved) = found.canonicalize() else {
+            return;
+        };
+        // A virtual environment is found by the link, the libraries by what it leads to.
+        self.add_installation(&found, surroundings);
+        self.add_installation(&resolved, surroundings);
+        let mut next = Vec::new();
+        // By the link as well: one shim serves all names, and chooses by the name.
+        if let Some(shim) = shim::Shim::at(&found)
+            && !surroundings.is_home_or_above(&shim.root)
+        {
+            next = shim.programs();
+            if !self.read.contains(&shim.root) {
+                self.read.push(shim.root);
+            }
+        }
+        if !self.execute.contains(&resolved) {
+            next.extend(named_inside(&resolved));
+            self.execute.push(resolved);
+        }
+        if let Some(depth) = depth.checked_sub(1) {
+            for program in next {
+                self.add_at(&program, surroundings, depth);
+            }
+        }
+    }
+
+    fn add_installation(&mut self, program: &Path, surroundings: &Surroundings<'_>) {
+        let Some(folder) = program.parent() else {
+            return;
+        };
+        let name = folder.file_name().map(OsStrExt::as_bytes);
+        if !matches!(name, Some(b"bin" | b"sbin" | b"libexec")) {
+            return;
+        }
+        let Some(root) = folder.parent() else {
+            return;
+        };
+        if surroundings.is_home_or_above(root) {
+            return;
+        }
+        for name in INSTALLED {
+            let path = root.join(name);
+            if !self.read.contains(&path) && path.exists() {
+                self.read.push(path);
+            }
+        }
+    }
+}
+
+/// The file by which `program` is started.
+fn find(program: &Path, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
+    let in_folder = |path: &Path| match surroundings.folder {
+        Some(folder) => folder.join(path),
+        None => path.to_owned(),
+    };
+    if program.as_os_str().as_bytes().contains(&b'/') {
+        return Some(in_folder(program)).filter(|path| path.is_file());
+    }
+    std::env::split_paths(surroundings.search_path)
+        .map(|folder| in_folder(&folder.join(program)))
+        .find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// The programs a file itself names: interpreter, or loader.
+fn named_inside(path: &Path) -> Vec<PathBuf> {
+    let Ok(file) = File::open(path) else {
+        return Vec::new();
+    };
+    let mut head = [0; shebang::MAX_LINE_BYTES];
+    let length = file.read_at(&mut head, 0).unwrap_or(0);
+    let head = &head[..length];
+    if head.starts_with(b"#!") {
+        shebang::programs(head)
+    } else {
+        elf::loader(file).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+//! Shims of pyenv, rbenv, nodenv and their kin: scripts that choose among installed versions.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What the managers' scripts call, beside one another.
+const HELPERS: [&str; 16] = [
+    "awk", "basename", "bash", "cat", "cut", "dirname", "env", "grep", "head", "ls", "readlink",
+    "sed", "sort", "tail", "tr", "uname",
+];
+
+/// `ROOT/shims/NAME`, where `ROOT/versions` holds what it chooses from.
+pub(super) struct Shim {
+    pub(super) root: PathBuf,
+    name: OsString,
+}
+
+impl Shim {
+    pub(super) fn at(path: &Path) -> Option<Self> {
+        let folder = path.parent()?;
+        if folder.file_name()? != "shims" {
+            return None;
+        }
+        let root = folder.parent()?;
+        if !root.join("versions").is_dir() || !root.join("libexec").is_dir() {
+            return None;
+        }
+        Some(Self {
+            root: root.to_owned(),
+            name: path.file_name()?.to_owned(),
+        })
+    }
+
+    /// The program in every installed version, the manager's scripts, and what those call. Which
+    /// version is taken depends on folders, variables and files: that is the manager's affair.
+    pub(super) fn programs(&self) -> Vec<PathBuf> {
+        let mut programs: Vec<PathBuf> = files_in(&self.root.join("versions"))
+            .map(|version| version.join("bin").join(&self.name))
+            .filter(|program| program.exists())
+            .collect();
+        programs.extend(files_in(&self.root.join("libexec")));
+        programs.extend(HELPERS.iter().map(PathBuf::from));
+        programs
+    }
+}
+
+fn files_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.path()))
+}

@@ -1,0 +1,176 @@
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Confinement, FileAccess, fails, has_landlock, installed, shell, succeeds};
+use crate::launch::Execution;
+
+/// Nothing may be written, connected to, or started but `programs`.
+fn tight(programs: &[&str]) -> Confinement {
+    Confinement::default()
+        .die_with_parent(true)
+        .network(false)
+        .filesystem(FileAccess {
+            execute: Execution::Only(programs.iter().map(PathBuf::from).collect()),
+            ..FileAccess::default()
+        })
+}
+
+/// Written by another process: while ours is forked for another test, the copy would hold the file
+/// open for writing, and such a file cannot be executed.
+fn executable(path: &Path, text: &str) {
+    let mut writer = shell("printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"");
+    writer.arg(path).arg(text);
+    succeeds(writer, &Confinement::default());
+}
+
+#[test]
+fn only_listed_programs_start() {
+    if !has_landlock() {
+        return;
+    }
+    assert_eq!(succeeds(shell("echo built in"), &tight(&[])), "built in\n");
+    fails(shell("cat /etc/passwd"), &tight(&[]));
+    fails(shell("exec cat /etc/passwd"), &tight(&["ls"]));
+    succeeds(shell("cat /etc/passwd"), &tight(&["cat"]));
+    succeeds(shell("/bin/cat /etc/passwd"), &tight(&["/bin/cat"]));
+    fails(shell("cat /etc/passwd && ls /"), &tight(&["cat"]));
+    // A name that does not exist is no reason to fail.
+    succeeds(shell("true"), &tight(&["no-such-program"]));
+}
+
+#[test]
+fn what_a_program_writes_it_cannot_start() {
+    if !has_landlock() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let confinement = |execute| {
+        Confinement::default().filesystem(FileAccess {
+            write: vec![folder.path().to_owned()],
+            execute,
+            ..FileAccess::default()
+        })
+    };
+    let attempt = || {
+        let mut command = shell("cp /bin/true mine && chmod +x mine && ./mine");
+        command.current_dir(folder.path());
+        command
+    };
+    let listed = Execution::Only(vec!["cp".into(), "chmod".into()]);
+    let error = fails(attempt(), &confinement(listed));
+    assert!(error.contains("ermission denied"), "{error}");
+    succeeds(attempt(), &confinement(Execution::Anything));
+}
+
+#[test]
+fn anything_means_anything_readable() {
+    if !has_landlock() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    executable(&program, "#!/bin/sh\necho started\n");
+    let run = || shell(program.to_str().unwrap());
+    let confinement = |read| {
+        Confinement::default().filesystem(FileAccess {
+            read,
+            ..FileAccess::default()
+        })
+    };
+    fails(run(), &confinement(Vec::new()));
+    let allowed = confinement(vec![folder.path().to_owned()]);
+    assert_eq!(succeeds(run(), &allowed), "started\n");
+}
+
+#[test]
+fn python_starts_in_a_tight_sandbox() {
+    if !has_landlock() {
+        return;
+    }
+    let Some(python) = installed("python3") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let code = "import json, ssl, sqlite3, subprocess, sys\n\
+                try:\n    subprocess.run(['/usr/bin/id'])\n\
+                except PermissionError:\n    print('held')\n";
+    // By name, by path, and by the first line of a script.
+    for program in [Path::new("python3"), &python] {
+        let mut command = Command::new(program);
+        command.arg("-c").arg(code).current_dir(folder.path());
+        assert_eq!(succeeds(command, &tight(&[])), "held\n", "{program:?}");
+    }
+    let script = folder.path().join("script");
+    for line in ["#!/usr/bin/env python3", "#!/usr/bin/env -S python3 -u"] {
+        executable(&script, &format!("{line}\n{code}"));
+        let mut relative = Command::new("./script");
+        relative.current_dir(folder.path());
+        for command in [relative, Command::new(&script)] {
+            assert_eq!(succeeds(command, &tight(&[])), "held\n", "{line}");
+        }
+    }
+}
+
+#[test]
+fn every_python_in_the_path_starts_in_a_tight_sandbox() {
+    if !has_landlock() {
+        return;
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    for folder in std::env::split_paths(&path) {
+        let python = folder.join("python3");
+        if python.is_file() {
+            let mut command = Command::new(&python);
+            command.args(["-c", "import json; print('started')"]);
+            assert_eq!(succeeds(command, &tight(&[])), "started\n", "{python:?}");
+        }
+    }
+}
+
+#[test]
+fn python_of_a_virtual_environment_starts_in_a_tight_sandbox() {
+    if !has_landlock() || installed("python3").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let environment = folder.path().join("environment");
+    let made = Command::new("python3")
+        .args(["-m", "venv", "--without-pip"])
+        .arg(&environment)
+        .status()
+        .unwrap();
+    if !made.success() {
+        eprintln!("NOT TESTED: this Python makes no virtual environments");
+        return;
+    }
+    let mut command = Command::new(environment.join("bin/python3"));
+    command.args([
+        "-c",
+        "import sys, json; print(sys.prefix != sys.base_prefix)",
+    ]);
+    assert_eq!(succeeds(command, &tight(&[])), "True\n");
+}
+
+#[test]
+fn node_starts_in_a_tight_sandbox() {
+    if !has_landlock() || installed("node").is_none() {
+        return;
+    }
+    let code = "try { require('child_process').execFileSync('/usr/bin/id') } \
+                catch (error) { console.log(error.code) }";
+    let mut command = Command::new("node");
+    command.arg("-e").arg(code);
+    let confinement = tight(&[]).memory_limit(512 << 20);
+    assert_eq!(succeeds(command, &confinement), "EACCES\n");
+}
+
+#[test]
+fn a_rust_program_starts_in_a_tight_sandbox() {
+    if !has_landlock() {
+        return;
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.arg("--list");
+    let listed = succeeds(command, &tight(&[]));
+    assert!(listed.contains("a_rust_program_starts_in_a_tight_sandbox"));
+}
