@@ -17,7 +17,8 @@ import { encodeLine, LineReader } from "./lines.js";
  */
 
 /** @typedef {{ program: string, args: string[], directory: string }} Launch */
-/** @typedef {{ matches: (frame: any) => boolean, resolve: (frame: any) => void, reject: (error: Error) => void }} Waiter */
+/** @typedef {{ matches?: (frame: any) => boolean, matchesLog?: (log: string) => boolean }} Condition */
+/** @typedef {Condition & { resolve: (frame: any) => void, reject: (error: Error) => void }} Waiter */
 
 const DEFAULT_TIMEOUT_MS = 5000;
 const SHUTDOWN_GRACE_MS = 2000;
@@ -91,6 +92,7 @@ class ProcessHost {
     this.#child.stdout.on("end", () => reader.end());
     this.#child.stderr.setEncoding("utf8").on("data", (text) => {
       this.stderr += text;
+      for (const waiter of [...this.#waiters]) if (waiter.matchesLog?.(this.stderr)) waiter.resolve(undefined);
     });
     // An extension may end before it has read everything; its exit is what is reported then.
     this.#child.stdin.on("error", () => {});
@@ -183,7 +185,12 @@ class ProcessHost {
    * @returns {Promise<Extract<Frames.ExtensionFrame, { type: Type }>>}
    */
   waitFor(type) {
-    return this.#wait(type, (frame) => frame.type === type);
+    return this.#wait(`${type} frame`, (frame) => frame.type === type);
+  }
+
+  /** @param {RegExp} pattern @returns {Promise<void>} */
+  async waitForLog(pattern) {
+    if (!pattern.test(this.stderr)) await this.#await(`${pattern} in the log`, { matchesLog: (log) => pattern.test(log) });
   }
 
   /** @param {Frames.HostFrame} frame */
@@ -202,6 +209,7 @@ class ProcessHost {
   }
 
   async closeInput() {
+    this.#child.ref();
     this.#child.stdin.end();
     const terminate = setTimeout(() => this.#child.kill("SIGTERM"), SHUTDOWN_GRACE_MS);
     const kill = setTimeout(() => this.#child.kill("SIGKILL"), SHUTDOWN_GRACE_MS + SIGTERM_GRACE_MS);
@@ -213,6 +221,7 @@ class ProcessHost {
 
   /** @param {"SIGTERM" | "SIGINT" | "SIGKILL"} [signal] */
   async kill(signal = "SIGTERM") {
+    this.#child.ref();
     this.#child.kill(signal);
     const kill = setTimeout(() => this.#child.kill("SIGKILL"), SHUTDOWN_GRACE_MS);
     const report = await this.#exited;
@@ -242,7 +251,7 @@ class ProcessHost {
     }
     this.frames.push(frame);
     for (const waiter of this.#waiters) {
-      if (!waiter.matches(frame)) continue;
+      if (!waiter.matches?.(frame)) continue;
       waiter.resolve(frame);
       return;
     }
@@ -251,7 +260,7 @@ class ProcessHost {
 
   /** @param {Frames.HostFrame} frame @param {Frames.ExtensionFrame["type"]} type @param {string} id @returns {Promise<any>} */
   #request(frame, type, id) {
-    const answer = this.#wait(`the ${type} to ${frame.type}`, (candidate) => candidate.type === type && candidate.id === id);
+    const answer = this.#wait(`${type} to the ${frame.type}`, (candidate) => candidate.type === type && candidate.id === id);
     this.send(frame);
     return answer;
   }
@@ -260,6 +269,11 @@ class ProcessHost {
   #wait(what, matches) {
     const index = this.#unclaimed.findIndex(matches);
     if (index !== -1) return Promise.resolve(this.#unclaimed.splice(index, 1)[0]);
+    return this.#await(what, { matches });
+  }
+
+  /** @param {string} what @param {Condition} condition @returns {Promise<any>} */
+  #await(what, condition) {
     if (this.#ending !== undefined) return Promise.reject(new Error(`no ${what}: the extension ${this.#ending}${this.#stderrNote()}`));
     return new Promise((resolve, reject) => {
       const settle = () => {
@@ -268,7 +282,7 @@ class ProcessHost {
       };
       /** @type {Waiter} */
       const waiter = {
-        matches,
+        ...condition,
         resolve: (frame) => {
           settle();
           resolve(frame);

@@ -73,6 +73,9 @@ export interface Host {
   /** The next frame of this type that no `waitFor` has returned yet. */
   waitFor<Type extends ExtensionFrame["type"]>(type: Type): Promise<Extract<ExtensionFrame, { type: Type }>>;
 
+  /** Waits until standard error has this; it may arrive later than a frame sent after it. */
+  waitForLog(pattern: RegExp): Promise<void>;
+
   send(frame: HostFrame): void;
   /** Writes bytes as they are, to try what a broken host would do. */
   write(bytes: string | Uint8Array): void;
