@@ -107,10 +107,7 @@ class ProcessHost {
       return report;
     });
     // A test that forgets to shut down should end all the same: only a pending wait keeps Node alive.
-    this.#child.unref();
-    for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) {
-      /** @type {{ unref?: () => void }} */ (stream).unref?.();
-    }
+    this.#keepAlive("unref");
   }
 
   get commands() {
@@ -209,7 +206,7 @@ class ProcessHost {
   }
 
   async closeInput() {
-    this.#child.ref();
+    this.#keepAlive("ref");
     this.#child.stdin.end();
     const terminate = setTimeout(() => this.#child.kill("SIGTERM"), SHUTDOWN_GRACE_MS);
     const kill = setTimeout(() => this.#child.kill("SIGKILL"), SHUTDOWN_GRACE_MS + SIGTERM_GRACE_MS);
@@ -221,7 +218,7 @@ class ProcessHost {
 
   /** @param {"SIGTERM" | "SIGINT" | "SIGKILL"} [signal] */
   async kill(signal = "SIGTERM") {
-    this.#child.ref();
+    this.#keepAlive("ref");
     this.#child.kill(signal);
     const kill = setTimeout(() => this.#child.kill("SIGKILL"), SHUTDOWN_GRACE_MS);
     const report = await this.#exited;
@@ -236,6 +233,14 @@ class ProcessHost {
    */
   #received(type) {
     return /** @type {any} */ (this.frames.filter((frame) => frame.type === type));
+  }
+
+  /** Whether the child keeps this Node from ending. @param {"ref" | "unref"} how */
+  #keepAlive(how) {
+    this.#child[how]();
+    for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) {
+      /** @type {{ ref?: () => void, unref?: () => void }} */ (stream)[how]?.();
+    }
   }
 
   #id() {
