@@ -1,0 +1,213 @@
+/** `@zot/ext`: write zot extensions in TypeScript or JavaScript. */
+
+import type {
+  ContentBlock,
+  EventFrameOf,
+  EventInterceptFrameOf,
+  EventName,
+  HelloAckFrame,
+  InterceptName,
+  JsonObject,
+  NotifyLevel,
+  Panel,
+  PanelCloseFrame,
+  PanelKeyFrame,
+  PanelResizeFrame,
+  TextBlock,
+  ImageBlock,
+} from "./frames.js";
+import type { Infer, ObjectSchema } from "./schema.js";
+
+export type * from "./frames.js";
+export type { Infer, ObjectSchema, Schema, SchemaType } from "./schema.js";
+
+type MaybePromise<T> = T | PromiseLike<T>;
+
+/* Commands */
+
+/** What zot does when a command has run; made by `prompt`, `insert`, `display`, `openPanel`, `noop` and `commandError`. */
+export type CommandResponse =
+  | { action: "prompt"; prompt: string }
+  | { action: "insert"; insert: string }
+  | { action: "display"; display: string }
+  | { action: "open_panel"; open_panel: Panel }
+  | { action: "noop"; error?: string };
+
+/** A string is displayed; nothing means there is nothing to do. */
+export type CommandResult = CommandResponse | string | void | undefined;
+
+export interface CommandContext {
+  readonly name: string;
+  /** Aborted when zot shuts the extension down. */
+  readonly signal: AbortSignal;
+}
+
+export type CommandHandler = (args: string, context: CommandContext) => MaybePromise<CommandResult>;
+
+/** Sends `text` to the model as if the user had typed it. */
+export declare function prompt(text: string): CommandResponse;
+/** Puts `text` into the editor without sending it. */
+export declare function insert(text: string): CommandResponse;
+/** Shows `text` to the user; the model never sees it. */
+export declare function display(text: string): CommandResponse;
+/** Opens a panel; its keys arrive at `Extension.onPanelKey`. */
+export declare function openPanel(panel: Panel): CommandResponse;
+/** Does nothing. */
+export declare function noop(): CommandResponse;
+/** Shows `message` to the user as an error. */
+export declare function commandError(message: string): CommandResponse;
+
+/* Tools */
+
+/** An image as an author has it: bytes, or base64 text. */
+export interface ImageInput {
+  image: string | Uint8Array;
+  mimeType: string;
+}
+
+/** A failed call, made by `toolError`. */
+export interface ToolFailure {
+  readonly isError: true;
+  readonly content: readonly ContentBlock[];
+}
+
+/**
+ * What a tool handler returns. A string is the text, an array of blocks or images is sent block by
+ * block, anything else becomes JSON text.
+ */
+export type ToolResult =
+  | string
+  | ContentBlock
+  | ImageInput
+  | readonly (string | ContentBlock | ImageInput)[]
+  | ToolFailure
+  | object
+  | number
+  | boolean
+  | null
+  | undefined
+  | void;
+
+export interface ToolContext {
+  readonly id: string;
+  readonly name: string;
+  /** Aborted when zot shuts the extension down. */
+  readonly signal: AbortSignal;
+}
+
+export interface ToolOptions<S extends ObjectSchema = ObjectSchema> {
+  /** Tells the model what the tool does and when to call it. */
+  description: string;
+  /** The schema of the arguments; without it the tool takes none. */
+  parameters?: S;
+}
+
+export type ToolHandler<Args> = (args: Args, context: ToolContext) => MaybePromise<ToolResult>;
+
+export declare function text(value: string): TextBlock;
+/** `data` is bytes, or text that is base64 already. */
+export declare function image(data: string | Uint8Array, mimeType: string): ImageBlock;
+/** Tells the model that the call failed, and why. Throwing an error does the same. */
+export declare function toolError(content: string | ContentBlock | readonly ContentBlock[]): ToolFailure;
+
+/* Events and interceptors */
+
+export type EventHandler<Name extends EventName> = (event: EventFrameOf<Name>) => MaybePromise<void>;
+
+export interface Allow {
+  readonly decision: "allow";
+}
+export interface Block {
+  readonly decision: "block";
+  readonly reason: string;
+}
+export interface Modify {
+  readonly decision: "modify";
+  readonly args: JsonObject;
+}
+export interface Replace {
+  readonly decision: "replace";
+  readonly text: string;
+}
+
+export interface Decisions {
+  tool_call: Allow | Block | Modify;
+  turn_start: Allow | Block;
+  assistant_message: Allow | Block | Replace;
+}
+
+/** Nothing means allow. */
+export type Interceptor<Name extends InterceptName> = (
+  event: EventInterceptFrameOf<Name>,
+) => MaybePromise<Decisions[Name] | void | undefined>;
+
+export interface InterceptOptions {
+  /**
+   * What a handler that throws comes to. Unless given, what the manifest's `on_failure` says, and
+   * "allow" where it says nothing.
+   */
+  onError?: "allow" | "block";
+}
+
+export interface MessageInterceptOptions extends InterceptOptions {
+  /** Text is not streamed to the user before this interceptor has answered. */
+  holdText?: boolean;
+}
+
+export declare function allow(): Allow;
+/** For a tool call the model reads `reason` as the error of the call. */
+export declare function block(reason: string): Block;
+/** Runs the tool with these arguments instead. */
+export declare function modify(args: JsonObject): Modify;
+/** Shows this text instead of the message. */
+export declare function replace(text: string): Replace;
+
+/* The extension */
+
+export declare class Extension {
+  /** From here on standard output belongs to the protocol: `console.log` goes to the extension's log. */
+  constructor(name: string, version?: string);
+
+  readonly name: string;
+  readonly version: string;
+  /** What zot said about itself; undefined until then, known in every handler. */
+  readonly host: HelloAckFrame | undefined;
+  /** Where the extension may keep state; known in every handler, throws before. */
+  readonly dataDir: string;
+
+  /** Adds the slash command `/name`. */
+  command(name: string, description: string, handler: CommandHandler): this;
+
+  /** Adds a tool for the model; the type of the arguments follows from the schema. */
+  tool<const S extends ObjectSchema = { readonly type: "object" }>(
+    name: string,
+    options: ToolOptions<S>,
+    handler: ToolHandler<Infer<S>>,
+  ): this;
+
+  /** Observes an event. Handlers run one after another, in the order in which things happened. */
+  on<Name extends EventName>(event: Name, handler: EventHandler<Name>): this;
+
+  /** Decides about an event before it happens; zot waits five seconds for the answer. One handler an event. */
+  intercept(event: "assistant_message", handler: Interceptor<"assistant_message">, options?: MessageInterceptOptions): this;
+  intercept<Name extends InterceptName>(event: Name, handler: Interceptor<Name>, options?: InterceptOptions): this;
+
+  /** Shows a note to the user, at any time after `run`. */
+  notify(level: NotifyLevel, message: string): void;
+
+  /** Draws an open panel anew. */
+  renderPanel(panel: Panel): void;
+  closePanel(id: string): void;
+  onPanelKey(id: string, handler: (key: string, event: PanelKeyFrame) => MaybePromise<void>): this;
+  onPanelResize(id: string, handler: (event: PanelResizeFrame) => MaybePromise<void>): this;
+  /** The user has closed the panel. */
+  onPanelClose(id: string, handler: (event: PanelCloseFrame) => MaybePromise<void>): this;
+
+  /** Runs when zot has answered, before any other handler: the place to load state. */
+  onStart(callback: (host: HelloAckFrame) => MaybePromise<void>): this;
+  /** Runs at the end, for a second at most. */
+  onShutdown(callback: () => MaybePromise<void>): this;
+
+  /** Says hello and serves until zot ends the process; the promise does not resolve. */
+  run(): Promise<never>;
+}
