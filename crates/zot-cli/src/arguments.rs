@@ -11,8 +11,8 @@ use clap::{ArgAction, Parser};
 use zot_rpc::stdio::stdin_speaks_within;
 use zot_sdk::cassette::{ReplayMode, ReplayPace};
 use zot_sdk::{
-    ApprovalPolicy, ApprovalScope, Budget, Config, Persistence, ReasoningEffort, Replay,
-    ToolDialect, ToolSelection,
+    ApprovalPolicy, ApprovalScope, Budget, Config, ExtensionSearch, Persistence, ReasoningEffort,
+    Replay, ToolDialect, ToolSelection,
 };
 
 use crate::doctor::Depth;
@@ -137,8 +137,11 @@ pub(crate) struct Arguments {
     /// Replay as fast as it was recorded, not at full speed
     #[arg(long, requires = "cassette")]
     realtime: bool,
-    /// Accepted for programs that start the original zot; this version has no extensions yet
-    #[arg(long, hide = true, action = ArgAction::SetTrue)]
+    /// Load this extension, too (repeatable); it wins over an installed one of the same name
+    #[arg(short, long, value_name = "DIR")]
+    ext: Vec<PathBuf>,
+    /// Load no extensions but those of --ext
+    #[arg(long, action = ArgAction::SetTrue)]
     no_ext: bool,
     /// Accepted for programs that start the original zot; this version has no skills yet
     #[arg(long, hide = true, action = ArgAction::SetTrue)]
@@ -300,6 +303,10 @@ impl Arguments {
                 Persistence::Never
             } else {
                 persistence
+            },
+            extensions: ExtensionSearch {
+                discover: !self.no_ext,
+                paths: self.ext,
             },
             record: self.record,
             replay: self.cassette.map(|cassette| Replay {

@@ -1,13 +1,13 @@
 //! `zot -p` and `zot --json`: one prompt, then the end.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use tokio::time::timeout;
 use zot_rpc::executor::{self, IdleSignal};
 use zot_rpc::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
 use zot_rpc::stdio::Output;
-use zot_sdk::{Config, ContentBlock, Event, EventStream, Persistence, Runtime};
+use zot_sdk::{Config, ContentBlock, Event, EventStream, ExtensionNotice, Persistence, Runtime};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -46,26 +46,37 @@ async fn run_prompt(
         .map_err(|busy| Failure::Agent(busy.to_string()))?;
     let mut report = Report::new(format);
     loop {
-        match next_step(&mut events, &mut output, &mut signals).await {
+        match next_step(&runtime, &mut events, &mut output, &mut signals).await {
             Step::Event(Some(event)) => report.add(event, &mut output)?,
             Step::Event(None) => break,
+            Step::Notice(notice) => report.note(notice, &mut output)?,
             Step::Written(Ok(())) => {}
             Step::Written(Err(error)) => {
                 runtime.cancel();
-                let ending = async { while events.next().await.is_some() {} };
+                let ending = async {
+                    while events.next().await.is_some() {}
+                    runtime.close().await;
+                };
                 let _ = timeout(ENDING_TIME, ending).await;
                 return Err(Failure::unwritten(error));
             }
             Step::Signal(signal) => {
                 runtime.cancel();
                 tokio::select! {
-                    () = wind_down(events, report, output) => {}
+                    () = wind_down(&runtime, events, report, output) => {}
                     // The second signal does not wait for anything to wind down.
                     _ = signals.next() => {}
                 }
                 return Ok(ExitCode::from(signal.exit_code()));
             }
         }
+    }
+    tokio::select! {
+        () = runtime.close() => {}
+        signal = signals.next() => return Ok(ExitCode::from(signal.exit_code())),
+    }
+    while let Some(notice) = runtime.take_notice() {
+        report.note(notice, &mut output)?;
     }
     warn(report.doubts());
     let failure = report.finish(&mut output)?;
@@ -80,12 +91,18 @@ async fn run_prompt(
 }
 
 /// Reports what a cancelled run still has to say, as far as the reader takes it.
-async fn wind_down(mut events: EventStream, mut report: Report, mut output: Output) {
+async fn wind_down(
+    runtime: &Runtime,
+    mut events: EventStream,
+    mut report: Report,
+    mut output: Output,
+) {
     let ending = async {
         while let Some(event) = events.next().await {
             // Only a serialisation bug fails here, and there is nobody left to tell.
             let _ = report.add(event, &mut output);
         }
+        runtime.close().await;
     };
     let _ = timeout(ENDING_TIME, ending).await;
     // An interrupted run has no answer: what it said on the way must not be taken for one.
@@ -97,11 +114,13 @@ async fn wind_down(mut events: EventStream, mut report: Report, mut output: Outp
 
 enum Step {
     Event(Option<Event>),
+    Notice(ExtensionNotice),
     Written(io::Result<()>),
     Signal(EndSignal),
 }
 
 async fn next_step(
+    runtime: &Runtime,
     events: &mut EventStream,
     output: &mut Output,
     signals: &mut EndSignals,
@@ -110,6 +129,7 @@ async fn next_step(
     tokio::select! {
         signal = signals.next() => Step::Signal(signal),
         event = events.next(), if open => Step::Event(event),
+        notice = runtime.next_notice(), if open => Step::Notice(notice),
         result = output.drive() => Step::Written(result),
     }
 }
@@ -161,6 +181,26 @@ impl Report {
             Format::Json => output.push(&event),
             Format::Text => Ok(()),
         }
+    }
+
+    /// Shows what an extension has to say: with the events, or beside the answer.
+    fn note(&self, notice: ExtensionNotice, output: &mut Output) -> io::Result<()> {
+        match notice {
+            ExtensionNotice::Warning(warning) => warn(&[warning]),
+            ExtensionNotice::Event(event) if self.format == Format::Json => output.push(&event)?,
+            ExtensionNotice::Event(Event::ExtNotify {
+                extension,
+                level,
+                message,
+            }) => {
+                let level = if level.is_empty() { "info" } else { &level };
+                // When even standard error is gone, there is nobody to tell.
+                let _ = writeln!(io::stderr(), "[{extension}] {level}: {message}");
+            }
+            // Panels need a place to be shown.
+            ExtensionNotice::Event(_) => {}
+        }
+        Ok(())
     }
 
     /// What someone who trusts the answer should know.

@@ -8,6 +8,7 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use zot_process::ProcessGroup;
+use zot_process::launch::Status;
 use zot_wire::LineDecoder;
 use zot_wire::extension::HostFrame;
 
@@ -45,16 +46,19 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         stdin,
         stdout,
         stderr,
+        enforcement,
     } = match launch::start(extension) {
         Ok(process) => process,
         Err(error) => {
-            let found = extension.found();
-            let program = found.manifest.program(&found.directory);
-            let error = format!("cannot start {}: {error}", program.display());
-            extension.log(&error);
-            return LifeEnd::NeverGreeted(error);
+            extension.log(&error.to_string());
+            return LifeEnd::NeverGreeted(error.to_string());
         }
     };
+    for (part, status) in enforcement.parts() {
+        if let Status::Partly(_) | Status::NotEnforced(_) = status {
+            extension.log_once(&format!("{part}: {status}"));
+        }
+    }
     extension.outbox.open(stdin);
     let now = Instant::now();
     let mut life = Life {

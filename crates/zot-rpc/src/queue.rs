@@ -5,7 +5,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use zot_sdk::{Budget, Image};
+use zot_sdk::{Budget, Image, InvokedData};
 use zot_wire::rpc::RequestId;
 
 /// How many prompts may wait.
@@ -29,6 +29,8 @@ pub(crate) enum JobWork {
         budget: Budget,
     },
     Compact,
+    /// The prompt that a slash command asked for.
+    Command(Box<InvokedData>),
 }
 
 impl Job {
@@ -43,6 +45,7 @@ impl Job {
                 text.len() + images.sum::<usize>()
             }
             JobWork::Compact => 0,
+            JobWork::Command(invoked) => invoked.prompt.as_ref().map_or(0, String::len),
         };
         id + work
     }

@@ -1,20 +1,26 @@
 //! Answers commands and forwards events, in one loop that owns everything.
 
 mod commands;
+mod replies;
 
 use std::collections::HashSet;
-use std::io;
+use std::io::{self, Write as _};
+use std::pin::pin;
+use std::sync::Arc;
 
+use serde::Serialize;
 use tokio::time::timeout;
-use zot_sdk::{Event, EventStream, Runtime};
+use zot_sdk::{Busy, Event, EventStream, ExtensionNotice, Runtime};
 use zot_wire::Line;
-use zot_wire::rpc::{Command, CommandFrame, RequestRefused, Response, StartedData};
+use zot_wire::rpc::{Command, CommandFrame, RequestId, RequestRefused, Response, StartedData};
 
 use crate::executor::IdleSignal;
 use crate::queue::{Job, JobQueue, JobWork};
 use crate::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
 use crate::stdio::{Input, Output};
 use crate::token::Token;
+
+use replies::{Replies, Reply};
 
 /// How the server is to behave.
 #[derive(Default)]
@@ -38,13 +44,15 @@ pub enum Exit {
 /// Serves one client on standard input and output until it is done.
 pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) -> io::Result<Exit> {
     let mut server = Server {
-        runtime,
+        runtime: Arc::new(runtime),
         token: options.token.as_deref().map(Token::new),
         output: Output::stdout(idle)?,
         queue: JobQueue::default(),
         running: None,
         aborted: false,
         wanted: None,
+        wants_details: false,
+        replies: Replies::default(),
     };
     let mut input = Input::stdin()?;
     let mut signals = EndSignals::new()?;
@@ -60,7 +68,7 @@ pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) ->
 }
 
 struct Server {
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
     /// Present until it has been shown.
     token: Option<Token>,
     output: Output,
@@ -70,12 +78,18 @@ struct Server {
     aborted: bool,
     /// The types of events the client wants; all when not set.
     wanted: Option<HashSet<&'static str>>,
+    /// Whether it wants to know whose tools are used.
+    wants_details: bool,
+    /// Commands that take their time.
+    replies: Replies,
 }
 
 /// What one turn of the loop found.
 enum Happening {
     Input(io::Result<()>),
     Event(Option<Event>),
+    Notice(ExtensionNotice),
+    Reply(Box<Reply>),
     Written(io::Result<()>),
     Exit(Exit),
 }
@@ -93,15 +107,17 @@ impl Server {
             }
             self.start_next()?;
             if input.has_ended() {
-                if self.running.is_none() {
+                if self.running.is_none() && self.replies.is_empty() {
                     return Ok(Exit::Finished);
                 }
                 self.runtime.refuse_confirmations();
             }
             match self.next_happening(input, signals).await {
                 Happening::Input(result) => result?,
-                Happening::Event(Some(event)) => self.report(&event)?,
+                Happening::Event(Some(event)) => self.report(event)?,
                 Happening::Event(None) => self.running = None,
+                Happening::Notice(notice) => self.pass_on(notice)?,
+                Happening::Reply(reply) => self.finish(*reply)?,
                 Happening::Written(Ok(())) => {}
                 Happening::Written(Err(error)) => return reader_gone(error),
                 Happening::Exit(exit) => return Ok(exit),
@@ -119,38 +135,77 @@ impl Server {
             signal = signals.next() => Happening::Exit(Exit::Signalled(signal)),
             result = input.read_more(), if takes_input => Happening::Input(result),
             event = next_event(&mut self.running), if takes_events => Happening::Event(event),
+            notice = self.runtime.next_notice(), if takes_events => Happening::Notice(notice),
+            reply = self.replies.next() => Happening::Reply(Box::new(reply)),
             result = self.output.drive() => Happening::Written(result),
         }
     }
 
-    fn report(&mut self, event: &Event) -> io::Result<()> {
+    fn report(&mut self, mut event: Event) -> io::Result<()> {
+        if let Event::ToolResult { details, .. } = &mut event
+            && !self.wants_details
+        {
+            // Recorded clients compare whole frames.
+            *details = None;
+        }
         match &self.wanted {
             Some(wanted) if !wanted.contains(event.type_name()) => Ok(()),
-            _ => self.output.push(event),
+            _ => self.output.push(&event),
+        }
+    }
+
+    fn pass_on(&mut self, notice: ExtensionNotice) -> io::Result<()> {
+        match notice {
+            ExtensionNotice::Event(event) => self.report(event),
+            ExtensionNotice::Warning(warning) => {
+                // When even standard error is gone, there is nobody to warn.
+                let _ = writeln!(io::stderr(), "zot: warning: {warning}");
+                Ok(())
+            }
         }
     }
 
     /// Begins the next queued job when nothing runs.
     fn start_next(&mut self) -> io::Result<()> {
-        if self.running.is_some() {
+        if self.running.is_some() || self.replies.is_reloading() {
             return Ok(());
         }
         let Some(Job { id, work }) = self.queue.pop() else {
             return Ok(());
         };
-        let (command, started) = match work {
+        match work {
             JobWork::Prompt {
                 text,
                 images,
                 budget,
-            } => ("prompt", self.runtime.prompt_within(&text, images, budget)),
-            JobWork::Compact => ("compact", self.runtime.compact()),
-        };
+            } => {
+                let started = self.runtime.prompt_within(&text, images, budget);
+                self.begin(id, "prompt", started, StartedData { started: true })
+            }
+            JobWork::Compact => {
+                let started = self.runtime.compact();
+                self.begin(id, "compact", started, StartedData { started: true })
+            }
+            JobWork::Command(invoked) => {
+                let text = invoked.prompt.as_deref().unwrap_or_default();
+                let started = self.runtime.prompt(text, Vec::new());
+                self.begin(id, "invoke_command", started, *invoked)
+            }
+        }
+    }
+
+    fn begin<T: Serialize>(
+        &mut self,
+        id: Option<RequestId>,
+        command: &str,
+        started: Result<EventStream, Busy>,
+        data: T,
+    ) -> io::Result<()> {
         match started {
             Ok(stream) => {
                 self.running = Some(stream);
                 self.aborted = false;
-                self.succeed(id, command, StartedData { started: true })
+                self.succeed(id, command, data)
             }
             Err(busy) => self.refuse(id, command, "busy", busy.to_string()),
         }
@@ -187,6 +242,7 @@ impl Server {
     async fn wind_down(mut self, exit: Exit, signals: &mut EndSignals) -> io::Result<Exit> {
         let work = async {
             if exit == Exit::Finished {
+                self.close_extensions().await;
                 // A reader may take its time for what it asked for.
                 return match self.output.flush().await {
                     Ok(()) => Ok(exit),
@@ -194,7 +250,12 @@ impl Server {
                 };
             }
             self.runtime.cancel();
-            let _ = timeout(ENDING_TIME, self.read_to_end()).await;
+            self.replies.abandon();
+            let ending = async {
+                self.read_to_end().await;
+                self.close_extensions().await;
+            };
+            let _ = timeout(ENDING_TIME, ending).await;
             if exit != Exit::ReaderGone {
                 // Not written in time, or not at all: the exit code says why.
                 let _ = timeout(LAST_WORDS_TIME, self.output.flush()).await;
@@ -211,12 +272,30 @@ impl Server {
         }
     }
 
+    /// Lets extensions go; what they say meanwhile is written, too.
+    async fn close_extensions(&mut self) {
+        let runtime = Arc::clone(&self.runtime);
+        let mut closing = pin!(runtime.close());
+        loop {
+            let notice = tokio::select! {
+                () = &mut closing => break,
+                notice = runtime.next_notice() => notice,
+                // Its failure shows again when the rest is written.
+                _ = self.output.drive() => continue,
+            };
+            let _ = self.pass_on(notice);
+        }
+        while let Some(notice) = runtime.take_notice() {
+            let _ = self.pass_on(notice);
+        }
+    }
+
     /// Reads what the running job still has to say.
     async fn read_to_end(&mut self) {
         if let Some(mut stream) = self.running.take() {
             while let Some(event) = stream.next().await {
                 // Only a serialisation bug fails here, and there is nobody left to tell.
-                let _ = self.report(&event);
+                let _ = self.report(event);
             }
         }
     }

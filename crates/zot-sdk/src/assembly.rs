@@ -13,6 +13,7 @@ use zot_agent::hermes::HermesModel;
 use zot_agent::{AgentSettings, ApprovalScope, Budget, Journal, JournalError, NoJournal};
 use zot_auth::{Credential, CredentialError, CredentialRequest};
 use zot_conversation::{Message, Model, Prices, ToolSet, Usage};
+use zot_extension_host::{Discovery, HostConfig, SearchPaths, discover};
 use zot_provider::cassette::CassetteError;
 use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect, nearest_names};
 use zot_provider::network::PlanError;
@@ -23,7 +24,7 @@ use zot_tools::{ToolsConfig, builtin_tools};
 
 use crate::config::{Config, DEFAULT_MAX_STEPS, Persistence, ToolSelection};
 use crate::runtime::{VERSION, did_you_mean};
-use crate::system_prompt;
+use crate::toolbox::PromptParts;
 
 use selection::Selected;
 pub(crate) use selection::{find_model, nearest, select};
@@ -76,6 +77,8 @@ pub enum AssemblyError {
     CassetteUnused { provider: String },
     #[error(transparent)]
     Cassette(#[from] CassetteError),
+    #[error("extensions need a tokio runtime: make the agent runtime inside one")]
+    NoExecutor,
 }
 
 /// A tool was asked for that there is not.
@@ -103,7 +106,10 @@ pub(crate) struct Assembled {
     pub(crate) settings: AgentSettings,
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) warnings: Vec<String>,
-    pub(crate) all_tools: ToolSet,
+    pub(crate) own_tools: ToolSet,
+    pub(crate) prompt: PromptParts,
+    /// The extensions to start, if there is any, or anything to report.
+    pub(crate) extensions: Option<(HostConfig, Discovery)>,
     pub(crate) clients: Clients,
     pub(crate) budget: Budget,
 }
@@ -123,25 +129,30 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
             (select(&config, &mut catalog, &providers, &auth_file)?, None)
         }
     };
-    let all_tools = all_tools(&config, &cwd);
-    let tools = Arc::new(match &config.tools {
-        ToolSelection::All => all_tools.clone(),
-        ToolSelection::None => ToolSet::default(),
-        ToolSelection::Only(names) => choose_tools(&all_tools, names)?,
-    });
-    if let ApprovalScope::Tools(names) = &config.approval.scope {
-        choose_tools(&all_tools, names)?;
+    let own_tools = own_tools(&config, &cwd);
+    let search = search_paths(&config, &cwd, &home);
+    let discovery = discover(&search);
+    if discovery.enabled().next().is_some() && tokio::runtime::Handle::try_current().is_err() {
+        return Err(AssemblyError::NoExecutor);
+    }
+    // Extensions may bring the tools that are not known yet.
+    if discovery.enabled().next().is_none() {
+        if let ToolSelection::Only(names) = &config.tools {
+            choose_tools(&own_tools, names)?;
+        }
+        if let ApprovalScope::Tools(names) = &config.approval.scope {
+            choose_tools(&own_tools, names)?;
+        }
     }
     let replaced = match &config.system_prompt {
         Some(prompt) => Some(prompt.clone()),
         None => own_system_prompt(&home)?,
     };
-    let system = system_prompt::compose(
-        replaced.as_deref(),
-        &config.append_system_prompt,
-        &cwd,
-        &tools,
-    );
+    let prompt = PromptParts {
+        replaced_by: replaced,
+        appended: config.append_system_prompt.clone(),
+        cwd: cwd.clone(),
+    };
     let Selected {
         provider,
         model,
@@ -189,13 +200,27 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         prices: model.prices,
         context_window: 0,
         max_output: 0,
-        system: system.into(),
-        tools,
+        system: Arc::from(""),
+        tools: Arc::default(),
         reasoning: config.reasoning,
         max_steps: config.max_steps.unwrap_or(DEFAULT_MAX_STEPS),
         approval: config.approval.clone(),
     };
     apply_model(&mut settings, &model, &clients);
+    let has_extensions = discovery.enabled().next().is_some() || !discovery.problems.is_empty();
+    let extensions = has_extensions.then(|| {
+        let config = HostConfig {
+            search,
+            home,
+            cwd: cwd.clone(),
+            zot_version: VERSION.to_owned(),
+            provider: provider.clone(),
+            model: model.id.to_string(),
+            taken_tools: taken_tools(&own_tools),
+            taken_commands: Vec::new(),
+        };
+        (config, discovery)
+    });
     Ok(Assembled {
         provider,
         open_models,
@@ -204,7 +229,9 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         settings,
         journal,
         warnings,
-        all_tools,
+        own_tools,
+        prompt,
+        extensions,
         clients,
         budget: config.budget,
     })
@@ -290,7 +317,25 @@ fn own_system_prompt(home: &Path) -> Result<Option<String>, AssemblyError> {
     }
 }
 
-fn all_tools(config: &Config, cwd: &Path) -> ToolSet {
+fn search_paths(config: &Config, cwd: &Path, home: &Path) -> SearchPaths {
+    let usual = match config.extensions.discover {
+        true => SearchPaths::usual(cwd, home),
+        false => SearchPaths::default(),
+    };
+    SearchPaths {
+        explicit: config.extensions.paths.clone(),
+        ..usual
+    }
+}
+
+/// The names no extension can have for a tool.
+fn taken_tools(own: &ToolSet) -> Vec<String> {
+    let own = own.definitions().iter().map(|tool| tool.name.clone());
+    // Built in, too, although not for every agent.
+    own.chain(std::iter::once("skill".to_owned())).collect()
+}
+
+fn own_tools(config: &Config, cwd: &Path) -> ToolSet {
     let builtin = builtin_tools(ToolsConfig {
         cwd: cwd.to_owned(),
         home: env::home_dir(),

@@ -37,6 +37,7 @@ pub struct Config {
     /// Tools of the embedding program, beside the built-in ones.
     pub custom_tools: Vec<Arc<dyn Tool>>,
     pub persistence: Persistence,
+    pub extensions: ExtensionSearch,
     /// Which tool calls need someone's permission.
     pub approval: ApprovalPolicy,
     /// What everything together may spend.
@@ -63,6 +64,15 @@ pub enum ToolSelection {
     None,
     /// Exactly these.
     Only(Vec<String>),
+}
+
+/// Which extensions are started. By default none are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ExtensionSearch {
+    /// Those in `./.zot/extensions` and `$ZOT_HOME/extensions`.
+    pub discover: bool,
+    /// Folders of extensions to start besides; they win over discovered ones of the same name.
+    pub paths: Vec<PathBuf>,
 }
 
 /// Whether the conversation is written to a session file.

@@ -8,17 +8,21 @@ mod assembly;
 mod config;
 mod convert;
 mod diagnosis;
+mod extensions;
 mod full;
 mod runtime;
 mod stream;
 mod system_prompt;
+mod toolbox;
 
 pub use assembly::{AssemblyError, UnknownTool};
-pub use config::{Config, DEFAULT_MAX_STEPS, Persistence, Replay, ToolSelection};
+pub use config::{Config, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, Replay, ToolSelection};
 pub use diagnosis::{Diagnosis, diagnose, probe};
+pub use extensions::{ExtensionNotice, PanelAction};
 pub use full::InvalidMessage;
 pub use runtime::{
-    Busy, ClearError, ModelChangeError, Runtime, SetMessagesError, ToolChangeError, VERSION,
+    Busy, ClearError, ModelChangeError, ReloadFailure, Runtime, SetMessagesError, ToolChangeError,
+    VERSION,
 };
 pub use stream::EventStream;
 pub use zot_agent::{
@@ -26,10 +30,11 @@ pub use zot_agent::{
 };
 pub use zot_auth::zot_home;
 pub use zot_conversation::{Arguments, Image, ReasoningEffort, Tool, ToolSet};
+pub use zot_extension_host::{InvokeError, ReloadError, RequestError};
 pub use zot_provider::cassette;
 pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect};
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};
 pub use zot_wire::rpc::{
-    ContentBlock, CumulativeUsage, Event, FullBlock, FullMessage, Message, ModelEntry,
-    RepairReport, Role, StateData, ToolEntry, UsageData,
+    CommandEntry, ContentBlock, CumulativeUsage, Event, ExtensionEntry, FullBlock, FullMessage,
+    InvokedData, Message, ModelEntry, RepairReport, Role, StateData, ToolEntry, UsageData,
 };

@@ -1,17 +1,20 @@
 //! A conversation with a model in a working directory.
 
+mod extensions;
+
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_agent::{
-    Agent, AgentParts, AgentSettings, Budget, Decision, JournalError, NoHooks, NotWaiting,
+    Agent, AgentParts, AgentSettings, Budget, Decision, Hooks, JournalError, NoHooks, NotWaiting,
     SteerError, Transcript,
 };
 use zot_conversation::{
-    self as conversation, AgentEvent, BoxFuture, ContentBlock, Image, ReasoningEffort, ToolSet,
+    self as conversation, AgentEvent, BoxFuture, ContentBlock, Image, ReasoningEffort, Tool,
 };
+use zot_extension_host::ExtensionHost;
 use zot_provider::catalog::Catalog;
 use zot_wire::rpc::{
     CumulativeUsage, FullMessage, Message, ModelEntry, ModelUsage, RepairReport, StateData,
@@ -19,10 +22,12 @@ use zot_wire::rpc::{
 };
 
 use crate::assembly::{self, Assembled, AssemblyError, Clients, UnknownTool};
-use crate::config::Config;
+use crate::config::{Config, ToolSelection};
 use crate::convert;
+use crate::extensions::ExtensionHooks;
 use crate::full::{self, InvalidMessage};
 use crate::stream::{EVENT_QUEUE, EventStream, Work};
+use crate::toolbox::ToolBox;
 
 /// The version every part of zot reports.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -45,6 +50,8 @@ pub enum ModelChangeError {
     },
 }
 
+pub use extensions::ReloadFailure;
+
 pub(crate) fn did_you_mean(nearest: &[String]) -> String {
     if nearest.is_empty() {
         String::new()
@@ -64,9 +71,8 @@ pub struct Runtime {
     catalog: Arc<Catalog>,
     cwd: PathBuf,
     warnings: Vec<String>,
-    first_system_prompt: Arc<str>,
-    /// The tools there are, whether the model has them or not.
-    all_tools: ToolSet,
+    toolbox: Arc<ToolBox>,
+    extensions: Option<Arc<ExtensionHost>>,
     clients: Clients,
     occupation: Arc<Occupation>,
 }
@@ -106,31 +112,58 @@ impl Occupation {
 }
 
 impl Runtime {
-    /// Assembles a runtime. Nothing is contacted before the first prompt.
+    /// Assembles a runtime. No model is contacted before the first prompt; extensions, if the
+    /// configuration wants any, are started at once, which takes a tokio runtime.
     pub fn new(config: Config) -> Result<Self, AssemblyError> {
+        let selection = config.tools.clone();
         let Assembled {
             provider,
             open_models,
             catalog,
             cwd,
-            settings,
+            mut settings,
             journal,
             warnings,
-            all_tools,
+            own_tools,
+            prompt,
+            extensions,
             clients,
             budget,
         } = assembly::assemble(config)?;
-        let first_system_prompt = Arc::clone(&settings.system);
+        let extensions = extensions
+            .map(|(config, discovery)| Arc::new(ExtensionHost::start(config, &discovery)));
+        let toolbox = Arc::new(ToolBox::new(
+            own_tools,
+            selection,
+            prompt,
+            extensions.clone(),
+        ));
+        toolbox.apply(&mut settings);
+        let hooks = extensions.as_ref().map(|host| {
+            Arc::new(ExtensionHooks {
+                host: Arc::clone(host),
+                toolbox: Arc::clone(&toolbox),
+                agent: OnceLock::new(),
+            })
+        });
+        let agent = Arc::new(Agent::new(AgentParts {
+            settings,
+            hooks: match &hooks {
+                Some(hooks) => Arc::clone(hooks) as Arc<dyn Hooks>,
+                None => Arc::new(NoHooks),
+            },
+            journal,
+            transcript: Transcript::default(),
+            budget,
+        }));
+        if let Some(hooks) = &hooks {
+            // The only place that sets it.
+            let _ = hooks.agent.set(Arc::downgrade(&agent));
+        }
         Ok(Self {
-            agent: Arc::new(Agent::new(AgentParts {
-                settings,
-                hooks: Arc::new(NoHooks),
-                journal,
-                transcript: Transcript::default(),
-                budget,
-            })),
-            first_system_prompt,
-            all_tools,
+            agent,
+            toolbox,
+            extensions,
             clients,
             provider,
             open_models,
@@ -154,10 +187,21 @@ impl Runtime {
         budget: Budget,
     ) -> Result<EventStream, Busy> {
         let content = user_content(text, images);
+        let extensions = self.extensions.clone();
+        let toolbox = Arc::clone(&self.toolbox);
         self.start(Work::Prompt, move |agent, events, cancel| {
             // Whoever has been told that the prompt has started may steer it.
             agent.expect_steering();
-            Box::pin(async move { agent.prompt(content, budget, &events, &cancel).await })
+            Box::pin(async move {
+                if let Some(host) = extensions {
+                    tokio::select! {
+                        () = host.settled() => toolbox.check_selection(),
+                        () = cancel.cancelled() => {}
+                    }
+                    toolbox.refresh(&agent);
+                }
+                agent.prompt(content, budget, &events, &cancel).await
+            })
         })
     }
 
@@ -231,6 +275,9 @@ impl Runtime {
                 provider: self.provider.clone(),
                 nearest: assembly::nearest(&self.catalog, &self.provider, model),
             })?;
+        if let Some(host) = &self.extensions {
+            host.set_model(model);
+        }
         Ok(self.change(|settings| assembly::apply_model(settings, &info, &self.clients))?)
     }
 
@@ -241,32 +288,43 @@ impl Runtime {
 
     /// Replaces the system prompt; `None` puts back the one the runtime was made with.
     pub fn set_system_prompt(&self, prompt: Option<&str>) -> Result<(), Busy> {
-        let prompt = prompt.map_or_else(|| Arc::clone(&self.first_system_prompt), Arc::from);
-        self.change(|settings| settings.system = prompt)
+        if self.occupation.is_busy() {
+            return Err(Busy);
+        }
+        self.toolbox.set_system(prompt.map(Arc::from));
+        self.change(|settings| self.toolbox.apply(settings))
     }
 
     /// Gives the model exactly these tools; `None` gives it all there are.
     pub fn set_tools(&self, names: Option<&[String]>) -> Result<(), ToolChangeError> {
-        let tools = match names {
-            None => self.all_tools.clone(),
-            Some(names) => assembly::choose_tools(&self.all_tools, names)?,
-        };
-        Ok(self.change(|settings| settings.tools = Arc::new(tools))?)
+        if self.occupation.is_busy() {
+            return Err(Busy.into());
+        }
+        self.toolbox.select(match names {
+            None => ToolSelection::All,
+            Some(names) => ToolSelection::Only(names.to_vec()),
+        })?;
+        Ok(self.change(|settings| self.toolbox.apply(settings))?)
     }
 
     /// The tools there are, and whether the model has them.
     pub fn tools(&self) -> Vec<ToolEntry> {
+        // Nothing waits for these while a prompt runs: it looks itself before each model call.
+        if !self.occupation.is_busy() {
+            self.toolbox.refresh(&self.agent);
+        }
         let settings = self.agent.settings();
-        self.all_tools
-            .definitions()
-            .iter()
-            .map(|tool| ToolEntry {
-                name: tool.name.clone(),
-                description: tool.description.clone(),
-                parameters: tool.parameters.as_ref().into(),
-                enabled: settings.tools.get(&tool.name).is_some(),
-            })
-            .collect()
+        let entry = |tool: &Arc<dyn Tool>| {
+            let definition = tool.definition();
+            ToolEntry {
+                name: definition.name.clone(),
+                description: definition.description.clone(),
+                parameters: definition.parameters.as_ref().into(),
+                enabled: settings.tools.get(&definition.name).is_some(),
+                extension: tool.origin().map(|origin| origin.extension),
+            }
+        };
+        self.toolbox.all().iter().map(entry).collect()
     }
 
     /// What was spent, by model and by model call.

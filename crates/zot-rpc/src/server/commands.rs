@@ -8,8 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use zot_sdk::{
-    Arguments, Budget, ClearError, Decision, Event, Image, ModelChangeError, ReasoningEffort,
-    Remember, SetMessagesError, SteerError, ToolChangeError, VERSION, Verdict,
+    Arguments, Budget, ClearError, Decision, Event, Image, ModelChangeError, PanelAction,
+    ReasoningEffort, Remember, SetMessagesError, SteerError, ToolChangeError, VERSION, Verdict,
 };
 use zot_wire::rpc::{
     Command, ConfirmCommand, FullMessage, FullMessagesData, HelloData, ImageInput, MessagesData,
@@ -22,7 +22,7 @@ use super::Server;
 use crate::queue::{Job, JobWork};
 
 /// What this server can do beyond the original protocol.
-const CAPABILITIES: [&str; 13] = [
+const CAPABILITIES: [&str; 16] = [
     "full_messages",
     "set_messages",
     "steer",
@@ -36,16 +36,19 @@ const CAPABILITIES: [&str; 13] = [
     "set_system_prompt",
     "get_usage",
     "subscribe",
+    "commands",
+    "reload_ext",
+    "panels",
 ];
 
 /// Why a command was refused: a stable word for programs, a sentence for people.
-struct Refusal {
-    code: &'static str,
-    error: String,
+pub(super) struct Refusal {
+    pub(super) code: &'static str,
+    pub(super) error: String,
 }
 
 impl Refusal {
-    fn new(code: &'static str, error: impl ToString) -> Self {
+    pub(super) fn new(code: &'static str, error: impl ToString) -> Self {
         Self {
             code,
             error: error.to_string(),
@@ -139,9 +142,58 @@ impl Server {
                 let usage = self.runtime.usage();
                 self.succeed(id, name, usage)
             }
-            Command::Subscribe { events } => {
+            Command::Subscribe { events, details } => {
                 let result = self.subscribe(events);
+                self.wants_details = details && result.is_ok();
                 self.conclude(id, name, result)
+            }
+            Command::GetCommands => {
+                let result = self.get_commands(id.clone());
+                self.answer_later(id, name, result)
+            }
+            Command::InvokeCommand {
+                name: command,
+                args,
+            } => {
+                let result = self.invoke_command(id.clone(), command, args);
+                self.answer_later(id, name, result)
+            }
+            Command::ReloadExt => {
+                let result = self.reload_ext(id.clone());
+                self.answer_later(id, name, result)
+            }
+            Command::PanelKey {
+                extension,
+                panel_id,
+                key,
+                text,
+            } => {
+                let action = PanelAction::Key {
+                    panel_id,
+                    key,
+                    text,
+                };
+                self.tell_panel(id, name, &extension, action)
+            }
+            Command::PanelResize {
+                extension,
+                panel_id,
+                width,
+                height,
+            } => {
+                let action = PanelAction::Resize {
+                    panel_id,
+                    width,
+                    height,
+                };
+                self.tell_panel(id, name, &extension, action)
+            }
+            Command::PanelClose {
+                extension,
+                panel_id,
+            } => {
+                let action = PanelAction::Close { panel_id };
+                self.tell_panel(id, name, &extension, action)
             }
             Command::Ping => self.succeed(id, name, PongData { pong: true }),
         }
@@ -271,13 +323,37 @@ impl Server {
         Ok(SubscribedData { events })
     }
 
+    /// Refuses a command at once if it cannot be answered later.
+    fn answer_later(
+        &mut self,
+        id: Option<RequestId>,
+        command: &str,
+        result: Result<(), Refusal>,
+    ) -> io::Result<()> {
+        match result {
+            Ok(()) => Ok(()),
+            Err(Refusal { code, error }) => self.refuse(id, command, code, error),
+        }
+    }
+
+    fn tell_panel(
+        &mut self,
+        id: Option<RequestId>,
+        command: &str,
+        extension: &str,
+        action: PanelAction,
+    ) -> io::Result<()> {
+        let result = self.runtime.tell_panel(extension, action);
+        self.conclude_quietly(id, command, result.map_err(Refusal::from))
+    }
+
     fn tools(&self) -> ToolsData {
         ToolsData {
             tools: self.runtime.tools(),
         }
     }
 
-    fn enqueue(&mut self, job: Job, command: &str) -> io::Result<()> {
+    pub(super) fn enqueue(&mut self, job: Job, command: &str) -> io::Result<()> {
         match self.queue.push(job) {
             // Started at once when nothing runs, so that what follows finds it running.
             Ok(()) => self.start_next(),

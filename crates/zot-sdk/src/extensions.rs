@@ -1,0 +1,268 @@
+//! Lets extensions look and step in, and shows them to whoever uses the runtime.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use zot_agent::{Agent, Hooks, MessageVerdict, ToolVerdict, TurnVerdict};
+use zot_conversation::{AgentEvent, Arguments, BoxFuture, ToolCall};
+use zot_extension_host::{
+    Extension, ExtensionHost, Invoked, MessageDecision, Notice, Phase, ToolDecision, TurnDecision,
+};
+use zot_wire::extension::{CommandAction, EventKind, HostFrame, LifecycleEvent};
+use zot_wire::rpc::{CommandEntry, Event, ExtensionEntry, InvokedData};
+
+use crate::convert;
+use crate::toolbox::ToolBox;
+
+/// Asks extensions where the agent can be watched or changed.
+pub(crate) struct ExtensionHooks {
+    pub(crate) host: Arc<ExtensionHost>,
+    pub(crate) toolbox: Arc<ToolBox>,
+    /// Set once the agent exists, which owns this.
+    pub(crate) agent: OnceLock<Weak<Agent>>,
+}
+
+impl ExtensionHooks {
+    fn agent(&self) -> Option<Arc<Agent>> {
+        self.agent.get().and_then(Weak::upgrade)
+    }
+}
+
+impl Hooks for ExtensionHooks {
+    fn before_turn(&self, step: u32) -> BoxFuture<'_, TurnVerdict> {
+        Box::pin(async move {
+            let decision = self.host.before_turn(step).await;
+            // What was registered in the meantime counts from this model call on.
+            if let Some(agent) = self.agent() {
+                self.toolbox.refresh(&agent);
+            }
+            match decision {
+                TurnDecision::Proceed => TurnVerdict::Proceed,
+                TurnDecision::Block { reason } => TurnVerdict::Block { reason },
+            }
+        })
+    }
+
+    fn before_tool<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, ToolVerdict> {
+        Box::pin(async move {
+            let settings = self.agent().map(|agent| agent.settings());
+            let schema = settings
+                .as_ref()
+                .and_then(|settings| settings.tools.get(&call.name))
+                .map_or("{}", |tool| tool.definition().parameters.get());
+            let arguments = convert::arguments(&call.arguments);
+            let decision = self
+                .host
+                .before_tool(call.id.as_str(), &call.name, &arguments, schema)
+                .await;
+            match decision {
+                ToolDecision::Proceed => ToolVerdict::Proceed,
+                ToolDecision::Rewrite(arguments) => {
+                    ToolVerdict::Rewrite(Arguments::from_model_text(arguments.get()))
+                }
+                ToolDecision::Block { reason } => ToolVerdict::Block { reason },
+            }
+        })
+    }
+
+    fn before_assistant_message<'a>(&'a self, text: &'a str) -> BoxFuture<'a, MessageVerdict> {
+        Box::pin(async move {
+            match self.host.before_assistant_message(text).await {
+                MessageDecision::Keep => MessageVerdict::Keep,
+                MessageDecision::Replace(text) => MessageVerdict::Replace(text),
+                MessageDecision::Suppress => MessageVerdict::Suppress,
+            }
+        })
+    }
+
+    fn holds_text(&self) -> bool {
+        self.host.holds_text()
+    }
+
+    fn on_event(&self, event: &AgentEvent) {
+        let kind = match event {
+            AgentEvent::TurnStarted { .. } => EventKind::TurnStart,
+            AgentEvent::TurnEnded { .. } => EventKind::TurnEnd,
+            AgentEvent::ToolCallRequested(_) => EventKind::ToolCall,
+            AgentEvent::AssistantMessage(_) => EventKind::AssistantMessage,
+            _ => return,
+        };
+        self.host.emit(kind, || lifecycle_event(event));
+    }
+}
+
+fn lifecycle_event(event: &AgentEvent) -> LifecycleEvent {
+    match event {
+        AgentEvent::TurnStarted { step } => LifecycleEvent::TurnStart { step: *step },
+        AgentEvent::TurnEnded { stop, error } => LifecycleEvent::TurnEnd {
+            stop: stop.as_str().to_owned(),
+            error: error.clone(),
+        },
+        AgentEvent::ToolCallRequested(call) => LifecycleEvent::ToolCall {
+            tool_id: call.id.to_string(),
+            tool_name: call.name.clone(),
+            tool_args: convert::arguments(&call.arguments),
+        },
+        AgentEvent::AssistantMessage(message) => LifecycleEvent::AssistantMessage {
+            text: message.text(),
+        },
+        _ => LifecycleEvent::SessionStart,
+    }
+}
+
+/// What the user did in a panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PanelAction {
+    Key {
+        panel_id: String,
+        key: String,
+        /// What the key writes, if it writes something.
+        text: String,
+    },
+    Resize {
+        panel_id: String,
+        width: u32,
+        height: u32,
+    },
+    Close {
+        panel_id: String,
+    },
+}
+
+impl PanelAction {
+    pub(crate) fn into_frame(self) -> HostFrame {
+        match self {
+            Self::Key {
+                panel_id,
+                key,
+                text,
+            } => HostFrame::PanelKey {
+                panel_id,
+                key,
+                text,
+            },
+            Self::Resize {
+                panel_id,
+                width,
+                height,
+            } => HostFrame::PanelResize {
+                panel_id,
+                width,
+                height,
+            },
+            Self::Close { panel_id } => HostFrame::PanelClose { panel_id },
+        }
+    }
+}
+
+/// What extensions have to say outside a prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExtensionNotice {
+    /// For whoever reads events.
+    Event(Event),
+    /// For people: an extension could not be loaded or kept.
+    Warning(String),
+}
+
+pub(crate) fn notice(notice: Notice) -> ExtensionNotice {
+    ExtensionNotice::Event(match notice {
+        Notice::Notify {
+            extension,
+            level,
+            message,
+        } => Event::ExtNotify {
+            extension,
+            level,
+            message,
+        },
+        Notice::Panel {
+            extension,
+            panel_id,
+            content,
+        } => Event::ExtPanel {
+            extension,
+            panel_id,
+            content,
+        },
+        Notice::PanelClosed {
+            extension,
+            panel_id,
+        } => Event::ExtPanelClose {
+            extension,
+            panel_id,
+        },
+        Notice::Problem(problem) => return ExtensionNotice::Warning(problem),
+    })
+}
+
+pub(crate) fn entry(extension: &Extension) -> ExtensionEntry {
+    let (state, error) = match extension.phase() {
+        Phase::Starting => ("starting", None),
+        Phase::Ready => ("ready", None),
+        Phase::Restarting { reason } => ("restarting", Some(reason)),
+        Phase::Failed { reason } => ("failed", Some(reason)),
+        Phase::Stopped => ("stopped", None),
+    };
+    let found = extension.found();
+    ExtensionEntry {
+        name: extension.name().to_owned(),
+        version: found.manifest.version.clone(),
+        state: state.to_owned(),
+        error,
+        source: found.source.as_str().to_owned(),
+        directory: found.directory.display().to_string(),
+        commands: extension
+            .commands()
+            .into_iter()
+            .map(|command| command.name)
+            .collect(),
+        tools: extension
+            .tools()
+            .iter()
+            .map(|tool| tool.name.clone())
+            .collect(),
+    }
+}
+
+pub(crate) fn commands(host: &ExtensionHost) -> Vec<CommandEntry> {
+    host.commands()
+        .into_iter()
+        .map(|command| CommandEntry {
+            name: command.name,
+            description: command.description,
+            extension: command.extension,
+        })
+        .collect()
+}
+
+pub(crate) fn invoked(invoked: Invoked) -> InvokedData {
+    let mut data = InvokedData {
+        extension: invoked.extension,
+        action: "noop".to_owned(),
+        prompt: None,
+        insert: None,
+        display: None,
+        open_panel: None,
+        error: Some(invoked.error).filter(|error| !error.is_empty()),
+    };
+    let action = match invoked.action {
+        CommandAction::Prompt { prompt } => {
+            data.prompt = Some(prompt);
+            "prompt"
+        }
+        CommandAction::Insert { insert } => {
+            data.insert = Some(insert);
+            "insert"
+        }
+        CommandAction::Display { display } => {
+            data.display = Some(display);
+            "display"
+        }
+        CommandAction::OpenPanel { open_panel } => {
+            data.open_panel = Some(open_panel);
+            "open_panel"
+        }
+        CommandAction::Noop => "noop",
+    };
+    action.clone_into(&mut data.action);
+    data
+}

@@ -1,0 +1,144 @@
+//! The tools of an agent: its own, the embedding program's, those of extensions.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use zot_agent::{Agent, AgentSettings};
+use zot_conversation::ToolSet;
+use zot_extension_host::ExtensionHost;
+
+use crate::assembly::{UnknownTool, choose_tools};
+use crate::config::ToolSelection;
+use crate::system_prompt;
+
+/// What the system prompt is made from.
+pub(crate) struct PromptParts {
+    pub(crate) replaced_by: Option<String>,
+    pub(crate) appended: Vec<String>,
+    pub(crate) cwd: PathBuf,
+}
+
+impl PromptParts {
+    pub(crate) fn compose(&self, tools: &ToolSet) -> Arc<str> {
+        system_prompt::compose(
+            self.replaced_by.as_deref(),
+            &self.appended,
+            &self.cwd,
+            tools,
+        )
+        .into()
+    }
+}
+
+/// Knows which tools there are and which of them the model has, while both can change.
+pub(crate) struct ToolBox {
+    own: ToolSet,
+    host: Option<Arc<ExtensionHost>>,
+    prompt: PromptParts,
+    choice: Mutex<Choice>,
+}
+
+struct Choice {
+    selection: ToolSelection,
+    /// Set over the pipe, in the place of the composed one.
+    system: Option<Arc<str>>,
+    /// The state of the extensions that the agent's settings reflect.
+    generation: u64,
+    /// Whether names that no tool has were reported.
+    checked: bool,
+}
+
+impl ToolBox {
+    pub(crate) fn new(
+        own: ToolSet,
+        selection: ToolSelection,
+        prompt: PromptParts,
+        host: Option<Arc<ExtensionHost>>,
+    ) -> Self {
+        Self {
+            own,
+            host,
+            prompt,
+            choice: Mutex::new(Choice {
+                selection,
+                system: None,
+                generation: 0,
+                checked: false,
+            }),
+        }
+    }
+
+    /// The tools there are, whether the model has them or not. The agent's own win a clash of names.
+    pub(crate) fn all(&self) -> ToolSet {
+        match &self.host {
+            None => self.own.clone(),
+            Some(host) => ToolSet::new(self.own.iter().cloned().chain(host.tools())),
+        }
+    }
+
+    pub(crate) fn select(&self, selection: ToolSelection) -> Result<(), UnknownTool> {
+        if let ToolSelection::Only(names) = &selection {
+            choose_tools(&self.all(), names)?;
+        }
+        self.lock().selection = selection;
+        Ok(())
+    }
+
+    pub(crate) fn set_system(&self, system: Option<Arc<str>>) {
+        self.lock().system = system;
+    }
+
+    /// Gives the agent what it has to have by now, if extensions have changed since.
+    pub(crate) fn refresh(&self, agent: &Agent) {
+        let Some(host) = &self.host else { return };
+        let generation = host.generation();
+        {
+            let mut choice = self.lock();
+            if choice.generation == generation {
+                return;
+            }
+            choice.generation = generation;
+        }
+        let mut settings = (*agent.settings()).clone();
+        self.apply(&mut settings);
+        agent.set_settings(settings);
+    }
+
+    /// Reports names that no tool has, once all extensions had their chance.
+    pub(crate) fn check_selection(&self) {
+        let Some(host) = &self.host else { return };
+        let mut choice = self.lock();
+        if std::mem::replace(&mut choice.checked, true) {
+            return;
+        }
+        if let ToolSelection::Only(names) = &choice.selection
+            && let Err(unknown) = choose_tools(&self.all(), names)
+        {
+            host.report(unknown.to_string());
+        }
+    }
+
+    /// Puts the chosen tools and the prompt that goes with them into `settings`.
+    pub(crate) fn apply(&self, settings: &mut AgentSettings) {
+        let all = self.all();
+        let choice = self.lock();
+        let tools = match &choice.selection {
+            ToolSelection::All => all,
+            ToolSelection::None => ToolSet::default(),
+            ToolSelection::Only(names) => ToolSet::new(
+                all.iter()
+                    .filter(|tool| names.contains(&tool.definition().name))
+                    .cloned(),
+            ),
+        };
+        settings.system = match &choice.system {
+            Some(system) => Arc::clone(system),
+            None => self.prompt.compose(&tools),
+        };
+        settings.tools = Arc::new(tools);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Choice> {
+        self.choice.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
