@@ -186,7 +186,9 @@ impl Report {
     /// Shows what an extension has to say: with the events, or beside the answer.
     fn note(&self, notice: ExtensionNotice, output: &mut Output) -> io::Result<()> {
         match notice {
-            ExtensionNotice::Warning(warning) => warn(&[warning]),
+            ExtensionNotice::Warning(warning) => {
+                let _ = writeln!(io::stderr(), "{warning}");
+            }
             ExtensionNotice::Event(event) if self.format == Format::Json => output.push(&event)?,
             ExtensionNotice::Event(Event::ExtNotify {
                 extension,

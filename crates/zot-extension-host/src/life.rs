@@ -15,8 +15,8 @@ use zot_wire::extension::HostFrame;
 use crate::extension::{Extension, Received};
 use crate::launch::{self, Process};
 use crate::limits::{
-    BYTES_PER_SECOND, FLOOD_TIME, HELLO_TIME, LOG_BYTES_PER_SECOND, READY_SILENCE, SHUTDOWN_TIME,
-    TERMINATION_TIME,
+    BYTES_PER_SECOND, FLOOD_TIME, HELLO_TIME, LATE_START_TIME, LOG_BYTES_PER_SECOND, READY_SILENCE,
+    SHUTDOWN_TIME, TERMINATION_TIME,
 };
 use crate::outbox::OutboxEnd;
 use crate::throttle::Throttle;
@@ -73,6 +73,7 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         log_bytes: Throttle::new(LOG_BYTES_PER_SECOND, now),
         output: Channel::new(stdout),
         errors: Channel::new(stderr),
+        stopping: None,
     };
     let turn = life.run(&group, stop).await;
     life.end(turn, group).await
@@ -147,6 +148,8 @@ struct Life<'a> {
     log_bytes: Throttle,
     output: Channel,
     errors: Channel,
+    /// It was told to stop while it was starting, and may come to its `ready` until then.
+    stopping: Option<Instant>,
 }
 
 impl Life<'_> {
@@ -155,7 +158,10 @@ impl Life<'_> {
             tokio::select! {
                 // A flood is always ready to be read, so it comes last.
                 biased;
-                () = stop.cancelled() => return Turn::ToldToStop,
+                () = stop.cancelled(), if self.stopping.is_none() => {
+                    // Who is sent away before it was greeted cannot know what happens.
+                    self.stopping = Some(Instant::now() + LATE_START_TIME);
+                }
                 () = group.exited() => return Turn::Exited,
                 () = until(self.next_deadline()) => {
                     if let Some(turn) = self.keep_time() {
@@ -178,6 +184,9 @@ impl Life<'_> {
                     }
                 }
             }
+            if self.stopping.is_some() && self.stage == Stage::Ready {
+                return Turn::ToldToStop;
+            }
         }
     }
 
@@ -188,13 +197,21 @@ impl Life<'_> {
             Stage::Ready => None,
         };
         let pauses = [self.output.paused_until, self.errors.paused_until];
-        pauses.into_iter().flatten().chain(handshake).min()
+        pauses
+            .into_iter()
+            .flatten()
+            .chain(handshake)
+            .chain(self.stopping)
+            .min()
     }
 
     fn keep_time(&mut self) -> Option<Turn> {
         let now = Instant::now();
         self.output.unpause(now);
         self.errors.unpause(now);
+        if self.stopping.is_some_and(|until| until <= now) {
+            return Some(Turn::ToldToStop);
+        }
         match self.stage {
             Stage::Silent if now >= self.started + HELLO_TIME => Some(Turn::Misbehaved(format!(
                 "no hello within {}s",
@@ -343,6 +360,10 @@ impl Life<'_> {
 
     /// Asks it to go, waits, and sees to it.
     async fn shut_down(&mut self, group: ProcessGroup) {
+        if self.stage == Stage::Silent {
+            self.extension.log("it has not said hello and is ended");
+            return self.terminate(group).await;
+        }
         let asked = self.extension.send(&HostFrame::Shutdown);
         let leaving = async {
             if asked.is_ok() {

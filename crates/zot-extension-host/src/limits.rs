@@ -20,6 +20,9 @@ pub const TOOL_TIME: Duration = Duration::from_secs(60);
 
 pub const COMMAND_TIME: Duration = Duration::from_secs(30);
 
+/// One that is told to stop before it is ready may come to its `ready` first.
+pub(crate) const LATE_START_TIME: Duration = Duration::from_secs(2);
+
 /// Between `shutdown` and SIGTERM.
 pub(crate) const SHUTDOWN_TIME: Duration = Duration::from_secs(2);
 

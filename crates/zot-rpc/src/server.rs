@@ -159,7 +159,7 @@ impl Server {
             ExtensionNotice::Event(event) => self.report(event),
             ExtensionNotice::Warning(warning) => {
                 // When even standard error is gone, there is nobody to warn.
-                let _ = writeln!(io::stderr(), "zot: warning: {warning}");
+                let _ = writeln!(io::stderr(), "{warning}");
                 Ok(())
             }
         }

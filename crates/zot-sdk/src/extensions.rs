@@ -159,7 +159,7 @@ impl PanelAction {
 pub enum ExtensionNotice {
     /// For whoever reads events.
     Event(Event),
-    /// For people: an extension could not be loaded or kept.
+    /// A line for people: an extension could not be loaded or kept.
     Warning(String),
 }
 

@@ -114,7 +114,7 @@ impl ToolBox {
         if let ToolSelection::Only(names) = &choice.selection
             && let Err(unknown) = choose_tools(&self.all(), names)
         {
-            host.report(unknown.to_string());
+            host.report(format!("zot: warning: {unknown}"));
         }
     }
 
