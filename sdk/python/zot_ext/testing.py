@@ -117,6 +117,7 @@ class Host:
         self.process: Optional[subprocess.Popen[bytes]] = None
         self._answers: Dict[str, Frame] = {}
         self._closed = False
+        self._fault = ""
         self._status: Optional[int] = None
         self._changed = threading.Condition()
         self._ids = itertools.count(1)
@@ -220,13 +221,17 @@ class Host:
                 raise HostError(f"the extension still runs after {timeout} s") from None
             # All that it said before it ended counts.
             self.wait_for(lambda: self._closed, "the end of its output", timeout)
-        return self.wait_for(lambda: None if self._status is None else (self._status,), "its end", timeout)[0]
+        self.wait_for(lambda: self._status is not None, "its end", timeout)
+        assert self._status is not None
+        return self._status
 
-    def wait_for(self, condition: Callable[[], T], what: str = "a condition", timeout: float = TIMEOUT_SECONDS) -> T:
+    def wait_for(self, condition: Callable[[], Optional[T]], what: str = "a condition", timeout: float = TIMEOUT_SECONDS) -> T:
         """Waits until `condition` is true, looking again after each frame; returns its value."""
         deadline = time.monotonic() + timeout
         with self._changed:
             while True:
+                if self._fault:
+                    raise HostError(self._fault)
                 value = condition()
                 if value:
                     return value
@@ -310,6 +315,7 @@ class Host:
             try:
                 self._status = extension.serve(theirs_in, theirs_out)
             finally:
+                os.close(theirs_in)
                 os.close(theirs_out)
 
         threading.Thread(target=serve, name="zot-extension", daemon=True).start()
@@ -377,5 +383,5 @@ class Host:
             self.acknowledged_shutdown = True
         elif "id" in frame:
             if frame["id"] in self._answers:
-                raise HostError(f"a second answer to {frame['id']}: {frame}")
+                self._fault = f"a second answer to {frame['id']}: {frame}"
             self._answers[frame["id"]] = frame

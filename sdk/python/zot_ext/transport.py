@@ -59,9 +59,14 @@ class FrameReader:
     """Iterates over the frames of a descriptor; what is no frame is logged and skipped."""
 
     def __init__(self, descriptor: int) -> None:
-        self._file = os.fdopen(descriptor, "rb", closefd=False)
+        # A copy: the caller may close its own while a thread still waits here.
+        self._file = os.fdopen(os.dup(descriptor), "rb")
 
     def __iter__(self) -> Iterator[Frame]:
+        with self._file:
+            yield from self._frames()
+
+    def _frames(self) -> Iterator[Frame]:
         while True:
             try:
                 # One byte for the line feed, one to notice a line that is too long.
