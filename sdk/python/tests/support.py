@@ -10,9 +10,11 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
+# What is printed before `run` must still be in the buffer then.
+os.environ.pop("PYTHONUNBUFFERED", None)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
 
-from zot_ext.testing import Host  # noqa: E402
+from zot_ext.testing import Host, HostError  # noqa: E402,F401
 
 
 class ProgramTest(unittest.TestCase):

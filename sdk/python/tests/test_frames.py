@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import os
 import pathlib
 import tempfile
 import unittest
@@ -231,8 +230,10 @@ class Tools(Quiet):
         self.assertIn("Traceback", self.log)
 
     def test_results_json_cannot_carry(self):
-        self.check(float("nan"), self.text("ValueError: Out of range float values are not JSON compliant"), True) \
-            if not hasattr(float, "from_number") else None
+        ext = Extension("probe")
+        ext.tool("t", "")(lambda: float("nan"))
+        with Host(ext) as host:
+            self.assertTrue(host.call_tool("t").is_error)
         self.check(object(), self.text("TypeError: a tool returned object, which has no JSON form"), True)
         message = "TypeError: a tool returned bytes: wrap a picture in Image(data, mime), decode a text"
         self.check(b"raw", self.text(message), True)
@@ -475,12 +476,7 @@ class BrokenFrames(Quiet):
         ext = Extension("probe")
         ext.tool("t", "")(lambda: "fine")
         with Host(ext) as host:
-            piece = b"x" * (1024 * 1024)
-            for _ in range(33):
-                while_left = piece
-                while while_left:
-                    while_left = while_left[os.write(host._requests, while_left):]
-            host.send_bytes(b"\n")
+            host.send_bytes(b"x" * (33 * 1024 * 1024) + b"\n")
             self.assertEqual(host.call_tool("t").text, "fine")
         self.assertIn("more than 16777216 bytes", self.log)
 

@@ -255,7 +255,9 @@ class Host:
 
     def send_bytes(self, data: bytes) -> None:
         """Sends anything, also what is no frame."""
-        os.write(self._requests, data)
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self._requests, rest) :]
 
     def close(self) -> None:
         """Ends the extension, by force when it must be, and removes what `start` made."""
