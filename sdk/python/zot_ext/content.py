@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import base64
+import binascii
 import dataclasses
 import json
 from typing import Any, Dict, List, Sequence, Union
@@ -69,7 +69,7 @@ def _block(value: object) -> Dict[str, Any]:
     if isinstance(value, Text):
         return {"type": "text", "text": value.text}
     if isinstance(value, Image):
-        data = base64.b64encode(value.data).decode("ascii")
+        data = binascii.b2a_base64(value.data, newline=False).decode("ascii")
         return {"type": "image", "mime_type": value.mime, "data": data}
     if isinstance(value, HandlerError):
         return {"type": "text", "text": str(value)}

@@ -15,9 +15,11 @@ from typing import (
     Literal,
     NoReturn,
     Optional,
+    Protocol,
     Sequence,
     TypeVar,
     Union,
+    cast,
     overload,
 )
 
@@ -45,10 +47,27 @@ R = TypeVar("R")
 Function = TypeVar("Function", bound=Callable[..., Any])
 E = TypeVar("E")
 V = TypeVar("V", bound=Union[None, Verdict, Awaitable[Optional[Verdict]]])
-# A decorator that gives the function back, whatever it returns, plain or async.
-Decorator = Callable[[Callable[[E], R]], Callable[[E], R]]
 Level = Literal["info", "success", "warn", "error"]
 OnError = Optional[Literal["allow", "block"]]
+
+
+class Observe(Protocol[E]):
+    """A decorator for handlers of `E`, plain or async; they may leave the argument out."""
+
+    @overload
+    def __call__(self, function: Callable[[E], R]) -> Callable[[E], R]: ...
+    @overload
+    def __call__(self, function: Callable[[], R]) -> Callable[[], R]: ...
+
+
+class Judge(Protocol[E]):
+    """A decorator for interceptors of `E`."""
+
+    @overload
+    def __call__(self, function: Callable[[E], V]) -> Callable[[E], V]: ...
+    @overload
+    def __call__(self, function: Callable[[], V]) -> Callable[[], V]: ...
+
 
 # What atexit functions and the last flush may take.
 _EXIT_SECONDS = 0.3
@@ -98,15 +117,15 @@ class Extension:
         return register
 
     @overload
-    def on(self, event: Literal["session_start"]) -> Decorator[SessionStart, R]: ...
+    def on(self, event: Literal["session_start"]) -> Observe[SessionStart]: ...
     @overload
-    def on(self, event: Literal["turn_start"]) -> Decorator[TurnStart, R]: ...
+    def on(self, event: Literal["turn_start"]) -> Observe[TurnStart]: ...
     @overload
-    def on(self, event: Literal["turn_end"]) -> Decorator[TurnEnd, R]: ...
+    def on(self, event: Literal["turn_end"]) -> Observe[TurnEnd]: ...
     @overload
-    def on(self, event: Literal["tool_call"]) -> Decorator[ToolCall, R]: ...
+    def on(self, event: Literal["tool_call"]) -> Observe[ToolCall]: ...
     @overload
-    def on(self, event: Literal["assistant_message"]) -> Decorator[AssistantMessage, R]: ...
+    def on(self, event: Literal["assistant_message"]) -> Observe[AssistantMessage]: ...
     def on(self, event: str) -> Any:
         """Observes an event. Handlers are called in the order of the events, one at a time."""
 
@@ -118,13 +137,13 @@ class Extension:
         return register
 
     @overload
-    def intercept(self, event: Literal["tool_call"], *, on_error: OnError = None) -> Decorator[ToolCall, V]: ...
+    def intercept(self, event: Literal["tool_call"], *, on_error: OnError = None) -> Judge[ToolCall]: ...
     @overload
-    def intercept(self, event: Literal["turn_start"], *, on_error: OnError = None) -> Decorator[TurnStart, V]: ...
+    def intercept(self, event: Literal["turn_start"], *, on_error: OnError = None) -> Judge[TurnStart]: ...
     @overload
     def intercept(
         self, event: Literal["assistant_message"], *, on_error: OnError = None, hold_text: bool = False
-    ) -> Decorator[AssistantMessage, V]: ...
+    ) -> Judge[AssistantMessage]: ...
     def intercept(self, event: str, *, on_error: OnError = None, hold_text: bool = False) -> Any:
         """Decides about an event before it happens: return None or allow(), block(reason),
         modify(args) or replace(text), within 5 s. When the handler raises, `on_error` decides, else the
@@ -139,15 +158,15 @@ class Extension:
 
         return register
 
-    def on_panel_key(self, panel_id: str) -> Decorator[PanelKey, R]:
+    def on_panel_key(self, panel_id: str) -> Observe[PanelKey]:
         """Called for each key pressed in a panel; a Panel it returns is drawn."""
         return self._panel_decorator("panel_key", panel_id)
 
-    def on_panel_resize(self, panel_id: str) -> Decorator[PanelResize, R]:
+    def on_panel_resize(self, panel_id: str) -> Observe[PanelResize]:
         """Called with the room a panel has; a Panel it returns is drawn."""
         return self._panel_decorator("panel_resize", panel_id)
 
-    def on_panel_close(self, panel_id: str) -> Decorator[PanelClose, R]:
+    def on_panel_close(self, panel_id: str) -> Observe[PanelClose]:
         """Called when the user has closed a panel."""
         return self._panel_decorator("panel_close", panel_id)
 
@@ -248,12 +267,12 @@ class Extension:
         if self._runtime is not None and not self._runtime.stopping.is_set():
             self._runtime.announce_subscription()
 
-    def _panel_decorator(self, kind: str, panel_id: str) -> Callable[[Function], Function]:
+    def _panel_decorator(self, kind: str, panel_id: str) -> Observe[Any]:
         def register(function: Function) -> Function:
             self._registry.panel_callbacks.setdefault((kind, panel_id), []).append(Callback(function))
             return function
 
-        return register
+        return cast("Observe[Any]", register)
 
 
 def _end_on_sigterm(runtime: Runtime) -> None:
