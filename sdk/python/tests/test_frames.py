@@ -5,6 +5,7 @@ import io
 import json
 import pathlib
 import tempfile
+import threading
 import unittest
 
 from support import Host
@@ -330,6 +331,23 @@ class Events(Quiet):
             host.emit("turn_start", step=1)
             host.wait_for(lambda: seen)
             self.assertEqual(host.notifications[0].message, "event turn_start failed: ZeroDivisionError: division by zero")
+
+    def test_a_flood_of_events_is_dropped_and_logged(self):
+        ext = Extension("probe")
+        gate, seen = threading.Event(), []
+
+        @ext.on("turn_start")
+        def slow(event):
+            gate.wait()
+            seen.append(event.step)
+
+        with Host(ext) as host:
+            for step in range(1100):
+                host.emit("turn_start", step=step)
+            host.wait_for(lambda: self.log.count("dropped event turn_start") == 1100 - 1024)
+            gate.set()
+            host.wait_for(lambda: len(seen) == 1024)
+        self.assertEqual(seen, list(range(1024)))
 
     def test_notify(self):
         ext = Extension("probe")

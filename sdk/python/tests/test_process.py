@@ -143,7 +143,12 @@ class Ending(ProgramTest):
 
         @ext.tool("hang_async", "")
         async def hang_async():
+            asyncio.ensure_future(background())
+            await asyncio.sleep(0)
             ext.notify("info", "hanging")
+            await asyncio.sleep(3600)
+
+        async def background():
             try:
                 await asyncio.sleep(3600)
             finally:
@@ -252,6 +257,7 @@ class Ending(ProgramTest):
             [sys.executable, str(source)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.directory
         )
         self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         for frame in ({"type": "event", "event": "turn_start"}, {"type": "shutdown"}):
             process.stdin.write(json.dumps(frame).encode() + b"\n")
@@ -274,6 +280,7 @@ class Ending(ProgramTest):
         )
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.stdin.close)
+        self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         while json.loads(process.stdout.readline())["type"] != "ready":
             pass
@@ -289,15 +296,13 @@ class Ending(ProgramTest):
             from zot_ext import Extension
             ext = Extension("background")
 
-            @ext.on_start
-            def start():
-                threading.Thread(target=work).start()
-
             def work():
                 ext.stopping.wait()
                 open("stopped", "w").close()
 
-            ext.on_shutdown(lambda: None)
+            thread = threading.Thread(target=work)
+            ext.on_start(thread.start)
+            ext.on_shutdown(thread.join)
             ext.run()
         """)
         self.ends(host, host.shutdown, 0)

@@ -14,7 +14,8 @@ import unittest
 
 from support import ROOT
 
-ZOT_BIN = os.environ.get("ZOT_BIN")
+# Absolute, because zot is started in another directory.
+ZOT_BIN = os.path.abspath(os.environ["ZOT_BIN"]) if os.environ.get("ZOT_BIN") else None
 ANSWER_SECONDS = 20
 
 EXTENSION = """

@@ -235,8 +235,10 @@ class Extension:
         at the end belongs into `on_shutdown`; atexit functions are run too."""
         if sys.stdin is not None and sys.stdin.isatty():
             log(f"{self.name} is a zot extension and expects zot on its standard input; try: zot --ext DIRECTORY")
-        requests, answers = claim_stdio()
-        status = self.serve(requests, answers)
+        runtime = self._open(*claim_stdio())
+        if threading.current_thread() is threading.main_thread():
+            _end_on_sigterm(runtime)
+        status = runtime.serve()
         leaving = threading.Thread(target=_leave, daemon=True)
         leaving.start()
         leaving.join(_EXIT_SECONDS)
@@ -245,14 +247,19 @@ class Extension:
 
     def serve(self, requests: int, answers: int) -> int:
         """Serves a host on two file descriptors and returns the exit status; `run` without the process."""
+        runtime = self._open(requests, answers)
+        try:
+            return runtime.serve()
+        finally:
+            runtime.close()
+
+    def _open(self, requests: int, answers: int) -> Runtime:
         if self._runtime is not None and not self._runtime.stopping.is_set():
             raise RuntimeError(f"{self.name} is being served already")
         runtime = Runtime(self.name, self.version, self._registry, requests, answers)
         runtime.greet()
         self._runtime = runtime
-        if threading.current_thread() is threading.main_thread():
-            _end_on_sigterm(runtime)
-        return runtime.serve()
+        return runtime
 
     def _connected(self) -> Runtime:
         if self._runtime is None:
@@ -284,6 +291,7 @@ def _end_on_sigterm(runtime: Runtime) -> None:
             os._exit(128 + number)
         runtime.end("terminated", 128 + number)
 
+    signal.set_wakeup_fd(runtime.wakeup_descriptor, warn_on_full_buffer=False)
     signal.signal(signal.SIGTERM, terminate)
 
 

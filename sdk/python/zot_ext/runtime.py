@@ -53,6 +53,11 @@ class Runtime:
         self._panel_events = Lane("panel", 1)
         self._loop = Loop()
         self._ended: queue.SimpleQueue[Tuple[str, int]] = queue.SimpleQueue()
+        # A byte in this pipe wakes `serve`. A signal can write one at any moment, whereas a signal
+        # that comes just before a wait on a lock is not noticed before the lock is free.
+        sleeping, waking = os.pipe()
+        os.set_blocking(waking, False)
+        self._sleeping, self._waking = os.fdopen(sleeping, "rb", 0), os.fdopen(waking, "wb", 0)
         self._greeted = threading.Event()
         self._registered = False
         self.stopping = threading.Event()
@@ -60,24 +65,25 @@ class Runtime:
         self.panels: Dict[str, Panel] = {}
 
     def greet(self) -> None:
-        """Says hello, which must come before anything else is sent."""
+        """Says hello, which must come before anything else is sent, and ready if nothing is left to do."""
         hello: Frame = {
             "type": "hello",
             "name": self._name,
             "version": self._version,
             "capabilities": ["commands", "tools", "events"],
         }
-        self.send(hello, *self._registry.registration_frames())
+        self.send(hello, *self._registry.registration_frames(), *([] if self._registry.start else self._last_words()))
 
     def serve(self) -> int:
         """Returns the exit status, in time even when handlers hang. Call `greet` first."""
         threading.Thread(target=self._read, name="zot-read", daemon=True).start()
+        # From here on this thread writes nothing: a host that does not read must not keep it from ending.
         if self._registry.start:
             threading.Thread(target=self._start, name="zot-start", daemon=True).start()
-        else:
-            self._get_ready()
+        elif self._registry.has_async_handlers():
+            self._loop.start()
         try:
-            reason, status = self._ended.get()
+            reason, status = self._wait_for_end()
         except KeyboardInterrupt:
             reason, status = "interrupted", 130
         self.stopping.set()
@@ -90,9 +96,31 @@ class Runtime:
         self._loop.close()
         return status
 
+    def close(self) -> None:
+        """Gives the pipe back, for a process that lives on."""
+        self._sleeping.close()
+        self._waking.close()
+
     def end(self, reason: str, status: int) -> None:
         """Makes `serve` finish. Safe in a signal handler."""
         self._ended.put((reason, status))
+        try:
+            self._waking.write(b".")
+        except (OSError, ValueError):
+            pass  # It has ended already.
+
+    @property
+    def wakeup_descriptor(self) -> int:
+        """For `signal.set_wakeup_fd`."""
+        return self._waking.fileno()
+
+    def _wait_for_end(self) -> Tuple[str, int]:
+        while True:
+            self._sleeping.read(1)
+            try:
+                return self._ended.get_nowait()
+            except queue.Empty:
+                continue  # A signal whose Python handler is still to run.
 
     def send(self, *frames: Frame) -> None:
         """Sends the frames in one piece; when zot is gone the connection ends."""
@@ -107,11 +135,10 @@ class Runtime:
         if self._registered:
             self.send(*self._registry.subscription_frames())
 
-    def _get_ready(self) -> None:
+    def _last_words(self) -> List[Frame]:
+        """What ends the first registrations."""
         self._registered = True
-        self.send(*self._registry.subscription_frames(), {"type": "ready"})
-        if self._registry.has_async_handlers():
-            self._loop.start()
+        return [*self._registry.subscription_frames(), {"type": "ready"}]
 
     def _start(self) -> None:
         if not self._greeted.wait(HELLO_ACK_SECONDS):
@@ -121,7 +148,7 @@ class Runtime:
                 self._call(callback.handler, callback.arguments(self.hello_ack or HelloAck()))
             except BaseException as error:
                 self._report("on_start", error)
-        self._get_ready()
+        self.send(*self._last_words())
 
     def _read(self) -> None:
         handlers: Dict[str, Callable[[Frame], None]] = {

@@ -88,7 +88,7 @@ def shape(hint: Any, name: str = "value", inside: Tuple[Any, ...] = ()) -> Shape
         return _dataclass(hint, _nest(hint, inside))
     if _is_typed_dict(hint):
         return _typed_dict(hint, _nest(hint, inside))
-    if isinstance(hint, type) and hasattr(hint, "__supertype__") or hasattr(hint, "__supertype__"):
+    if hasattr(hint, "__supertype__"):  # A NewType.
         return shape(hint.__supertype__, name, inside)
     return _generic(hint, name, inside)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import traceback
-from typing import TYPE_CHECKING, Any, Callable, Coroutine, Optional, Set
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Optional
 
 from .transport import log
 
@@ -68,7 +68,6 @@ class Loop:
         self._lock = threading.Lock()
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._closed = False
-        self._running: Set[concurrent.futures.Future[Any]] = set()
 
     def start(self) -> asyncio.AbstractEventLoop:
         """Raises RuntimeError after `close`."""
@@ -87,20 +86,16 @@ class Loop:
         import asyncio
 
         try:
-            future = asyncio.run_coroutine_threadsafe(coroutine, self.start())
+            return asyncio.run_coroutine_threadsafe(coroutine, self.start())
         except RuntimeError:
             coroutine.close()
             raise
-        with self._lock:
-            self._running.add(future)
-        future.add_done_callback(self._forget)
-        return future
 
     def cancel_all(self, seconds: float) -> None:
-        """Cancels what runs and waits until it has cleaned up, at most so long."""
+        """Cancels what runs, the author's own tasks too, and waits until it has cleaned up, at most so long."""
         with self._lock:
-            running, loop = set(self._running), self._loop
-        if loop is None or not running:
+            loop = self._loop
+        if loop is None:
             return
         import asyncio
 
@@ -131,7 +126,3 @@ class Loop:
             loop.run_forever()
         finally:
             loop.close()
-
-    def _forget(self, future: concurrent.futures.Future[Any]) -> None:
-        with self._lock:
-            self._running.discard(future)
