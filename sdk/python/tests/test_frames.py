@@ -136,6 +136,10 @@ class Handshake(Quiet):
             ext.intercept("tool_call", on_error="explode")(lambda event: None)
         with self.assertRaisesRegex(TypeError, "must take one argument or none"):
             ext.command("c")(lambda one, two: None)
+        with self.assertRaisesRegex(TypeError, "write @ext.tool()"):
+            ext.tool(lambda: None)
+        with self.assertRaisesRegex(TypeError, "write @ext.command"):
+            ext.command(lambda: None)
         with self.assertRaisesRegex(TypeError, '"type": "object"'):
             ext.tool("t", schema={"type": "string"})(lambda args: None)
 

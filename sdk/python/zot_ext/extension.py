@@ -87,6 +87,7 @@ class Extension:
     def command(self, name: str, description: str = "") -> Callable[[Function], Function]:
         """Registers a slash command. The handler takes the text after its name, or nothing, and
         returns Prompt, Insert, Display, Panel, a string (shown) or None."""
+        _must_be_name(name, "@ext.command(name)")
 
         def register(function: Function) -> Function:
             shown = description or (function.__doc__ or "").strip().split("\n")[0]
@@ -107,6 +108,8 @@ class Extension:
         """Registers a tool the model can call. Without `schema` it comes from the signature, and
         arguments are checked against it; with `schema` the handler takes them as one dict.
         Name and description default to those of the function."""
+        if name is not None:
+            _must_be_name(name, "@ext.tool()")
 
         def register(function: Function) -> Function:
             tool = make_tool(function, name, description, schema)
@@ -238,7 +241,7 @@ class Extension:
         runtime = self._open(*claim_stdio())
         if threading.current_thread() is threading.main_thread():
             _end_on_sigterm(runtime)
-        status = runtime.serve()
+        status = self._serve(runtime)
         leaving = threading.Thread(target=_leave, daemon=True)
         leaving.start()
         leaving.join(_EXIT_SECONDS)
@@ -249,17 +252,19 @@ class Extension:
         """Serves a host on two file descriptors and returns the exit status; `run` without the process."""
         runtime = self._open(requests, answers)
         try:
-            return runtime.serve()
+            return self._serve(runtime)
         finally:
             runtime.close()
 
     def _open(self, requests: int, answers: int) -> Runtime:
         if self._runtime is not None and not self._runtime.stopping.is_set():
             raise RuntimeError(f"{self.name} is being served already")
-        runtime = Runtime(self.name, self.version, self._registry, requests, answers)
+        return Runtime(self.name, self.version, self._registry, requests, answers)
+
+    def _serve(self, runtime: Runtime) -> int:
         runtime.greet()
         self._runtime = runtime
-        return runtime
+        return runtime.serve()
 
     def _connected(self) -> Runtime:
         if self._runtime is None:
@@ -280,6 +285,12 @@ class Extension:
             return function
 
         return cast("Observe[Any]", register)
+
+
+def _must_be_name(name: object, usage: str) -> None:
+    # A decorator without its parentheses would otherwise register nothing, silently.
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"a name is wanted, not {name!r}; write {usage}")
 
 
 def _end_on_sigterm(runtime: Runtime) -> None:
