@@ -370,16 +370,23 @@ async fn keep(agent: &Agent, run: &Run<'_>, said: Said, usage: Usage) -> Result<
         Some(agent.append(message).map_err(|e| journal_report(&e))?)
     };
     let cumulative = agent.add_usage(usage).map_err(|e| journal_report(&e))?;
-    let verdict = match &message {
-        Some(message) => verdict_on(run, &message.text()).await,
-        None => MessageVerdict::Keep,
-    };
-    release_text(run, said.held, &verdict).await;
+    let text = message.as_ref().map(|message| message.text());
+    let text = text.unwrap_or_default();
+    let mut verdict = None;
+    if !said.held.is_empty() {
+        let early = verdict_on(run, &text).await;
+        release_text(run, said.held, &early).await;
+        verdict = Some(early);
+    }
     run.emit(AgentEvent::UsageReported {
         turn: usage,
         cumulative,
     })
     .await;
+    let verdict = match verdict {
+        Some(verdict) => verdict,
+        None => verdict_on(run, &text).await,
+    };
     if let Some(message) = message
         && let Some(message) = as_reported(message, verdict)
     {
@@ -403,7 +410,6 @@ async fn verdict_on(run: &Run<'_>, text: &str) -> MessageVerdict {
 /// Reports the text that was held back, as the hooks want it shown.
 async fn release_text(run: &Run<'_>, held: Vec<String>, verdict: &MessageVerdict) {
     let shown = match verdict {
-        _ if held.is_empty() => return,
         MessageVerdict::Keep => held,
         MessageVerdict::Replace(text) => vec![text.clone()],
         MessageVerdict::Suppress => return,

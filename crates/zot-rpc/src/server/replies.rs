@@ -17,7 +17,7 @@ const MAX_REPLIES: usize = 64;
 /// What a command came to.
 pub(super) enum Reply {
     Commands(Option<RequestId>, Vec<CommandEntry>),
-    Invoked(Option<RequestId>, Result<InvokedData, InvokeError>),
+    Invoked(Option<RequestId>, Result<Box<InvokedData>, InvokeError>),
     Reloaded(
         Option<RequestId>,
         Result<Vec<ExtensionEntry>, ReloadFailure>,
@@ -86,7 +86,8 @@ impl Server {
         let runtime = std::sync::Arc::clone(&self.runtime);
         self.replies.add(async move {
             let name = name.strip_prefix('/').unwrap_or(&name);
-            Reply::Invoked(id, runtime.invoke_command(name, &arguments).await)
+            let invoked = runtime.invoke_command(name, &arguments).await;
+            Reply::Invoked(id, invoked.map(Box::new))
         })
     }
 
@@ -106,7 +107,7 @@ impl Server {
             Reply::Commands(id, commands) => {
                 self.succeed(id, "get_commands", CommandsData { commands })
             }
-            Reply::Invoked(id, Ok(invoked)) => self.follow(id, invoked),
+            Reply::Invoked(id, Ok(invoked)) => self.follow(id, *invoked),
             Reply::Invoked(id, Err(error)) => {
                 let Refusal { code, error } = error.into();
                 self.refuse(id, "invoke_command", code, error)
