@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use zot_wire::RawJson;
 
 /// How many fields are suspected when arguments do not fit.
@@ -23,17 +23,13 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Option<Value> {
     settings.meta_schema = None;
     // Not every model follows references.
     settings.inline_subschemas = true;
-    let mut schema = SchemaGenerator::new(settings)
-        .into_root_schema_for::<T>()
-        .to_value();
-    match &mut schema {
-        // The name of a Rust type tells the model nothing.
-        Value::Object(fields) => {
-            fields.remove("title");
-        }
-        // `serde_json::Value`: whatever the model likes, but the protocol wants an object.
-        Value::Bool(true) => schema = serde_json::json!({"type": "object"}),
-        _ => return None,
+    let schema = SchemaGenerator::new(settings).into_root_schema_for::<T>();
+    let mut schema = schema.to_value();
+    // The name of a Rust type tells the model nothing.
+    schema.as_object_mut()?.remove("title");
+    // `serde_json::Value`: whatever the model likes, but the protocol wants an object.
+    if schema == json!({}) {
+        schema = json!({"type": "object"});
     }
     let is_object = schema.get("type").is_some_and(|kind| kind == "object");
     // An enum of structs has its variants there instead.
@@ -61,7 +57,7 @@ pub(crate) fn decode<T: DeserializeOwned>(arguments: &RawJson) -> Result<T, Stri
 
 /// Finds the field that makes `value` no `T`: the one without which the complaint is another.
 ///
-/// Serde does not say it, and nothing that asks for it survives `flatten` and tagged enums.
+/// Serde does not say it, and what asks serde for it fails with `flatten` and tagged enums.
 fn path<T: DeserializeOwned>(value: &mut Value) -> Option<String> {
     let complaint = T::deserialize(&*value).err()?.to_string();
     // It names the field, and taking another away would only move it.
@@ -69,33 +65,39 @@ fn path<T: DeserializeOwned>(value: &mut Value) -> Option<String> {
         return None;
     }
     let mut names: Vec<String> = Vec::new();
-    loop {
-        let fields = at(value, &names)?.as_object()?;
-        let suspects: Vec<String> = fields.keys().take(MAX_SUSPECTS).cloned().collect();
-        let culprit = suspects.into_iter().find(|name| {
-            let taken = at(value, &names)
-                .and_then(Value::as_object_mut)
-                .and_then(|fields| fields.remove(name));
-            let changed = match T::deserialize(&*value) {
-                Ok(_) => true,
-                Err(error) => error.to_string() != complaint,
-            };
-            if let (Some(taken), Some(fields)) =
-                (taken, at(value, &names).and_then(Value::as_object_mut))
-            {
-                fields.insert(name.clone(), taken);
+    while let Some(fields) = at(value, &names).and_then(|inner| inner.as_object()) {
+        let mut suspects: Vec<String> = fields.keys().take(MAX_SUSPECTS).cloned().collect();
+        suspects.retain(|name| complaint_without::<T>(value, &names, name) != complaint);
+        match suspects.len() {
+            0 => break,
+            1 => names.append(&mut suspects),
+            // The tag of an enum is as much to blame as the field that does not suit it.
+            _ => {
+                names.push(suspects.join(" or "));
+                break;
             }
-            changed
-        });
-        match culprit {
-            Some(name) => names.push(name),
-            None => break,
-        }
-        if !at(value, &names).is_some_and(|inner| inner.is_object()) {
-            break;
         }
     }
     (!names.is_empty()).then(|| names.join("."))
+}
+
+/// What is said of `value` when the object at `names` lacks the field `name`.
+fn complaint_without<T: DeserializeOwned>(
+    value: &mut Value,
+    names: &[String],
+    name: &str,
+) -> String {
+    let fields = at(value, names).and_then(Value::as_object_mut);
+    let taken = fields.and_then(|fields| fields.remove_entry(name));
+    let complaint = match T::deserialize(&*value) {
+        Ok(_) => String::new(),
+        Err(error) => error.to_string(),
+    };
+    let fields = at(value, names).and_then(Value::as_object_mut);
+    if let (Some((name, field)), Some(fields)) = (taken, fields) {
+        fields.insert(name, field);
+    }
+    complaint
 }
 
 fn at<'a>(value: &'a mut Value, names: &[String]) -> Option<&'a mut Value> {
