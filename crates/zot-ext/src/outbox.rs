@@ -5,6 +5,8 @@ mod tests;
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
@@ -28,32 +30,40 @@ pub(crate) enum Outgoing {
 }
 
 #[derive(Clone)]
-pub(crate) struct Outbox(mpsc::Sender<Outgoing>);
+pub(crate) struct Outbox {
+    sender: mpsc::Sender<Outgoing>,
+    /// Set while frames are dropped, so that the log says it once.
+    dropping: Arc<AtomicBool>,
+}
 
 pub(crate) fn channel() -> (Outbox, mpsc::Receiver<Outgoing>) {
     let (sender, receiver) = mpsc::channel(MAX_WAITING_FRAMES);
-    (Outbox(sender), receiver)
+    let dropping = Arc::default();
+    (Outbox { sender, dropping }, receiver)
 }
 
 impl Outbox {
     /// Sends a frame if there is room for it.
     pub(crate) fn offer(&self, frame: ExtensionFrame) {
         let Some(line) = encode(frame) else { return };
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.0.try_send(Outgoing::Line(line)) {
-            log("zot does not read what it is sent: a frame was dropped");
+        let sent = self.sender.try_send(Outgoing::Line(line));
+        let dropped = matches!(sent, Err(mpsc::error::TrySendError::Full(_)));
+        if dropped && !self.dropping.load(Ordering::Relaxed) {
+            log("zot does not read what it is sent: frames are dropped");
         }
+        self.dropping.store(dropped, Ordering::Relaxed);
     }
 
     /// Sends a frame that the host waits for.
     pub(crate) async fn answer(&self, frame: ExtensionFrame) {
         if let Some(line) = encode(frame) {
             // Fails only when the host is gone.
-            let _ = self.0.send(Outgoing::Line(line)).await;
+            let _ = self.sender.send(Outgoing::Line(line)).await;
         }
     }
 
     pub(crate) async fn end(&self) {
-        let _ = self.0.send(Outgoing::End).await;
+        let _ = self.sender.send(Outgoing::End).await;
     }
 }
 

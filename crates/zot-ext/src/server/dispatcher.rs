@@ -37,11 +37,43 @@ pub(super) struct Dispatcher {
     context: Context,
     tasks: JoinSet<()>,
     /// Absent where nothing is handled in order.
-    events: Option<mpsc::Sender<LifecycleEvent>>,
-    panels: Option<mpsc::Sender<(String, PanelInput)>>,
+    events: Option<Queue<LifecycleEvent>>,
+    panels: Option<Queue<(String, PanelInput)>>,
     running: Arc<Semaphore>,
     calls: Arc<Semaphore>,
     interceptions: Arc<Semaphore>,
+}
+
+/// What is handled one after another.
+struct Queue<T> {
+    sender: mpsc::Sender<T>,
+    /// Whose handlers take from it.
+    name: &'static str,
+    /// Set while the queue is full, so that the log says it once.
+    dropping: bool,
+}
+
+impl<T> Queue<T> {
+    fn new(name: &'static str) -> (Self, mpsc::Receiver<T>) {
+        let (sender, receiver) = mpsc::channel(MAX_WAITING);
+        let queue = Self {
+            sender,
+            name,
+            dropping: false,
+        };
+        (queue, receiver)
+    }
+
+    fn push(&mut self, item: T) {
+        let dropped = self.sender.try_send(item).is_err();
+        if dropped && !self.dropping {
+            let name = self.name;
+            log(format_args!(
+                "the {name} handlers are too slow: frames are dropped"
+            ));
+        }
+        self.dropping = dropped;
+    }
 }
 
 impl Dispatcher {
@@ -49,22 +81,22 @@ impl Dispatcher {
         let registry = Arc::new(registry);
         let mut tasks = JoinSet::new();
         let events = (!registry.events.is_empty()).then(|| {
-            let (sender, receiver) = mpsc::channel(MAX_WAITING);
+            let (queue, events) = Queue::new("event");
             tasks.spawn_local(handle_events(
                 Arc::clone(&registry),
                 context.clone(),
-                receiver,
+                events,
             ));
-            sender
+            queue
         });
         let panels = (!registry.panels.is_empty()).then(|| {
-            let (sender, receiver) = mpsc::channel(MAX_WAITING);
+            let (queue, inputs) = Queue::new("panel");
             tasks.spawn_local(handle_panels(
                 Arc::clone(&registry),
                 context.clone(),
-                receiver,
+                inputs,
             ));
-            sender
+            queue
         });
         Self {
             registry,
@@ -192,20 +224,15 @@ impl Dispatcher {
         });
     }
 
-    fn queue_event(&self, event: LifecycleEvent) {
-        let Some(events) = &self.events else { return };
-        let kind = event.kind().as_str();
-        if events.try_send(event).is_err() {
-            log(format_args!(
-                "event handlers are too slow: a {kind} event was dropped"
-            ));
+    fn queue_event(&mut self, event: LifecycleEvent) {
+        if let Some(events) = &mut self.events {
+            events.push(event);
         }
     }
 
-    fn queue_panel(&self, panel: String, input: PanelInput) {
-        let Some(panels) = &self.panels else { return };
-        if panels.try_send((panel, input)).is_err() {
-            log("panel handlers are too slow: an input was dropped");
+    fn queue_panel(&mut self, panel: String, input: PanelInput) {
+        if let Some(panels) = &mut self.panels {
+            panels.push((panel, input));
         }
     }
 
