@@ -96,6 +96,7 @@
 //! # What to know
 //!
 //! - Handlers run side by side on one thread. Use async libraries, or [`blocking`].
+//! - Handlers are shared, so what they change belongs into a `Mutex` or an atomic.
 //! - Events are handled one after another, and so are the inputs of panels.
 //! - A handler that panics or fails answers with an error, and the extension goes on.
 //! - `println!` is safe: standard output belongs to the protocol, and what is printed goes to the
