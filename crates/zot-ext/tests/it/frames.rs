@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex};
 
 use serde::Deserialize;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use zot_ext::schemars::{self, JsonSchema};
 use zot_ext::testing::TestHost;
 use zot_ext::{
@@ -440,20 +439,4 @@ async fn a_line_that_is_too_long_is_skipped() {
     host.send_line("\n").await;
     let result = host.call_tool("echo", json!({})).await.expect("answers");
     assert_eq!(result, ToolResult::text("{}"));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_runtime_with_many_threads_will_do() {
-    let (mut input, extension_input) = tokio::io::duplex(1024);
-    let (extension_output, mut output) = tokio::io::duplex(1024);
-    let extension = Extension::new("guest", "1").tool("echo", "", async |args: Value| args);
-    let call = r#"{"type":"tool_call","id":"1","name":"echo","args":{"x":1}}"#;
-    input.write_all(call.as_bytes()).await.expect("fits");
-    drop(input);
-    let serving = extension.serve_on(extension_input, extension_output);
-    serving.await.expect("ends well");
-    let mut written = String::new();
-    output.read_to_string(&mut written).await.expect("is text");
-    let last = written.lines().last().expect("answers");
-    assert!(last.contains(r#"{\"x\":1}"#), "{last}");
 }
