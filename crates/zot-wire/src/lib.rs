@@ -4,9 +4,11 @@
 //! codecs here only look at buffers, and every one of them has a size limit.
 
 pub mod extension;
+mod frame;
 mod json;
 mod line;
 pub mod rpc;
 
+pub use frame::{FrameDecoder, FrameTooLong, MAX_FRAME_BYTES, WriteFrameError, write_frame};
 pub use json::{Fields, FieldsError, RawJson, write_line};
 pub use line::{Line, LineDecoder, MAX_LINE_BYTES};
