@@ -2,6 +2,8 @@
 
 mod discovery;
 mod manifest;
+pub mod store;
+pub mod trial;
 
 pub use discovery::{Discovery, Found, LoadProblem, SearchPaths, Source, Standing, discover};
 pub use manifest::{
