@@ -26,7 +26,7 @@ use tokio::process::{ChildStdin, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
-use zot_wire::extension::{HelloAck, HostFrame, PROTOCOL_VERSION};
+use zot_wire::extension::{HelloAck, PROTOCOL_VERSION};
 
 pub use arguments::arguments_for;
 pub use examination::{ExaminationOptions, examine};
@@ -38,6 +38,9 @@ pub use pipes::Heard;
 pub(crate) use process::ProcessGroup;
 pub use schema::schema_problems;
 pub use shutdown::{Farewell, SHUTDOWN_TIME};
+// What is said and heard in a trial.
+pub use zot_wire::RawJson;
+pub use zot_wire::extension::{CommandAction, ExtensionFrame, HostFrame, PanelContent};
 
 use crate::discovery::Found;
 use crate::manifest::Manifest;

@@ -25,8 +25,8 @@ pub use zot_agent::{
     ApprovalPolicy, ApprovalScope, Budget, Decision, NotWaiting, Remember, SteerError, Verdict,
 };
 pub use zot_auth::zot_home;
-pub use zot_extension_host as extensions;
 pub use zot_conversation::{Arguments, Image, ReasoningEffort, Tool, ToolSet};
+pub use zot_extension_host as extensions;
 pub use zot_provider::cassette;
 pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect};
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};

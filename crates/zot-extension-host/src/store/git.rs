@@ -119,9 +119,7 @@ fn git() -> Command {
 }
 
 /// Runs `git` to its end; the inner error is what it said.
-async fn run(
-    mut command: Command,
-) -> Result<Result<(), String>, GitError> {
+async fn run(mut command: Command) -> Result<Result<(), String>, GitError> {
     let mut group = ProcessGroup::spawn(&mut command).map_err(GitError::NoGit)?;
     let mut said = VecDeque::new();
     if let Some(stderr) = group.child().stderr.take() {

@@ -43,7 +43,10 @@ fn value_for(schema: &Value, root: &Value, depth: usize) -> Value {
         "object" => object_for(schema, root, depth),
         "array" => {
             let least = number(schema, "minItems").unwrap_or(1.0) as usize;
-            let item = schema.get("items").cloned().unwrap_or(json!({"type": "string"}));
+            let item = schema
+                .get("items")
+                .cloned()
+                .unwrap_or(json!({"type": "string"}));
             let item = value_for(&item, root, depth + 1);
             Value::Array(vec![item; least.clamp(1, MAX_DEPTH)])
         }

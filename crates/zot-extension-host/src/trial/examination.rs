@@ -48,7 +48,7 @@ pub async fn examine(
     directory: &Path,
     options: &ExaminationOptions,
     found: &mut dyn FnMut(Finding),
-    log: &mut dyn FnMut(&str),
+    log: &mut (dyn FnMut(&str) + Send),
 ) {
     let manifest = match Manifest::load(directory) {
         Ok(manifest) => manifest,
@@ -379,7 +379,10 @@ impl Examination<'_> {
             )),
             None => found(Finding::fail(
                 "shutdown",
-                format!("still running after {} s: it had to be killed", SHUTDOWN_TIME.as_secs()),
+                format!(
+                    "still running after {} s: it had to be killed",
+                    SHUTDOWN_TIME.as_secs()
+                ),
                 "end when shutdown comes or standard input is closed; end threads and children, too",
             )),
         }
@@ -428,7 +431,10 @@ impl Examination<'_> {
 }
 
 fn kinds(names: &[String]) -> Vec<EventKind> {
-    names.iter().filter_map(|name| EventKind::named(name)).collect()
+    names
+        .iter()
+        .filter_map(|name| EventKind::named(name))
+        .collect()
 }
 
 /// An event as an agent would send it.
@@ -455,7 +461,9 @@ fn sample(kind: EventKind) -> LifecycleEvent {
 fn block_problem(block: &ResultBlock) -> Option<String> {
     match block.kind.as_str() {
         "text" => None,
-        "image" if block.mime_type.is_empty() => Some("an image block without mime_type".to_owned()),
+        "image" if block.mime_type.is_empty() => {
+            Some("an image block without mime_type".to_owned())
+        }
         "image" if !is_base64(&block.data) => {
             Some("an image block whose data is not base64".to_owned())
         }

@@ -96,7 +96,7 @@ impl Trial {
         &mut self,
         hello_deadline: Instant,
         ready_deadline: Instant,
-        aside: &mut dyn FnMut(Heard),
+        aside: &mut (dyn FnMut(Heard) + Send),
     ) -> Result<Introduction, IntroductionError> {
         let mut introduction = Introduction {
             hello: self.hello(hello_deadline, aside).await?,
@@ -128,7 +128,7 @@ impl Trial {
     async fn hello(
         &mut self,
         deadline: Instant,
-        aside: &mut dyn FnMut(Heard),
+        aside: &mut (dyn FnMut(Heard) + Send),
     ) -> Result<Hello, IntroductionError> {
         loop {
             match self.hear(deadline).await {

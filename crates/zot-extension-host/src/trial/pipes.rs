@@ -18,7 +18,10 @@ const SHOWN_CHARACTERS: usize = 200;
 pub enum Heard {
     Frame(ExtensionFrame),
     /// A line of standard output that is no frame we understand.
-    Unusable { line: String, error: FrameError },
+    Unusable {
+        line: String,
+        error: FrameError,
+    },
     /// A line of standard output that goes over the limit.
     TooLong,
     /// A line of standard error.
@@ -88,4 +91,3 @@ fn shown(line: &[u8]) -> String {
     }
     shown
 }
-

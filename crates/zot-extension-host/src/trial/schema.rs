@@ -43,7 +43,9 @@ fn check_object(
     problems: &mut Vec<String>,
 ) {
     if depth > MAX_DEPTH {
-        problems.push(format!("{place} is nested more than {MAX_DEPTH} levels deep"));
+        problems.push(format!(
+            "{place} is nested more than {MAX_DEPTH} levels deep"
+        ));
         return;
     }
     check_type(place, fields.get("type"), problems);
@@ -84,7 +86,9 @@ fn check_object(
     if let Some(choices) = fields.get("enum")
         && choices.as_array().is_none_or(Vec::is_empty)
     {
-        problems.push(format!("{place}.enum must be an array with something in it"));
+        problems.push(format!(
+            "{place}.enum must be an array with something in it"
+        ));
     }
 }
 
@@ -95,7 +99,10 @@ fn check_type(place: &str, value: Option<&Value>, problems: &mut Vec<String>) {
         Some(name) => std::slice::from_ref(name),
     };
     for name in names {
-        if !name.as_str().is_some_and(|name| KNOWN_TYPES.contains(&name)) {
+        if !name
+            .as_str()
+            .is_some_and(|name| KNOWN_TYPES.contains(&name))
+        {
             problems.push(format!(
                 "{place}.type is {name}, but must be one of {}",
                 KNOWN_TYPES.join(", ")

@@ -36,7 +36,11 @@ impl Trial {
     }
 
     /// Waits for the process to end, and for what it still had to say.
-    pub(super) async fn hear_out(&mut self, deadline: Instant, aside: &mut dyn FnMut(Heard)) {
+    pub(super) async fn hear_out(
+        &mut self,
+        deadline: Instant,
+        aside: &mut (dyn FnMut(Heard) + Send),
+    ) {
         let deadline = deadline.min(Instant::now() + LAST_WORDS_TIME);
         while let Some(heard) = self.hear(deadline).await {
             if heard == Heard::Silence {
@@ -48,7 +52,7 @@ impl Trial {
     }
 
     /// Sends `shutdown`, closes standard input, and ends what has not gone in time.
-    pub async fn shut_down(mut self, aside: &mut dyn FnMut(Heard)) -> Farewell {
+    pub async fn shut_down(mut self, aside: &mut (dyn FnMut(Heard) + Send)) -> Farewell {
         let deadline = Instant::now() + SHUTDOWN_TIME;
         let _ = self.send(&HostFrame::Shutdown).await;
         self.stdin = None;
@@ -60,19 +64,17 @@ impl Trial {
         let exited = self.exited(deadline, &mut note).await;
         let mut left_processes = false;
         if exited {
-            self.hear_out(Instant::now() + LAST_WORDS_TIME, &mut note).await;
+            self.hear_out(Instant::now() + LAST_WORDS_TIME, &mut note)
+                .await;
             left_processes = self.group.has_survivors();
         } else {
             self.group.signal(Signal::TERM);
-            self.exited(Instant::now() + TERMINATE_TIME, &mut note).await;
+            self.exited(Instant::now() + TERMINATE_TIME, &mut note)
+                .await;
         }
         let status = self.status().filter(|_| exited);
         self.group.finish();
-        let _ = timeout_at(
-            Instant::now() + TERMINATE_TIME,
-            self.group.child().wait(),
-        )
-        .await;
+        let _ = timeout_at(Instant::now() + TERMINATE_TIME, self.group.child().wait()).await;
         self.readers.shutdown().await;
         Farewell {
             acknowledged,
@@ -82,7 +84,7 @@ impl Trial {
     }
 
     /// Whether the process ended before `deadline`; what it says meanwhile is taken in.
-    async fn exited(&mut self, deadline: Instant, aside: &mut dyn FnMut(Heard)) -> bool {
+    async fn exited(&mut self, deadline: Instant, aside: &mut (dyn FnMut(Heard) + Send)) -> bool {
         let mut silent = false;
         loop {
             tokio::select! {

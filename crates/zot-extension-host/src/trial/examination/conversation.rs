@@ -28,7 +28,7 @@ pub(super) struct Conversation<'a> {
 
 /// What was said beside the answers.
 struct Memory<'a> {
-    log: &'a mut dyn FnMut(&str),
+    log: &'a mut (dyn FnMut(&str) + Send),
     unusable: Vec<Finding>,
     more_unusable: usize,
     over: bool,
@@ -91,7 +91,7 @@ impl Memory<'_> {
 }
 
 impl<'a> Conversation<'a> {
-    pub(super) fn new(trial: Trial, log: &'a mut dyn FnMut(&str)) -> Self {
+    pub(super) fn new(trial: Trial, log: &'a mut (dyn FnMut(&str) + Send)) -> Self {
         Self {
             trial,
             memory: Memory {

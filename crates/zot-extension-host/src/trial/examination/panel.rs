@@ -63,7 +63,11 @@ impl Examination<'_> {
                 // A key may mean nothing to it.
                 Answer::Late(_) => self.ok(&check, format!("key {name}: nothing changed")),
                 Answer::Invalid(error) | Answer::Unsent(error) => {
-                    self.fail(&check, error, "answer a key with panel_render or panel_close");
+                    self.fail(
+                        &check,
+                        error,
+                        "answer a key with panel_render or panel_close",
+                    );
                     return;
                 }
                 Answer::Over => {
