@@ -14,11 +14,12 @@ use std::future::Future;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use zot_rpc::executor;
 use zot_rpc::signals::{EndSignal, EndSignals};
-use zot_sdk::extensions::store::{OriginError, Store, StoreError, Switch, Switched};
+use zot_sdk::extensions::store::{IfTaken, OriginError, Store, StoreError, Switch, Switched};
 use zot_sdk::zot_home;
 
 use crate::arguments::Shown;
@@ -123,6 +124,22 @@ enum Language {
     Shell,
 }
 
+/// Who reads the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    Json,
+}
+
+impl Format {
+    fn of(json: bool) -> Self {
+        match json {
+            true => Self::Json,
+            false => Self::Text,
+        }
+    }
+}
+
 /// Runs the command when the first argument asks for it. It has a parser of its own, so that the
 /// other modes do not pay for it.
 pub(crate) fn run_if_asked() -> Option<ExitCode> {
@@ -167,14 +184,18 @@ fn run(action: Action) -> Result<ExitCode, Failure> {
                 true => list::Starting::Skip,
                 false => list::Starting::Enabled,
             };
-            let format = match json {
-                true => list::Format::Json,
-                false => list::Format::Table,
-            };
-            interruptible(|| list::run(starting, format))
+            interruptible(|| list::run(starting, Format::of(json)))
         }
         Action::Install { origin, yes, force } => {
-            interruptible(|| install::run(&store, &origin, yes, force))
+            let consent = match yes {
+                true => install::Consent::Given,
+                false => install::Consent::Ask,
+            };
+            let if_taken = match force {
+                true => IfTaken::Replace,
+                false => IfTaken::Refuse,
+            };
+            interruptible(|| install::run(&store, &origin, consent, if_taken))
         }
         Action::Remove { name } => {
             let directory = store.remove(&name)?;
@@ -187,13 +208,19 @@ fn run(action: Action) -> Result<ExitCode, Failure> {
             name,
             follow,
             lines,
-        } => logs::run(&store, &name, follow, lines),
+        } => {
+            let until = match follow {
+                true => logs::Until::Interrupted,
+                false => logs::Until::End,
+            };
+            logs::run(&store, &name, until, lines)
+        }
         Action::New { name, lang, dir } => new::run(&name, lang, dir),
         Action::Test {
             path,
             timeout,
             json,
-        } => interruptible(|| test::run(&path, timeout, json)),
+        } => interruptible(|| test::run(&path, Duration::from_secs(timeout), Format::of(json))),
         Action::Dev { path } => interruptible(|| dev::run(&path)),
     }
 }

@@ -25,7 +25,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::{ChildStdin, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use zot_wire::extension::{HelloAck, PROTOCOL_VERSION};
 
 pub use arguments::arguments_for;
@@ -48,6 +48,10 @@ use crate::store::{ProgramError, check_program};
 
 /// How long an extension may leave its standard input unread before it counts as stuck.
 const WRITE_TIME: Duration = Duration::from_secs(2);
+
+/// How long a program may be open for writing, and how often that is looked at.
+const BUSY_TIME: Duration = Duration::from_secs(1);
+const BUSY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Lines of an extension that wait to be looked at. When it is full the extension has to wait.
 const HEARD_CAPACITY: usize = 256;
@@ -102,8 +106,12 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Starts the extension of `manifest` in `directory`. Must be called inside a tokio runtime.
-    pub fn start(manifest: &Manifest, directory: &Path, stage: &Stage) -> Result<Self, StartError> {
+    /// Starts the extension of `manifest` in `directory`.
+    pub async fn start(
+        manifest: &Manifest,
+        directory: &Path,
+        stage: &Stage,
+    ) -> Result<Self, StartError> {
         let program = check_program(manifest, directory)?;
         let mut command = Command::new(&program);
         command
@@ -112,7 +120,8 @@ impl Trial {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut group = ProcessGroup::spawn(&mut command)
+        let mut group = spawn(&mut command)
+            .await
             .map_err(|error| StartError::Spawn { program, error })?;
         let (sender, heard) = mpsc::channel(HEARD_CAPACITY);
         let mut readers = JoinSet::new();
@@ -180,6 +189,23 @@ impl Trial {
     }
 }
 
+/// Starts `command`, and waits for whoever is about to close the program after writing it: an
+/// editor, a build, or a process on its way from fork to exec.
+async fn spawn(command: &mut Command) -> io::Result<ProcessGroup> {
+    let deadline = Instant::now() + BUSY_TIME;
+    loop {
+        match ProcessGroup::spawn(command) {
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy
+                    && Instant::now() < deadline =>
+            {
+                sleep(BUSY_INTERVAL).await;
+            }
+            spawned => return spawned,
+        }
+    }
+}
+
 /// What an installed extension registers, learnt by starting it and ending it again.
 pub async fn look_at(
     found: &Found,
@@ -187,8 +213,9 @@ pub async fn look_at(
     limit: Duration,
 ) -> Result<Introduction, IntroductionError> {
     let deadline = Instant::now() + limit;
-    let mut trial = Trial::start(&found.manifest, &found.directory, stage)?;
-    let introduction = trial.introduce(deadline, deadline, &mut |_| {}).await;
+    let mut trial = Trial::start(&found.manifest, &found.directory, stage).await?;
+    // One that fails is killed: it does not understand shutdown either.
+    let introduction = trial.introduce(deadline, deadline, &mut |_| {}).await?;
     trial.shut_down(&mut |_| {}).await;
-    introduction
+    Ok(introduction)
 }

@@ -101,7 +101,7 @@ impl Bench {
             cwd: std::env::current_dir()?,
             data_dir: self.directory.clone(),
         };
-        let mut trial = match Trial::start(&manifest, &self.directory, &stage) {
+        let mut trial = match Trial::start(&manifest, &self.directory, &stage).await {
             Ok(trial) => trial,
             Err(error) => return self.wait_for_change(&error.to_string()),
         };

@@ -9,17 +9,20 @@ use zot_sdk::extensions::store::{IfTaken, Origin, Store};
 use super::terminal::{note, one_line, say};
 use super::{Failure, permissions};
 
+/// Whether someone has agreed to the installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Consent {
+    Given,
+    Ask,
+}
+
 pub(super) async fn run(
     store: &Store,
     origin: &str,
-    yes: bool,
-    force: bool,
+    consent: Consent,
+    if_taken: IfTaken,
 ) -> Result<ExitCode, Failure> {
     let origin = Origin::parse(origin)?;
-    let if_taken = match force {
-        true => IfTaken::Replace,
-        false => IfTaken::Refuse,
-    };
     let mut progress = |step: &str| note(format_args!("{}", one_line(step)));
     let staged = store.stage(&origin, &mut progress).await?;
     staged.check_taken(if_taken)?;
@@ -27,7 +30,7 @@ pub(super) async fn run(
     if let Some(old) = staged.taken_by() {
         note(format_args!("  replaces {}", old.display()));
     }
-    if !yes {
+    if consent == Consent::Ask {
         ask().await?;
     }
     let manifest = staged.manifest().clone();

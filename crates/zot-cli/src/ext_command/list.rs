@@ -13,7 +13,7 @@ use zot_sdk::extensions::trial::{Introduction, Stage, look_at};
 use zot_sdk::extensions::{Discovery, Found, LoadProblem, SearchPaths, Source, Standing, discover};
 
 use super::terminal::{one_line, write_table};
-use super::{Failure, home, permissions};
+use super::{Failure, Format, home, permissions};
 
 /// How long an extension may take to tell what it has.
 const LOOK_TIME: Duration = Duration::from_secs(3);
@@ -22,12 +22,6 @@ const LOOK_TIME: Duration = Duration::from_secs(3);
 pub(super) enum Starting {
     Enabled,
     Skip,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
-    Table,
-    Json,
 }
 
 /// What was learnt by starting an extension; nothing when it was not started.
@@ -42,7 +36,7 @@ pub(super) async fn run(starting: Starting, format: Format) -> Result<ExitCode, 
         Starting::Skip => vec![None; discovery.found.len()],
     };
     match format {
-        Format::Table => write_all(&discovery, &learnt, &paths)?,
+        Format::Text => write_all(&discovery, &learnt, &paths)?,
         Format::Json => write_json(&discovery, &learnt, &paths)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -16,10 +16,17 @@ use super::terminal::note;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
+/// How long a log is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    End,
+    Interrupted,
+}
+
 pub(super) fn run(
     store: &Store,
     name: &str,
-    follow: bool,
+    until: Until,
     lines: Option<usize>,
 ) -> Result<ExitCode, Failure> {
     let path = store.log_file(name).map_err(StoreError::from)?;
@@ -27,7 +34,7 @@ pub(super) fn run(
         Ok(file) => Some(BufReader::new(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // One of the project or of --ext has a log only once it has run.
-            if !follow {
+            if until == Until::End {
                 store.directory_of(name)?;
             }
             note(format_args!("{name} has written nothing yet"));
@@ -42,18 +49,31 @@ pub(super) fn run(
             None => copy(log, &mut output)?,
         }
     }
-    while follow {
+    match until {
+        Until::End => Ok(ExitCode::SUCCESS),
+        Until::Interrupted => follow(log, &path, &mut output),
+    }
+}
+
+/// Shows what is added, also to a file that takes the place of this one.
+fn follow(
+    mut log: Option<BufReader<File>>,
+    path: &Path,
+    output: &mut impl io::Write,
+) -> Result<ExitCode, Failure> {
+    loop {
         thread::sleep(POLL_INTERVAL);
-        match &mut log {
-            Some(log) => copy(log, &mut output)?,
-            None => log = File::open(&path).ok().map(BufReader::new),
+        if log.is_none() {
+            log = File::open(path).ok().map(BufReader::new);
         }
-        if log.as_ref().is_some_and(|log| was_replaced(log, &path)) {
-            // The rest of the old file was shown above.
+        let Some(open) = &mut log else { continue };
+        let replaced = was_replaced(open, path);
+        // After the look: what was written to the old file before it was replaced is shown, too.
+        copy(open, output)?;
+        if replaced {
             log = None;
         }
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Whether another file has taken the place of the open one, or it was cut.

@@ -10,21 +10,25 @@ use zot_sdk::VERSION;
 use zot_sdk::extensions::trial::{ExaminationOptions, Finding, Verdict, examine};
 
 use super::terminal::{one_line, plain, say};
-use super::{FAILED, Failure};
+use super::{FAILED, Failure, Format};
 
 /// Lines of standard error that are shown; of more, the first ones tell the cause.
 const SHOWN_LOG_LINES: usize = 200;
 
-pub(super) async fn run(path: &Path, timeout: u64, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(
+    path: &Path,
+    tool_timeout: Duration,
+    format: Format,
+) -> Result<ExitCode, Failure> {
     let directory = std::path::absolute(path)?;
     let options = ExaminationOptions {
         zot_version: VERSION.to_owned(),
-        tool_timeout: Duration::from_secs(timeout),
+        tool_timeout,
     };
     let mut findings: Vec<Finding> = Vec::new();
     let mut log: Vec<String> = Vec::new();
     let mut found = |finding: Finding| {
-        if !json {
+        if format == Format::Text {
             // Written as it is found: a tool may take a minute.
             let _ = write_finding(&finding);
         }
@@ -38,7 +42,7 @@ pub(super) async fn run(path: &Path, timeout: u64, json: bool) -> Result<ExitCod
     examine(&directory, &options, &mut found, &mut note_log).await;
     let count = |verdict| findings.iter().filter(|f| f.verdict == verdict).count();
     let (fails, warnings) = (count(Verdict::Fail), count(Verdict::Warn));
-    if json {
+    if format == Format::Json {
         let findings: Vec<_> = findings
             .iter()
             .map(|finding| {

@@ -1,7 +1,7 @@
 //! What can be said about an extension by reading what it registers.
 
 use serde_json::Value;
-use zot_wire::extension::{EventKind, Hello};
+use zot_wire::extension::{EventKind, Hello, ResultBlock};
 
 use super::finding::Finding;
 use super::introduction::{Introduction, RegisteredCommand, RegisteredTool};
@@ -190,4 +190,26 @@ fn schema(check: &str, tool: &RegisteredTool) -> Vec<Finding> {
 pub(super) fn is_tool_name(name: &str) -> bool {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=MAX_TOOL_NAME).contains(&name.len()) && name.bytes().all(known)
+}
+
+/// What is wrong with a block of a result.
+pub(super) fn block_problem(block: &ResultBlock) -> Option<String> {
+    match block.kind.as_str() {
+        "text" => None,
+        "image" if block.mime_type.is_empty() => {
+            Some("an image block without mime_type".to_owned())
+        }
+        "image" if !is_base64(&block.data) => {
+            Some("an image block whose data is not base64".to_owned())
+        }
+        "image" => None,
+        "" => Some("a content block without type".to_owned()),
+        unknown => Some(format!("a content block of unknown type {unknown:?}")),
+    }
+}
+
+fn is_base64(text: &str) -> bool {
+    let body = text.trim_end_matches('=');
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
+    !body.is_empty() && text.len().is_multiple_of(4) && body.bytes().all(known)
 }

@@ -2,6 +2,7 @@
 
 mod conversation;
 mod panel;
+mod sample;
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,9 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 use zot_wire::RawJson;
-use zot_wire::extension::{
-    CommandAction, EventKind, ExtensionFrame, HostFrame, LifecycleEvent, ResultBlock,
-};
+use zot_wire::extension::{CommandAction, ExtensionFrame, HostFrame};
 
 use super::arguments::arguments_for;
 use super::finding::Finding;
@@ -21,6 +20,7 @@ use super::{Stage, StartError, Trial, checks};
 use crate::manifest::Manifest;
 use crate::store::folder::TemporaryFolder;
 use conversation::{Answer, Conversation};
+use sample::{kinds, sample};
 
 /// How long a command or an intercept may take.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
@@ -74,7 +74,7 @@ pub async fn examine(
         cwd: scratch.path().to_owned(),
         data_dir: scratch.path().to_owned(),
     };
-    let trial = match Trial::start(&manifest, directory, &stage) {
+    let trial = match Trial::start(&manifest, directory, &stage).await {
         Ok(trial) => trial,
         Err(error) => {
             found(not_started(&error));
@@ -306,7 +306,7 @@ impl Examination<'_> {
             let Some(result) = self.answered(&check, answer, "tool_result") else {
                 continue;
             };
-            let problem = result.content.iter().find_map(block_problem);
+            let problem = result.content.iter().find_map(checks::block_problem);
             if let Some(problem) = problem {
                 let hint = "a block is {\"type\":\"text\",\"text\":…} or {\"type\":\"image\",\"mime_type\":…,\"data\":base64}";
                 self.fail(check, problem, hint);
@@ -329,14 +329,11 @@ impl Examination<'_> {
             return;
         }
         let check = "unknown input";
-        for bytes in [UNKNOWN_FRAME, UNKNOWN_FIELD] {
-            if let Err(error) = self.talk.send_bytes(bytes).await {
-                self.fail(check, error, "read standard input to its end");
-                return;
-            }
-        }
+        let lines = [UNKNOWN_FRAME, UNKNOWN_FIELD].concat();
+        let sent = self.talk.send_bytes(&lines).await;
         // An extension that can be asked something must still answer.
         let alive = match introduction.commands.first() {
+            _ if sent.is_err() => false,
             Some(command) => {
                 let id = self.talk.next_id();
                 let frame = HostFrame::CommandInvoked {
@@ -428,53 +425,4 @@ impl Examination<'_> {
         }
         None
     }
-}
-
-fn kinds(names: &[String]) -> Vec<EventKind> {
-    names
-        .iter()
-        .filter_map(|name| EventKind::named(name))
-        .collect()
-}
-
-/// An event as an agent would send it.
-fn sample(kind: EventKind) -> LifecycleEvent {
-    match kind {
-        EventKind::SessionStart => LifecycleEvent::SessionStart,
-        EventKind::TurnStart => LifecycleEvent::TurnStart { step: 1 },
-        EventKind::TurnEnd => LifecycleEvent::TurnEnd {
-            stop: "end".to_owned(),
-            error: None,
-        },
-        EventKind::ToolCall => LifecycleEvent::ToolCall {
-            tool_id: "call_1".to_owned(),
-            tool_name: "bash".to_owned(),
-            tool_args: RawJson::try_from("{\"command\":\"echo hi\"}".to_owned())
-                .unwrap_or_else(|_| RawJson::empty_object()),
-        },
-        EventKind::AssistantMessage => LifecycleEvent::AssistantMessage {
-            text: "All done.".to_owned(),
-        },
-    }
-}
-
-fn block_problem(block: &ResultBlock) -> Option<String> {
-    match block.kind.as_str() {
-        "text" => None,
-        "image" if block.mime_type.is_empty() => {
-            Some("an image block without mime_type".to_owned())
-        }
-        "image" if !is_base64(&block.data) => {
-            Some("an image block whose data is not base64".to_owned())
-        }
-        "image" => None,
-        "" => Some("a content block without type".to_owned()),
-        unknown => Some(format!("a content block of unknown type {unknown:?}")),
-    }
-}
-
-fn is_base64(text: &str) -> bool {
-    let body = text.trim_end_matches('=');
-    let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
-    !body.is_empty() && text.len() % 4 == 0 && body.bytes().all(known)
 }

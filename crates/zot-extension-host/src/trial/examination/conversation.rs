@@ -10,6 +10,9 @@ use crate::trial::{Farewell, Finding, Heard, Introduction, IntroductionError, Tr
 /// How many lines that are no frames are reported one by one.
 const REPORTED_LINES: usize = 5;
 
+/// How long it may take to see that an extension has ended.
+const LAST_WORDS_TIME: Duration = Duration::from_millis(200);
+
 /// What came of a question.
 pub(super) enum Answer<T> {
     Given(T),
@@ -146,7 +149,11 @@ impl<'a> Conversation<'a> {
             return Answer::Over;
         }
         if let Err(error) = self.send(question).await {
-            return Answer::Unsent(error);
+            // A closed pipe is usually the first that is seen of an extension that has ended.
+            return match self.survives(LAST_WORDS_TIME).await {
+                true => Answer::Unsent(error),
+                false => Answer::Over,
+            };
         }
         self.wait_for(id, limit, pick).await
     }
