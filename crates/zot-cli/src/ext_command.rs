@@ -106,9 +106,9 @@ enum Action {
     },
     /// Run an extension, restart it on every save, and talk to it by hand
     #[command(
-        after_help = "Lines of standard input:\n  /command args     invokes a command\n  \
-                            tool {\"a\": 1}     calls a tool\n  \
-                            panel KEY         sends a key to the open panel (up, down, enter, esc, a letter …)"
+        after_help = "Lines of standard input:\n  /command args       invokes a command\n  \
+                            tool NAME {\"a\": 1}   calls a tool; NAME may be left out if there is but one\n  \
+                            panel KEY           sends a key to the open panel (up, down, enter, esc, a letter …)"
     )]
     Dev {
         /// The extension's folder

@@ -53,8 +53,9 @@ const WRITE_TIME: Duration = Duration::from_secs(2);
 const BUSY_TIME: Duration = Duration::from_secs(1);
 const BUSY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Lines of an extension that wait to be looked at. When it is full the extension has to wait.
-const HEARD_CAPACITY: usize = 256;
+/// Lines of an extension that wait to be looked at. Few, for each may be as long as a frame can be;
+/// when it is full the extension has to wait.
+const HEARD_CAPACITY: usize = 16;
 
 /// What an extension is told about the agent it is part of.
 #[derive(Debug, Clone)]

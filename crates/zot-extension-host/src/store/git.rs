@@ -8,6 +8,7 @@ use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 
+use super::origin::without_password;
 use crate::trial::ProcessGroup;
 
 /// What `git` said last is kept for the error; the cause stands at the end.
@@ -42,9 +43,10 @@ pub(super) async fn clone(
     target: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(), GitError> {
+    let shown = without_password(url);
     progress(&match reference {
-        Some(reference) => format!("cloning {url} at {reference}"),
-        None => format!("cloning {url}"),
+        Some(reference) => format!("cloning {shown} at {reference}"),
+        None => format!("cloning {shown}"),
     });
     let mut command = git();
     command.args(["clone", "--quiet", "--depth", "1"]);
@@ -53,8 +55,9 @@ pub(super) async fn clone(
     }
     command.arg("--").arg(url).arg(target);
     let failed = |said: String| GitError::Failed {
-        url: url.to_owned(),
-        said,
+        url: shown.clone(),
+        // git repeats the URL when it cannot make anything of it.
+        said: said.replace(url, &shown),
     };
     let said = match run(command).await? {
         Ok(()) => return Ok(()),
@@ -67,7 +70,7 @@ pub(super) async fn clone(
         }
         Some(reference) if said.contains("Remote branch") && said.contains("not found") => {
             Err(GitError::NoSuchReference {
-                url: url.to_owned(),
+                url: shown.clone(),
                 reference: reference.to_owned(),
             })
         }
@@ -126,6 +129,9 @@ async fn run(mut command: Command) -> Result<Result<(), String>, GitError> {
         let mut lines = BufReader::new(stderr).lines();
         // Anything that is not text is not worth more than the end of it.
         while let Ok(Some(line)) = lines.next_line().await {
+            if line.trim().is_empty() {
+                continue;
+            }
             if said.len() == KEPT_LINES {
                 said.pop_front();
             }

@@ -74,12 +74,26 @@ impl fmt::Display for Origin {
             Self::Git {
                 url,
                 reference: None,
-            } => formatter.write_str(url),
+            } => formatter.write_str(&without_password(url)),
             Self::Git {
                 url,
                 reference: Some(reference),
-            } => write!(formatter, "{url}@{reference}"),
+            } => write!(formatter, "{}@{reference}", without_password(url)),
         }
+    }
+}
+
+/// `https://user:secret@host/path` without the secret, for people and logs.
+pub(super) fn without_password(url: &str) -> String {
+    let parts = url.split_once("://").and_then(|(scheme, rest)| {
+        let authority = rest.split('/').next().unwrap_or_default();
+        let (user, host) = authority.rsplit_once('@')?;
+        let (user, _) = user.split_once(':')?;
+        Some((scheme, user, host, &rest[authority.len()..]))
+    });
+    match parts {
+        Some((scheme, user, host, path)) => format!("{scheme}://{user}:…@{host}{path}"),
+        None => url.to_owned(),
     }
 }
 

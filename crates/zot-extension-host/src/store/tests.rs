@@ -36,6 +36,18 @@ fn remotes_and_their_references() {
 }
 
 #[test]
+fn passwords_are_not_shown() {
+    for (url, shown) in [
+        ("https://me:secret@host/b@v1", "https://me:…@host/b@v1"),
+        ("https://me@host/b", "https://me@host/b"),
+        ("https://host:8080/b@v1", "https://host:8080/b@v1"),
+        ("git@host:a/b.git", "git@host:a/b.git"),
+    ] {
+        assert_eq!(Origin::parse(url).unwrap().to_string(), shown);
+    }
+}
+
+#[test]
 fn what_is_no_origin() {
     for text in ["no/such/folder", "name", "@v1", "-x:y", ""] {
         let parsed = Origin::parse(text);

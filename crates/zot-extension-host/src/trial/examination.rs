@@ -197,7 +197,7 @@ impl Examination<'_> {
 
     async fn intercepts(&mut self, introduction: &Introduction) {
         for kind in kinds(&introduction.subscription.intercept) {
-            if !kind.can_be_intercepted() {
+            if !kind.can_be_intercepted() || self.talk.is_over() {
                 continue;
             }
             let check = format!("intercept {}", kind.as_str());
@@ -238,6 +238,10 @@ impl Examination<'_> {
 
     async fn commands(&mut self, introduction: &Introduction) {
         for command in &introduction.commands {
+            // Its end is reported once, where it was seen.
+            if self.talk.is_over() {
+                return;
+            }
             let check = format!("command /{}", command.name);
             let id = self.talk.next_id();
             let frame = HostFrame::CommandInvoked {
@@ -282,6 +286,9 @@ impl Examination<'_> {
 
     async fn tools(&mut self, introduction: &Introduction, limit: Duration) {
         for tool in &introduction.tools {
+            if self.talk.is_over() {
+                return;
+            }
             let check = format!("tool {}", tool.name);
             let schema: Value = tool
                 .schema

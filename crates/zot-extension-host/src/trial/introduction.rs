@@ -17,6 +17,9 @@ pub const READY_TIME: Duration = Duration::from_secs(3);
 /// Silence of this length after `hello` counts as `ready`, for extensions that never send it.
 const SILENCE_IS_READY: Duration = Duration::from_millis(250);
 
+/// More commands, tools or events than any extension has; what goes beyond is dropped.
+const MAX_REGISTRATIONS: usize = 1000;
+
 /// What an extension said about itself.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Introduction {
@@ -66,20 +69,26 @@ impl Introduction {
     pub fn add(&mut self, frame: ExtensionFrame) -> Option<ExtensionFrame> {
         match frame {
             ExtensionFrame::RegisterCommand { name, description } => {
-                self.commands.push(RegisteredCommand { name, description });
+                add_to(
+                    &mut self.commands,
+                    [RegisteredCommand { name, description }],
+                );
             }
             ExtensionFrame::RegisterTool {
                 name,
                 description,
                 schema,
-            } => self.tools.push(RegisteredTool {
-                name,
-                description,
-                schema,
-            }),
+            } => {
+                let tool = RegisteredTool {
+                    name,
+                    description,
+                    schema,
+                };
+                add_to(&mut self.tools, [tool]);
+            }
             ExtensionFrame::Subscribe(subscription) => {
-                self.subscription.events.extend(subscription.events);
-                self.subscription.intercept.extend(subscription.intercept);
+                add_to(&mut self.subscription.events, subscription.events);
+                add_to(&mut self.subscription.intercept, subscription.intercept);
                 self.subscription.hold_text |= subscription.hold_text;
             }
             ExtensionFrame::Ready => self.ready = true,
@@ -87,6 +96,11 @@ impl Introduction {
         }
         None
     }
+}
+
+fn add_to<T>(list: &mut Vec<T>, items: impl IntoIterator<Item = T>) {
+    let room = MAX_REGISTRATIONS.saturating_sub(list.len());
+    list.extend(items.into_iter().take(room));
 }
 
 impl Trial {

@@ -218,7 +218,12 @@ async fn one_that_never_reads_does_not_hold_us_up() {
 #[tokio::test]
 async fn a_flood_is_held_back_by_the_pipe() {
     let (_folder, mut trial) = start(&format!("{HELLO}exec yes '{{\"type\":\"notify\"}}'")).await;
-    let introduction = introduced(&mut trial).await.unwrap();
+    let now = Instant::now();
+    let ready_deadline = now + Duration::from_millis(500);
+    let introduction = trial
+        .introduce(now + HELLO_TIME, ready_deadline, &mut |_| {})
+        .await
+        .unwrap();
     assert!(!introduction.ready);
     assert!(trial.heard.len() <= HEARD_CAPACITY);
     let farewell = trial.shut_down(&mut |_| {}).await;

@@ -9,7 +9,7 @@ use super::{Bench, GOOD, manifest};
 fn report(script: &str) -> (Option<i32>, String) {
     let bench = Bench::new();
     bench.extension("good", &manifest("good"), script);
-    let ended = bench.run(&["test", "good", "--timeout", "1"]);
+    let ended = bench.run(&["test", "good", "--timeout", "5"]);
     let leftovers = fs::read_dir(bench.0.home()).unwrap();
     let leftovers: Vec<_> = leftovers.map(|entry| entry.unwrap().file_name()).collect();
     assert!(
@@ -126,7 +126,7 @@ fn faults_of_answers() {
             "echo '{\"type\":\"tool_result\"",
             "echo >&2 '{\"type\":\"tool_result\"",
         ),
-        "no tool_result within 1s",
+        "no tool_result within 5s",
     );
     fails(
         &changed(

@@ -8,7 +8,7 @@ use super::Examination;
 use super::conversation::Answer;
 
 /// How soon a panel should react to a key.
-const REACTION_TIME: Duration = Duration::from_secs(1);
+const REACTION_TIME: Duration = Duration::from_secs(2);
 
 /// A terminal as people have it.
 const WIDTH: u32 = 80;
