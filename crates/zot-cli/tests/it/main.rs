@@ -17,6 +17,7 @@ mod compaction;
 mod documents;
 mod ending;
 mod examples;
+mod ext_cli;
 mod hostile;
 mod input;
 mod queueing;
