@@ -87,9 +87,8 @@ pub fn write_frame(buffer: &mut Vec<u8>, value: &impl Serialize) -> Result<(), W
     buffer.extend_from_slice(&[0; HEADER_BYTES]);
     let written = serde_json::to_writer(&mut *buffer, value).map_err(WriteFrameError::from);
     let length = buffer.len() - start - HEADER_BYTES;
-    let announced = written.and_then(|()| {
-        u32::try_from(length).map_err(|_| WriteFrameError::TooLong(length))
-    });
+    let announced =
+        written.and_then(|()| u32::try_from(length).map_err(|_| WriteFrameError::TooLong(length)));
     match announced {
         Ok(length) => {
             buffer[start..start + HEADER_BYTES].copy_from_slice(&length.to_be_bytes());

@@ -1,0 +1,344 @@
+//! `ZINO.toml`.
+
+mod keys;
+#[cfg(test)]
+mod tests;
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use zot_wire::MAX_FRAME_BYTES;
+
+use crate::kind::ServiceKind;
+use crate::logging::Level;
+
+/// Everything the services are told. Relative paths start where the process was started.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    pub api: Api,
+    pub service: Model,
+    pub agent: Agent,
+    pub daemon: Daemon,
+    pub rtr: Router,
+    pub agr: AgentLoop,
+    pub sys: SystemPrompt,
+    pub exc: Executor,
+    pub mem: Memory,
+    pub ctx: Context,
+    pub tools: Folder,
+    pub skills: Folder,
+    pub logging: Logging,
+    pub wire: Wire,
+}
+
+/// `[api]`: where the model is.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Api {
+    pub base_url: Option<String>,
+    /// `LLM_API_KEY` when not given.
+    pub key: Option<String>,
+    /// Ours: a provider of `zot` instead of an OpenAI-compatible server; `offline` needs nothing.
+    pub provider: Option<String>,
+    /// Ours: other servers to try, in order, when this one cannot be reached.
+    pub fallback: Vec<Endpoint>,
+}
+
+/// One of `[[api.fallback]]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Endpoint {
+    pub base_url: Option<String>,
+    pub key: Option<String>,
+    pub provider: Option<String>,
+    pub model: Option<String>,
+}
+
+/// `[service]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Model {
+    pub model: Option<String>,
+}
+
+/// `[agent]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub struct Agent {
+    pub temperature: f64,
+    pub top_p: f64,
+    /// What the system prompt says; the loop itself goes by `[agr] max_iterations`.
+    pub max_iterations: u64,
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self {
+            temperature: 0.7,
+            top_p: 1.0,
+            max_iterations: 5,
+        }
+    }
+}
+
+/// `[daemon]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Daemon {
+    pub socket: Option<PathBuf>,
+}
+
+/// `[rtr]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub struct Router {
+    pub socket: Option<PathBuf>,
+    pub streaming: bool,
+    /// Ours: the longest a whole answer may take, in seconds.
+    pub timeout: f64,
+}
+
+impl Default for Router {
+    fn default() -> Self {
+        Self {
+            socket: None,
+            streaming: true,
+            timeout: 600.0,
+        }
+    }
+}
+
+/// `[agr]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub struct AgentLoop {
+    pub socket: Option<PathBuf>,
+    pub max_iterations: u64,
+}
+
+impl Default for AgentLoop {
+    fn default() -> Self {
+        Self {
+            socket: None,
+            max_iterations: 5,
+        }
+    }
+}
+
+/// `[sys]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub struct SystemPrompt {
+    pub socket: Option<PathBuf>,
+    pub template: PathBuf,
+    pub personality: String,
+    pub soft_memory: String,
+}
+
+impl Default for SystemPrompt {
+    fn default() -> Self {
+        Self {
+            socket: None,
+            template: PathBuf::from("SYSTEM.md"),
+            personality: String::new(),
+            soft_memory: String::new(),
+        }
+    }
+}
+
+/// `[exc]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub struct Executor {
+    pub socket: Option<PathBuf>,
+    /// In seconds.
+    pub timeout: f64,
+    /// Ours: how many programs run at a time; more wait.
+    pub concurrency: usize,
+    /// Ours: how much of each output stream is kept.
+    pub max_output_bytes: usize,
+    /// Ours: hold programs to the working directory.
+    pub sandbox: bool,
+    /// Ours: where programs run; where the service was started when not given.
+    pub working_dir: Option<PathBuf>,
+    /// Ours, with `sandbox`: whether programs may use the network.
+    pub network: bool,
+}
+
+impl Default for Executor {
+    fn default() -> Self {
+        Self {
+            socket: None,
+            timeout: 30.0,
+            concurrency: 16,
+            max_output_bytes: 1024 * 1024,
+            sandbox: false,
+            working_dir: None,
+            network: false,
+        }
+    }
+}
+
+/// `[mem]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub struct Memory {
+    pub socket: Option<PathBuf>,
+    pub data_dir: PathBuf,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            socket: None,
+            data_dir: PathBuf::from("data/mem"),
+        }
+    }
+}
+
+/// `[ctx]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub struct Context {
+    pub socket: Option<PathBuf>,
+    pub history_limit: i64,
+    pub hard_memory_top_k: i64,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self {
+            socket: None,
+            history_limit: 50,
+            hard_memory_top_k: 3,
+        }
+    }
+}
+
+/// `[tools]` and `[skills]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Folder {
+    pub dir: Option<PathBuf>,
+}
+
+/// `[logging]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Logging {
+    pub level: Option<String>,
+}
+
+/// `[wire]`, ours.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub struct Wire {
+    pub max_frame_bytes: usize,
+}
+
+impl Default for Wire {
+    fn default() -> Self {
+        Self {
+            max_frame_bytes: MAX_FRAME_BYTES,
+        }
+    }
+}
+
+/// Why there is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error(
+        "no configuration at {}: `zino init` writes one, --config FILE names another", .0.display()
+    )]
+    Missing(PathBuf),
+    #[error("cannot read {}: {source}", .path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{} is not right: {error}", .path.display())]
+    Wrong { path: PathBuf, error: String },
+}
+
+/// A configuration and what is odd about it.
+#[derive(Debug)]
+pub struct Loaded {
+    pub config: Config,
+    pub warnings: Vec<String>,
+}
+
+impl Config {
+    /// Where the configuration is, unless an argument says otherwise.
+    pub fn default_path() -> PathBuf {
+        env::var_os("ZINO_CONFIG").map_or_else(|| PathBuf::from("ZINO.toml"), PathBuf::from)
+    }
+
+    pub fn load(path: &Path) -> Result<Loaded, ConfigError> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(ConfigError::Missing(path.to_owned()));
+            }
+            Err(source) => {
+                return Err(ConfigError::Unreadable {
+                    path: path.to_owned(),
+                    source,
+                });
+            }
+        };
+        Self::parse(&text).map_err(|error| ConfigError::Wrong {
+            path: path.to_owned(),
+            error,
+        })
+    }
+
+    pub fn parse(text: &str) -> Result<Loaded, String> {
+        let table: toml::Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| error.to_string())?;
+        let mut warnings = keys::unknown(&table);
+        let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        if let Some(level) = &config.logging.level
+            && Level::named(level).is_none()
+        {
+            warnings.push(format!(
+                "[logging] level {level:?} is unknown (DEBUG, INFO, WARNING, ERROR): INFO is used"
+            ));
+        }
+        Ok(Loaded { config, warnings })
+    }
+
+    pub fn socket(&self, kind: ServiceKind) -> PathBuf {
+        let given = match kind {
+            ServiceKind::Daemon => &self.daemon.socket,
+            ServiceKind::Router => &self.rtr.socket,
+            ServiceKind::AgentLoop => &self.agr.socket,
+            ServiceKind::SystemPrompt => &self.sys.socket,
+            ServiceKind::Executor => &self.exc.socket,
+            ServiceKind::Memory => &self.mem.socket,
+            ServiceKind::Context => &self.ctx.socket,
+        };
+        given
+            .clone()
+            .unwrap_or_else(|| PathBuf::from(format!("/run/zino/{}.sock", kind.name())))
+    }
+
+    pub fn tools_dir(&self) -> &Path {
+        self.tools.dir.as_deref().unwrap_or(Path::new("tools"))
+    }
+
+    pub fn skills_dir(&self) -> &Path {
+        self.skills.dir.as_deref().unwrap_or(Path::new("skills"))
+    }
+
+    /// `ZINO_LOG_LEVEL`, then `[logging] level`, then INFO.
+    pub fn log_level(&self) -> Level {
+        env::var("ZINO_LOG_LEVEL")
+            .ok()
+            .as_deref()
+            .and_then(Level::named)
+            .or_else(|| self.logging.level.as_deref().and_then(Level::named))
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,59 @@
+//! The keys there are, so that a misspelt one is noticed.
+
+use zot_provider::catalog::nearest_names;
+
+const KEYS: [(&str, &[&str]); 14] = [
+    ("api", &["base_url", "key", "provider", "fallback"]),
+    ("service", &["model"]),
+    ("agent", &["temperature", "top_p", "max_iterations"]),
+    ("daemon", &["socket"]),
+    ("rtr", &["socket", "streaming", "timeout"]),
+    ("agr", &["socket", "max_iterations"]),
+    ("sys", &["socket", "template", "personality", "soft_memory"]),
+    (
+        "exc",
+        &[
+            "socket",
+            "timeout",
+            "concurrency",
+            "max_output_bytes",
+            "sandbox",
+            "working_dir",
+            "network",
+        ],
+    ),
+    ("mem", &["socket", "data_dir"]),
+    ("ctx", &["socket", "history_limit", "hard_memory_top_k"]),
+    ("tools", &["dir"]),
+    ("skills", &["dir"]),
+    ("logging", &["level"]),
+    ("wire", &["max_frame_bytes"]),
+];
+
+/// A warning for every section and key that means nothing.
+pub(super) fn unknown(table: &toml::Table) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (section, value) in table {
+        let Some((_, keys)) = KEYS.iter().find(|(known, _)| known == section) else {
+            let known = KEYS.iter().map(|(known, _)| *known);
+            warnings.push(format!(
+                "unknown section [{section}]{}",
+                suggestion(section, known)
+            ));
+            continue;
+        };
+        let entries = value.as_table().into_iter().flatten();
+        for (key, _) in entries.filter(|(key, _)| !keys.contains(&key.as_str())) {
+            let hint = suggestion(key, keys.iter().copied());
+            warnings.push(format!("unknown key {key:?} in [{section}]{hint}"));
+        }
+    }
+    warnings
+}
+
+fn suggestion<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    match nearest_names(name, known).first() {
+        Some(nearest) => format!(": did you mean {nearest:?}?"),
+        None => String::new(),
+    }
+}

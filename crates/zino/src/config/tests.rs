@@ -1,0 +1,47 @@
+use super::*;
+
+#[test]
+fn the_seeds_defaults_hold() {
+    let Loaded { config, warnings } = Config::parse("").unwrap();
+    assert_eq!(warnings, Vec::<String>::new());
+    assert_eq!(
+        config.socket(ServiceKind::AgentLoop),
+        Path::new("/run/zino/agr.sock")
+    );
+    assert_eq!(config.agent.temperature, 0.7);
+    assert_eq!(config.agr.max_iterations, 5);
+    assert_eq!(config.exc.timeout, 30.0);
+    assert_eq!(config.mem.data_dir, Path::new("data/mem"));
+    assert_eq!(config.ctx.history_limit, 50);
+    assert_eq!(config.ctx.hard_memory_top_k, 3);
+    assert_eq!(config.tools_dir(), Path::new("tools"));
+    assert!(config.rtr.streaming);
+}
+
+#[test]
+fn a_misspelt_key_is_noticed() {
+    let text = "[agr]\nmax_iteration = 3\n[memory]\nsocket = \"x\"\n[logging]\nlevel = \"loud\"\n";
+    let Loaded { config, warnings } = Config::parse(text).unwrap();
+    assert_eq!(config.agr.max_iterations, 5);
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
+    assert!(
+        warnings[0].contains("did you mean \"max_iterations\"?"),
+        "{warnings:?}"
+    );
+    assert!(
+        warnings[1].contains("unknown section [memory]"),
+        "{warnings:?}"
+    );
+    assert!(warnings[2].contains("loud"), "{warnings:?}");
+}
+
+#[test]
+fn numbers_may_be_whole_and_types_are_checked() {
+    let config = Config::parse("[exc]\ntimeout = 3\n[agent]\ntemperature = 1\n")
+        .unwrap()
+        .config;
+    assert_eq!(config.exc.timeout, 3.0);
+    assert_eq!(config.agent.temperature, 1.0);
+    let error = Config::parse("[rtr]\nstreaming = \"yes\"\n").unwrap_err();
+    assert!(error.contains("streaming"), "{error}");
+}

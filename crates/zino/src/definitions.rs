@@ -1,0 +1,120 @@
+//! Tools and skills, as files describe them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::logging::Log;
+
+/// What a file says about the program that runs code.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Meta {
+    pub executor: Option<String>,
+    pub file_extension: Option<String>,
+    pub static_analysis: Option<String>,
+}
+
+/// One way to run code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecutorDefinition {
+    /// What it is called, and the program that runs it.
+    pub name: String,
+    pub file_extension: String,
+    pub static_analysis: Option<String>,
+}
+
+impl ExecutorDefinition {
+    /// What the model calls it.
+    pub fn function(&self) -> String {
+        format!("execute_{}", self.name)
+    }
+}
+
+/// A skill: two conversations that turn a request into code.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Skill {
+    pub meta: Meta,
+    pub interpreter: Vec<Value>,
+    pub fabricator: Vec<Value>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct ToolFile {
+    meta: Meta,
+}
+
+/// The executors that the tools in a folder name, in order of file names; the first of a name
+/// counts. Files that cannot be read are reported and left out.
+pub fn load_executors(folder: &Path, log: Log) -> Vec<ExecutorDefinition> {
+    let mut executors: Vec<ExecutorDefinition> = Vec::new();
+    for (stem, path) in json_files(folder, log) {
+        let Some(ToolFile { meta }) = read(&path, log) else {
+            continue;
+        };
+        let name = meta.executor.unwrap_or(stem);
+        if executors.iter().any(|known| known.name == name) {
+            continue;
+        }
+        executors.push(ExecutorDefinition {
+            name,
+            file_extension: meta.file_extension.unwrap_or_default(),
+            static_analysis: meta.static_analysis,
+        });
+    }
+    executors
+}
+
+/// The skills in a folder, by file name.
+pub fn load_skills(folder: &Path, log: Log) -> BTreeMap<String, Skill> {
+    json_files(folder, log)
+        .into_iter()
+        .filter_map(|(stem, path)| Some((stem, read(&path, log)?)))
+        .collect()
+}
+
+/// The `.json` files of a folder with their names, sorted. No folder is no files.
+fn json_files(folder: &Path, log: Log) -> Vec<(String, PathBuf)> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => {
+            if error.kind() != io::ErrorKind::NotFound {
+                log.warning(format_args!("{}: {error}", folder.display()));
+            }
+            return Vec::new();
+        }
+    };
+    let mut files: Vec<(String, PathBuf)> = entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        })
+        .filter_map(|path| {
+            let stem = path.file_stem()?.to_str()?.to_owned();
+            Some((stem, path))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+fn read<T: for<'de> Deserialize<'de>>(path: &Path, log: Log) -> Option<T> {
+    let parsed = fs::read(path)
+        .map_err(|error| error.to_string())
+        .and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));
+    match parsed {
+        Ok(value) => Some(value),
+        Err(error) => {
+            log.error(format_args!("{} is left out: {error}", path.display()));
+            None
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! ZINO: the agent as seven small services that speak over Unix sockets.
+//!
+//! Each is a [`Service`](service::Service); [`serve`] puts one on a socket, a [`Peer`](peer::Peer)
+//! calls one, over its socket or straight when it lives in the same process.
+
+pub mod config;
+pub mod context;
+pub mod definitions;
+pub mod kind;
+pub mod logging;
+pub mod peer;
+pub mod serve;
+pub mod service;
+pub mod system_prompt;

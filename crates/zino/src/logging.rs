@@ -1,0 +1,78 @@
+//! One line per thing that happened, on standard error.
+
+use std::fmt;
+use std::io::{self, Write as _};
+
+use jiff::Timestamp;
+
+/// How much is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Level {
+    Debug,
+    #[default]
+    Info,
+    Warning,
+    Error,
+}
+
+impl Level {
+    /// By the names Python gives them, in any case.
+    pub fn named(name: &str) -> Option<Self> {
+        match name.to_ascii_uppercase().as_str() {
+            "DEBUG" => Some(Self::Debug),
+            "INFO" => Some(Self::Info),
+            "WARNING" | "WARN" => Some(Self::Warning),
+            "ERROR" | "CRITICAL" | "FATAL" => Some(Self::Error),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "DEBUG",
+            Self::Info => "INFO",
+            Self::Warning => "WARNING",
+            Self::Error => "ERROR",
+        }
+    }
+}
+
+/// Writes the log of one service.
+#[derive(Debug, Clone, Copy)]
+pub struct Log {
+    service: &'static str,
+    level: Level,
+}
+
+impl Log {
+    pub fn new(service: &'static str, level: Level) -> Self {
+        Self { service, level }
+    }
+
+    pub fn debug(&self, message: fmt::Arguments<'_>) {
+        self.write(Level::Debug, message);
+    }
+
+    pub fn info(&self, message: fmt::Arguments<'_>) {
+        self.write(Level::Info, message);
+    }
+
+    pub fn warning(&self, message: fmt::Arguments<'_>) {
+        self.write(Level::Warning, message);
+    }
+
+    pub fn error(&self, message: fmt::Arguments<'_>) {
+        self.write(Level::Error, message);
+    }
+
+    fn write(&self, level: Level, message: fmt::Arguments<'_>) {
+        if level < self.level {
+            return;
+        }
+        let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ");
+        // A line at a time, so that services that share a stream do not mix theirs. A log that
+        // cannot be written is no reason to stop.
+        let line = format!("{time} {} zino.{}: {message}\n", level.name(), self.service);
+        let _ = io::stderr().write_all(line.as_bytes());
+    }
+}

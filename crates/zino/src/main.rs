@@ -1,0 +1,3 @@
+//! The `zino` binary.
+
+fn main() {}

@@ -1,0 +1,75 @@
+//! Serves one service on its socket: one request a connection.
+
+mod connection;
+mod socket;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::logging::Log;
+use crate::service::Service;
+
+pub use socket::{BindError, Socket};
+
+/// How many clients are served at a time; more wait in the socket's own queue.
+const MAX_CONNECTIONS: usize = 4096;
+
+/// How long requests under way may take to finish after the service was told to stop.
+const ENDING_TIME: Duration = Duration::from_secs(5);
+
+/// How long to wait when the system has no more descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What a served service is held to.
+#[derive(Debug, Clone, Copy)]
+pub struct ServeOptions {
+    pub max_frame_bytes: usize,
+    pub log: Log,
+}
+
+/// Answers requests until `stop` fires; those under way may finish.
+pub async fn serve(
+    socket: Socket,
+    service: Arc<dyn Service>,
+    options: ServeOptions,
+    stop: CancellationToken,
+) {
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut connections = JoinSet::new();
+    loop {
+        let slot = tokio::select! {
+            slot = Arc::clone(&slots).acquire_owned() => slot,
+            () = stop.cancelled() => break,
+        };
+        let accepted = tokio::select! {
+            accepted = socket.accept() => accepted,
+            () = stop.cancelled() => break,
+        };
+        match accepted {
+            Ok(stream) => {
+                let service = Arc::clone(&service);
+                connections.spawn(async move {
+                    connection::answer(stream, service, options).await;
+                    drop(slot);
+                });
+            }
+            Err(error) => {
+                options.log.error(format_args!("accept: {error}"));
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+        // Forgets those that are over.
+        while connections.try_join_next().is_some() {}
+    }
+    drop(socket);
+    let finished = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(ENDING_TIME, finished).await.is_err() {
+        options
+            .log
+            .warning(format_args!("requests were given up at the end"));
+    }
+}

@@ -1,0 +1,220 @@
+//! One connection: a request, its answer, the end.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
+use tokio::net::UnixStream;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+use zot_wire::{FrameDecoder, write_frame};
+
+use super::ServeOptions;
+use crate::service::{Answer, Answers, Object, Service};
+
+/// How long a peer may take between two pieces of its request.
+const STALL_TIME: Duration = Duration::from_secs(30);
+
+/// How long a peer may take to read what is written to it.
+const WRITE_TIME: Duration = Duration::from_secs(60);
+
+const READ_BYTES: usize = 16 * 1024;
+
+/// Frames are collected up to this before they are written together.
+const WRITE_BYTES: usize = 64 * 1024;
+
+/// Why a request could not be read.
+enum BadRequest {
+    /// The peer went away without asking for anything.
+    Nothing,
+    Answerable(String),
+    Broken(io::Error),
+}
+
+pub(super) async fn answer(
+    mut stream: UnixStream,
+    service: Arc<dyn Service>,
+    options: ServeOptions,
+) {
+    let began = Instant::now();
+    let log = options.log;
+    let request = match read_request(&mut stream, options.max_frame_bytes).await {
+        Ok(request) => request,
+        Err(BadRequest::Nothing) => return,
+        Err(BadRequest::Answerable(message)) => {
+            log.warning(format_args!("type=? outcome=refused: {message}"));
+            let _ = write(&mut stream, &Answer::error(message)).await;
+            return;
+        }
+        Err(BadRequest::Broken(error)) => {
+            log.debug(format_args!("a request broke off: {error}"));
+            return;
+        }
+    };
+    let subject = Subject::of(&request);
+    let outcome = if request.get("type").is_some_and(|kind| kind == "ping") {
+        let _ = write(&mut stream, &Answer::message(json!({ "type": "pong" }))).await;
+        "ok".to_owned()
+    } else {
+        respond(&mut stream, service.as_ref(), request).await
+    };
+    log.info(format_args!(
+        "{subject} duration_ms={:.1} outcome={outcome}",
+        began.elapsed().as_secs_f64() * 1000.0
+    ));
+}
+
+/// What the log says about a request.
+struct Subject {
+    kind: String,
+    channel: Option<String>,
+}
+
+impl Subject {
+    fn of(request: &Object) -> Self {
+        let text = |name: &str| request.get(name).and_then(Value::as_str).map(printable);
+        Self {
+            kind: text("type").unwrap_or_else(|| "-".to_owned()),
+            channel: text("channel_id"),
+        }
+    }
+}
+
+impl std::fmt::Display for Subject {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "type={}", self.kind)?;
+        match &self.channel {
+            Some(channel) => write!(formatter, " channel={channel}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The beginning of a peer's text, safe for a line of a log.
+fn printable(text: &str) -> String {
+    text.chars()
+        .take(80)
+        .map(|character| {
+            if character.is_control() {
+                '?'
+            } else {
+                character
+            }
+        })
+        .collect()
+}
+
+async fn read_request(stream: &mut UnixStream, limit: usize) -> Result<Object, BadRequest> {
+    let mut decoder = FrameDecoder::with_limit(limit);
+    let mut buffer = vec![0; READ_BYTES];
+    loop {
+        match decoder.next_frame() {
+            Ok(Some(frame)) => {
+                return serde_json::from_slice(frame).map_err(|error| {
+                    BadRequest::Answerable(format!("the request is no JSON object: {error}"))
+                });
+            }
+            Ok(None) => {}
+            Err(too_long) => return Err(BadRequest::Answerable(too_long.to_string())),
+        }
+        match timeout(STALL_TIME, stream.read(&mut buffer)).await {
+            Err(_) => {
+                return Err(BadRequest::Answerable(
+                    "the request did not arrive in time".to_owned(),
+                ));
+            }
+            Ok(Err(error)) => return Err(BadRequest::Broken(error)),
+            Ok(Ok(0)) if decoder.is_partial() => {
+                return Err(BadRequest::Answerable(
+                    "the request ended too early".to_owned(),
+                ));
+            }
+            Ok(Ok(0)) => return Err(BadRequest::Nothing),
+            Ok(Ok(count)) => decoder.feed(&buffer[..count]),
+        }
+    }
+}
+
+/// Lets the service answer, and gives up when the peer hangs up.
+async fn respond(stream: &mut UnixStream, service: &dyn Service, request: Object) -> String {
+    let (answers, mut frames) = Answers::channel();
+    let mut work = std::pin::pin!(service.handle(request, answers));
+    let mut working = true;
+    let mut outcome = "no answer".to_owned();
+    loop {
+        tokio::select! {
+            biased;
+            frame = frames.recv() => match frame {
+                Some(frame) => match forward(stream, frame, &mut frames).await {
+                    Ok(last) => outcome = last,
+                    Err(error) => return format!("hung up: {error}"),
+                },
+                None => return outcome,
+            },
+            () = &mut work, if working => working = false,
+            () = hung_up(stream), if working => return "hung up".to_owned(),
+        }
+    }
+}
+
+/// Writes a frame and those that wait behind it.
+async fn forward(
+    stream: &mut UnixStream,
+    first: Answer,
+    more: &mut mpsc::Receiver<Answer>,
+) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let mut last = first;
+    encode(&mut bytes, &last)?;
+    while bytes.len() < WRITE_BYTES
+        && let Ok(next) = more.try_recv()
+    {
+        encode(&mut bytes, &next)?;
+        last = next;
+    }
+    send(stream, &bytes).await?;
+    Ok(match last.error_message() {
+        Some(message) => format!("error: {}", printable(message)),
+        None => "ok".to_owned(),
+    })
+}
+
+async fn write(stream: &mut UnixStream, answer: &Answer) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    encode(&mut bytes, answer)?;
+    send(stream, &bytes).await
+}
+
+fn encode(bytes: &mut Vec<u8>, answer: &Answer) -> io::Result<()> {
+    write_frame(bytes, answer).map_err(io::Error::other)
+}
+
+async fn send(stream: &mut UnixStream, bytes: &[u8]) -> io::Result<()> {
+    match timeout(WRITE_TIME, stream.write_all(bytes)).await {
+        Ok(result) => result,
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+/// Returns when the peer has closed the connection altogether. One that has only said that it will
+/// send no more still waits for its answer.
+async fn hung_up(stream: &UnixStream) {
+    // Nothing arrives on an idle connection but its end.
+    if stream.ready(Interest::READABLE).await.is_err() {
+        return;
+    }
+    let both = Interest::READABLE.add(Interest::WRITABLE);
+    while let Ok(ready) = stream.ready(both).await {
+        if ready.is_write_closed() {
+            return;
+        }
+        // Half closed, or more was sent than is wanted: the state of the other half can only be
+        // asked for.
+        tokio::time::sleep(HANGUP_POLL).await;
+    }
+}
+
+/// How soon the end of a half-closed connection is noticed.
+const HANGUP_POLL: Duration = Duration::from_millis(25);

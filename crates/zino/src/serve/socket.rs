@@ -1,0 +1,112 @@
+//! A socket that only its owner and group can use, in the place of one nobody serves any more.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixStream as BlockingStream;
+use std::path::{Path, PathBuf};
+
+use tokio::net::{UnixListener, UnixStream};
+
+const SOCKET_MODE: u32 = 0o660;
+const FOLDER_MODE: u32 = 0o750;
+
+/// Why a service cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    #[error("{} is served already: stop that service first", .0.display())]
+    Live(PathBuf),
+    #[error("{} is there and is no socket: it is not touched", .0.display())]
+    NotASocket(PathBuf),
+    #[error("cannot make the folder {}: {source}", .path.display())]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("cannot listen on {}: {source}", .path.display())]
+    Listen { path: PathBuf, source: io::Error },
+}
+
+/// A listening socket. Its file is removed when it is dropped.
+pub struct Socket {
+    listener: UnixListener,
+    path: PathBuf,
+    /// Tells our file from one that was put in its place.
+    inode: Option<u64>,
+}
+
+impl Socket {
+    pub fn bind(path: &Path) -> Result<Self, BindError> {
+        make_folder(path)?;
+        remove_stale(path)?;
+        let failed = |source| BindError::Listen {
+            path: path.to_owned(),
+            source,
+        };
+        let listener = UnixListener::bind(path).map_err(failed)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(SOCKET_MODE)).map_err(failed)?;
+        Ok(Self {
+            listener,
+            path: path.to_owned(),
+            inode: inode(path),
+        })
+    }
+
+    pub async fn accept(&self) -> io::Result<UnixStream> {
+        Ok(self.listener.accept().await?.0)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // Another process may have taken over meanwhile.
+        if self.inode.is_some() && inode(&self.path) == self.inode {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn inode(path: &Path) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::symlink_metadata(path)
+        .ok()
+        .map(|metadata| metadata.ino())
+}
+
+fn make_folder(path: &Path) -> Result<(), BindError> {
+    let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    else {
+        return Ok(());
+    };
+    if folder.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new()
+        .recursive(true)
+        .mode(FOLDER_MODE)
+        .create(folder)
+        .map_err(|source| BindError::Folder {
+            path: folder.to_owned(),
+            source,
+        })
+}
+
+/// Removes the socket of a service that is gone. A live one is left alone.
+fn remove_stale(path: &Path) -> Result<(), BindError> {
+    let Ok(metadata) = fs::symlink_metadata(path) else {
+        return Ok(());
+    };
+    if !metadata.file_type().is_socket() {
+        return Err(BindError::NotASocket(path.to_owned()));
+    }
+    match BlockingStream::connect(path) {
+        Ok(_) => Err(BindError::Live(path.to_owned())),
+        Err(_) => fs::remove_file(path).map_err(|source| BindError::Listen {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}

@@ -1,0 +1,142 @@
+//! `sys`: the system prompt, made from a template.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use zot_conversation::BoxFuture;
+
+use crate::config::Config;
+use crate::definitions::{load_executors, load_skills};
+use crate::kind::ServiceKind;
+use crate::logging::Log;
+use crate::service::{Answer, Answers, Object, Service, unknown_type};
+
+pub struct SystemPromptService {
+    config: Config,
+    log: Log,
+    prompt: Mutex<String>,
+}
+
+impl SystemPromptService {
+    /// Fails when the template cannot be read: there would be nothing to serve.
+    pub fn new(config: Config, log: Log) -> Result<Self, String> {
+        let prompt = render(&config, &config.sys.soft_memory, log)?;
+        Ok(Self {
+            config,
+            log,
+            prompt: Mutex::new(prompt),
+        })
+    }
+
+    fn answer(&self, request: &Object) -> Answer {
+        match request.get("type").and_then(Value::as_str) {
+            Some("get") => self.prompt(),
+            Some("reload") => match self.reload() {
+                Ok(()) => self.prompt(),
+                Err(error) => Answer::error(error),
+            },
+            Some("set_soft_memory") => {
+                let content = match request.get("content") {
+                    Some(Value::String(content)) => content,
+                    None => "",
+                    Some(_) => return Answer::error("content must be a string"),
+                };
+                match self.render_with(content) {
+                    Ok(()) => self.prompt(),
+                    Err(error) => Answer::error(error),
+                }
+            }
+            _ => unknown_type(request),
+        }
+    }
+
+    fn prompt(&self) -> Answer {
+        Answer::message(json!({ "type": "system_prompt", "content": *self.lock() }))
+    }
+
+    fn render_with(&self, soft_memory: &str) -> Result<(), String> {
+        let prompt = render(&self.config, soft_memory, self.log)?;
+        *self.lock() = prompt;
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, String> {
+        self.prompt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Service for SystemPromptService {
+    fn kind(&self) -> ServiceKind {
+        ServiceKind::SystemPrompt
+    }
+
+    fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
+        Box::pin(async move { answers.finish(self.answer(&request)).await })
+    }
+
+    /// Reads everything again; the soft memory is the configuration's once more, as the original
+    /// has it.
+    fn reload(&self) -> Result<(), String> {
+        self.render_with(&self.config.sys.soft_memory)
+    }
+}
+
+fn render(config: &Config, soft_memory: &str, log: Log) -> Result<String, String> {
+    let path = &config.sys.template;
+    let template = fs::read_to_string(path)
+        .map_err(|error| format!("cannot read the template {}: {error}", path.display()))?;
+    let tools: Vec<String> = load_executors(config.tools_dir(), log)
+        .iter()
+        .map(|executor| format!("  - {:?}: {} executor", executor.function(), executor.name))
+        .collect();
+    let skills: Vec<String> = load_skills(config.skills_dir(), log)
+        .iter()
+        .map(|(name, skill)| {
+            let executor = skill.meta.executor.as_deref().unwrap_or("unknown");
+            let analysis = skill.meta.static_analysis.as_deref().unwrap_or("none");
+            format!("  - {name:?}: {executor} executor, static analysis: {analysis}")
+        })
+        .collect();
+    let iterations = config.agent.max_iterations.to_string();
+    let values = [
+        ("%%PERSONALITY%%", config.sys.personality.as_str()),
+        ("%%TOOL_LIST%%", &lines(&tools)),
+        ("%%SKILL_LINES%%", &lines(&skills)),
+        ("%%MAX_ITERATIONS%%", &iterations),
+        ("%%SOFT_MEMORIES%%", soft_memory),
+    ];
+    Ok(fill(&template, &values))
+}
+
+fn lines(lines: &[String]) -> String {
+    match lines {
+        [] => "  (none loaded)".to_owned(),
+        lines => lines.join("\n"),
+    }
+}
+
+/// Puts values in the place of placeholders, once: what a value says is never a placeholder.
+fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(position) = rest.find("%%") {
+        let (before, from) = rest.split_at(position);
+        filled.push_str(before);
+        match values.iter().find(|(name, _)| from.starts_with(name)) {
+            Some((name, value)) => {
+                filled.push_str(value);
+                rest = &from[name.len()..];
+            }
+            None => {
+                filled.push('%');
+                rest = &from[1..];
+            }
+        }
+    }
+    filled.push_str(rest);
+    filled
+}
