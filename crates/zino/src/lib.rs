@@ -5,6 +5,7 @@
 
 pub mod config;
 pub mod context;
+pub mod daemon;
 pub mod definitions;
 pub mod kind;
 pub mod logging;

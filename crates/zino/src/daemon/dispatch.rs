@@ -1,0 +1,117 @@
+//! Has messages answered: by the loop, or by the router alone when there is no loop.
+
+use serde_json::{Value, json};
+
+use super::{DaemonService, object};
+use crate::peer::{Call, CallError};
+use crate::service::{Answer, Answers};
+
+impl DaemonService {
+    /// Passes the answer on to the client. Returns its text when it came to a good end.
+    pub(super) async fn dispatch(
+        &self,
+        messages: Vec<Value>,
+        stream: bool,
+        answers: &Answers,
+    ) -> Option<String> {
+        let request = object(json!({
+            "type": "run",
+            "messages": messages,
+            "temperature": self.config.agent.temperature,
+            "top_p": self.config.agent.top_p,
+            "max_iterations": self.config.agr.max_iterations,
+            "stream": stream,
+        }));
+        match self.peers.agent_loop.call(request).await {
+            Ok(call) => pass_on(call, "agr", answers).await,
+            Err(CallError::Unreachable(error)) => {
+                self.log
+                    .warning(format_args!("agr: {error}: the router answers alone"));
+                self.ask_router(messages, stream, answers).await
+            }
+            Err(error) => {
+                let error = Answer::error(format!("agr dispatch error: {error}"));
+                answers.finish(error).await;
+                None
+            }
+        }
+    }
+
+    async fn ask_router(
+        &self,
+        messages: Vec<Value>,
+        stream: bool,
+        answers: &Answers,
+    ) -> Option<String> {
+        let stream = stream && self.router_streams().await;
+        let request = object(json!({
+            "type": "infer",
+            "messages": messages,
+            "temperature": self.config.agent.temperature,
+            "top_p": self.config.agent.top_p,
+            "stream": stream,
+        }));
+        match self.peers.router.call(request).await {
+            Ok(call) => pass_on(call, "rtr", answers).await,
+            Err(error) => {
+                let error = Answer::error(format!("Could not connect to rtr: {error}"));
+                answers.finish(error).await;
+                None
+            }
+        }
+    }
+
+    async fn router_streams(&self) -> bool {
+        let request = object(json!({ "type": "capabilities" }));
+        match self.peers.router.ask(request).await {
+            Ok(Answer::Message(capabilities)) => {
+                capabilities.get("streaming") == Some(&Value::Bool(true))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Passes frames on until the answer is over; each of them is told in the client's words.
+async fn pass_on(mut call: Call, service: &str, answers: &Answers) -> Option<String> {
+    loop {
+        let error = match call.next().await {
+            Ok(Some(Answer::Chunk(delta))) => {
+                answers.send(Answer::Chunk(delta)).await.ok()?;
+                continue;
+            }
+            Ok(Some(Answer::Done {
+                full_text,
+                iterations,
+            })) => {
+                let done = Answer::Done {
+                    full_text: full_text.clone(),
+                    iterations,
+                };
+                answers.send(done).await.ok()?;
+                return Some(full_text);
+            }
+            Ok(Some(Answer::Message(mut message))) => {
+                let kind = message.get("type").and_then(Value::as_str);
+                if matches!(kind, Some("result" | "response")) {
+                    let Some(Value::String(content)) = message.remove("content") else {
+                        continue;
+                    };
+                    let response = json!({ "type": "response", "content": content });
+                    answers.send(Answer::message(response)).await.ok()?;
+                    return Some(content);
+                }
+                if kind == Some("error") {
+                    answers.finish(Answer::Message(message)).await;
+                    return None;
+                }
+                // A frame of a later version is for someone who knows it.
+                continue;
+            }
+            Ok(None) => format!("{service} dispatch error: {}", CallError::EndedEarly),
+            Err(error) => format!("{service} dispatch error: {error}"),
+        };
+        answers.finish(Answer::error(error)).await;
+        return None;
+    }
+}
