@@ -87,13 +87,18 @@ impl DaemonService {
             .chain(context)
             .chain([user])
             .collect();
-        let answered = self.dispatch(messages, request.stream, answers).await;
-        // Only a finished exchange is worth remembering, and an empty answer is none.
-        if let (Some(channel), Some(text)) = (&request.channel, answered)
-            && !text.is_empty()
+        let Some(finished) = self.dispatch(messages, request.stream, answers).await else {
+            return;
+        };
+        // Before the client is told of the end: then its next request finds this one, and it may hang
+        // up at once. An empty answer is not worth remembering.
+        if let Some(channel) = &request.channel
+            && !finished.text.is_empty()
         {
-            self.remember(channel, &request.message, &text).await;
+            self.remember(channel, &request.message, &finished.text)
+                .await;
         }
+        answers.finish(finished.last).await;
     }
 
     async fn system_prompt(&self) -> Option<String> {

@@ -6,14 +6,22 @@ use super::{DaemonService, object};
 use crate::peer::{Call, CallError};
 use crate::service::{Answer, Answers};
 
+/// An answer that came to a good end.
+pub(super) struct Finished {
+    pub(super) text: String,
+    /// The frame that tells the client so.
+    pub(super) last: Answer,
+}
+
 impl DaemonService {
-    /// Passes the answer on to the client. Returns its text when it came to a good end.
+    /// Passes the answer on to the client, all but its last frame, which is returned when it came to
+    /// a good end.
     pub(super) async fn dispatch(
         &self,
         messages: Vec<Value>,
         stream: bool,
         answers: &Answers,
-    ) -> Option<String> {
+    ) -> Option<Finished> {
         let request = object(json!({
             "type": "run",
             "messages": messages,
@@ -42,7 +50,7 @@ impl DaemonService {
         messages: Vec<Value>,
         stream: bool,
         answers: &Answers,
-    ) -> Option<String> {
+    ) -> Option<Finished> {
         let stream = stream && self.router_streams().await;
         let request = object(json!({
             "type": "infer",
@@ -73,7 +81,7 @@ impl DaemonService {
 }
 
 /// Passes frames on until the answer is over; each of them is told in the client's words.
-async fn pass_on(mut call: Call, service: &str, answers: &Answers) -> Option<String> {
+async fn pass_on(mut call: Call, service: &str, answers: &Answers) -> Option<Finished> {
     loop {
         let error = match call.next().await {
             Ok(Some(Answer::Chunk(delta))) => {
@@ -84,12 +92,13 @@ async fn pass_on(mut call: Call, service: &str, answers: &Answers) -> Option<Str
                 full_text,
                 iterations,
             })) => {
-                let done = Answer::Done {
-                    full_text: full_text.clone(),
-                    iterations,
-                };
-                answers.send(done).await.ok()?;
-                return Some(full_text);
+                return Some(Finished {
+                    text: full_text.clone(),
+                    last: Answer::Done {
+                        full_text,
+                        iterations,
+                    },
+                });
             }
             Ok(Some(Answer::Message(mut message))) => {
                 let kind = message.get("type").and_then(Value::as_str);
@@ -98,8 +107,10 @@ async fn pass_on(mut call: Call, service: &str, answers: &Answers) -> Option<Str
                         continue;
                     };
                     let response = json!({ "type": "response", "content": content });
-                    answers.send(Answer::message(response)).await.ok()?;
-                    return Some(content);
+                    return Some(Finished {
+                        text: content,
+                        last: Answer::message(response),
+                    });
                 }
                 if kind == Some("error") {
                     answers.finish(Answer::Message(message)).await;
