@@ -10,6 +10,7 @@ pub mod definitions;
 pub mod kind;
 pub mod logging;
 pub mod peer;
+pub mod program;
 pub mod serve;
 pub mod service;
 pub mod system_prompt;

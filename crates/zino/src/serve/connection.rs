@@ -54,16 +54,30 @@ pub(super) async fn answer(
         }
     };
     let subject = Subject::of(&request);
-    let outcome = if request.get("type").is_some_and(|kind| kind == "ping") {
-        let _ = write(&mut stream, &Answer::message(json!({ "type": "pong" }))).await;
-        "ok".to_owned()
-    } else {
-        respond(&mut stream, service.as_ref(), request).await
+    let outcome = match asked_of_everyone(&request, service.as_ref()) {
+        Some(answer) => {
+            let _ = write(&mut stream, &answer).await;
+            "ok".to_owned()
+        }
+        None => respond(&mut stream, service.as_ref(), request).await,
     };
     log.info(format_args!(
         "{subject} duration_ms={:.1} outcome={outcome}",
         began.elapsed().as_secs_f64() * 1000.0
     ));
+}
+
+/// The answer to what every service can be asked.
+fn asked_of_everyone(request: &Object, service: &dyn Service) -> Option<Answer> {
+    match request.get("type").and_then(Value::as_str) {
+        Some("ping") => Some(Answer::message(json!({ "type": "pong" }))),
+        Some("version") => Some(Answer::message(json!({
+            "type": "version",
+            "service": service.kind().name(),
+            "version": env!("CARGO_PKG_VERSION"),
+        }))),
+        _ => None,
+    }
 }
 
 /// What the log says about a request.

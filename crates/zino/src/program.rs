@@ -1,0 +1,7 @@
+//! What the `zino` binary does beside serving.
+
+pub mod check;
+pub mod client;
+pub mod init;
+pub mod notify;
+pub mod status;

@@ -1,0 +1,208 @@
+//! `zino check`: what would go wrong.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use zot_provider::network::{NetworkSettings, Plan, probe};
+use zot_provider::{Endpoint, HttpClient};
+
+use crate::config::{Config, Loaded};
+use crate::kind::ServiceKind;
+
+/// How long a path to a socket may be.
+const MAX_SOCKET_PATH: usize = 107;
+
+/// One thing that was looked at.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub verdict: Verdict,
+    pub subject: String,
+    pub message: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Good,
+    Doubtful,
+    Bad,
+}
+
+#[derive(Default)]
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn add(&mut self, verdict: Verdict, subject: &str, message: impl Into<String>) {
+        self.0.push(Finding {
+            verdict,
+            subject: subject.to_owned(),
+            message: message.into(),
+        });
+    }
+}
+
+/// Looks at everything a stack needs, and tries to reach the model.
+pub async fn check(loaded: &Loaded) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    for warning in &loaded.warnings {
+        findings.add(Verdict::Doubtful, "config", warning.clone());
+    }
+    let config = &loaded.config;
+    check_template(config, &mut findings);
+    check_folder(config.tools_dir(), "tools", &mut findings);
+    check_folder(config.skills_dir(), "skills", &mut findings);
+    check_sockets(config, &mut findings);
+    check_data(config, &mut findings);
+    check_model(config, &mut findings).await;
+    findings.0
+}
+
+fn check_template(config: &Config, findings: &mut Findings) {
+    let path = &config.sys.template;
+    match fs::read_to_string(path) {
+        Ok(text) => {
+            for placeholder in ["%%TOOL_LIST%%", "%%SOFT_MEMORIES%%"] {
+                if !text.contains(placeholder) {
+                    let message = format!("{} has no {placeholder}", path.display());
+                    findings.add(Verdict::Doubtful, "template", message);
+                }
+            }
+            findings.add(Verdict::Good, "template", path.display().to_string());
+        }
+        Err(error) => {
+            let message = format!("{}: {error}", path.display());
+            findings.add(Verdict::Bad, "template", message);
+        }
+    }
+}
+
+/// Every file must be JSON with the program it needs on `PATH`.
+fn check_folder(folder: &Path, subject: &str, findings: &mut Findings) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        let message = format!("no folder {}", folder.display());
+        return findings.add(Verdict::Doubtful, subject, message);
+    };
+    let mut count = 0;
+    for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        count += 1;
+        let parsed = fs::read(&path)
+            .map_err(|error| error.to_string())
+            .and_then(|text| {
+                serde_json::from_slice::<Value>(&text).map_err(|error| error.to_string())
+            });
+        let value = match parsed {
+            Ok(value) => value,
+            Err(error) => {
+                let message = format!("{}: {error}", path.display());
+                findings.add(Verdict::Bad, subject, message);
+                continue;
+            }
+        };
+        for (key, verdict) in [
+            ("executor", Verdict::Bad),
+            ("static_analysis", Verdict::Doubtful),
+        ] {
+            if let Some(program) = value["meta"][key].as_str()
+                && !is_on_path(program)
+            {
+                let message = format!("{}: {key} {program:?} is not on PATH", path.display());
+                findings.add(verdict, subject, message);
+            }
+        }
+    }
+    let message = format!("{count} in {}", folder.display());
+    findings.add(Verdict::Good, subject, message);
+}
+
+fn is_on_path(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+fn check_sockets(config: &Config, findings: &mut Findings) {
+    for kind in ServiceKind::ALL {
+        let socket = config.socket(kind);
+        let length = socket.as_os_str().len();
+        if length > MAX_SOCKET_PATH {
+            let message = format!(
+                "{} is too long for a socket ({length} bytes, {MAX_SOCKET_PATH} at most)",
+                socket.display()
+            );
+            findings.add(Verdict::Bad, kind.name(), message);
+            continue;
+        }
+        let folder = socket
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        match nearest_existing(folder) {
+            Some(existing) if is_writable(existing) => {
+                findings.add(Verdict::Good, kind.name(), socket.display().to_string());
+            }
+            _ => {
+                let message = format!("{} cannot be written", folder.display());
+                findings.add(Verdict::Bad, kind.name(), message);
+            }
+        }
+    }
+}
+
+fn check_data(config: &Config, findings: &mut Findings) {
+    let folder = &config.mem.data_dir;
+    let message = folder.display().to_string();
+    match nearest_existing(folder) {
+        Some(existing) if is_writable(existing) => findings.add(Verdict::Good, "data", message),
+        _ => findings.add(Verdict::Bad, "data", format!("{message} cannot be written")),
+    }
+}
+
+fn nearest_existing(path: &Path) -> Option<&Path> {
+    path.ancestors()
+        .map(|path| match path.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => path,
+        })
+        .find(|path| path.exists())
+}
+
+fn is_writable(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+async fn check_model(config: &Config, findings: &mut Findings) {
+    if config.api.provider.as_deref() == Some("offline") {
+        return findings.add(Verdict::Good, "model", "offline: the built-in stand-in");
+    }
+    let Some(base_url) = &config.api.base_url else {
+        if config.api.provider.is_none() {
+            findings.add(Verdict::Bad, "model", "[api] base_url is missing");
+        }
+        return;
+    };
+    if config.service.model.is_none() {
+        findings.add(Verdict::Bad, "model", "[service] model is missing");
+    }
+    if config.api.key.is_none() && env::var_os("LLM_API_KEY").is_none() {
+        let message = "no key: neither [api] key nor LLM_API_KEY is set";
+        findings.add(Verdict::Doubtful, "model", message);
+    }
+    let endpoint = Endpoint {
+        provider: config.api.provider.clone().unwrap_or("openai".to_owned()),
+        base_url: base_url.clone(),
+        api_key: None,
+    };
+    let plan = match Plan::new(&endpoint, None, &NetworkSettings::from_environment()) {
+        Ok(plan) => plan,
+        Err(error) => return findings.add(Verdict::Bad, "model", error.to_string()),
+    };
+    for step in probe(&plan, &HttpClient::new()).await {
+        match step.outcome {
+            Ok(told) => findings.add(Verdict::Good, "model", format!("{}: {told}", step.stage)),
+            Err(error) => findings.add(Verdict::Bad, "model", format!("{}: {error}", step.stage)),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `zino init`: a configuration that works at once.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+const FILES: [(&str, &str); 6] = [
+    ("ZINO.toml", include_str!("../../assets/ZINO.toml")),
+    ("SYSTEM.md", include_str!("../../assets/SYSTEM.md")),
+    (
+        "tools/bash.json",
+        include_str!("../../assets/tools/bash.json"),
+    ),
+    (
+        "tools/python.json",
+        include_str!("../../assets/tools/python.json"),
+    ),
+    (
+        "skills/bash.json",
+        include_str!("../../assets/skills/bash.json"),
+    ),
+    (
+        "skills/python.json",
+        include_str!("../../assets/skills/python.json"),
+    ),
+];
+
+/// Why nothing could be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {source}", .path.display())]
+pub struct InitError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// What became of one file.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Written {
+    New(PathBuf),
+    /// It was there and is left as it is.
+    Kept(PathBuf),
+}
+
+/// Writes the files that are not there yet into `folder`.
+pub fn init(folder: &Path) -> Result<Vec<Written>, InitError> {
+    FILES
+        .iter()
+        .map(|(name, text)| {
+            let path = folder.join(name);
+            match write_new(&path, text) {
+                Ok(()) => Ok(Written::New(path)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    Ok(Written::Kept(path))
+                }
+                Err(source) => Err(InitError { path, source }),
+            }
+        })
+        .collect()
+}
+
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())
+}
