@@ -13,4 +13,5 @@ pub mod peer;
 pub mod program;
 pub mod serve;
 pub mod service;
+pub mod stand_in;
 pub mod system_prompt;

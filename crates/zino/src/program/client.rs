@@ -1,6 +1,6 @@
 //! `zino cli`: asks the daemon one thing.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use serde_json::{Value, json};
 
