@@ -1,3 +1,267 @@
-//! The `zino` binary.
+//! The `zino` binary: arguments, output and exit codes.
 
-fn main() {}
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use zino::config::{Config, Loaded};
+use zino::kind::ServiceKind;
+use zino::peer::Peer;
+use zino::program::check::{Finding, Verdict, check};
+use zino::program::client::{Question, ask};
+use zino::program::init::{Written, init};
+use zino::program::run::{config_path, run};
+use zino::program::status::{Health, Status, status};
+
+/// An agent as services on Unix sockets.
+#[derive(Parser)]
+#[command(
+    name = "zino",
+    version,
+    after_help = "Without a key: zino init && zino up, and in another terminal: zino cli \"list the files here\"\n\
+                  Exit codes: 0 done, 1 failed, 2 usage."
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Args)]
+struct ConfigArgument {
+    /// The configuration (default: $ZINO_CONFIG, then ZINO.toml)
+    #[arg(long, short, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Write a configuration, a prompt, tools and skills that work at once
+    Init {
+        /// Where to
+        #[arg(default_value = ".")]
+        folder: PathBuf,
+    },
+    /// Run all services in one process
+    Up(ConfigArgument),
+    /// Show who answers
+    Status(ConfigArgument),
+    /// Look for what would go wrong
+    Check(ConfigArgument),
+    /// Ask the daemon; what is piped in is added to the message
+    Cli(Cli),
+    /// Run the coordinator
+    Daemon(ConfigArgument),
+    /// Run the router to the model
+    Rtr(ConfigArgument),
+    /// Run the loop of answers and tools
+    Agr(ConfigArgument),
+    /// Run the system prompt
+    Sys(ConfigArgument),
+    /// Run the executor of code
+    Exc(ConfigArgument),
+    /// Run the memory
+    Mem(ConfigArgument),
+    /// Run the context
+    Ctx(ConfigArgument),
+}
+
+#[derive(Args)]
+struct Cli {
+    /// Show the answer as it comes
+    #[arg(long, short)]
+    stream: bool,
+    /// The conversation to go on with; `-ch` works too
+    #[arg(long, value_name = "ID")]
+    channel: Option<String>,
+    #[command(flatten)]
+    config: ConfigArgument,
+    #[arg(value_name = "MESSAGE")]
+    words: Vec<String>,
+}
+
+/// What went wrong, in a sentence.
+type Failure = String;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse_from(as_called(env::args_os().collect())) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match execute(arguments.command) {
+        Ok(code) => code,
+        Err(failure) => {
+            let _ = writeln!(io::stderr(), "zino: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// `zino-mem …` is `zino mem …`, and `-ch` is a flag of its own in the original's client.
+fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let name = arguments
+        .first()
+        .and_then(|program| Path::new(program).file_name()?.to_str()?.strip_prefix("zino-"))
+        .map(OsString::from);
+    if let Some(name) = name {
+        arguments.insert(1, name);
+    }
+    for argument in &mut arguments {
+        if argument == "-ch" {
+            *argument = OsString::from("--channel");
+        }
+    }
+    arguments
+}
+
+fn execute(command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Init { folder } => write_files(&folder),
+        Command::Up(config) => serve(config, None),
+        Command::Status(config) => show_status(config),
+        Command::Check(config) => show_check(config),
+        Command::Cli(cli) => ask_daemon(cli),
+        Command::Daemon(config) => serve(config, Some(ServiceKind::Daemon)),
+        Command::Rtr(config) => serve(config, Some(ServiceKind::Router)),
+        Command::Agr(config) => serve(config, Some(ServiceKind::AgentLoop)),
+        Command::Sys(config) => serve(config, Some(ServiceKind::SystemPrompt)),
+        Command::Exc(config) => serve(config, Some(ServiceKind::Executor)),
+        Command::Mem(config) => serve(config, Some(ServiceKind::Memory)),
+        Command::Ctx(config) => serve(config, Some(ServiceKind::Context)),
+    }
+}
+
+fn load(argument: ConfigArgument) -> Result<Loaded, Failure> {
+    Config::load(&config_path(argument.config)).map_err(|error| error.to_string())
+}
+
+/// Loads the configuration and says what is odd about it.
+fn load_and_warn(argument: ConfigArgument) -> Result<Config, Failure> {
+    let Loaded { config, warnings } = load(argument)?;
+    for warning in warnings {
+        let _ = writeln!(io::stderr(), "zino: warning: {warning}");
+    }
+    Ok(config)
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())?;
+    let output = runtime.block_on(work);
+    // A name lookup that hangs in a thread of its own must not keep the process from ending.
+    runtime.shutdown_background();
+    Ok(output)
+}
+
+fn serve(argument: ConfigArgument, kind: Option<ServiceKind>) -> Result<ExitCode, Failure> {
+    let config = load_and_warn(argument)?;
+    block_on(run(&config, kind))?.map_err(|error| error.to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_files(folder: &Path) -> Result<ExitCode, Failure> {
+    let written = init(folder).map_err(|error| error.to_string())?;
+    let mut output = io::stdout().lock();
+    for file in written {
+        let _ = match file {
+            Written::New(path) => writeln!(output, "wrote {}", path.display()),
+            Written::Kept(path) => writeln!(output, "kept  {}", path.display()),
+        };
+    }
+    let _ = writeln!(output, "now: zino up");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
+    let config = load_and_warn(argument)?;
+    let found = block_on(status(&config))?;
+    let mut output = io::stdout().lock();
+    let mut all_well = true;
+    for Status {
+        kind,
+        socket,
+        health,
+    } in found
+    {
+        let told = match health {
+            Health::Answers { latency, version } => {
+                let version = version.unwrap_or_else(|| "not one of ours".to_owned());
+                format!("answers  {:>7.2} ms  {version}", latency.as_secs_f64() * 1000.0)
+            }
+            Health::Odd(told) => format!("odd      {told}"),
+            Health::Silent => "silent".to_owned(),
+            Health::Down(error) => format!("down     {error}"),
+        };
+        all_well &= told.starts_with("answers");
+        let _ = writeln!(output, "{:<7} {told}  {}", kind.name(), socket.display());
+    }
+    Ok(if all_well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn show_check(argument: ConfigArgument) -> Result<ExitCode, Failure> {
+    let loaded = load(argument)?;
+    let findings = block_on(check(&loaded))?;
+    let mut output = io::stdout().lock();
+    let mut code = ExitCode::SUCCESS;
+    for Finding {
+        verdict,
+        subject,
+        message,
+    } in findings
+    {
+        let mark = match verdict {
+            Verdict::Good => "ok  ",
+            Verdict::Doubtful => "warn",
+            Verdict::Bad => {
+                code = ExitCode::FAILURE;
+                "FAIL"
+            }
+        };
+        let _ = writeln!(output, "{mark} {subject:<8} {message}");
+    }
+    Ok(code)
+}
+
+fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
+    let mut message = cli.words.join(" ");
+    let mut input = io::stdin();
+    if !input.is_terminal() {
+        let mut piped = String::new();
+        input
+            .read_to_string(&mut piped)
+            .map_err(|error| format!("cannot read what is piped in: {error}"))?;
+        if !piped.trim().is_empty() {
+            if !message.is_empty() {
+                message.push_str("\n\n");
+            }
+            message.push_str(&piped);
+        }
+    }
+    if message.trim().is_empty() {
+        let _ = writeln!(io::stderr(), "zino: no message: give it as an argument or pipe it in");
+        return Ok(ExitCode::from(2));
+    }
+    let config = load_and_warn(cli.config)?;
+    let daemon = Peer::Socket {
+        path: config.socket(ServiceKind::Daemon),
+        max_frame_bytes: config.wire.max_frame_bytes,
+    };
+    let question = Question {
+        message,
+        channel: cli.channel,
+        stream: cli.stream,
+    };
+    block_on(ask(&daemon, question, &mut io::stdout()))?.map_err(|error| error.to_string())?;
+    Ok(ExitCode::SUCCESS)
+}

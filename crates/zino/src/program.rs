@@ -4,4 +4,5 @@ pub mod check;
 pub mod client;
 pub mod init;
 pub mod notify;
+pub mod run;
 pub mod status;

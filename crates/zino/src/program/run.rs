@@ -1,0 +1,85 @@
+//! Serves services until a signal ends them.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::notify;
+use crate::config::Config;
+use crate::kind::ServiceKind;
+use crate::logging::Log;
+use crate::serve::{BindError, ServeOptions, Socket, serve};
+use crate::service::Service;
+use crate::stack::Stack;
+
+/// Why nothing could be served.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error("{0}")]
+    Build(String),
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    #[error("cannot listen for signals: {0}")]
+    Signals(#[from] io::Error),
+}
+
+/// Serves one service, or all of them.
+pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunError> {
+    let services = match kind {
+        Some(kind) => vec![Stack::new(config).build(kind).map_err(RunError::Build)?],
+        None => Stack::all(config).map_err(RunError::Build)?,
+    };
+    let stop = CancellationToken::new();
+    // All sockets first: who cannot have one must not leave others behind that answer.
+    let sockets: Vec<Socket> = services
+        .iter()
+        .map(|service| Socket::bind(&config.socket(service.kind())))
+        .collect::<Result<_, _>>()?;
+    let mut serving = JoinSet::new();
+    for (service, socket) in services.iter().zip(sockets) {
+        let log = Log::new(service.kind().name(), config.log_level());
+        log.info(format_args!("listening on {}", socket.path().display()));
+        let options = ServeOptions {
+            max_frame_bytes: config.wire.max_frame_bytes,
+            log,
+        };
+        serving.spawn(serve(socket, Arc::clone(service), options, stop.clone()));
+    }
+    notify::ready();
+    wait_for_end(&services, config).await?;
+    notify::stopping();
+    stop.cancel();
+    while serving.join_next().await.is_some() {}
+    Ok(())
+}
+
+/// Returns at SIGTERM or SIGINT; at SIGHUP everything is read again.
+async fn wait_for_end(services: &[Arc<dyn Service>], config: &Config) -> io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => return Ok(()),
+            _ = interrupt.recv() => return Ok(()),
+            _ = hang_up.recv() => {
+                for service in services {
+                    let log = Log::new(service.kind().name(), config.log_level());
+                    match service.reload() {
+                        Ok(()) => log.info(format_args!("reloaded")),
+                        Err(error) => log.error(format_args!("not reloaded: {error}")),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where the configuration is: as the argument says, else by default.
+pub fn config_path(argument: Option<PathBuf>) -> PathBuf {
+    argument.unwrap_or_else(Config::default_path)
+}
