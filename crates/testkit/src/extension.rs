@@ -55,6 +55,10 @@ impl ScriptedExtension {
         }
     }
 
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Sets a field of the manifest.
     pub fn manifest(mut self, field: &str, value: Value) -> Self {
         self.manifest[field] = value;
@@ -120,6 +124,10 @@ impl InstalledExtension {
     /// Overwrites a file of the extension.
     pub fn write(&self, file: &str, text: &str) {
         fs::write(self.directory.join(file), text).expect("write a file of an extension");
+    }
+
+    pub fn remove(&self, file: &str) {
+        fs::remove_file(self.directory.join(file)).expect("remove a file of an extension");
     }
 
     /// What went over its pipes so far: `> ` was sent to it, `< ` came from it, `# ` is a remark.

@@ -311,6 +311,12 @@ fn mask_value(value: &mut Value, masks: &Masks) {
             let failed_tool = fields.get("is_error") == Some(&Value::Bool(true));
             for (name, field) in fields.iter_mut() {
                 match (name.as_str(), &*field) {
+                    // The original forgets the time of messages that were replaced.
+                    ("time", Value::String(time))
+                        if time.starts_with("0001-") || time == "<zero time>" =>
+                    {
+                        *field = json!("<zero time>");
+                    }
                     ("time" | "started", Value::String(_)) => *field = json!("<time>"),
                     ("version" | "zot_version", Value::String(_)) => *field = json!("<version>"),
                     ("cost_usd", Value::Number(cost)) => {
