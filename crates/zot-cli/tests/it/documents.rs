@@ -7,10 +7,10 @@ use std::path::Path;
 
 use serde_json::{Deserializer, Value};
 use zot_wire::rpc::{
-    CommandFrame, ContentBlock, Event, FullBlock, FullMessage, FullMessagesData, HelloData,
-    Message, MessagesData, ModelData, ModelsData, PongData, ReasoningData, Response,
-    SetMessagesData, StartedData, StateData, SteeredData, SubscribedData, ToolsData, UsageData,
-    json_schema,
+    CommandFrame, CommandsData, ContentBlock, Event, ExtensionsData, FullBlock, FullMessage,
+    FullMessagesData, HelloData, InvokedData, Message, MessagesData, ModelData, ModelsData,
+    PongData, ReasoningData, Response, SetMessagesData, StartedData, StateData, SteeredData,
+    SubscribedData, ToolsData, UsageData, json_schema,
 };
 
 const DOCUMENTS: [&str; 3] = ["README.md", "docs/rpc.md", "docs/events.md"];
@@ -68,9 +68,13 @@ fn is_response(frame: &Value) -> bool {
         Some("set_model") => is::<Response<ModelData>>(frame),
         Some("get_models") => is::<Response<ModelsData>>(frame),
         Some("ping") => is::<Response<PongData>>(frame),
-        Some("abort" | "clear" | "confirm" | "set_system_prompt") => {
-            is::<Response<()>>(frame) && frame.get("data").is_none()
-        }
+        Some("get_commands") => is::<Response<CommandsData>>(frame),
+        Some("invoke_command") => is::<Response<InvokedData>>(frame),
+        Some("reload_ext") => is::<Response<ExtensionsData>>(frame),
+        Some(
+            "abort" | "clear" | "confirm" | "set_system_prompt" | "panel_key" | "panel_resize"
+            | "panel_close",
+        ) => is::<Response<()>>(frame) && frame.get("data").is_none(),
         _ => false,
     }
 }
@@ -129,6 +133,7 @@ fn every_error_code_is_listed() {
         "crates/zot-conversation/src/event.rs",
         "crates/zot-rpc/src/server.rs",
         "crates/zot-rpc/src/server/commands.rs",
+        "crates/zot-rpc/src/server/replies.rs",
         "crates/zot-wire/src/rpc/command.rs",
     ];
     let sources: String = sources.into_iter().map(read).collect();
