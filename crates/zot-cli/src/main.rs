@@ -3,6 +3,7 @@
 mod arguments;
 mod cassette_command;
 mod doctor;
+mod ext_command;
 mod failure;
 mod list_models;
 mod one_shot;
@@ -16,7 +17,8 @@ use arguments::{Arguments, Mode};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    if let Some(code) = cassette_command::run_if_asked() {
+    let command = cassette_command::run_if_asked().or_else(ext_command::run_if_asked);
+    if let Some(code) = command {
         return code;
     }
     let arguments = match Arguments::read() {

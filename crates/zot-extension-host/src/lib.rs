@@ -17,9 +17,11 @@ mod outbox;
 mod pending;
 mod registrations;
 mod schema;
+pub mod store;
 mod supervisor;
 mod throttle;
 mod tool;
+pub mod trial;
 
 pub use discovery::{Discovery, Found, LoadProblem, SearchPaths, Source, Standing, discover};
 pub use extension::{Extension, Phase};

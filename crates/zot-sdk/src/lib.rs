@@ -8,8 +8,8 @@ mod assembly;
 mod config;
 mod convert;
 mod diagnosis;
-mod extensions;
 mod full;
+mod hosting;
 mod runtime;
 mod stream;
 mod system_prompt;
@@ -18,8 +18,8 @@ mod toolbox;
 pub use assembly::{AssemblyError, UnknownTool};
 pub use config::{Config, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, Replay, ToolSelection};
 pub use diagnosis::{Diagnosis, diagnose, probe};
-pub use extensions::{ExtensionNotice, PanelAction};
 pub use full::InvalidMessage;
+pub use hosting::{ExtensionNotice, PanelAction};
 pub use runtime::{
     Busy, ClearError, ModelChangeError, ReloadFailure, Runtime, SetMessagesError, ToolChangeError,
     VERSION,
@@ -30,6 +30,7 @@ pub use zot_agent::{
 };
 pub use zot_auth::zot_home;
 pub use zot_conversation::{Arguments, Image, ReasoningEffort, Tool, ToolSet};
+pub use zot_extension_host as extensions;
 pub use zot_extension_host::{InvokeError, ReloadError, RequestError};
 pub use zot_provider::cassette;
 pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect};

@@ -24,8 +24,8 @@ use zot_wire::rpc::{
 use crate::assembly::{self, Assembled, AssemblyError, Clients, UnknownTool};
 use crate::config::{Config, ToolSelection};
 use crate::convert;
-use crate::extensions::ExtensionHooks;
 use crate::full::{self, InvalidMessage};
+use crate::hosting::ExtensionHooks;
 use crate::stream::{EVENT_QUEUE, EventStream, Work};
 use crate::toolbox::ToolBox;
 

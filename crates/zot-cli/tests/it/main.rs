@@ -18,6 +18,7 @@ mod documents;
 mod ending;
 mod example_extensions;
 mod examples;
+mod ext_cli;
 mod hostile;
 mod input;
 mod queueing;

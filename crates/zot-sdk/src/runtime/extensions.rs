@@ -4,7 +4,7 @@ use zot_extension_host::{InvokeError, ReloadError, RequestError};
 use zot_wire::rpc::{CommandEntry, ExtensionEntry, InvokedData};
 
 use super::{Busy, Runtime};
-use crate::extensions::{self, ExtensionNotice, PanelAction};
+use crate::hosting::{self, ExtensionNotice, PanelAction};
 
 impl Runtime {
     /// The extensions and how they are doing.
@@ -13,7 +13,7 @@ impl Runtime {
         hosted
             .iter()
             .flatten()
-            .map(|extension| extensions::entry(extension))
+            .map(|extension| hosting::entry(extension))
             .collect()
     }
 
@@ -23,7 +23,7 @@ impl Runtime {
             None => Vec::new(),
             Some(host) => {
                 host.settled().await;
-                extensions::commands(host)
+                hosting::commands(host)
             }
         }
     }
@@ -36,7 +36,7 @@ impl Runtime {
     ) -> Result<InvokedData, InvokeError> {
         match &self.extensions {
             None => Err(InvokeError::Unknown(name.to_owned())),
-            Some(host) => Ok(extensions::invoked(host.invoke(name, arguments).await?)),
+            Some(host) => Ok(hosting::invoked(host.invoke(name, arguments).await?)),
         }
     }
 
@@ -70,14 +70,14 @@ impl Runtime {
     pub async fn next_notice(&self) -> ExtensionNotice {
         match &self.extensions {
             None => std::future::pending().await,
-            Some(host) => extensions::notice(host.next_notice().await),
+            Some(host) => hosting::notice(host.next_notice().await),
         }
     }
 
     /// What extensions have said that nobody has read.
     pub fn take_notice(&self) -> Option<ExtensionNotice> {
         let host = self.extensions.as_ref()?;
-        host.take_notice().map(extensions::notice)
+        host.take_notice().map(hosting::notice)
     }
 
     /// Lets extensions go in good order. A runtime that is dropped instead kills them.

@@ -1,0 +1,257 @@
+//! `zot ext`: installs, lists, tries and makes extensions.
+
+mod dev;
+mod install;
+mod list;
+mod logs;
+mod new;
+mod permissions;
+mod terminal;
+mod test;
+
+use std::env;
+use std::future::Future;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use zot_rpc::executor;
+use zot_rpc::signals::{EndSignal, EndSignals};
+use zot_sdk::extensions::store::{IfTaken, OriginError, Store, StoreError, Switch, Switched};
+use zot_sdk::zot_home;
+
+use crate::arguments::Shown;
+use terminal::say;
+
+/// Exit code of everything that went wrong but was asked for in the right way.
+const FAILED: u8 = 1;
+
+/// Extensions: programs in any language that add commands and tools, watch events and step in.
+#[derive(Parser)]
+#[command(
+    name = "zot ext",
+    bin_name = "zot ext",
+    after_help = "Extensions are found in ./.zot/extensions (project) and $ZOT_HOME/extensions (global); of two with \
+                  one name the project's wins.\n\n\
+                  To write one:    zot ext new hello --lang python && zot ext dev hello\n\
+                  To check it:     zot ext test hello\n\
+                  To use it:       zot ext install hello\n\n\
+                  Exit codes: 0 done, 1 failed, 2 usage, 129 hang-up, 130 interrupted, 143 terminated."
+)]
+struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Show the extensions found from here: their state, what they may do and what they add
+    List {
+        /// Do not start the enabled ones to learn their commands and tools
+        #[arg(long)]
+        no_start: bool,
+        /// Print an array for programs
+        #[arg(long)]
+        json: bool,
+    },
+    /// Install an extension from a folder or a git remote into $ZOT_HOME/extensions
+    Install {
+        /// A folder with an extension.json, or a URL: https://host/name.git, git@host:name.git@v1.2
+        #[arg(value_name = "PATH | GIT-URL[@REF]")]
+        origin: String,
+        /// Agree to what it asks for, without being asked
+        #[arg(long, short)]
+        yes: bool,
+        /// Replace an installed extension of the same name
+        #[arg(long)]
+        force: bool,
+    },
+    /// Delete an installed extension
+    Remove { name: String },
+    /// Start an installed extension with zot again
+    Enable { name: String },
+    /// Keep an installed extension, but do not start it
+    Disable { name: String },
+    /// Show what an extension wrote to standard error
+    Logs {
+        name: String,
+        /// Go on showing what is added, until Ctrl-C
+        #[arg(long, short)]
+        follow: bool,
+        /// Only the last lines
+        #[arg(long, short = 'n', value_name = "N")]
+        lines: Option<usize>,
+    },
+    /// Make a working extension with a test to start from
+    New {
+        name: String,
+        #[arg(long)]
+        lang: Language,
+        /// The folder to make instead of ./NAME
+        #[arg(long, value_name = "PATH")]
+        dir: Option<PathBuf>,
+    },
+    /// Try everything an extension registers against a scripted host and report what is wrong
+    Test {
+        /// The extension's folder
+        path: PathBuf,
+        /// How long a tool may take
+        #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+        timeout: u64,
+        /// Print the report for programs
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run an extension, restart it on every save, and talk to it by hand
+    #[command(
+        after_help = "Lines of standard input:\n  /command args       invokes a command\n  \
+                            tool NAME {\"a\": 1}   calls a tool; NAME may be left out if there is but one\n  \
+                            panel KEY           sends a key to the open panel (up, down, enter, esc, a letter …)"
+    )]
+    Dev {
+        /// The extension's folder
+        path: PathBuf,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Language {
+    Rust,
+    Python,
+    Typescript,
+    Shell,
+}
+
+/// Who reads the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    Json,
+}
+
+impl Format {
+    fn of(json: bool) -> Self {
+        match json {
+            true => Self::Json,
+            false => Self::Text,
+        }
+    }
+}
+
+/// Runs the command when the first argument asks for it. It has a parser of its own, so that the
+/// other modes do not pay for it.
+pub(crate) fn run_if_asked() -> Option<ExitCode> {
+    let mut arguments = env::args_os().skip(1).peekable();
+    if arguments.peek()? != "ext" {
+        return None;
+    }
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => return Some(Shown(error).exit()),
+    };
+    Some(match run(arguments.action) {
+        Ok(code) => code,
+        // Whoever closed the pipe has seen enough.
+        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            let _ = writeln!(io::stderr(), "zot: {failure}");
+            ExitCode::from(FAILED)
+        }
+    })
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Origin(#[from] OriginError),
+    #[error("{0}")]
+    Refused(String),
+    #[error("{0}")]
+    Output(#[from] io::Error),
+}
+
+fn run(action: Action) -> Result<ExitCode, Failure> {
+    let store = Store::new(home());
+    match action {
+        Action::List { no_start, json } => {
+            let starting = match no_start {
+                true => list::Starting::Skip,
+                false => list::Starting::Enabled,
+            };
+            interruptible(|| list::run(starting, Format::of(json)))
+        }
+        Action::Install { origin, yes, force } => {
+            let consent = match yes {
+                true => install::Consent::Given,
+                false => install::Consent::Ask,
+            };
+            let if_taken = match force {
+                true => IfTaken::Replace,
+                false => IfTaken::Refuse,
+            };
+            interruptible(|| install::run(&store, &origin, consent, if_taken))
+        }
+        Action::Remove { name } => {
+            let directory = store.remove(&name)?;
+            say(format_args!("{name} removed from {}", directory.display()))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Enable { name } => switch(&store, &name, Switch::On),
+        Action::Disable { name } => switch(&store, &name, Switch::Off),
+        Action::Logs {
+            name,
+            follow,
+            lines,
+        } => {
+            let until = match follow {
+                true => logs::Until::Interrupted,
+                false => logs::Until::End,
+            };
+            logs::run(&store, &name, until, lines)
+        }
+        Action::New { name, lang, dir } => new::run(&name, lang, dir),
+        Action::Test {
+            path,
+            timeout,
+            json,
+        } => interruptible(|| test::run(&path, Duration::from_secs(timeout), Format::of(json))),
+        Action::Dev { path } => interruptible(|| dev::run(&path)),
+    }
+}
+
+fn switch(store: &Store, name: &str, switch: Switch) -> Result<ExitCode, Failure> {
+    let state = match switch {
+        Switch::On => "enabled",
+        Switch::Off => "disabled",
+    };
+    match store.switch(name, switch)? {
+        Switched::Changed => say(format_args!("{name} is {state}"))?,
+        Switched::Already => say(format_args!("{name} was {state} already"))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs something that a signal may cut short: dropped, it ends its processes and removes what is
+/// not finished.
+fn interruptible<F>(make: impl FnOnce() -> F) -> Result<ExitCode, Failure>
+where
+    F: Future<Output = Result<ExitCode, Failure>>,
+{
+    executor::run(|_| async {
+        let mut signals = EndSignals::new()?;
+        tokio::select! {
+            signal = signals.next() => Ok(ExitCode::from(EndSignal::exit_code(signal))),
+            outcome = make() => outcome,
+        }
+    })?
+}
+
+fn home() -> PathBuf {
+    zot_home(&|name| env::var(name).ok())
+}

@@ -1,0 +1,146 @@
+//! What an extension says, for its author to read.
+
+use std::io;
+
+use zot_sdk::extensions::trial::{
+    CommandAction, ExtensionFrame, Heard, Introduction, PanelContent,
+};
+
+use crate::ext_command::terminal::{one_line, plain, say};
+
+pub(super) fn write_introduction(introduction: &Introduction) -> io::Result<()> {
+    let hello = &introduction.hello;
+    say(format_args!(
+        "+ {} {} is running",
+        one_line(&hello.name),
+        one_line(&hello.version)
+    ))?;
+    for command in &introduction.commands {
+        write_registration("command /", &command.name, &command.description)?;
+    }
+    for tool in &introduction.tools {
+        write_registration("tool ", &tool.name, &tool.description)?;
+    }
+    let subscription = &introduction.subscription;
+    for (what, names) in [
+        ("watches", &subscription.events),
+        ("intercepts", &subscription.intercept),
+    ] {
+        if !names.is_empty() {
+            say(format_args!("+ {what} {}", one_line(&names.join(", "))))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_registration(kind: &str, name: &str, description: &str) -> io::Result<()> {
+    let description = match description {
+        "" => String::new(),
+        description => format!(": {}", one_line(description)),
+    };
+    say(format_args!("+ {kind}{}{description}", one_line(name)))
+}
+
+/// Keeps in mind which panel is open.
+pub(super) fn note_panel(frame: &ExtensionFrame, panel: &mut Option<String>) {
+    match frame {
+        ExtensionFrame::CommandResponse(response) => {
+            if let CommandAction::OpenPanel { open_panel } = &response.action {
+                *panel = Some(open_panel.id.clone());
+            }
+        }
+        ExtensionFrame::PanelClose { panel_id } if panel.as_ref() == Some(panel_id) => {
+            *panel = None;
+        }
+        _ => {}
+    }
+}
+
+pub(super) fn write(heard: &Heard) -> io::Result<()> {
+    match heard {
+        Heard::Frame(frame) => write_frame(frame),
+        Heard::Log(line) => say(format_args!("stderr: {}", plain(line))),
+        Heard::Unusable { line, error } => say(format_args!(
+            "! {}: {}",
+            one_line(&error.to_string()),
+            one_line(line)
+        )),
+        Heard::TooLong => say(format_args!("! a line of more than 16 MiB was dropped")),
+        Heard::StdoutClosed | Heard::Silence => Ok(()),
+    }
+}
+
+fn write_frame(frame: &ExtensionFrame) -> io::Result<()> {
+    match frame {
+        ExtensionFrame::RegisterCommand { name, description } => {
+            write_registration("command /", name, description)
+        }
+        ExtensionFrame::RegisterTool {
+            name, description, ..
+        } => write_registration("tool ", name, description),
+        ExtensionFrame::CommandResponse(response) => {
+            if !response.error.is_empty() {
+                say(format_args!("< error: {}", plain(&response.error)))?;
+            }
+            match &response.action {
+                CommandAction::Prompt { prompt } => {
+                    say(format_args!("< prompt: {}", plain(prompt)))
+                }
+                CommandAction::Insert { insert } => {
+                    say(format_args!("< insert: {}", plain(insert)))
+                }
+                CommandAction::Display { display } => {
+                    say(format_args!("< display: {}", plain(display)))
+                }
+                CommandAction::OpenPanel { open_panel } => {
+                    write_panel(&open_panel.id, &open_panel.content)
+                }
+                CommandAction::Noop => say(format_args!("< noop")),
+            }
+        }
+        ExtensionFrame::ToolResult(result) => {
+            let outcome = if result.is_error { "error" } else { "result" };
+            if result.content.is_empty() {
+                return say(format_args!("< {outcome}: (no content)"));
+            }
+            for block in &result.content {
+                match block.kind.as_str() {
+                    "text" => say(format_args!("< {outcome}: {}", plain(&block.text)))?,
+                    kind => say(format_args!(
+                        "< {outcome}: [{} {}]",
+                        one_line(kind),
+                        one_line(&block.mime_type)
+                    ))?,
+                }
+            }
+            Ok(())
+        }
+        ExtensionFrame::Notify { level, message } => {
+            say(format_args!("* {}: {}", one_line(level), plain(message)))
+        }
+        ExtensionFrame::PanelRender { panel_id, content } => write_panel(panel_id, content),
+        ExtensionFrame::PanelClose { panel_id } => {
+            say(format_args!("< panel {} closed", one_line(panel_id)))
+        }
+        ExtensionFrame::Hello(_)
+        | ExtensionFrame::Ready
+        | ExtensionFrame::Subscribe(_)
+        | ExtensionFrame::EventInterceptResponse(_)
+        | ExtensionFrame::ShutdownAck => Ok(()),
+    }
+}
+
+fn write_panel(id: &str, content: &PanelContent) -> io::Result<()> {
+    say(format_args!(
+        "< panel {}: {}",
+        one_line(id),
+        one_line(&content.title)
+    ))?;
+    for line in &content.lines {
+        say(format_args!("  | {}", one_line(line)))?;
+    }
+    match content.footer.as_str() {
+        "" => Ok(()),
+        footer => say(format_args!("  | {}", one_line(footer))),
+    }
+}

@@ -1,0 +1,96 @@
+//! What an extension asks for, in words.
+
+use serde_json::{Value, json};
+use zot_sdk::extensions::{ExecPermission, Permissions};
+
+/// What the system holds extensions to here. Nothing yet: the sandbox is not part of this build.
+pub(super) fn enforced_here() -> &'static [&'static str] {
+    &[]
+}
+
+/// A line about [`enforced_here`].
+pub(super) fn enforcement() -> String {
+    match enforced_here() {
+        [] => {
+            "this system enforces no permissions: every extension can do what you can do".to_owned()
+        }
+        enforced => format!("enforced by this system: {}", enforced.join(", ")),
+    }
+}
+
+/// In a few words, for a table.
+pub(super) fn summary(permissions: Option<&Permissions>) -> String {
+    let Some(permissions) = permissions else {
+        return "full access".to_owned();
+    };
+    let parts: Vec<String> = asked_for(permissions)
+        .into_iter()
+        .map(|(what, value)| match value.as_str() {
+            "yes" => what.to_owned(),
+            value => format!("{what} {value}"),
+        })
+        .collect();
+    if parts.is_empty() {
+        "nothing beyond itself".to_owned()
+    } else {
+        parts.join("; ")
+    }
+}
+
+/// In lines, for someone who has to decide.
+pub(super) fn details(permissions: Option<&Permissions>) -> Vec<String> {
+    let Some(permissions) = permissions else {
+        return vec![
+            "may do everything you may do: read and change your files, use the network, start programs"
+                .to_owned(),
+        ];
+    };
+    let asked = asked_for(permissions);
+    if asked.is_empty() {
+        return vec!["asks for nothing beyond its own folder and its data".to_owned()];
+    }
+    let mut lines = vec!["asks for".to_owned()];
+    let asked = asked.into_iter();
+    lines.extend(asked.map(|(what, value)| format!("  {what:<8} {value}")));
+    lines
+}
+
+fn asked_for(permissions: &Permissions) -> Vec<(&'static str, String)> {
+    let mut asked = Vec::new();
+    let mut list = |what, names: &[String]| {
+        if !names.is_empty() {
+            asked.push((what, names.join(", ")));
+        }
+    };
+    list("read", &permissions.fs_read);
+    list("write", &permissions.fs_write);
+    list("env", &permissions.env);
+    if permissions.network {
+        asked.push(("network", "yes".to_owned()));
+    }
+    match &permissions.exec {
+        ExecPermission::Anything(true) => asked.push(("exec", "any program".to_owned())),
+        ExecPermission::Anything(false) => {}
+        ExecPermission::Only(programs) if programs.is_empty() => {}
+        ExecPermission::Only(programs) => asked.push(("exec", programs.join(", "))),
+    }
+    asked
+}
+
+/// As the manifest has them; nothing for full access.
+pub(super) fn as_json(permissions: Option<&Permissions>) -> Value {
+    let Some(permissions) = permissions else {
+        return Value::Null;
+    };
+    let exec = match &permissions.exec {
+        ExecPermission::Anything(anything) => json!(anything),
+        ExecPermission::Only(programs) => json!(programs),
+    };
+    json!({
+        "fs_read": permissions.fs_read,
+        "fs_write": permissions.fs_write,
+        "network": permissions.network,
+        "exec": exec,
+        "env": permissions.env,
+    })
+}

@@ -1,0 +1,352 @@
+//! Getting extensions in and out.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use testkit::poll_until;
+
+use super::{Bench, GOOD, manifest, write_program};
+
+#[test]
+fn a_folder_is_copied_with_its_modes_and_links() {
+    let bench = Bench::new();
+    let source = bench.good();
+    fs::create_dir_all(source.join(".git/objects")).unwrap();
+    fs::create_dir(source.join("lib")).unwrap();
+    fs::write(source.join("lib/data.txt"), "data").unwrap();
+    fs::set_permissions(
+        source.join("lib/data.txt"),
+        fs::Permissions::from_mode(0o640),
+    )
+    .unwrap();
+    symlink("../run.sh", source.join("lib/again")).unwrap();
+    let said = bench.succeed(&["install", "good", "--yes"]);
+    assert!(said.contains("good 1.0.0 installed in"), "{said}");
+    let place = bench.installed().join("good");
+    let mode = |path: &str| fs::metadata(place.join(path)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("run.sh"), mode("lib/data.txt")), (0o755, 0o640));
+    let link = fs::read_link(place.join("lib/again")).unwrap();
+    assert_eq!(link, Path::new("../run.sh"));
+    assert!(!place.join(".git").exists());
+    assert_eq!(bench.store(), ["good"]);
+}
+
+#[test]
+fn nobody_is_asked_without_a_terminal() {
+    let bench = Bench::new();
+    bench.good();
+    let said = bench.fail(1, &["install", "good"]);
+    assert!(said.contains("--yes"), "{said}");
+    assert!(said.contains("everything you may do"), "{said}");
+    assert!(bench.store().is_empty());
+}
+
+#[test]
+fn on_a_terminal_someone_is_asked() {
+    for (answer, code, installed) in [("n\n", 1, 0), ("\n", 1, 0), ("y\n", 0, 1)] {
+        let bench = Bench::new();
+        bench.good();
+        let (mut keyboard, terminal) = terminal();
+        let mut child = bench
+            .command(&["install", "good"])
+            .into_command()
+            .stdin(Stdio::from(terminal))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        keyboard.write_all(answer.as_bytes()).unwrap();
+        let mut said = String::new();
+        let mut stderr = child.stderr.take().unwrap();
+        stderr.read_to_string(&mut said).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{said}");
+        assert!(said.contains("[y/N]"), "{said}");
+        assert_eq!(bench.store().len(), installed);
+    }
+}
+
+fn terminal() -> (fs::File, fs::File) {
+    let keyboard: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&keyboard).unwrap();
+    unlockpt(&keyboard).unwrap();
+    let name = ptsname(&keyboard, Vec::new()).unwrap();
+    let terminal = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(name.to_str().unwrap())
+        .unwrap();
+    (keyboard.into(), terminal)
+}
+
+#[test]
+fn permissions_are_shown() {
+    let bench = Bench::new();
+    let manifest = r#"{"name":"asks","exec":"./run.sh","permissions":
+        {"fs_read":["$CWD"],"network":true,"exec":["git","jq"],"env":["TOKEN"]}}"#;
+    bench.extension("asks", manifest, GOOD);
+    let said = bench.fail(1, &["install", "asks"]);
+    for part in ["$CWD", "network", "git, jq", "TOKEN"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("may do everything"), "{said}");
+}
+
+#[test]
+fn a_taken_name_needs_force() {
+    let bench = Bench::new();
+    let source = bench.good();
+    bench.succeed(&["install", "good", "--yes"]);
+    fs::write(source.join("new.txt"), "new").unwrap();
+    let said = bench.fail(1, &["install", "good", "--yes"]);
+    assert!(said.contains("--force"), "{said}");
+    let place = bench.installed().join("good");
+    assert!(!place.join("new.txt").exists());
+    fs::write(place.join("old.txt"), "old").unwrap();
+    bench.succeed(&["install", "good", "--yes", "--force"]);
+    assert!(place.join("new.txt").exists() && !place.join("old.txt").exists());
+    // One that was put into a folder of another name is replaced as well.
+    fs::rename(&place, bench.installed().join("elsewhere")).unwrap();
+    bench.fail(1, &["install", "good", "--yes"]);
+    bench.succeed(&["install", "good", "--yes", "--force"]);
+    assert_eq!(bench.store(), ["good"]);
+}
+
+#[test]
+fn what_cannot_work_is_refused_and_leaves_nothing() {
+    let bench = Bench::new();
+    let refused = |folder: &str, manifest: &str, expected: &str| {
+        bench.extension(folder, manifest, GOOD);
+        let said = bench.fail(1, &["install", folder, "--yes"]);
+        assert!(said.contains(expected), "{folder}: {said}");
+        assert!(!said.contains(".zot-tmp"), "{folder}: {said}");
+        assert_eq!(bench.store(), Vec::<String>::new(), "{folder}");
+    };
+    refused("up", &manifest("../x"), "no name for an extension");
+    refused("slash", &manifest("a/b"), "no name for an extension");
+    refused("hidden", &manifest(".a"), "no name for an extension");
+    refused("nameless", r#"{"exec":"./run.sh"}"#, "\"name\" is missing");
+    refused("idle", r#"{"name":"idle"}"#, "\"exec\" is missing");
+    refused("broken", "{", "parse manifest");
+    refused(
+        "gone",
+        r#"{"name":"gone","exec":"./no"}"#,
+        "./no is not there",
+    );
+    refused(
+        "path",
+        r#"{"name":"path","exec":"zot-no-such-program"}"#,
+        "PATH",
+    );
+    refused(
+        "out",
+        r#"{"name":"out","exec":"../out/run.sh"}"#,
+        "leaves the extension's folder",
+    );
+    fs::write(bench.0.path().join("gone/no"), "").unwrap();
+    refused("gone", r#"{"name":"gone","exec":"./no"}"#, "chmod +x ./no");
+    fs::create_dir(bench.0.path().join("empty")).unwrap();
+    let said = bench.fail(1, &["install", "empty", "--yes"]);
+    assert!(said.contains("holds no extension.json"), "{said}");
+    let said = bench.fail(1, &["install", "no/such/folder", "--yes"]);
+    assert!(said.contains("no such folder"), "{said}");
+    assert_eq!(bench.store(), Vec::<String>::new());
+}
+
+#[test]
+fn links_that_lead_out_and_special_files_are_refused() {
+    let cases: [(&str, &str, &str); 4] = [
+        ("absolute", "/etc/passwd", "leads out"),
+        ("up", "../../secret", "leads out"),
+        ("nowhere", "missing", "leads nowhere"),
+        ("hop", "inner/loop/..", "leads out"),
+    ];
+    for (name, target, expected) in cases {
+        let bench = Bench::new();
+        let source = bench.good();
+        fs::create_dir(source.join("inner")).unwrap();
+        // `inner/loop/..` looks like `inner` but is what the folder lies in.
+        symlink("..", source.join("inner/loop")).unwrap();
+        symlink(target, source.join(name)).unwrap();
+        let said = bench.fail(1, &["install", "good", "--yes"]);
+        assert!(said.contains(expected), "{name}: {said}");
+        assert!(bench.store().is_empty());
+    }
+    let bench = Bench::new();
+    let socket = bench.good().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
+    let said = bench.fail(1, &["install", "good", "--yes"]);
+    assert!(said.contains("neither a file"), "{said}");
+    assert!(bench.store().is_empty());
+}
+
+#[test]
+fn the_folder_that_holds_the_store_is_refused() {
+    let bench = Bench::new();
+    let home = bench.0.home();
+    super::write_extension(&home, &manifest("home"), GOOD);
+    let said = bench.fail(1, &["install", home.to_str().unwrap(), "--yes"]);
+    assert!(said.contains("holds the folder"), "{said}");
+    assert!(bench.store().is_empty());
+}
+
+/// A bare repository with two commits; the first one is tagged.
+fn remote(bench: &Bench) -> (String, String) {
+    let work = bench.good();
+    let bare = bench.0.path().join("remote.git");
+    let git = |directory: &Path, arguments: &[&str]| {
+        let output = Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+            .args(["-c", "init.defaultBranch=main", "-C"])
+            .arg(directory)
+            .args(arguments)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments:?}: {said}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    git(&work, &["init", "--quiet"]);
+    git(&work, &["add", "."]);
+    git(&work, &["commit", "--quiet", "-m", "one"]);
+    git(&work, &["tag", "v1"]);
+    let first = git(&work, &["rev-parse", "HEAD"]);
+    fs::write(work.join("second.txt"), "2").unwrap();
+    git(&work, &["add", "."]);
+    git(&work, &["commit", "--quiet", "-m", "two"]);
+    let path = bare.to_str().unwrap();
+    git(&work, &["clone", "--quiet", "--bare", ".", path]);
+    (format!("file://{path}"), first)
+}
+
+#[test]
+fn a_remote_is_cloned_at_what_is_asked_for() {
+    let bench = Bench::new();
+    let (url, first) = remote(&bench);
+    let place = bench.installed().join("good");
+    for (reference, has_second) in [("", true), ("@v1", false), ("@main", true)] {
+        let origin = format!("{url}{reference}");
+        let ended = bench.run(&["install", &origin, "--yes", "--force"]);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        assert!(ended.stderr.contains("cloning"), "{}", ended.stderr);
+        assert_eq!(place.join("second.txt").exists(), has_second, "{reference}");
+        assert!(!place.join(".git").exists());
+    }
+    bench.succeed(&["install", &format!("{url}@{first}"), "--yes", "--force"]);
+    assert!(!place.join("second.txt").exists());
+    assert_eq!(bench.store(), ["good"]);
+    bench.succeed(&["list"]);
+}
+
+#[test]
+fn a_remote_that_cannot_be_had_leaves_nothing() {
+    let bench = Bench::new();
+    let (url, _) = remote(&bench);
+    let missing = format!("file://{}/no.git", bench.0.path().display());
+    let said = bench.fail(1, &["install", &missing, "--yes"]);
+    assert!(said.contains("git could not fetch"), "{said}");
+    let said = bench.fail(1, &["install", &format!("{url}@no-such-ref"), "--yes"]);
+    assert!(said.contains("no branch or tag"), "{said}");
+    let nobody = "0".repeat(40);
+    let said = bench.fail(1, &["install", &format!("{url}@{nobody}"), "--yes"]);
+    assert!(said.contains("git could not fetch"), "{said}");
+    let said = bench.fail(1, &["install", &format!("{url}@--upload-pack=x"), "--yes"]);
+    assert!(said.contains("no branch, tag or commit"), "{said}");
+    let empty = bench.0.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    assert_eq!(bench.store(), Vec::<String>::new());
+}
+
+#[test]
+fn an_interrupted_clone_leaves_nothing() {
+    let bench = Bench::new();
+    // A git that takes for ever, and starts something that does, too.
+    let tools = bench.0.path().join("tools");
+    fs::create_dir(&tools).unwrap();
+    let marker = format!("86{:04}", std::process::id() % 10000);
+    write_program(
+        &tools.join("git"),
+        &format!("#!/bin/sh\nsleep {marker} &\nwait\n"),
+    );
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    let zot = bench
+        .command(&["install", "file:///anywhere.git", "--yes"])
+        .env("PATH", path)
+        .spawn();
+    let sleeper = format!("sleep {marker}");
+    poll_until("git runs", || {
+        !testkit::process::with_command_line(&sleeper).is_empty()
+    });
+    assert_eq!(bench.store().len(), 1);
+    zot.signal(testkit::Signal::INT);
+    let ended = zot.wait(testkit::PATIENCE);
+    assert_eq!(ended.code, Some(130));
+    assert_eq!(bench.store(), Vec::<String>::new());
+    poll_until("nothing is left running", || {
+        testkit::process::with_command_line(&sleeper).is_empty()
+    });
+}
+
+#[test]
+fn what_a_killed_installation_left_is_cleared_away() {
+    let bench = Bench::new();
+    bench.good();
+    let abandoned = bench.installed().join(".zot-tmp-999999999-0");
+    fs::create_dir_all(abandoned.join("extension")).unwrap();
+    let ours = format!(".zot-tmp-{}-0", std::process::id());
+    fs::create_dir(bench.installed().join(&ours)).unwrap();
+    bench.succeed(&["install", "good", "--yes"]);
+    assert_eq!(bench.store(), [ours.as_str(), "good"]);
+}
+
+#[test]
+fn remove_takes_an_extension_away() {
+    let bench = Bench::new();
+    let source = bench.good();
+    bench.succeed(&["install", "good", "--yes"]);
+    bench.succeed(&["remove", "good"]);
+    assert!(bench.store().is_empty());
+    let said = bench.fail(1, &["remove", "good"]);
+    assert!(said.contains("no extension called \"good\""), "{said}");
+    for name in ["../good", "..", ".", "a/b", ""] {
+        let said = bench.fail(1, &["remove", name]);
+        assert!(said.contains("name"), "{name:?}: {said}");
+    }
+    // Of a link, only the link goes.
+    symlink(&source, bench.installed().join("good")).unwrap();
+    bench.succeed(&["remove", "good"]);
+    assert!(bench.store().is_empty() && source.join("run.sh").exists());
+    // A broken manifest is no reason to keep it.
+    let broken = bench.installed().join("broken");
+    super::write_extension(&broken, "{", GOOD);
+    bench.succeed(&["remove", "broken"]);
+    assert!(bench.store().is_empty());
+}
+
+#[test]
+fn enable_and_disable_change_one_word() {
+    let bench = Bench::new();
+    let manifest = "{\n\t\"zeta\": [1,  2],\n\t\"name\": \"good\",\n\t\"enabled\":true , \"exec\": \"./run.sh\",\n\t\"a\": 1.50\n}\n";
+    bench.extension("good", manifest, GOOD);
+    bench.succeed(&["install", "good", "--yes"]);
+    let file = bench.installed().join("good/extension.json");
+    bench.succeed(&["disable", "good"]);
+    let disabled = fs::read_to_string(&file).unwrap();
+    assert_eq!(disabled, manifest.replace("true", "false"));
+    assert!(bench.succeed(&["disable", "good"]).contains("already"));
+    bench.succeed(&["enable", "good"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), manifest);
+    assert_eq!(
+        fs::read_dir(bench.installed().join("good"))
+            .unwrap()
+            .count(),
+        2
+    );
+    assert!(bench.fail(1, &["enable", "../good"]).contains("no name"));
+    assert!(bench.fail(1, &["enable", "nobody"]).contains("nobody"));
+}

@@ -1,0 +1,156 @@
+//! The table of extensions.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Bench, GOOD, manifest, write_extension};
+
+fn populated() -> Bench {
+    let bench = Bench::new();
+    let global = bench.installed();
+    write_extension(&global.join("good"), &manifest("good"), GOOD);
+    write_extension(&global.join("both"), &manifest("both"), GOOD);
+    let off = r#"{"name":"off","exec":"./run.sh","enabled":false,"permissions":{"network":true}}"#;
+    write_extension(&global.join("off"), off, GOOD);
+    write_extension(&global.join("torn"), "{\"name\":", GOOD);
+    let dies = "#!/bin/sh\nexit 3\n";
+    write_extension(&global.join("dies"), &manifest("dies"), dies);
+    let project = bench.0.path().join(".zot/extensions");
+    write_extension(&project.join("both"), &manifest("both"), GOOD);
+    bench
+}
+
+fn row<'a>(table: &'a str, start: &str) -> Vec<&'a str> {
+    let line = table.lines().find(|line| line.starts_with(start));
+    let line = line.unwrap_or_else(|| panic!("{start}: {table}"));
+    line.split("  ")
+        .map(str::trim)
+        .filter(|c| !c.is_empty())
+        .collect()
+}
+
+#[test]
+fn the_table_shows_the_state_of_each() {
+    let bench = populated();
+    let table = bench.succeed(&["list"]);
+    assert_eq!(
+        row(&table, "NAME"),
+        [
+            "NAME",
+            "VERSION",
+            "STATE",
+            "SOURCE",
+            "PERMISSIONS",
+            "COMMANDS",
+            "TOOLS"
+        ]
+    );
+    assert_eq!(
+        row(&table, "good"),
+        [
+            "good",
+            "1.0.0",
+            "enabled",
+            "global",
+            "full access",
+            "/greet",
+            "add"
+        ]
+    );
+    assert_eq!(row(&table, "off")[2..5], ["disabled", "global", "network"]);
+    assert!(row(&table, "dies")[2].starts_with("broken: it ended before its hello"));
+    assert!(row(&table, "torn")[2].starts_with("broken: parse manifest"));
+    let both: Vec<&str> = table
+        .lines()
+        .filter(|line| line.starts_with("both"))
+        .collect();
+    assert!(
+        both[0].contains("enabled") && both[0].contains("project"),
+        "{table}"
+    );
+    assert!(
+        both[1].contains("shadowed by") && both[1].contains("global"),
+        "{table}"
+    );
+}
+
+#[test]
+fn programs_get_an_array() {
+    let bench = populated();
+    let list: Value = serde_json::from_str(&bench.succeed(&["list", "--json"])).unwrap();
+    let named = |name: &str| {
+        list.as_array()
+            .unwrap()
+            .iter()
+            .find(|e| e["name"] == name)
+            .unwrap()
+    };
+    assert_eq!(named("good")["state"], "enabled");
+    assert_eq!(named("good")["permissions"], Value::Null);
+    assert_eq!(named("good")["commands"][0]["name"], "greet");
+    assert_eq!(named("good")["tools"][0]["schema"]["type"], "object");
+    assert_eq!(named("off")["permissions"]["network"], true);
+    assert_eq!(named("off")["commands"], Value::Null);
+    assert_eq!(named("torn")["state"], "broken");
+    assert_eq!(named("dies")["state"], "broken");
+    assert!(
+        named("dies")["reason"]
+            .as_str()
+            .unwrap()
+            .contains("exit status: 3")
+    );
+}
+
+#[test]
+fn nothing_is_started_when_not_wanted() {
+    let bench = Bench::new();
+    let script = "#!/bin/sh\ntouch started\n";
+    write_extension(&bench.installed().join("x"), &manifest("x"), script);
+    let table = bench.succeed(&["list", "--no-start"]);
+    assert_eq!(row(&table, "x")[2], "enabled");
+    assert!(!bench.installed().join("x/started").exists());
+    bench.succeed(&["list"]);
+    assert!(bench.installed().join("x/started").exists());
+}
+
+#[test]
+fn mute_ones_are_waited_for_side_by_side() {
+    let bench = Bench::new();
+    let marker = format!("87{:04}", std::process::id() % 10000);
+    let mute = format!("#!/bin/sh\nsleep {marker}\n");
+    for name in ["one", "two", "three", "four"] {
+        write_extension(&bench.installed().join(name), &manifest(name), &mute);
+    }
+    let start = Instant::now();
+    let table = bench.succeed(&["list"]);
+    assert!(
+        start.elapsed() < Duration::from_secs(12),
+        "{:?}",
+        start.elapsed()
+    );
+    assert!(row(&table, "one")[2].contains("no hello"), "{table}");
+    assert!(testkit::process::with_command_line(&format!("sleep {marker}")).is_empty());
+}
+
+#[test]
+fn an_empty_home_says_what_to_do() {
+    let bench = Bench::new();
+    assert!(bench.succeed(&["list"]).contains("zot ext install"));
+    assert_eq!(bench.succeed(&["list", "--json"]).trim(), "[]");
+    let list = bench.installed();
+    assert!(fs::metadata(list).is_err(), "looking changes nothing");
+}
+
+#[test]
+fn control_characters_do_not_reach_the_terminal() {
+    let bench = Bench::new();
+    let script = GOOD.replace("\"greet\"", "\"gr\\\\u001b[31meet\"");
+    write_extension(&bench.installed().join("good"), &manifest("good"), &script);
+    let table = bench.succeed(&["list"]);
+    assert!(
+        table.contains("eet") && !table.contains('\u{1b}'),
+        "{table}"
+    );
+}

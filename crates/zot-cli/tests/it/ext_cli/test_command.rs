@@ -1,0 +1,215 @@
+//! `zot ext test`: each fault of an extension is found and named.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{Bench, GOOD, manifest};
+
+fn report(script: &str) -> (Option<i32>, String) {
+    let bench = Bench::new();
+    bench.extension("good", &manifest("good"), script);
+    let ended = bench.run(&["test", "good", "--timeout", "5"]);
+    let leftovers = fs::read_dir(bench.0.home()).unwrap();
+    let leftovers: Vec<_> = leftovers.map(|entry| entry.unwrap().file_name()).collect();
+    assert!(
+        !leftovers
+            .iter()
+            .any(|name| name.to_string_lossy().starts_with(".zot-tmp")),
+        "{leftovers:?}"
+    );
+    (ended.code, ended.stdout)
+}
+
+fn fails(script: &str, expected: &str) {
+    let (code, report) = report(script);
+    let line = report
+        .lines()
+        .find(|l| l.starts_with("FAIL") && l.contains(expected));
+    assert!(code == Some(1) && line.is_some(), "{expected}: {report}");
+    assert!(report.contains("→"), "a hint: {report}");
+}
+
+fn warns(script: &str, expected: &str) {
+    let (code, report) = report(script);
+    let line = report
+        .lines()
+        .find(|l| l.starts_with("warn") && l.contains(expected));
+    assert!(code == Some(0) && line.is_some(), "{expected}: {report}");
+}
+
+/// The good extension with one frame or answer changed.
+fn changed(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from}");
+    GOOD.replace(from, to)
+}
+
+#[test]
+fn a_good_one_passes_every_check() {
+    let (code, report) = report(GOOD);
+    assert_eq!(code, Some(0), "{report}");
+    for part in [
+        "handshake: hello from good 1.0.0",
+        "hello_ack accepted",
+        "tool add schema",
+        "events: delivered: session_start",
+        "intercept tool_call: allowed",
+        "command /greet: answered: display",
+        "tool add: {\"a\":3}: 1 block",
+        "unknown input",
+        "shutdown: ended in time",
+        "0 warnings, 0 failures",
+    ] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+}
+
+#[test]
+fn faults_of_the_handshake() {
+    fails("#!/bin/sh\nexit 7\n", "exit status: 7");
+    fails("#!/bin/sh\nsleep 100\n", "no hello");
+    fails("#!/bin/sh\necho welcome\ncat\n", "welcome");
+    fails("#!/no/such/interpreter\n", "cannot be started");
+    warns(
+        &changed("\"name\":\"good\"", "\"name\":\"other\""),
+        "\"other\"",
+    );
+    warns(&changed("echo '{\"type\":\"ready\"}'\n", ""), "no ready");
+    warns(&changed("[\"commands\",\"tools\"]", "[]"), "capability");
+}
+
+#[test]
+fn faults_of_registrations() {
+    fails(
+        &changed("\"name\":\"add\"", "\"name\":\"add numbers\""),
+        "no name for a tool",
+    );
+    fails(
+        &changed(
+            "\"schema\":{\"type\":\"object\"",
+            "\"schema\":{\"type\":\"string\"",
+        ),
+        "must be \"object\"",
+    );
+    fails(
+        &changed("\"type\":\"integer\"", "\"type\":\"int\""),
+        "schema.properties.a.type",
+    );
+    fails(&changed("[\"a\"]", "[\"b\"]"), "names \"b\"");
+    fails(
+        &changed("\"name\":\"greet\"", "\"name\":\"/greet\""),
+        "cannot be typed",
+    );
+    warns(
+        &changed("\"name\":\"add\"", "\"name\":\"bash\""),
+        "zot has a tool",
+    );
+    warns(&changed("[\"tool_call\"]", "[\"turn_end\"]"), "turn_end");
+}
+
+#[test]
+fn faults_of_answers() {
+    fails(
+        &changed("\"action\":\"display\"", "\"action\":\"shout\""),
+        "unknown \"shout\"",
+    );
+    fails(
+        &changed("\"display\":\"hi there\"", "\"text\":\"hi\""),
+        "without text",
+    );
+    fails(
+        &changed("\"type\":\"text\",\"text\":\"sum\"", "\"type\":\"video\""),
+        "video",
+    );
+    fails(
+        &changed(
+            "echo '{\"type\":\"tool_result\"",
+            "echo >&2 '{\"type\":\"tool_result\"",
+        ),
+        "no tool_result within 5s",
+    );
+    fails(
+        &changed(
+            "echo '{\"type\":\"command_response\"",
+            "exit 9; echo '{\"type\":\"command_response\"",
+        ),
+        "ended instead of answering",
+    );
+    fails(
+        &changed("\"content\":[{", "\"content\":{\"x\":[{"),
+        "tool_result",
+    );
+    warns(
+        &changed(
+            "\"text\":\"sum\"}]",
+            "\"text\":\"sorry\"}],\"is_error\":true",
+        ),
+        "sorry",
+    );
+}
+
+#[test]
+fn faults_of_streams_and_ends() {
+    fails(
+        &changed("case $line in", "echo debugging\n    case $line in"),
+        "not a frame: debugging",
+    );
+    fails(
+        &changed(
+            "case $line in",
+            "case $line in *unknown*) exit 1 ;; esac\n    case $line in",
+        ),
+        "unknown frame or field",
+    );
+    fails(&changed("exit 0", "sleep 100"), "had to be killed");
+    fails(
+        &changed("exit 0", "sleep 100 >/dev/null 2>&1 & exit 0"),
+        "left processes",
+    );
+    warns(
+        &changed("echo '{\"type\":\"shutdown_ack\"}'; ", ""),
+        "no shutdown_ack",
+    );
+    let (_, report) = report(&changed("while", "echo 'trouble ahead' >&2\nwhile"));
+    assert!(
+        report.contains("standard error:\n  trouble ahead"),
+        "{report}"
+    );
+}
+
+#[test]
+fn panels_get_keys() {
+    let panel = changed(
+        "\"action\":\"display\",\"display\":\"hi there\"",
+        "\"action\":\"open_panel\",\"open_panel\":{\"id\":\"p\",\"lines\":[\"a\"]}",
+    );
+    let drawing = panel.replace(
+        "case $line in\n",
+        "case $line in\n    *panel_key*down*) echo '{\"type\":\"panel_render\",\"panel_id\":\"p\",\"lines\":[\"b\"]}' ;;\n    *panel_key*enter*) echo '{\"type\":\"panel_close\",\"panel_id\":\"p\"}' ;;\n",
+    );
+    let (code, report) = report(&drawing);
+    assert_eq!(code, Some(0), "{report}");
+    assert!(report.contains("key down: drawn anew"), "{report}");
+    assert!(report.contains("key enter: closed"), "{report}");
+    fails(
+        &panel.replace(
+            "case $line in\n",
+            "case $line in\n    *panel_key*) exit 1 ;;\n",
+        ),
+        "key down: it ended",
+    );
+}
+
+#[test]
+fn programs_get_a_report() {
+    let bench = Bench::new();
+    bench.good();
+    let report: Value = serde_json::from_str(&bench.succeed(&["test", "good", "--json"])).unwrap();
+    assert_eq!(report["passed"], true);
+    assert_eq!(report["findings"][0]["verdict"], "ok");
+    let ended = bench.run(&["test", "nowhere", "--json"]);
+    assert_eq!(ended.code, Some(1));
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(report["findings"][0]["verdict"], "fail");
+    assert!(report["findings"][0]["hint"].is_string());
+}

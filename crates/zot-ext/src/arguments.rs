@@ -1,0 +1,107 @@
+//! The arguments of a tool: their schema, and what is wrong with those that do not fit it.
+
+#[cfg(test)]
+mod tests;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use zot_wire::RawJson;
+
+/// How many fields are suspected when arguments do not fit.
+const MAX_SUSPECTS: usize = 64;
+
+/// The arguments of a tool that needs none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+pub struct NoArguments {}
+
+/// The schema of `T`, if it describes an object.
+pub(crate) fn schema_of<T: JsonSchema>() -> Option<Value> {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.meta_schema = None;
+    // Not every model follows references.
+    settings.inline_subschemas = true;
+    let schema = SchemaGenerator::new(settings).into_root_schema_for::<T>();
+    let mut schema = schema.to_value();
+    // The name of a Rust type tells the model nothing.
+    schema.as_object_mut()?.remove("title");
+    // `serde_json::Value`: whatever the model likes, but the protocol wants an object.
+    if schema == json!({}) {
+        schema = json!({"type": "object"});
+    }
+    let is_object = schema.get("type").is_some_and(|kind| kind == "object");
+    // An enum of structs has its variants there instead.
+    let has_variants = ["oneOf", "anyOf", "allOf"]
+        .iter()
+        .any(|name| schema.get(name).is_some());
+    if has_variants && !is_object {
+        schema["type"] = "object".into();
+    }
+    (is_object || has_variants).then_some(schema)
+}
+
+/// Decodes arguments. The error names the field that is at fault.
+pub(crate) fn decode<T: DeserializeOwned>(arguments: &RawJson) -> Result<T, String> {
+    serde_json::from_str(arguments.get()).map_err(|error| {
+        let complaint = serde_json::from_str::<Value>(arguments.get())
+            .ok()
+            .and_then(|mut value| Some((T::deserialize(&value).err()?, path::<T>(&mut value)?)));
+        match complaint {
+            Some((error, path)) => format!("invalid arguments: {path}: {error}"),
+            None => format!("invalid arguments: {error}"),
+        }
+    })
+}
+
+/// Finds the field that makes `value` no `T`: the one without which the complaint is another.
+///
+/// Serde does not say it, and what asks serde for it fails with `flatten` and tagged enums.
+fn path<T: DeserializeOwned>(value: &mut Value) -> Option<String> {
+    let complaint = T::deserialize(&*value).err()?.to_string();
+    // It names the field, and taking another away would only move it.
+    if complaint.starts_with("missing field") {
+        return None;
+    }
+    let mut names: Vec<String> = Vec::new();
+    while let Some(fields) = at(value, &names).and_then(|inner| inner.as_object()) {
+        let mut suspects: Vec<String> = fields.keys().take(MAX_SUSPECTS).cloned().collect();
+        suspects.retain(|name| complaint_without::<T>(value, &names, name) != complaint);
+        match suspects.len() {
+            0 => break,
+            1 => names.append(&mut suspects),
+            // The tag of an enum is as much to blame as the field that does not suit it.
+            _ => {
+                names.push(suspects.join(" or "));
+                break;
+            }
+        }
+    }
+    (!names.is_empty()).then(|| names.join("."))
+}
+
+/// What is said of `value` when the object at `names` lacks the field `name`.
+fn complaint_without<T: DeserializeOwned>(
+    value: &mut Value,
+    names: &[String],
+    name: &str,
+) -> String {
+    let fields = at(value, names).and_then(Value::as_object_mut);
+    let taken = fields.and_then(|fields| fields.remove_entry(name));
+    let complaint = match T::deserialize(&*value) {
+        Ok(_) => String::new(),
+        Err(error) => error.to_string(),
+    };
+    let fields = at(value, names).and_then(Value::as_object_mut);
+    if let (Some((name, field)), Some(fields)) = (taken, fields) {
+        fields.insert(name, field);
+    }
+    complaint
+}
+
+fn at<'a>(value: &'a mut Value, names: &[String]) -> Option<&'a mut Value> {
+    names
+        .iter()
+        .try_fold(value, |value, name| value.get_mut(name))
+}

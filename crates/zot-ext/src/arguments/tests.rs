@@ -1,0 +1,138 @@
+use std::collections::BTreeMap;
+
+use super::*;
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Trip {
+    /// Where it begins
+    from: Place,
+    days: Option<u8>,
+    #[serde(default)]
+    stops: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Place {
+    city: String,
+    zip: u32,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Flat {
+    #[serde(flatten)]
+    #[expect(dead_code, reason = "only its decoding is looked at")]
+    place: Place,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[expect(dead_code, reason = "only its decoding is looked at")]
+enum Shape {
+    Circle { radius: u32 },
+    Square { side: u32 },
+}
+
+fn complaint<T: DeserializeOwned + std::fmt::Debug>(arguments: &Value) -> String {
+    let raw = RawJson::try_from(arguments.to_string()).expect("is JSON");
+    decode::<T>(&raw).expect_err("does not fit")
+}
+
+#[test]
+fn what_fits_is_decoded() {
+    let raw = RawJson::try_from(r#"{"from":{"city":"Bonn","zip":53111},"other":1}"#.to_owned());
+    let trip: Trip = decode(&raw.expect("is JSON")).expect("fits");
+    assert_eq!(trip.from.city, "Bonn");
+}
+
+#[test]
+fn a_complaint_names_the_field() {
+    let good = json!({"from": {"city": "Bonn", "zip": 53111}, "days": 3, "stops": ["Köln"]});
+    let broken = |path: &str, value: Value| {
+        let mut arguments = good.clone();
+        *arguments.pointer_mut(path).expect("is there") = value;
+        complaint::<Trip>(&arguments)
+    };
+    assert_eq!(
+        broken("/days", json!("x")),
+        "invalid arguments: days: invalid type: string \"x\", expected u8"
+    );
+    assert_eq!(
+        broken("/days", json!(1000)),
+        "invalid arguments: days: invalid value: integer `1000`, expected u8"
+    );
+    assert_eq!(
+        broken("/from", json!("Bonn")),
+        "invalid arguments: from: invalid type: string \"Bonn\", expected struct Place"
+    );
+    assert_eq!(
+        broken("/from/zip", json!(false)),
+        "invalid arguments: from.zip: invalid type: boolean `false`, expected u32"
+    );
+    assert_eq!(
+        broken("/stops/0", json!(7)),
+        "invalid arguments: stops: invalid type: integer `7`, expected a string"
+    );
+}
+
+#[test]
+fn missing_fields_are_named_by_serde() {
+    let text = complaint::<Trip>(&json!({"days": 3}));
+    assert!(text.contains("missing field `from`"), "{text}");
+    let text = complaint::<Trip>(&json!({"from": {"city": "Bonn"}}));
+    assert!(text.contains("missing field `zip`"), "{text}");
+}
+
+#[test]
+fn flattened_and_tagged_types_are_no_exception() {
+    let text = complaint::<Flat>(&json!({"a": 1, "city": "Bonn", "zip": "x"}));
+    assert!(text.starts_with("invalid arguments: zip: "), "{text}");
+    let text = complaint::<Shape>(&json!({"kind": "square", "side": "x"}));
+    assert!(
+        text.starts_with("invalid arguments: kind or side: "),
+        "{text}"
+    );
+    let text = complaint::<Shape>(&json!({"kind": "star"}));
+    assert!(text.contains("kind: unknown variant `star`"), "{text}");
+}
+
+#[test]
+fn arguments_that_are_no_object_are_refused() {
+    let text = complaint::<Trip>(&json!("Bonn"));
+    assert!(text.starts_with("invalid arguments: "), "{text}");
+}
+
+#[test]
+fn many_fields_cost_little() {
+    let mut arguments: BTreeMap<String, u8> = (0..10_000).map(|n| (format!("a{n}"), 0)).collect();
+    arguments.insert("from".to_owned(), 1);
+    let text = complaint::<Trip>(&json!(arguments));
+    assert!(text.contains("expected struct Place"), "{text}");
+}
+
+#[test]
+fn a_schema_holds_what_a_model_needs() {
+    let schema = schema_of::<Trip>().expect("an object");
+    assert_eq!(schema["type"], "object");
+    assert_eq!(schema["required"], json!(["from"]));
+    let from = &schema["properties"]["from"];
+    assert_eq!(from["description"], "Where it begins");
+    assert_eq!(from["required"], json!(["city", "zip"]));
+    for noise in ["$schema", "title", "$defs"] {
+        assert_eq!(schema.get(noise), None, "{noise}");
+    }
+}
+
+#[test]
+fn schemas_are_objects() {
+    assert_eq!(schema_of::<Value>(), Some(json!({"type": "object"})));
+    let nothing = schema_of::<NoArguments>().expect("an object");
+    assert_eq!(nothing["type"], "object");
+    let shape = schema_of::<Shape>().expect("an object");
+    assert_eq!(shape["type"], "object");
+    assert_eq!(shape["oneOf"].as_array().map(Vec::len), Some(2));
+    let map = schema_of::<BTreeMap<String, u8>>().expect("an object");
+    assert_eq!(map["type"], "object");
+    assert_eq!(schema_of::<String>(), None);
+    assert_eq!(schema_of::<Vec<u8>>(), None);
+    assert_eq!(schema_of::<()>(), None);
+}

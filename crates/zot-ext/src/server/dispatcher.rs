@@ -1,0 +1,328 @@
+//! Which handler a frame belongs to, and how many of them run at once.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::JoinSet;
+use zot_wire::RawJson;
+use zot_wire::extension::{EventKind, ExtensionFrame, FrameError, HostFrame, LifecycleEvent};
+
+use crate::handler::{failed, guarded};
+use crate::outbox::log;
+use crate::registry::Registry;
+use crate::{Context, PanelInput, Response, ToolResult, Verdict};
+
+/// Tool calls that run side by side; more of them wait.
+const MAX_RUNNING_CALLS: usize = 64;
+
+/// Tool calls and commands that run or wait; more are refused.
+const MAX_CALLS: usize = 1024;
+
+/// Interceptions that run. zot asks one after another, so more are a mistake and are refused.
+const MAX_INTERCEPTIONS: usize = 64;
+
+/// Events, and inputs of panels, that wait for those before them; more are dropped and logged,
+/// because nobody may stop reading for them.
+const MAX_WAITING: usize = 1024;
+
+/// Whether there is more to do after a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    Continue,
+    End,
+}
+
+pub(super) struct Dispatcher {
+    registry: Arc<Registry>,
+    context: Context,
+    tasks: JoinSet<()>,
+    /// Absent where nothing is handled in order.
+    events: Option<Queue<LifecycleEvent>>,
+    panels: Option<Queue<(String, PanelInput)>>,
+    running: Arc<Semaphore>,
+    calls: Arc<Semaphore>,
+    interceptions: Arc<Semaphore>,
+}
+
+/// What is handled one after another.
+struct Queue<T> {
+    sender: mpsc::Sender<T>,
+    /// Whose handlers take from it.
+    name: &'static str,
+    /// Set while the queue is full, so that the log says it once.
+    dropping: bool,
+}
+
+impl<T> Queue<T> {
+    fn new(name: &'static str) -> (Self, mpsc::Receiver<T>) {
+        let (sender, receiver) = mpsc::channel(MAX_WAITING);
+        let queue = Self {
+            sender,
+            name,
+            dropping: false,
+        };
+        (queue, receiver)
+    }
+
+    fn push(&mut self, item: T) {
+        let dropped = self.sender.try_send(item).is_err();
+        if dropped && !self.dropping {
+            let name = self.name;
+            log(format_args!(
+                "the {name} handlers are too slow: frames are dropped"
+            ));
+        }
+        self.dropping = dropped;
+    }
+}
+
+impl Dispatcher {
+    pub(super) fn new(registry: Registry, context: Context) -> Self {
+        let registry = Arc::new(registry);
+        let mut tasks = JoinSet::new();
+        let events = (!registry.events.is_empty()).then(|| {
+            let (queue, events) = Queue::new("event");
+            tasks.spawn_local(handle_events(
+                Arc::clone(&registry),
+                context.clone(),
+                events,
+            ));
+            queue
+        });
+        let panels = (!registry.panels.is_empty()).then(|| {
+            let (queue, inputs) = Queue::new("panel");
+            tasks.spawn_local(handle_panels(
+                Arc::clone(&registry),
+                context.clone(),
+                inputs,
+            ));
+            queue
+        });
+        Self {
+            registry,
+            context,
+            tasks,
+            events,
+            panels,
+            running: Arc::new(Semaphore::new(MAX_RUNNING_CALLS)),
+            calls: Arc::new(Semaphore::new(MAX_CALLS)),
+            interceptions: Arc::new(Semaphore::new(MAX_INTERCEPTIONS)),
+        }
+    }
+
+    /// Starts what a line asks for.
+    pub(super) fn accept(&mut self, line: &[u8]) -> Flow {
+        // What has ended is forgotten.
+        while self.tasks.try_join_next().is_some() {}
+        if line.trim_ascii().is_empty() {
+            return Flow::Continue;
+        }
+        match HostFrame::parse(line) {
+            Ok(HostFrame::Shutdown) => return Flow::End,
+            Ok(frame) => self.start(frame),
+            // Of a newer zot.
+            Err(FrameError::UnknownType(_)) => {}
+            Err(error) => self.answer_broken(error),
+        }
+        Flow::Continue
+    }
+
+    /// Waits for everything that was started; nothing new may come.
+    pub(super) async fn finish(&mut self) {
+        self.events = None;
+        self.panels = None;
+        while self.tasks.join_next().await.is_some() {}
+    }
+
+    /// Stops everything that still runs.
+    pub(super) async fn cancel(&mut self) {
+        self.tasks.shutdown().await;
+    }
+
+    fn start(&mut self, frame: HostFrame) {
+        match frame {
+            HostFrame::HelloAck(host) => self.context.introduce(host),
+            HostFrame::CommandInvoked { id, name, args } => self.run_command(id, &name, args),
+            HostFrame::ToolCall { id, name, args } => self.call_tool(id, name, args),
+            HostFrame::Event(event) => self.queue_event(event),
+            HostFrame::EventIntercept { id, event } => self.intercept(id, event),
+            HostFrame::PanelKey {
+                panel_id,
+                key,
+                text,
+            } => self.queue_panel(panel_id, PanelInput::Key { key, text }),
+            HostFrame::PanelResize {
+                panel_id,
+                width,
+                height,
+            } => self.queue_panel(panel_id, PanelInput::Resize { width, height }),
+            HostFrame::PanelClose { panel_id } => self.queue_panel(panel_id, PanelInput::Close),
+            HostFrame::Shutdown => {}
+        }
+    }
+
+    fn run_command(&mut self, id: String, name: &str, args: String) {
+        let Some(handler) = self.registry.command(name).cloned() else {
+            let response = Response::error(format!("there is no command {name:?}"));
+            return self.offer_response(id, response);
+        };
+        let Some(slot) = slot(&self.calls) else {
+            return self.offer_response(id, Response::error(busy()));
+        };
+        let context = self.context.clone();
+        let name = name.to_owned();
+        self.tasks.spawn_local(async move {
+            let _slot = slot;
+            let response = guarded(handler(args, context.clone()))
+                .await
+                .unwrap_or_else(|panic| Response::error(format!("command {name} {panic}")));
+            let frame = ExtensionFrame::CommandResponse(response.into_wire(id));
+            context.outbox().answer(frame).await;
+        });
+    }
+
+    fn call_tool(&mut self, id: String, name: String, args: RawJson) {
+        let Some(handler) = self.registry.tool(&name).cloned() else {
+            let result = ToolResult::error(format!("there is no tool {name:?}"));
+            return self.offer_result(id, result);
+        };
+        let Some(slot) = slot(&self.calls) else {
+            return self.offer_result(id, ToolResult::error(busy()));
+        };
+        let running = Arc::clone(&self.running);
+        let context = self.context.clone();
+        self.tasks.spawn_local(async move {
+            let _slot = slot;
+            // Fails only when the semaphore is closed, which nobody does.
+            let _running = running.acquire_owned().await;
+            let result = guarded(handler(args, context.clone()))
+                .await
+                .unwrap_or_else(|panic| ToolResult::error(format!("tool {name} {panic}")));
+            let frame = ExtensionFrame::ToolResult(result.into_wire(id));
+            context.outbox().answer(frame).await;
+        });
+    }
+
+    fn intercept(&mut self, id: String, event: LifecycleEvent) {
+        let kind = event.kind();
+        let Some(interceptor) = self.registry.interceptor(kind) else {
+            return self.offer_verdict(id, Verdict::Allow);
+        };
+        let Some(slot) = slot(&self.interceptions) else {
+            return self.offer_verdict(id, failed_verdict(kind, &failed(busy())));
+        };
+        let handler = Arc::clone(&interceptor.handler);
+        let context = self.context.clone();
+        self.tasks.spawn_local(async move {
+            let _slot = slot;
+            let verdict = guarded(handler(event, context.clone()))
+                .await
+                .flatten()
+                .unwrap_or_else(|error| failed_verdict(kind, &error));
+            let frame = ExtensionFrame::EventInterceptResponse(verdict.into_wire(id));
+            context.outbox().answer(frame).await;
+        });
+    }
+
+    fn queue_event(&mut self, event: LifecycleEvent) {
+        if let Some(events) = &mut self.events {
+            events.push(event);
+        }
+    }
+
+    fn queue_panel(&mut self, panel: String, input: PanelInput) {
+        if let Some(panels) = &mut self.panels {
+            panels.push((panel, input));
+        }
+    }
+
+    /// Tells whoever waits for it that a frame could not be read.
+    fn answer_broken(&self, error: FrameError) {
+        log(format_args!("a frame from zot cannot be read: {error}"));
+        let FrameError::Invalid {
+            frame,
+            id: Some(id),
+            error,
+        } = error
+        else {
+            return;
+        };
+        match frame {
+            "command_invoked" => self.offer_response(id, Response::error(error)),
+            "tool_call" => self.offer_result(id, ToolResult::error(error)),
+            // An event this extension has never heard of is not its business.
+            "event_intercept" => self.offer_verdict(id, Verdict::Allow),
+            _ => {}
+        }
+    }
+
+    fn offer_response(&self, id: String, response: Response) {
+        let frame = ExtensionFrame::CommandResponse(response.into_wire(id));
+        self.context.outbox().offer(frame);
+    }
+
+    fn offer_result(&self, id: String, result: ToolResult) {
+        let frame = ExtensionFrame::ToolResult(result.into_wire(id));
+        self.context.outbox().offer(frame);
+    }
+
+    fn offer_verdict(&self, id: String, verdict: Verdict) {
+        let frame = ExtensionFrame::EventInterceptResponse(verdict.into_wire(id));
+        self.context.outbox().offer(frame);
+    }
+}
+
+async fn handle_events(
+    registry: Arc<Registry>,
+    context: Context,
+    mut events: mpsc::Receiver<LifecycleEvent>,
+) {
+    while let Some(event) = events.recv().await {
+        let kind = event.kind();
+        for handler in &registry.events {
+            if handler.kind != kind {
+                continue;
+            }
+            let handled = guarded((handler.handler)(event.clone(), context.clone())).await;
+            if let Err(error) = handled.flatten() {
+                log(format_args!("the handler of {} {error}", kind.as_str()));
+            }
+        }
+    }
+}
+
+async fn handle_panels(
+    registry: Arc<Registry>,
+    context: Context,
+    mut inputs: mpsc::Receiver<(String, PanelInput)>,
+) {
+    while let Some((panel, input)) = inputs.recv().await {
+        let Some(handler) = registry.panel(&panel) else {
+            log(format_args!("there is no panel {panel:?}"));
+            continue;
+        };
+        let handled = guarded(handler(input, context.clone())).await;
+        if let Err(error) = handled.flatten() {
+            log(format_args!("the handler of panel {panel} {error}"));
+        }
+    }
+}
+
+/// What becomes of an event whose interceptor failed: what may do harm is blocked, text is not
+/// lost.
+fn failed_verdict(kind: EventKind, error: &str) -> Verdict {
+    let problem = format!("the interceptor of {} {error}", kind.as_str());
+    log(&problem);
+    match kind {
+        EventKind::AssistantMessage => Verdict::Allow,
+        _ => Verdict::Block { reason: problem },
+    }
+}
+
+fn busy() -> String {
+    "the extension has too many calls at once; try again later".to_owned()
+}
+
+fn slot(semaphore: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    Arc::clone(semaphore).try_acquire_owned().ok()
+}

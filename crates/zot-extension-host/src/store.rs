@@ -1,0 +1,217 @@
+//! The extensions of a user: what `$ZOT_HOME/extensions` holds, and how something gets in and out.
+//!
+//! An extension is put together in a hidden folder beside the others and moved into place in one
+//! step, so that no reader ever sees half of one and a failure leaves nothing behind.
+
+mod copy;
+mod enabled;
+pub(crate) mod folder;
+mod git;
+mod origin;
+mod program;
+mod staged;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use git::GitError;
+pub use origin::{Origin, OriginError};
+pub use program::{ProgramError, check_program};
+pub use staged::{IfTaken, Staged};
+
+use crate::discovery::{SearchPaths, discover};
+use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError, NameError, check_name};
+use folder::TemporaryFolder;
+
+/// The extensions below one `$ZOT_HOME`.
+#[derive(Debug, Clone)]
+pub struct Store {
+    home: PathBuf,
+}
+
+/// Whether an extension is started with zot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    On,
+    Off,
+}
+
+/// What a change of an extension's switch came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switched {
+    Changed,
+    /// It was that way before.
+    Already,
+}
+
+/// Why the store could not do what it was asked for. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error("no extension called {name:?} in {}: see `zot ext list`", .folder.display())]
+    NotInstalled { name: String, folder: PathBuf },
+    #[error(
+        "{name:?} is already installed in {}: use --force to replace it", .directory.display()
+    )]
+    Taken { name: String, directory: PathBuf },
+    #[error("{origin} holds no {MANIFEST_FILE}: it is no extension")]
+    NoManifest { origin: String },
+    #[error("{origin}: {error}")]
+    Manifest {
+        origin: String,
+        #[source]
+        error: ManifestError,
+    },
+    #[error("{origin}: {error}")]
+    Program {
+        origin: String,
+        #[source]
+        error: ProgramError,
+    },
+    #[error(
+        "{} holds the folder that extensions are installed in: name the extension's own folder",
+        .0.display()
+    )]
+    HoldsTheStore(PathBuf),
+    #[error("{}: the link leads out of the extension ({}): links must stay inside", .link.display(), .target.display())]
+    LinkLeavesFolder { link: PathBuf, target: PathBuf },
+    #[error("{}: the link leads nowhere ({})", .link.display(), .target.display())]
+    LinkIsBroken { link: PathBuf, target: PathBuf },
+    #[error("{}: neither a file nor a folder nor a link: it cannot be copied", .0.display())]
+    SpecialFile(PathBuf),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error("{}: {error}", .path.display())]
+    Io {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl StoreError {
+    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self::Io { path, error }
+    }
+}
+
+impl Store {
+    /// The store of the user whose files are in `home` (`$ZOT_HOME`).
+    pub fn new(home: impl Into<PathBuf>) -> Self {
+        Self { home: home.into() }
+    }
+
+    /// The folder with a folder for each extension.
+    pub fn folder(&self) -> PathBuf {
+        self.home.join("extensions")
+    }
+
+    /// Where the standard error of the extension called `name` goes.
+    pub fn log_file(&self, name: &str) -> Result<PathBuf, NameError> {
+        check_name(name)?;
+        Ok(self.home.join("logs").join(format!("ext-{name}.log")))
+    }
+
+    /// The folder of the installed extension called `name`. Its manifest may be broken.
+    pub fn directory_of(&self, name: &str) -> Result<PathBuf, StoreError> {
+        check_name(name)?;
+        self.find(name).ok_or_else(|| StoreError::NotInstalled {
+            name: name.to_owned(),
+            folder: self.folder(),
+        })
+    }
+
+    /// Fetches an extension and checks it; [`Staged::put_in_place`] installs it. `progress` is
+    /// told what is being done. Dropping the future or its result leaves nothing behind.
+    pub async fn stage(
+        &self,
+        origin: &Origin,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Staged, StoreError> {
+        let store = self.folder();
+        fs::create_dir_all(&store).map_err(StoreError::io(&store))?;
+        folder::remove_abandoned(&store);
+        let folder = TemporaryFolder::new_in(&store).map_err(StoreError::io(&store))?;
+        let directory = folder.path().join("extension");
+        match origin {
+            Origin::Folder(source) => {
+                let source = fs::canonicalize(source).map_err(StoreError::io(source))?;
+                let holds_the_store = fs::canonicalize(&store)
+                    .map_err(StoreError::io(&store))?
+                    .starts_with(&source);
+                if holds_the_store {
+                    return Err(StoreError::HoldsTheStore(source));
+                }
+                // Before anything is copied: the folder may be somebody's home.
+                load(&source, origin)?;
+                progress(&format!("copying {}", source.display()));
+                let copied = copy::copy_folder(&source, &directory).await?;
+                progress(&format!("copied {} files", copied.files));
+            }
+            Origin::Git { url, reference } => {
+                let checkout = folder.path().join("checkout");
+                git::clone(url, reference.as_deref(), &checkout, progress).await?;
+                load(&checkout, origin)?;
+                copy::copy_folder(&checkout, &directory).await?;
+                fs::remove_dir_all(&checkout).map_err(StoreError::io(&checkout))?;
+            }
+        }
+        let manifest = load(&directory, origin)?;
+        check_program(&manifest, &directory).map_err(|error| StoreError::Program {
+            origin: origin.to_string(),
+            error,
+        })?;
+        Ok(Staged::new(self.clone(), folder, directory, manifest))
+    }
+
+    /// Deletes the extension called `name`; one that is a link loses the link only.
+    pub fn remove(&self, name: &str) -> Result<PathBuf, StoreError> {
+        let directory = self.directory_of(name)?;
+        let store = self.folder();
+        // Out of sight in one step, so that an interrupted removal leaves no half of it.
+        let folder = TemporaryFolder::new_in(&store).map_err(StoreError::io(&store))?;
+        let hidden = folder.path().join("removed");
+        fs::rename(&directory, &hidden).map_err(StoreError::io(&directory))?;
+        folder.remove().map_err(StoreError::io(&directory))?;
+        Ok(directory)
+    }
+
+    /// Turns an extension on or off, in its manifest.
+    pub fn switch(&self, name: &str, switch: Switch) -> Result<Switched, StoreError> {
+        let directory = self.directory_of(name)?;
+        enabled::set(&directory, switch)
+    }
+
+    fn find(&self, name: &str) -> Option<PathBuf> {
+        let directory = self.folder().join(name);
+        if fs::symlink_metadata(&directory).is_ok() {
+            return Some(directory);
+        }
+        // Put there by hand, in a folder of another name.
+        let paths = SearchPaths {
+            global: Some(self.folder()),
+            ..SearchPaths::default()
+        };
+        let found = discover(&paths).found;
+        let named = found.into_iter().find(|found| found.manifest.name == name);
+        named.map(|found| found.directory)
+    }
+}
+
+/// Reads a manifest and reports trouble with it by where it came from, not by a temporary path.
+fn load(directory: &Path, origin: &Origin) -> Result<Manifest, StoreError> {
+    Manifest::load(directory).map_err(|error| match error {
+        ManifestError::Missing(_) => StoreError::NoManifest {
+            origin: origin.to_string(),
+        },
+        error => StoreError::Manifest {
+            origin: origin.to_string(),
+            error,
+        },
+    })
+}

@@ -1,0 +1,64 @@
+//! Hidden folders for what is not finished.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::process::{Pid, test_kill_process};
+
+/// Hidden, so that discovery passes by; the number of its process follows.
+const PREFIX: &str = ".zot-tmp-";
+
+/// A folder that is removed with everything in it when dropped.
+#[derive(Debug)]
+pub(crate) struct TemporaryFolder(PathBuf);
+
+impl TemporaryFolder {
+    pub(crate) fn new_in(parent: &Path) -> io::Result<Self> {
+        static COUNTER: AtomicU32 = AtomicU32::new(0);
+        loop {
+            let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+            let path = parent.join(format!("{PREFIX}{}-{count}", std::process::id()));
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Self(path)),
+                // Left by a process that had our number.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Removes it and says whether that worked.
+    pub(crate) fn remove(self) -> io::Result<()> {
+        fs::remove_dir_all(&self.0)
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        // It may be gone already; of one that cannot be removed the next installation takes care.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Removes the folders of processes that were killed before they could do it.
+pub(crate) fn remove_abandoned(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(PREFIX)?.split_once('-')?.0.parse().ok())
+            .and_then(Pid::from_raw);
+        if owner.is_some_and(|owner| test_kill_process(owner) == Err(rustix::io::Errno::SRCH)) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}

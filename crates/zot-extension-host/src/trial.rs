@@ -1,0 +1,222 @@
+//! Runs one extension against a host that only plays its part: to learn what it registers, to
+//! examine it for its author, to try it by hand.
+//!
+//! A [`Trial`] is the extension's process and its pipes; [`Trial::introduce`] does the handshake;
+//! [`examine`] goes through everything an extension has to get right.
+
+mod arguments;
+mod checks;
+mod examination;
+mod finding;
+mod introduction;
+mod pipes;
+mod process;
+mod schema;
+mod shutdown;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::{ChildStdin, Command};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use zot_wire::extension::{HelloAck, PROTOCOL_VERSION};
+
+pub use arguments::arguments_for;
+pub use examination::{ExaminationOptions, examine};
+pub use finding::{Finding, Verdict};
+pub use introduction::{
+    HELLO_TIME, Introduction, IntroductionError, READY_TIME, RegisteredCommand, RegisteredTool,
+};
+pub use pipes::Heard;
+pub(crate) use process::ProcessGroup;
+pub use schema::schema_problems;
+pub use shutdown::{Farewell, SHUTDOWN_TIME};
+// What is said and heard in a trial.
+pub use zot_wire::RawJson;
+pub use zot_wire::extension::{CommandAction, ExtensionFrame, HostFrame, PanelContent};
+
+use crate::discovery::Found;
+use crate::manifest::Manifest;
+use crate::store::{ProgramError, check_program};
+
+/// How long an extension may leave its standard input unread before it counts as stuck.
+const WRITE_TIME: Duration = Duration::from_secs(2);
+
+/// How long a program may be open for writing, and how often that is looked at.
+const BUSY_TIME: Duration = Duration::from_secs(1);
+const BUSY_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Lines of an extension that wait to be looked at. Few, for each may be as long as a frame can be;
+/// when it is full the extension has to wait.
+const HEARD_CAPACITY: usize = 16;
+
+/// What an extension is told about the agent it is part of.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    pub zot_version: String,
+    pub provider: String,
+    pub model: String,
+    /// Where the agent works.
+    pub cwd: PathBuf,
+    /// Where the extension may keep what has to outlive it.
+    pub data_dir: PathBuf,
+}
+
+/// Why an extension could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    #[error(
+        "{} cannot be started: {error} (does its first line name an interpreter that is installed?)", .program.display()
+    )]
+    Spawn {
+        program: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+}
+
+/// Why something could not be said to an extension.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    #[error("it has closed its standard input")]
+    Closed(#[source] io::Error),
+    #[error("it does not read its standard input")]
+    Stuck,
+    #[error("standard input is closed already")]
+    Ended,
+}
+
+/// A running extension. Dropping it kills it and everything it started in its process group.
+pub struct Trial {
+    // First, so that the readers are gone before what they read from.
+    readers: JoinSet<()>,
+    heard: mpsc::Receiver<Heard>,
+    stdin: Option<ChildStdin>,
+    group: ProcessGroup,
+    hello_ack: HelloAck,
+    requests: u64,
+}
+
+impl Trial {
+    /// Starts the extension of `manifest` in `directory`.
+    pub async fn start(
+        manifest: &Manifest,
+        directory: &Path,
+        stage: &Stage,
+    ) -> Result<Self, StartError> {
+        let program = check_program(manifest, directory)?;
+        let mut command = Command::new(&program);
+        command
+            .args(&manifest.args)
+            .current_dir(directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut group = spawn(&mut command)
+            .await
+            .map_err(|error| StartError::Spawn { program, error })?;
+        let (sender, heard) = mpsc::channel(HEARD_CAPACITY);
+        let mut readers = JoinSet::new();
+        if let Some(stdout) = group.child().stdout.take() {
+            readers.spawn(pipes::read_frames(stdout, sender.clone()));
+        }
+        if let Some(stderr) = group.child().stderr.take() {
+            readers.spawn(pipes::read_log(stderr, sender));
+        }
+        Ok(Self {
+            readers,
+            heard,
+            stdin: group.child().stdin.take(),
+            group,
+            hello_ack: HelloAck {
+                protocol_version: PROTOCOL_VERSION,
+                zot_version: stage.zot_version.clone(),
+                provider: stage.provider.clone(),
+                model: stage.model.clone(),
+                cwd: stage.cwd.display().to_string(),
+                extension_dir: directory.display().to_string(),
+                data_dir: stage.data_dir.display().to_string(),
+            },
+            requests: 0,
+        })
+    }
+
+    /// An id that no request of this trial has yet.
+    pub fn next_id(&mut self) -> String {
+        self.requests += 1;
+        format!("trial-{}", self.requests)
+    }
+
+    pub async fn send(&mut self, frame: &HostFrame) -> Result<(), SendError> {
+        let mut line = Vec::new();
+        zot_wire::write_line(&mut line, frame).map_err(|error| SendError::Closed(error.into()))?;
+        self.send_bytes(&line).await
+    }
+
+    /// Sends bytes as they are; frames the protocol does not have, for example.
+    pub async fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), SendError> {
+        let Some(stdin) = &mut self.stdin else {
+            return Err(SendError::Ended);
+        };
+        let write = async {
+            stdin.write_all(bytes).await?;
+            stdin.flush().await
+        };
+        match timeout(WRITE_TIME, write).await {
+            Ok(written) => written.map_err(SendError::Closed),
+            Err(_) => {
+                // Half a line may be written: nothing sensible can follow.
+                self.stdin = None;
+                Err(SendError::Stuck)
+            }
+        }
+    }
+
+    /// What the extension says next; nothing once `deadline` has come. Cancel-safe.
+    pub async fn hear(&mut self, deadline: Instant) -> Option<Heard> {
+        match timeout_at(deadline, self.heard.recv()).await {
+            Ok(heard) => Some(heard.unwrap_or(Heard::Silence)),
+            Err(_) => None,
+        }
+    }
+}
+
+/// Starts `command`, and waits for whoever is about to close the program after writing it: an
+/// editor, a build, or a process on its way from fork to exec.
+async fn spawn(command: &mut Command) -> io::Result<ProcessGroup> {
+    let deadline = Instant::now() + BUSY_TIME;
+    loop {
+        match ProcessGroup::spawn(command) {
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy
+                    && Instant::now() < deadline =>
+            {
+                sleep(BUSY_INTERVAL).await;
+            }
+            spawned => return spawned,
+        }
+    }
+}
+
+/// What an installed extension registers, learnt by starting it and ending it again.
+pub async fn look_at(
+    found: &Found,
+    stage: &Stage,
+    limit: Duration,
+) -> Result<Introduction, IntroductionError> {
+    let deadline = Instant::now() + limit;
+    let mut trial = Trial::start(&found.manifest, &found.directory, stage).await?;
+    // One that fails is killed: it does not understand shutdown either.
+    let introduction = trial.introduce(deadline, deadline, &mut |_| {}).await?;
+    trial.shut_down(&mut |_| {}).await;
+    Ok(introduction)
+}

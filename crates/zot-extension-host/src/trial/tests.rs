@@ -1,0 +1,231 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::*;
+use crate::trial::checks::is_tool_name;
+
+fn check_problems(schema: Value, expected: &[&str]) {
+    let problems = schema_problems(&schema);
+    assert_eq!(problems.len(), expected.len(), "{schema}: {problems:?}");
+    for (problem, expected) in problems.iter().zip(expected) {
+        assert!(problem.contains(expected), "{schema}: {problem}");
+    }
+}
+
+#[test]
+fn schemas_that_models_accept() {
+    check_problems(json!({"type": "object"}), &[]);
+    check_problems(
+        json!({
+            "type": "object",
+            "properties": {
+                "a": {"type": ["string", "null"], "enum": ["x"]},
+                "b": {"type": "array", "items": {"anyOf": [{"type": "integer"}, true]}},
+                "c": {"$ref": "#/$defs/c"},
+            },
+            "required": ["a", "c"],
+            "additionalProperties": false,
+            "$defs": {"c": {"type": "number"}},
+        }),
+        &[],
+    );
+}
+
+#[test]
+fn schemas_that_models_refuse() {
+    check_problems(json!([]), &["an array"]);
+    check_problems(json!({}), &["must be \"object\""]);
+    check_problems(json!({"type": "object", "properties": []}), &["properties"]);
+    check_problems(
+        json!({"type": "object", "properties": {"a": "string"}}),
+        &["properties.a is a string"],
+    );
+    check_problems(
+        json!({"type": "object", "properties": {"a": {"type": "str", "required": true}}}),
+        &["properties.a.type", "properties.a.required"],
+    );
+    check_problems(json!({"type": "object", "required": ["a"]}), &["\"a\""]);
+    check_problems(
+        json!({"type": "object", "properties": {"a": {"enum": []}}}),
+        &["enum"],
+    );
+    check_problems(
+        json!({"type": "object", "anyOf": {"type": "object"}}),
+        &["anyOf"],
+    );
+}
+
+#[test]
+fn arguments_fit_their_schema() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "minLength": 6},
+            "short": {"type": "string", "maxLength": 2},
+            "choice": {"enum": ["red", "blue"]},
+            "count": {"type": "integer", "minimum": 5},
+            "small": {"type": "number", "maximum": 0.5},
+            "list": {"type": "array", "items": {"type": "boolean"}},
+            "day": {"type": "string", "format": "date"},
+            "maybe": {"anyOf": [{"type": "null"}, {"type": "string"}]},
+            "point": {"$ref": "#/$defs/point"},
+        },
+        "$defs": {"point": {"type": "object", "properties": {"x": {"default": 7}}}},
+    });
+    let expected = json!({
+        "text": "testte",
+        "short": "te",
+        "choice": "red",
+        "count": 5,
+        "small": 0.5,
+        "list": [true],
+        "day": "2026-01-31",
+        "maybe": null,
+        "point": {"x": 7},
+    });
+    assert_eq!(arguments_for(&schema), expected);
+    let mut required = schema;
+    required["required"] = json!(["count"]);
+    assert_eq!(arguments_for(&required), json!({"count": 5}));
+    assert_eq!(arguments_for(&json!("nonsense")), json!({}));
+    let circle = json!({"type": "object", "properties": {"a": {"$ref": "#"}}});
+    assert!(arguments_for(&circle).is_object());
+}
+
+#[test]
+fn names_of_tools() {
+    for name in ["a", "A-b_9", &"x".repeat(64)] {
+        assert!(is_tool_name(name), "{name}");
+    }
+    for name in ["", "a b", "ä", "a.b", "a/b", &"x".repeat(65)] {
+        assert!(!is_tool_name(name), "{name}");
+    }
+}
+
+/// A started extension in sh; its folder is removed with it.
+async fn start(script: &str) -> (TempDir, Trial) {
+    let folder = TempDir::new().unwrap();
+    let program = folder.path().join("run.sh");
+    fs::write(&program, format!("#!/bin/sh\n{script}")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let manifest = Manifest::parse(b"{\"name\":\"x\",\"exec\":\"./run.sh\"}").unwrap();
+    let stage = Stage {
+        zot_version: "0".to_owned(),
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+        cwd: folder.path().to_owned(),
+        data_dir: folder.path().join("data"),
+    };
+    let trial = Trial::start(&manifest, folder.path(), &stage).await;
+    let trial = trial.unwrap();
+    (folder, trial)
+}
+
+async fn introduced(trial: &mut Trial) -> Result<Introduction, IntroductionError> {
+    let deadline = Instant::now() + HELLO_TIME;
+    trial.introduce(deadline, deadline, &mut |_| {}).await
+}
+
+const HELLO: &str = "echo '{\"type\":\"hello\",\"name\":\"x\",\"version\":\"1\"}'\n";
+
+#[tokio::test]
+async fn hello_ack_tells_where_the_extension_is() {
+    let (folder, mut trial) = start(&format!(
+        "{HELLO}IFS= read -r ack; printf '%s\\n' \"$ack\" >ack.json; echo '{{\"type\":\"ready\"}}'; cat >/dev/null"
+    ))
+    .await;
+    assert!(introduced(&mut trial).await.unwrap().ready);
+    let ack = fs::read_to_string(folder.path().join("ack.json")).unwrap();
+    let ack: Value = serde_json::from_str(&ack).unwrap();
+    assert_eq!(ack["type"], "hello_ack");
+    assert_eq!(ack["protocol_version"], 1);
+    assert_eq!(ack["extension_dir"], folder.path().to_str().unwrap());
+    let data = folder.path().join("data");
+    assert_eq!(ack["data_dir"], data.to_str().unwrap());
+    let farewell = trial.shut_down(&mut |_| {}).await;
+    assert!(!farewell.acknowledged && farewell.status.is_some_and(|status| status.success()));
+}
+
+#[tokio::test]
+async fn silence_counts_as_ready() {
+    let (_folder, mut trial) = start(&format!(
+        "{HELLO}echo '{{\"type\":\"register_command\",\"name\":\"a\"}}'\nexec cat >/dev/null"
+    ))
+    .await;
+    let introduction = introduced(&mut trial).await.unwrap();
+    assert!(!introduction.ready && introduction.commands.len() == 1);
+}
+
+#[tokio::test]
+async fn what_ignores_every_request_to_end_is_killed_with_its_children() {
+    let (folder, mut trial) = start(&format!(
+        "trap '' TERM\n(while :; do sleep 1; done) &\necho $! >child\n{HELLO}while :; do sleep 1; done"
+    ))
+    .await;
+    introduced(&mut trial).await.unwrap();
+    let farewell = trial.shut_down(&mut |_| {}).await;
+    assert_eq!(farewell.status, None);
+    assert_gone(&folder);
+}
+
+#[tokio::test]
+async fn dropping_a_trial_kills_everything() {
+    let (folder, mut trial) = start(&format!(
+        "sleep 1000 &\necho $! >child\n{HELLO}exec cat >/dev/null"
+    ))
+    .await;
+    introduced(&mut trial).await.unwrap();
+    drop(trial);
+    assert_gone(&folder);
+}
+
+/// Polls until the process whose number is in the file `child` has ended.
+fn assert_gone(folder: &TempDir) {
+    let child = fs::read_to_string(folder.path().join("child")).unwrap();
+    let deadline = std::time::Instant::now() + Duration::from_secs(10);
+    // A zombie that nobody reaps has ended, too.
+    let runs = || {
+        let state = std::process::Command::new("ps")
+            .args(["-o", "stat=", "-p", child.trim()])
+            .output()
+            .unwrap();
+        let state = String::from_utf8(state.stdout).unwrap();
+        !state.trim().is_empty() && !state.starts_with('Z')
+    };
+    while runs() {
+        assert!(std::time::Instant::now() < deadline, "{child} still runs");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[tokio::test]
+async fn one_that_never_reads_does_not_hold_us_up() {
+    let (_folder, mut trial) = start(&format!("{HELLO}sleep 1000")).await;
+    introduced(&mut trial).await.unwrap();
+    let start = Instant::now();
+    let sent = trial.send_bytes(&vec![b' '; 4 * 1024 * 1024]).await;
+    assert!(matches!(sent, Err(SendError::Stuck)), "{sent:?}");
+    assert!(start.elapsed() < WRITE_TIME * 3);
+    assert!(matches!(
+        trial.send_bytes(b"{}\n").await,
+        Err(SendError::Ended)
+    ));
+}
+
+#[tokio::test]
+async fn a_flood_is_held_back_by_the_pipe() {
+    let (_folder, mut trial) = start(&format!("{HELLO}exec yes '{{\"type\":\"notify\"}}'")).await;
+    let now = Instant::now();
+    let ready_deadline = now + Duration::from_millis(500);
+    let introduction = trial
+        .introduce(now + HELLO_TIME, ready_deadline, &mut |_| {})
+        .await
+        .unwrap();
+    assert!(!introduction.ready);
+    assert!(trial.heard.len() <= HEARD_CAPACITY);
+    let farewell = trial.shut_down(&mut |_| {}).await;
+    assert_eq!(farewell.status, None);
+}
