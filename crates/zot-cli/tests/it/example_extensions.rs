@@ -4,11 +4,51 @@ mod guard;
 mod support;
 mod todo;
 
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use serde_json::json;
 use testkit::Wire;
 
 use crate::support::{Session, of_kind};
 use support::{Example, Need, invoke, results};
+
+#[test]
+fn hello_has_the_agent_greet() {
+    let Some(example) = Example::new("hello", &[]) else {
+        return;
+    };
+    fs::copy(hello_program(), example.folder().join("hello")).unwrap();
+    let mut session = example.start();
+    let invoked = invoke(&mut session, "hello", "Ada");
+    assert_eq!(
+        invoked,
+        json!({"extension": "hello", "action": "prompt", "prompt": "Greet Ada in one short sentence."})
+    );
+    session.zot.event("done");
+    example.end(session);
+}
+
+/// The program of `hello`, which is built with the workspace; when only `zot-cli` is, it is built
+/// here.
+fn hello_program() -> PathBuf {
+    let program = Path::new(env!("CARGO_BIN_EXE_zot")).with_file_name("hello");
+    let source =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions/hello/src/main.rs");
+    let changed = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
+    if changed(&program) < changed(&source) {
+        let profile = program.parent().and_then(Path::file_name).unwrap();
+        let is_release = profile == "release";
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--locked", "-p", "zot-example-hello"])
+            .args(is_release.then_some("--release"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status();
+        assert!(built.unwrap().success());
+    }
+    program
+}
 
 #[test]
 fn hello_py_has_the_agent_greet() {
