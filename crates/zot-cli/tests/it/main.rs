@@ -16,6 +16,7 @@ mod commands;
 mod compaction;
 mod documents;
 mod ending;
+mod example_extensions;
 mod examples;
 mod ext_cli;
 mod hostile;
