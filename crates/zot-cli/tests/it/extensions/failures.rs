@@ -16,14 +16,9 @@ fn with_tool(steps: Value) -> ScriptedExtension {
     ScriptedExtension::new("probe", [echo_tool("t")]).tool("t", steps)
 }
 
-/// A file decides, because a new process does not know how often it was called.
-fn crashing_once() -> ScriptedExtension {
-    with_tool(json!([{"touch": "called"}, {"exit": 9}]))
-}
-
 #[test]
 fn a_crash_fails_the_call_at_once_and_the_tool_comes_back() {
-    let mut run = Extended::start(&[crashing_once()]);
+    let mut run = Extended::start(&[with_tool(json!({"exit": 9}))]);
     let begin = Instant::now();
     let (failed, text) = run.call("t", json!({}));
     assert!(failed && text.contains("probe/t failed"), "{text}");

@@ -116,8 +116,9 @@ fn events_come_in_order_and_before_the_question_about_them() {
             "event_intercept tool_call",
             "event turn_start",
             "event_intercept turn_start",
-            "event assistant_message",
+            // The event tells what was shown, so it waits for the answer.
             "event_intercept assistant_message",
+            "event assistant_message",
             "event turn_end",
             "shutdown",
         ]
