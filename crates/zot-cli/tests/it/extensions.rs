@@ -4,6 +4,7 @@ mod failures;
 mod finding;
 mod interception;
 mod modes;
+#[cfg(target_os = "linux")]
 mod permissions;
 mod registration;
 mod reloading;
