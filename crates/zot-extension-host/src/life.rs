@@ -15,8 +15,8 @@ use zot_wire::extension::HostFrame;
 use crate::extension::{Extension, Received};
 use crate::launch::{self, Process};
 use crate::limits::{
-    BYTES_PER_SECOND, FLOOD_TIME, HELLO_TIME, LATE_START_TIME, LOG_BYTES_PER_SECOND, READY_SILENCE,
-    SHUTDOWN_TIME, TERMINATION_TIME,
+    BYTES_PER_SECOND, FLOOD_TIME, HELLO_TIME, LATE_START_TIME, LEAVE_TIME, LOG_BYTES_PER_SECOND,
+    READY_SILENCE, SHUTDOWN_TIME, TERMINATION_TIME,
 };
 use crate::outbox::OutboxEnd;
 use crate::throttle::Throttle;
@@ -74,6 +74,7 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         output: Channel::new(stdout),
         errors: Channel::new(stderr),
         stopping: None,
+        leaving: None,
     };
     let turn = life.run(&group, stop).await;
     life.end(turn, group).await
@@ -150,6 +151,8 @@ struct Life<'a> {
     errors: Channel,
     /// It was told to stop while it was starting, and may come to its `ready` until then.
     stopping: Option<Instant>,
+    /// It closed its output, and has to have exited by then.
+    leaving: Option<Instant>,
 }
 
 impl Life<'_> {
@@ -202,6 +205,7 @@ impl Life<'_> {
             .flatten()
             .chain(handshake)
             .chain(self.stopping)
+            .chain(self.leaving)
             .min()
     }
 
@@ -211,6 +215,9 @@ impl Life<'_> {
         self.errors.unpause(now);
         if self.stopping.is_some_and(|until| until <= now) {
             return Some(Turn::ToldToStop);
+        }
+        if self.leaving.is_some_and(|until| until <= now) {
+            return Some(Turn::Misbehaved("it closed its output".to_owned()));
         }
         match self.stage {
             Stage::Silent if now >= self.started + HELLO_TIME => Some(Turn::Misbehaved(format!(
@@ -240,10 +247,10 @@ impl Life<'_> {
 
     fn read_output(&mut self) -> Option<Turn> {
         let Some(count) = self.output.read(&mut self.chunk) else {
-            if self.output.is_open {
-                return None;
+            if !self.output.is_open {
+                self.leaving = Some(Instant::now() + LEAVE_TIME);
             }
-            return Some(Turn::Misbehaved("it closed its output".to_owned()));
+            return None;
         };
         let lines = self.take_lines(count);
         let now = Instant::now();

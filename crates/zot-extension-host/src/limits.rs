@@ -23,6 +23,10 @@ pub const COMMAND_TIME: Duration = Duration::from_secs(30);
 /// One that is told to stop before it is ready may come to its `ready` first.
 pub(crate) const LATE_START_TIME: Duration = Duration::from_secs(2);
 
+/// Between the end of its output and the end of itself: a process that ends closes its output first,
+/// and how it ended is known only then.
+pub(crate) const LEAVE_TIME: Duration = Duration::from_secs(1);
+
 /// Between `shutdown` and SIGTERM.
 pub(crate) const SHUTDOWN_TIME: Duration = Duration::from_secs(2);
 

@@ -19,6 +19,7 @@ mod ending;
 mod example_extensions;
 mod examples;
 mod ext_cli;
+mod extensions;
 mod hostile;
 mod input;
 mod queueing;
