@@ -8,6 +8,7 @@
     reason = "a test kit reports what it finds by failing the test"
 )]
 
+pub mod hostile_extension;
 pub mod process;
 mod recording;
 mod server;

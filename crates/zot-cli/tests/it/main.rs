@@ -17,6 +17,7 @@ mod compaction;
 mod documents;
 mod ending;
 mod examples;
+mod extensions_hostile;
 mod hostile;
 mod input;
 mod queueing;
