@@ -65,7 +65,7 @@ fn one_that_is_never_ready() {
     let begun = Instant::now();
     let reloaded = attack
         .zot
-        .call(json!({"id": "r", "type": "reload_extensions"}));
+        .call(json!({"id": "r", "type": "reload_ext"}));
     assert_eq!(reloaded["success"], true, "{reloaded}");
     assert!(
         begun.elapsed() < Duration::from_secs(12),
@@ -157,8 +157,8 @@ fn children_end_with_their_extension() {
     assert_eq!(attack.bad(), "done");
     assert_eq!(
         left(&attack.workdir).len(),
-        5,
-        "two extensions and three children"
+        6,
+        "zot, two extensions and three children"
     );
     attack.end();
     check_life(
