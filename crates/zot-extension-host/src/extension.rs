@@ -1,6 +1,8 @@
 //! One extension, as the agent sees it: what it registered, and how it is asked and told things.
 
 mod receive;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
 use std::path::PathBuf;

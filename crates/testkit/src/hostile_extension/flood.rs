@@ -70,11 +70,11 @@ pub(super) fn run(behaviour: &str, peer: &Peer) -> bool {
         "huge-registrations" => peer.when_called(|id| {
             let text = "x".repeat(15 * MEBIBYTE);
             for number in 0..8 {
-                peer.say(&json!({
-                    "type": "register_tool",
-                    "name": format!("huge_{number}"),
-                    "schema": {"type": "object", "properties": {"p": {"description": text}}},
-                }));
+                let schema = format!(r#"{{"type":"object","description":"{text}"}}"#);
+                let frame = format!(
+                    r#"{{"type":"register_tool","name":"huge_{number}","schema":{schema}}}"#
+                );
+                peer.write(format!("{frame}\n").as_bytes());
             }
             peer.result(id, "registered");
         }),
