@@ -1,7 +1,7 @@
 //! An extension with one way to misbehave per name.
 //!
-//! Every one of them but [`floods`](flood)' and the silent ones' is polite until its tool `bad` is
-//! called, so that a test decides when it starts. `good` is the well-behaved neighbour.
+//! Those that answer wrongly are polite until their tool `bad` is called, so that a test decides when
+//! they start; floods and strange lives begin at once. `good` is the well-behaved neighbour.
 
 mod answers;
 mod flood;

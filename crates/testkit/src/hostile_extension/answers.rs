@@ -44,7 +44,7 @@ pub(super) fn run(behaviour: &str, peer: &Peer) -> bool {
         "too-long" => peer.when_called(|id| {
             peer.result(id, &"x".repeat(17 * 1024 * 1024));
         }),
-        // A sixteenth of a kilobyte of memory for every three bytes of these.
+        // A hundred bytes of memory for every three of these.
         "million-blocks" => peer.when_called(|id| {
             let blocks = "{},".repeat(5_000_000);
             let frame = format!(r#"{{"type":"tool_result","id":{id},"content":[{blocks}{{}}]}}"#);

@@ -82,6 +82,10 @@ fn nothing() -> File {
 }
 
 /// Starts another of this program with the same marker, holding our output open.
+#[expect(
+    clippy::zombie_processes,
+    reason = "that others have to clean up is the point"
+)]
 fn spawn(behaviour: &str) {
     let program = std::env::current_exe().expect("know this program");
     let marker = std::env::args().nth(2).unwrap_or_default();

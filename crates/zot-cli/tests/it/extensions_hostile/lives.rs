@@ -63,9 +63,7 @@ fn one_that_is_never_ready() {
     let mut attack = Attack::start("never-ready");
     attack.goes_on();
     let begun = Instant::now();
-    let reloaded = attack
-        .zot
-        .call(json!({"id": "r", "type": "reload_ext"}));
+    let reloaded = attack.zot.call(json!({"id": "r", "type": "reload_ext"}));
     assert_eq!(reloaded["success"], true, "{reloaded}");
     assert!(
         begun.elapsed() < Duration::from_secs(12),
