@@ -9,6 +9,7 @@
 )]
 
 mod extension;
+pub mod hostile_extension;
 pub mod process;
 mod recording;
 mod server;

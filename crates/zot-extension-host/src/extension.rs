@@ -1,6 +1,8 @@
 //! One extension, as the agent sees it: what it registered, and how it is asked and told things.
 
 mod receive;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -218,7 +220,13 @@ impl Extension {
         })
     }
 
-    pub(crate) fn log(&self, remark: &str) {
+    /// Writes down what happened to it.
+    pub(crate) fn log(&self, note: &str) {
+        self.lock_log().note(note);
+    }
+
+    /// Writes down what is wrong with a frame it sent, unless there is too much of that.
+    pub(crate) fn remark(&self, remark: &str) {
         self.lock_log().remark(remark);
     }
 
@@ -289,10 +297,9 @@ impl Extension {
         match state.phase {
             Phase::Ready => state.registrations.intercepts.contains(kind),
             Phase::Starting | Phase::Restarting { .. } | Phase::Failed { .. } | Phase::Stopped => {
-                let known = state.registrations.intercepts;
-                let never_ready = state.registrations.version.is_empty()
-                    && known == crate::registrations::EventSet::default();
-                is_guard && (known.contains(kind) || (never_ready && kind == EventKind::ToolCall))
+                let is_known = state.registrations.intercepts.contains(kind);
+                let may_be = !state.was_ready && kind == EventKind::ToolCall;
+                is_guard && (is_known || may_be)
             }
         }
     }

@@ -2,6 +2,8 @@
 
 mod decisions;
 mod roster;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

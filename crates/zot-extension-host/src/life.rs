@@ -3,6 +3,7 @@
 use std::future::pending;
 use std::io;
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -16,16 +17,21 @@ use crate::extension::{Extension, Received};
 use crate::launch::{self, Process};
 use crate::limits::{
     BYTES_PER_SECOND, FLOOD_TIME, HELLO_TIME, LATE_START_TIME, LEAVE_TIME, LOG_BYTES_PER_SECOND,
-    READY_SILENCE, SHUTDOWN_TIME, TERMINATION_TIME,
+    READY_SILENCE, READY_TIME, SHUTDOWN_TIME, TERMINATION_TIME,
 };
 use crate::outbox::OutboxEnd;
 use crate::throttle::Throttle;
+
+const SURVIVORS: &str = "it left processes behind, which were ended";
 
 /// What one read takes at most.
 const CHUNK_BYTES: usize = 16 * 1024;
 
 /// How much is still read after the process has exited: what it said last is usually an answer.
 const LAST_WORDS_BYTES: usize = 1024 * 1024;
+
+/// How long the end of its output may take to reach us once nobody of its group is left.
+const OUTPUT_END_TIME: Duration = Duration::from_millis(50);
 
 /// How a life came to its end.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,6 +71,7 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         extension,
         started: now,
         stage: Stage::Silent,
+        greeted: now,
         last_frame: now,
         decoder: LineDecoder::with_limit(extension.limits.frame_bytes),
         chunk: vec![0; CHUNK_BYTES],
@@ -130,6 +137,19 @@ impl Channel {
         None
     }
 
+    /// Whether someone can still write to it, although nobody of the process group is left.
+    async fn is_held(&mut self) -> bool {
+        self.paused_until = None;
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let ended = async {
+            while self.is_open {
+                self.readable().await;
+                self.read(&mut chunk);
+            }
+        };
+        timeout(OUTPUT_END_TIME, ended).await.is_err()
+    }
+
     fn unpause(&mut self, now: Instant) {
         if self.paused_until.is_some_and(|until| until <= now) {
             self.paused_until = None;
@@ -141,6 +161,7 @@ struct Life<'a> {
     extension: &'a Extension,
     started: Instant,
     stage: Stage,
+    greeted: Instant,
     last_frame: Instant,
     decoder: LineDecoder,
     chunk: Vec<u8>,
@@ -196,7 +217,7 @@ impl Life<'_> {
     fn next_deadline(&self) -> Option<Instant> {
         let handshake = match self.stage {
             Stage::Silent => Some(self.started + HELLO_TIME),
-            Stage::Greeted => Some(self.last_frame + READY_SILENCE),
+            Stage::Greeted => Some(self.ready_deadline()),
             Stage::Ready => None,
         };
         let pauses = [self.output.paused_until, self.errors.paused_until];
@@ -207,6 +228,11 @@ impl Life<'_> {
             .chain(self.stopping)
             .chain(self.leaving)
             .min()
+    }
+
+    /// When it is taken as ready without having said so.
+    fn ready_deadline(&self) -> Instant {
+        (self.last_frame + READY_SILENCE).min(self.greeted + READY_TIME)
     }
 
     fn keep_time(&mut self) -> Option<Turn> {
@@ -224,7 +250,7 @@ impl Life<'_> {
                 "no hello within {}s",
                 HELLO_TIME.as_secs()
             ))),
-            Stage::Greeted if now >= self.last_frame + READY_SILENCE => {
+            Stage::Greeted if now >= self.ready_deadline() => {
                 self.extension.log("no ready frame, taken as ready");
                 self.become_ready();
                 None
@@ -281,7 +307,10 @@ impl Life<'_> {
         while let Some(line) = self.decoder.next_line() {
             lines += 1;
             match self.extension.receive(line) {
-                Received::Greeting => self.stage = Stage::Greeted,
+                Received::Greeting => {
+                    self.stage = Stage::Greeted;
+                    self.greeted = Instant::now();
+                }
                 Received::Ready => is_ready = true,
                 Received::Frame | Received::Noise => {}
             }
@@ -306,7 +335,7 @@ impl Life<'_> {
                 self.hear_last_words();
                 let end = group.close().await;
                 if end.had_survivors {
-                    extension.log("it left processes behind, which were ended");
+                    extension.log(SURVIVORS);
                 }
                 self.judge(end.status)
             }
@@ -325,6 +354,12 @@ impl Life<'_> {
             LifeEnd::NeverGreeted(reason) | LifeEnd::Crashed(reason) => reason,
         };
         extension.disconnect(reason);
+        if self.output.is_held().await || self.errors.is_held().await {
+            extension.log(
+                "a process it started holds its output and is left behind: it has left its process \
+                 group",
+            );
+        }
         end
     }
 
@@ -387,7 +422,9 @@ impl Life<'_> {
         };
         if left {
             self.hear_last_errors();
-            group.close().await;
+            if group.close().await.had_survivors {
+                self.extension.log(SURVIVORS);
+            }
         } else {
             self.extension.outbox.close();
             self.extension.log(&format!(

@@ -10,6 +10,9 @@ pub(crate) const HELLO_TIME: Duration = Duration::from_secs(5);
 /// Without `ready`, this much silence after hello counts as ready.
 pub(crate) const READY_SILENCE: Duration = Duration::from_millis(250);
 
+/// Who is not silent for that long after hello, and not ready either, is taken as ready then.
+pub(crate) const READY_TIME: Duration = Duration::from_secs(5);
+
 /// The longest a first prompt waits for extensions that are still starting.
 pub const READY_GRACE: Duration = Duration::from_secs(3);
 
@@ -55,6 +58,8 @@ pub(crate) const FLOOD_TIME: Duration = Duration::from_secs(10);
 pub(crate) const FRAME_BYTES: usize = zot_wire::MAX_LINE_BYTES;
 pub(crate) const FRAMES_PER_SECOND: u32 = 5_000;
 pub(crate) const BYTES_PER_SECOND: u32 = 64 * 1024 * 1024;
+/// A log shorter than a few remarks would be rotated all the time.
+pub(crate) const MIN_LOG_BYTES: u64 = 16 * 1024;
 pub(crate) const LOG_BYTES: u64 = 1024 * 1024;
 pub(crate) const LOG_BYTES_PER_SECOND: u32 = 256 * 1024;
 
@@ -65,6 +70,8 @@ pub(crate) const MAX_TOOLS: usize = 256;
 pub(crate) const MAX_COMMANDS: usize = 256;
 pub(crate) const MAX_COMMAND_NAME_BYTES: usize = 64;
 pub(crate) const MAX_DESCRIPTION_BYTES: usize = 16 * 1024;
+/// A schema goes into every request, and costs many times its length while it is looked at.
+pub(crate) const MAX_SCHEMA_BYTES: usize = 64 * 1024;
 pub(crate) const MAX_NOTIFY_BYTES: usize = 64 * 1024;
 pub(crate) const MAX_PANEL_BYTES: usize = 256 * 1024;
 /// Requests to one extension that wait for an answer.
@@ -94,7 +101,10 @@ impl EffectiveLimits {
                 .frames_per_second
                 .unwrap_or(FRAMES_PER_SECOND)
                 .clamp(1, FRAMES_PER_SECOND),
-            log_bytes: limits.log_bytes.unwrap_or(LOG_BYTES).min(LOG_BYTES),
+            log_bytes: limits
+                .log_bytes
+                .unwrap_or(LOG_BYTES)
+                .clamp(MIN_LOG_BYTES, LOG_BYTES),
             memory_bytes,
         }
     }

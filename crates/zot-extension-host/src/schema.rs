@@ -11,6 +11,10 @@ use serde_json::{Map, Value};
 /// Deeper than any real schema; serde_json itself stops at 128.
 const MAX_DEPTH: usize = 32;
 
+/// The most values in arguments that are checked: each costs up to a hundred times what it takes on
+/// the line. Long texts are one value.
+const MAX_VALUES: usize = 10_000;
+
 /// The schema as a model gets it, or why no model could use it.
 ///
 /// A tool without a schema takes no arguments.
@@ -71,12 +75,31 @@ fn check_properties(object: &Map<String, Value>) -> Result<(), String> {
 
 /// Whether `arguments` fit a tool's schema; otherwise what is wrong with which field.
 pub(crate) fn fits(schema: &str, arguments: &str) -> Result<(), String> {
+    if value_count(arguments) > MAX_VALUES {
+        return Err(format!("may have {MAX_VALUES} values at most"));
+    }
     let arguments: Value = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
     if !arguments.is_object() {
         return Err(format!("must be an object, not {}", kind(&arguments)));
     }
     let schema: Value = serde_json::from_str(schema).map_err(|error| error.to_string())?;
     check(&schema, &arguments, "", 0)
+}
+
+/// How many values a JSON text has, and a few more, without reading them.
+fn value_count(text: &str) -> usize {
+    let mut count = 1;
+    let mut in_string = false;
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => in_string = !in_string,
+            b'\\' if in_string => drop(bytes.next()),
+            b',' | b'[' | b'{' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 fn check(schema: &Value, value: &Value, path: &str, depth: usize) -> Result<(), String> {

@@ -20,6 +20,7 @@ mod example_extensions;
 mod examples;
 mod ext_cli;
 mod extensions;
+mod extensions_hostile;
 mod hostile;
 mod input;
 mod queueing;
