@@ -29,7 +29,7 @@ pub use host::{
     ExtensionHost, HostConfig, InvokeError, Invoked, MessageDecision, ReloadError, ToolDecision,
     TurnDecision,
 };
-pub use limits::{COMMAND_TIME, INTERCEPT_TIME, READY_GRACE, TOOL_TIME};
+pub use limits::{COMMAND_TIME, HELLO_TIME, INTERCEPT_TIME, READY_GRACE, TOOL_TIME};
 pub use log::log_path;
 pub use manifest::{
     ExecPermission, FailurePolicy, Limits, MANIFEST_FILE, Manifest, ManifestError, NameError,

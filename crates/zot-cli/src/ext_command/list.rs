@@ -56,7 +56,7 @@ async fn look_at_all(discovery: &Discovery, cwd: PathBuf) -> Vec<Learnt> {
             provider: String::new(),
             model: String::new(),
             cwd: cwd.clone(),
-            data_dir: found.directory.clone(),
+            data_dir: found.manifest.data_dir(&found.directory, &home()),
         };
         looks.spawn(async move { (index, look_at(&found, &stage, LOOK_TIME).await) });
     }

@@ -42,6 +42,20 @@ pub(super) fn hello(manifest: &Manifest, hello: &Hello) -> Vec<Finding> {
     findings
 }
 
+/// What the system holds an extension to that declares permissions.
+pub(super) fn confinement(manifest: &Manifest, shortfalls: &[String]) -> Vec<Finding> {
+    if manifest.permissions.is_none() {
+        return Vec::new();
+    }
+    if shortfalls.is_empty() {
+        let message = "this system holds it to them; what it may not do fails in it";
+        return vec![Finding::ok("permissions", message)];
+    }
+    let hint = "it may go otherwise on another system: test it there, too";
+    let finding = |shortfall: &String| Finding::warn("permissions", shortfall, hint);
+    shortfalls.iter().map(finding).collect()
+}
+
 pub(super) fn registrations(introduction: &Introduction) -> Vec<Finding> {
     let mut findings = vec![if introduction.ready {
         Finding::ok(

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
+use crate::limits::HELLO_TIME;
 use crate::trial::checks::is_tool_name;
 
 fn check_problems(schema: Value, expected: &[&str]) {
@@ -107,11 +108,15 @@ fn names_of_tools() {
 
 /// A started extension in sh; its folder is removed with it.
 async fn start(script: &str) -> (TempDir, Trial) {
+    start_with(r#"{"name":"x","exec":"./run.sh"}"#, script).await
+}
+
+async fn start_with(manifest: &str, script: &str) -> (TempDir, Trial) {
     let folder = TempDir::new().unwrap();
     let program = folder.path().join("run.sh");
     fs::write(&program, format!("#!/bin/sh\n{script}")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let manifest = Manifest::parse(b"{\"name\":\"x\",\"exec\":\"./run.sh\"}").unwrap();
+    let manifest = Manifest::parse(manifest.as_bytes()).unwrap();
     let stage = Stage {
         zot_version: "0".to_owned(),
         provider: "p".to_owned(),
@@ -228,4 +233,39 @@ async fn a_flood_is_held_back_by_the_pipe() {
     assert!(trial.heard.len() <= HEARD_CAPACITY);
     let farewell = trial.shut_down(&mut |_| {}).await;
     assert_eq!(farewell.status, None);
+}
+
+#[tokio::test]
+async fn permissions_hold_as_in_the_host() {
+    let enforcement = zot_process::launch::enforceable();
+    if enforcement.files != zot_process::launch::Status::Enforced {
+        eprintln!("not enforced here: {}", enforcement.files);
+        return;
+    }
+    let manifest = r#"{"name":"x","exec":"./run.sh","limits":{"memory_mb":256},
+        "permissions":{"fs_write":["/nowhere/at/all"],"exec":["sleep"]}}"#;
+    let (folder, mut trial) = start_with(
+        manifest,
+        &format!(
+            "{HELLO}IFS= read -r ack\n(echo own >own) 2>/dev/null; echo data >data/written\n\
+             ulimit -d >data/memory; (/bin/date >data/date) 2>/dev/null; sleep 0 && echo ran >data/sleep\n\
+             export -p >data/variables\n\
+             echo '{{\"type\":\"ready\"}}'; IFS= read -r line"
+        ),
+    )
+    .await;
+    assert_eq!(
+        trial.shortfalls(),
+        ["fs_write: /nowhere/at/all is not there and cannot be written"]
+    );
+    assert!(introduced(&mut trial).await.unwrap().ready);
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+    assert_eq!(read("own"), "");
+    assert_eq!(read("data/written"), "data\n");
+    assert_eq!(read("data/memory"), format!("{}\n", 256 * 1024));
+    assert_eq!(read("data/date"), "");
+    assert_eq!(read("data/sleep"), "ran\n");
+    assert!(!read("data/variables").contains("CARGO_MANIFEST_DIR"));
+    assert!(read("data/variables").contains("PATH"));
+    trial.shut_down(&mut |_| {}).await;
 }
