@@ -11,7 +11,9 @@ use std::time::Duration;
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep};
 use zot_process::ProcessGroup;
-use zot_process::launch::{ConfineError, Confinement, Execution, FileAccess, Status, confine};
+use zot_process::launch::{
+    ConfineError, Confinement, Enforcement, Execution, FileAccess, Status, confine,
+};
 
 use crate::limits::EffectiveLimits;
 use crate::manifest::{ExecPermission, Manifest, Permissions, Places};
@@ -123,21 +125,15 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
         .stdout(child_stdout)
         .stderr(child_stderr);
     let mut shortfalls = Vec::new();
-    let mut confinement = Confinement::default().die_with_parent(true);
-    if let Some(bytes) = launch.limits.memory_bytes {
-        confinement = confinement.memory_limit(bytes);
-    }
+    let mut confinement = confinement(manifest, &launch.limits);
     match &manifest.permissions {
         None => {
             command.env_remove(RPC_TOKEN);
         }
         Some(permissions) => {
             command.env_clear().envs(variables(permissions));
-            confinement = confinement.network(permissions.network).filesystem(files(
-                launch,
-                permissions,
-                &mut shortfalls,
-            )?);
+            let files = files(launch, permissions, &mut shortfalls)?;
+            confinement = confinement.filesystem(files);
         }
     }
     let enforcement = confine(&mut command, &confinement)?;
@@ -159,6 +155,30 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
         stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
         shortfalls,
     })
+}
+
+/// What this system holds the extension of `manifest` to.
+pub fn enforcement(manifest: &Manifest) -> Enforcement {
+    let mut confinement = confinement(manifest, &EffectiveLimits::of(manifest));
+    if let Some(permissions) = &manifest.permissions {
+        confinement = confinement.filesystem(FileAccess {
+            execute: execution(permissions),
+            ..FileAccess::default()
+        });
+    }
+    zot_process::launch::enforcement(&confinement)
+}
+
+/// All but the files, which have to be looked for.
+fn confinement(manifest: &Manifest, limits: &EffectiveLimits) -> Confinement {
+    let mut confinement = Confinement::default().die_with_parent(true);
+    if let Some(bytes) = limits.memory_bytes {
+        confinement = confinement.memory_limit(bytes);
+    }
+    match &manifest.permissions {
+        None => confinement,
+        Some(permissions) => confinement.network(permissions.network),
+    }
 }
 
 /// The environment of an extension that declares permissions.
@@ -205,16 +225,19 @@ fn files(
         ));
     }
     write.push(data_dir.to_owned());
-    let execute = match &permissions.exec {
+    Ok(FileAccess {
+        read,
+        write,
+        execute: execution(permissions),
+    })
+}
+
+fn execution(permissions: &Permissions) -> Execution {
+    match &permissions.exec {
         ExecPermission::Anything(true) => Execution::Anything,
         ExecPermission::Anything(false) => Execution::Only(Vec::new()),
         ExecPermission::Only(programs) => {
             Execution::Only(programs.iter().map(PathBuf::from).collect())
         }
-    };
-    Ok(FileAccess {
-        read,
-        write,
-        execute,
-    })
+    }
 }

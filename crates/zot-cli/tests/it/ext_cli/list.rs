@@ -77,6 +77,51 @@ fn the_table_shows_the_state_of_each() {
 }
 
 #[test]
+fn what_the_system_enforces_is_said_of_each() {
+    let bench = Bench::new();
+    let tight = r#"{"name":"tight","exec":"./run.sh","permissions":{}}"#;
+    let open = r#"{"name":"open","exec":"./run.sh","permissions":{"network":true,"exec":true}}"#;
+    write_extension(&bench.installed().join("tight"), tight, GOOD);
+    write_extension(&bench.installed().join("open"), open, GOOD);
+    write_extension(&bench.installed().join("full"), &manifest("full"), GOOD);
+    let table = bench.succeed(&["list"]);
+    let said = |name: &str| {
+        let line = table.lines().find(|l| l.starts_with(&format!("{name}: ")));
+        line.map(str::to_owned)
+    };
+    assert_eq!(said("full"), None, "{table}");
+    let list: Value = serde_json::from_str(&bench.succeed(&["list", "--json"])).unwrap();
+    let enforcement = |name: &str| {
+        let entries = list.as_array().unwrap();
+        let entry = entries.iter().find(|entry| entry["name"] == name);
+        entry.unwrap()["enforcement"].clone()
+    };
+    assert_eq!(enforcement("full"), Value::Null);
+    assert_eq!(enforcement("open")["network"]["status"], "not_restricted");
+    let here = zot_sdk::extensions::enforcement(
+        &zot_sdk::extensions::Manifest::parse(tight.as_bytes()).unwrap(),
+    );
+    let all_enforced = here
+        .parts()
+        .iter()
+        .all(|(_, status)| **status == zot_sdk::extensions::EnforcementStatus::Enforced);
+    if all_enforced {
+        assert_eq!(
+            said("tight").unwrap(),
+            "tight: enforced: files, programs, network, memory"
+        );
+        assert_eq!(enforcement("tight")["files"]["status"], "enforced");
+        assert_eq!(
+            said("open").map(|line| line.contains("network")),
+            Some(false)
+        );
+    } else {
+        assert!(said("tight").unwrap().contains("enforced: "), "{table}");
+        assert_eq!(enforcement("tight")["files"]["reason"].is_string(), true);
+    }
+}
+
+#[test]
 fn programs_get_an_array() {
     let bench = populated();
     let list: Value = serde_json::from_str(&bench.succeed(&["list", "--json"])).unwrap();

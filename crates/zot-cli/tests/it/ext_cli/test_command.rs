@@ -213,3 +213,22 @@ fn programs_get_a_report() {
     assert_eq!(report["findings"][0]["verdict"], "fail");
     assert!(report["findings"][0]["hint"].is_string());
 }
+
+#[test]
+fn what_permissions_deny_is_the_extensions_own_error() {
+    let bench = Bench::new();
+    let manifest = r#"{"name":"good","version":"1.0.0","exec":"./run.sh","permissions":{}}"#;
+    let writes = "*'\"type\":\"tool_call\"'*) if (echo x >\"$HOME/stolen\"); then text=stolen; error=false; \
+                  else text=refused; error=true; fi 2>/dev/null; \
+                  echo '{\"type\":\"tool_result\",\"id\":\"'\"$id\"'\",\"is_error\":'$error',\"content\":[{\"type\":\"text\",\"text\":\"'$text'\"}]}' ;;\n    *'\"type\":\"never\"'*)";
+    let script = changed("*'\"type\":\"tool_call\"'*)", writes);
+    bench.extension("good", manifest, &script);
+    let ended = bench.run(&["test", "good", "--timeout", "5"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stdout);
+    assert!(ended.stdout.contains("permissions: "), "{}", ended.stdout);
+    let held = ended.stdout.contains("this system holds it to them");
+    let expected = if held { "error: refused" } else { "1 block(s)" };
+    let tool = ended.stdout.lines().find(|l| l.contains("tool add: "));
+    assert!(tool.unwrap().contains(expected), "{}", ended.stdout);
+    assert_eq!(bench.0.home().join("stolen").exists(), !held);
+}
