@@ -1,5 +1,8 @@
 //! What an extension has registered.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use zot_conversation::{ToolDefinition, ToolEffect};
@@ -85,7 +88,7 @@ impl Registrations {
             ));
         }
         check_description(&description)?;
-        let parameters = schema::accept(schema.map(RawJson::get))
+        let accepted = schema::accept(schema.map(RawJson::get))
             .map_err(|error| format!("register_tool: {name:?}: schema: {error}"))?;
         self.tools.retain(|known| known.name != name);
         if self.tools.len() == MAX_TOOLS {
@@ -96,7 +99,7 @@ impl Registrations {
         self.tools.push(Arc::new(ToolDefinition {
             name,
             description,
-            parameters,
+            parameters: accepted.schema,
             // Nobody knows what it does, so it runs alone and in order.
             effect: ToolEffect::Changes,
         }));

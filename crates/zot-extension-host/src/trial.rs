@@ -10,7 +10,6 @@ mod examination;
 mod finding;
 mod introduction;
 mod pipes;
-mod schema;
 mod shutdown;
 #[cfg(test)]
 mod tests;
@@ -32,7 +31,6 @@ pub use examination::{ExaminationOptions, examine};
 pub use finding::{Finding, Verdict};
 pub use introduction::{Introduction, IntroductionError, RegisteredCommand, RegisteredTool};
 pub use pipes::Heard;
-pub use schema::schema_problems;
 pub use shutdown::Farewell;
 // What is said and heard in a trial.
 pub use crate::launch::LaunchError;

@@ -20,6 +20,7 @@ use super::introduction::{Introduction, IntroductionError};
 use super::{LaunchError, Stage, Trial, checks};
 use crate::limits::{HELLO_TIME, READY_GRACE, SHUTDOWN_TIME};
 use crate::manifest::Manifest;
+use crate::schema::fits;
 use crate::store::check_program;
 use crate::store::folder::TemporaryFolder;
 use conversation::{Answer, Conversation};
@@ -330,6 +331,13 @@ impl Examination<'_> {
                 .and_then(|raw| serde_json::from_str(raw.get()).ok())
                 .unwrap_or_default();
             let arguments = arguments_for(&schema).to_string();
+            if let Some(raw) = &tool.schema
+                && let Err(error) = fits(raw.get(), &arguments)
+            {
+                let message = format!("{arguments}, made up by its schema, does not fit: {error}");
+                let hint = "defaults and examples have to fit, and limits must leave room";
+                self.warn(format!("{check} schema"), message, hint);
+            }
             let id = self.talk.next_id();
             let frame = HostFrame::ToolCall {
                 id: id.clone(),

@@ -6,58 +6,6 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::limits::HELLO_TIME;
-use crate::trial::checks::is_tool_name;
-
-fn check_problems(schema: Value, expected: &[&str]) {
-    let problems = schema_problems(&schema);
-    assert_eq!(problems.len(), expected.len(), "{schema}: {problems:?}");
-    for (problem, expected) in problems.iter().zip(expected) {
-        assert!(problem.contains(expected), "{schema}: {problem}");
-    }
-}
-
-#[test]
-fn schemas_that_models_accept() {
-    check_problems(json!({"type": "object"}), &[]);
-    check_problems(
-        json!({
-            "type": "object",
-            "properties": {
-                "a": {"type": ["string", "null"], "enum": ["x"]},
-                "b": {"type": "array", "items": {"anyOf": [{"type": "integer"}, true]}},
-                "c": {"$ref": "#/$defs/c"},
-            },
-            "required": ["a", "c"],
-            "additionalProperties": false,
-            "$defs": {"c": {"type": "number"}},
-        }),
-        &[],
-    );
-}
-
-#[test]
-fn schemas_that_models_refuse() {
-    check_problems(json!([]), &["an array"]);
-    check_problems(json!({}), &["must be \"object\""]);
-    check_problems(json!({"type": "object", "properties": []}), &["properties"]);
-    check_problems(
-        json!({"type": "object", "properties": {"a": "string"}}),
-        &["properties.a is a string"],
-    );
-    check_problems(
-        json!({"type": "object", "properties": {"a": {"type": "str", "required": true}}}),
-        &["properties.a.type", "properties.a.required"],
-    );
-    check_problems(json!({"type": "object", "required": ["a"]}), &["\"a\""]);
-    check_problems(
-        json!({"type": "object", "properties": {"a": {"enum": []}}}),
-        &["enum"],
-    );
-    check_problems(
-        json!({"type": "object", "anyOf": {"type": "object"}}),
-        &["anyOf"],
-    );
-}
 
 #[test]
 fn arguments_fit_their_schema() {
@@ -88,22 +36,16 @@ fn arguments_fit_their_schema() {
         "point": {"x": 7},
     });
     assert_eq!(arguments_for(&schema), expected);
+    assert_eq!(
+        crate::schema::fits(&schema.to_string(), &expected.to_string()),
+        Ok(())
+    );
     let mut required = schema;
     required["required"] = json!(["count"]);
     assert_eq!(arguments_for(&required), json!({"count": 5}));
     assert_eq!(arguments_for(&json!("nonsense")), json!({}));
     let circle = json!({"type": "object", "properties": {"a": {"$ref": "#"}}});
     assert!(arguments_for(&circle).is_object());
-}
-
-#[test]
-fn names_of_tools() {
-    for name in ["a", "A-b_9", &"x".repeat(64)] {
-        assert!(is_tool_name(name), "{name}");
-    }
-    for name in ["", "a b", "ä", "a.b", "a/b", &"x".repeat(65)] {
-        assert!(!is_tool_name(name), "{name}");
-    }
 }
 
 /// A started extension in sh; its folder is removed with it.

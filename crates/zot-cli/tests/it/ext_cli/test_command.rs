@@ -91,14 +91,18 @@ fn faults_of_registrations() {
         ),
         "must be \"object\"",
     );
-    fails(
+    warns(
         &changed("\"type\":\"integer\"", "\"type\":\"int\""),
-        "schema.properties.a.type",
+        "properties.a.type",
     );
-    fails(&changed("[\"a\"]", "[\"b\"]"), "names \"b\"");
+    warns(&changed("[\"a\"]", "[\"b\"]"), "names \"b\"");
+    warns(
+        &changed("\"minimum\":3", "\"minimum\":3,\"default\":1"),
+        "\"a\" must be at least 3",
+    );
     fails(
         &changed("\"name\":\"greet\"", "\"name\":\"/greet\""),
-        "cannot be typed",
+        "no name for a command",
     );
     warns(
         &changed("\"name\":\"add\"", "\"name\":\"bash\""),
