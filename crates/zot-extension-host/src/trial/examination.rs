@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 use zot_wire::RawJson;
-use zot_wire::extension::{CommandAction, ExtensionFrame, HostFrame};
+use zot_wire::extension::{CommandAction, CommandResponse, ExtensionFrame, HostFrame};
 
 use super::arguments::arguments_for;
 use super::finding::Finding;
@@ -278,21 +278,7 @@ impl Examination<'_> {
                 return;
             }
             let check = format!("command /{}", command.name);
-            let id = self.talk.next_id();
-            let frame = HostFrame::CommandInvoked {
-                id: id.clone(),
-                name: command.name.clone(),
-                args: String::new(),
-            };
-            let answer = self
-                .talk
-                .ask(&frame, &id, ANSWER_TIME, |frame| match frame {
-                    ExtensionFrame::CommandResponse(response) if response.id == id => {
-                        Some(response.clone())
-                    }
-                    _ => None,
-                })
-                .await;
+            let answer = self.invoke(&command.name).await;
             let Some(response) = self.answered(&check, answer, "command_response") else {
                 continue;
             };
@@ -308,6 +294,24 @@ impl Examination<'_> {
                 CommandAction::OpenPanel { open_panel } => self.panel(&check, open_panel).await,
             }
         }
+    }
+
+    /// Runs a command without arguments.
+    async fn invoke(&mut self, name: &str) -> Answer<CommandResponse> {
+        let id = self.talk.next_id();
+        let frame = HostFrame::CommandInvoked {
+            id: id.clone(),
+            name: name.to_owned(),
+            args: String::new(),
+        };
+        self.talk
+            .ask(&frame, &id, ANSWER_TIME, |frame| match frame {
+                ExtensionFrame::CommandResponse(response) if response.id == id => {
+                    Some(response.clone())
+                }
+                _ => None,
+            })
+            .await
     }
 
     fn text(&mut self, check: &str, action: &str, text: &str) {
@@ -383,24 +387,7 @@ impl Examination<'_> {
         // An extension that can be asked something must still answer.
         let alive = match introduction.commands.first() {
             _ if sent.is_err() => false,
-            Some(command) => {
-                let id = self.talk.next_id();
-                let frame = HostFrame::CommandInvoked {
-                    id: id.clone(),
-                    name: command.name.clone(),
-                    args: String::new(),
-                };
-                let answer = self
-                    .talk
-                    .ask(&frame, &id, ANSWER_TIME, |frame| match frame {
-                        ExtensionFrame::CommandResponse(response) => {
-                            (response.id == id).then_some(())
-                        }
-                        _ => None,
-                    })
-                    .await;
-                matches!(answer, Answer::Given(()))
-            }
+            Some(command) => matches!(self.invoke(&command.name).await, Answer::Given(_)),
             None => self.talk.survives(SURVIVAL_TIME).await,
         };
         if alive {
