@@ -21,6 +21,7 @@ use zot_wire::{RawJson, write_line};
 
 use crate::content;
 use crate::discovery::Found;
+use crate::launch::{self, Launch, LaunchError, Process};
 use crate::limits::{COMMAND_TIME, EffectiveLimits, INTERCEPT_TIME, TOOL_TIME};
 use crate::log::{ExtensionLog, log_path};
 use crate::manifest::FailurePolicy;
@@ -140,7 +141,7 @@ pub(crate) enum Interception {
 impl Extension {
     pub(crate) fn new(found: Found, surroundings: Arc<Surroundings>) -> Self {
         let manifest = &found.manifest;
-        let limits = EffectiveLimits::new(&manifest.limits, manifest.permissions.is_some());
+        let limits = EffectiveLimits::of(manifest);
         let log = ExtensionLog::new(
             log_path(&surroundings.home, &manifest.name),
             limits.log_bytes,
@@ -193,17 +194,25 @@ impl Extension {
         self.lock().registrations.tools.clone()
     }
 
-    /// Where it may keep what has to outlive it. One that is confined cannot write to its own
-    /// folder: it could give itself more permissions.
+    /// Where it may keep what has to outlive it.
     pub fn data_dir(&self) -> PathBuf {
-        match self.found.manifest.permissions {
-            None => self.found.directory.clone(),
-            Some(_) => self
-                .surroundings
-                .home
-                .join("extension-data")
-                .join(self.name()),
-        }
+        let Found {
+            manifest,
+            directory,
+            ..
+        } = &self.found;
+        manifest.data_dir(directory, &self.surroundings.home)
+    }
+
+    pub(crate) async fn launch(&self) -> Result<Process, LaunchError> {
+        let launch = Launch {
+            manifest: &self.found.manifest,
+            directory: &self.found.directory,
+            data_dir: &self.data_dir(),
+            cwd: &self.surroundings.cwd,
+            limits: self.limits,
+        };
+        launch::start(&launch).await
     }
 
     pub(crate) fn hello_ack(&self) -> HostFrame {

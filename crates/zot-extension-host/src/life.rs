@@ -9,12 +9,11 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use zot_process::ProcessGroup;
-use zot_process::launch::Status;
 use zot_wire::LineDecoder;
 use zot_wire::extension::HostFrame;
 
 use crate::extension::{Extension, Received};
-use crate::launch::{self, Process};
+use crate::launch::Process;
 use crate::limits::{
     BYTES_PER_SECOND, FLOOD_TIME, HELLO_TIME, LATE_START_TIME, LEAVE_TIME, LOG_BYTES_PER_SECOND,
     READY_SILENCE, READY_TIME, SHUTDOWN_TIME, TERMINATION_TIME,
@@ -52,18 +51,16 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         stdin,
         stdout,
         stderr,
-        enforcement,
-    } = match launch::start(extension) {
+        shortfalls,
+    } = match extension.launch().await {
         Ok(process) => process,
         Err(error) => {
             extension.log(&error.to_string());
             return LifeEnd::NeverGreeted(error.to_string());
         }
     };
-    for (part, status) in enforcement.parts() {
-        if let Status::Partly(_) | Status::NotEnforced(_) = status {
-            extension.log_once(&format!("{part}: {status}"));
-        }
+    for shortfall in &shortfalls {
+        extension.log_once(shortfall);
     }
     extension.outbox.open(stdin);
     let now = Instant::now();

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::manifest::Limits;
+use crate::manifest::Manifest;
 
 /// An extension that has not said hello by then is skipped.
-pub(crate) const HELLO_TIME: Duration = Duration::from_secs(5);
+pub const HELLO_TIME: Duration = Duration::from_secs(5);
 
 /// Without `ready`, this much silence after hello counts as ready.
 pub(crate) const READY_SILENCE: Duration = Duration::from_millis(250);
@@ -87,9 +87,10 @@ pub(crate) struct EffectiveLimits {
 }
 
 impl EffectiveLimits {
-    pub(crate) fn new(limits: &Limits, is_confined: bool) -> Self {
+    pub(crate) fn of(manifest: &Manifest) -> Self {
+        let limits = &manifest.limits;
         let own_memory = limits.memory_mb.map(|mb| mb.saturating_mul(1024 * 1024));
-        let memory_bytes = match is_confined {
+        let memory_bytes = match manifest.permissions.is_some() {
             true => {
                 Some(own_memory.map_or(CONFINED_MEMORY_BYTES, |own| own.min(CONFINED_MEMORY_BYTES)))
             }

@@ -1,5 +1,8 @@
 //! What an extension has registered.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use zot_conversation::{ToolDefinition, ToolEffect};
@@ -91,7 +94,7 @@ impl Registrations {
                 "register_tool: {name:?}: schema: it is longer than {MAX_SCHEMA_BYTES} bytes"
             ));
         }
-        let parameters = schema::accept(schema.map(RawJson::get))
+        let accepted = schema::accept(schema.map(RawJson::get))
             .map_err(|error| format!("register_tool: {name:?}: schema: {error}"))?;
         self.tools.retain(|known| known.name != name);
         if self.tools.len() == MAX_TOOLS {
@@ -102,7 +105,7 @@ impl Registrations {
         self.tools.push(Arc::new(ToolDefinition {
             name,
             description,
-            parameters,
+            parameters: accepted.schema,
             // Nobody knows what it does, so it runs alone and in order.
             effect: ToolEffect::Changes,
         }));
