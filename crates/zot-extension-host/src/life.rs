@@ -1,11 +1,10 @@
 //! One life of an extension's process: from its start to its end, whoever brings that about.
 
-use std::future::pending;
-use std::io;
-use std::process::ExitStatus;
-use std::time::Duration;
+mod channel;
 
-use tokio::net::unix::pipe;
+use std::future::pending;
+use std::process::ExitStatus;
+
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use zot_process::ProcessGroup;
@@ -21,16 +20,12 @@ use crate::limits::{
 use crate::outbox::OutboxEnd;
 use crate::throttle::Throttle;
 
-const SURVIVORS: &str = "it left processes behind, which were ended";
+use channel::Channel;
 
-/// What one read takes at most.
-const CHUNK_BYTES: usize = 16 * 1024;
+const SURVIVORS: &str = "it left processes behind, which were ended";
 
 /// How much is still read after the process has exited: what it said last is usually an answer.
 const LAST_WORDS_BYTES: usize = 1024 * 1024;
-
-/// How long the end of its output may take to reach us once nobody of its group is left.
-const OUTPUT_END_TIME: Duration = Duration::from_millis(50);
 
 /// How a life came to its end.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,7 +66,6 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         greeted: now,
         last_frame: now,
         decoder: LineDecoder::with_limit(extension.limits.frame_bytes),
-        chunk: vec![0; CHUNK_BYTES],
         frames: Throttle::new(extension.limits.frames_per_second, now),
         bytes: Throttle::new(BYTES_PER_SECOND, now),
         log_bytes: Throttle::new(LOG_BYTES_PER_SECOND, now),
@@ -100,60 +94,6 @@ enum Turn {
     Misbehaved(String),
 }
 
-/// One of the process's output streams.
-struct Channel {
-    pipe: pipe::Receiver,
-    is_open: bool,
-    /// It has said too much and is not heard until then.
-    paused_until: Option<Instant>,
-}
-
-impl Channel {
-    fn new(pipe: pipe::Receiver) -> Self {
-        Self {
-            pipe,
-            is_open: true,
-            paused_until: None,
-        }
-    }
-
-    /// Waits for something to read; for ever while there can be nothing.
-    async fn readable(&self) {
-        if !self.is_open || self.paused_until.is_some() || self.pipe.readable().await.is_err() {
-            pending::<()>().await;
-        }
-    }
-
-    fn read(&mut self, chunk: &mut [u8]) -> Option<usize> {
-        match self.pipe.try_read(chunk) {
-            Ok(0) => self.is_open = false,
-            Ok(count) => return Some(count),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(_) => self.is_open = false,
-        }
-        None
-    }
-
-    /// Whether someone can still write to it, although nobody of the process group is left.
-    async fn is_held(&mut self) -> bool {
-        self.paused_until = None;
-        let mut chunk = vec![0; CHUNK_BYTES];
-        let ended = async {
-            while self.is_open {
-                self.readable().await;
-                self.read(&mut chunk);
-            }
-        };
-        timeout(OUTPUT_END_TIME, ended).await.is_err()
-    }
-
-    fn unpause(&mut self, now: Instant) {
-        if self.paused_until.is_some_and(|until| until <= now) {
-            self.paused_until = None;
-        }
-    }
-}
-
 struct Life<'a> {
     extension: &'a Extension,
     started: Instant,
@@ -161,7 +101,6 @@ struct Life<'a> {
     greeted: Instant,
     last_frame: Instant,
     decoder: LineDecoder,
-    chunk: Vec<u8>,
     frames: Throttle,
     bytes: Throttle,
     log_bytes: Throttle,
@@ -198,9 +137,9 @@ impl Life<'_> {
                         self.extension.outbox.close();
                     }
                 },
-                () = self.errors.readable() => self.read_errors(),
-                () = self.output.readable() => {
-                    if let Some(turn) = self.read_output() {
+                count = self.errors.read() => self.take_errors(count),
+                count = self.output.read() => {
+                    if let Some(turn) = self.take_output(count) {
                         return turn;
                     }
                 }
@@ -261,18 +200,16 @@ impl Life<'_> {
         self.extension.become_ready();
     }
 
-    fn read_errors(&mut self) {
-        if let Some(count) = self.errors.read(&mut self.chunk) {
-            self.extension.log_output(&self.chunk[..count]);
+    fn take_errors(&mut self, count: Option<usize>) {
+        if let Some(count) = count {
+            self.extension.log_output(self.errors.bytes(count));
             self.errors.paused_until = self.log_bytes.take(count, Instant::now());
         }
     }
 
-    fn read_output(&mut self) -> Option<Turn> {
-        let Some(count) = self.output.read(&mut self.chunk) else {
-            if !self.output.is_open {
-                self.leaving = Some(Instant::now() + LEAVE_TIME);
-            }
+    fn take_output(&mut self, count: Option<usize>) -> Option<Turn> {
+        let Some(count) = count else {
+            self.leaving = Some(Instant::now() + LEAVE_TIME);
             return None;
         };
         let lines = self.take_lines(count);
@@ -296,9 +233,9 @@ impl Life<'_> {
         })
     }
 
-    /// Takes the lines in the first `count` bytes of the chunk, and counts them.
+    /// Takes the lines in the `count` bytes that were read last, and counts them.
     fn take_lines(&mut self, count: usize) -> usize {
-        self.decoder.feed(&self.chunk[..count]);
+        self.decoder.feed(self.output.bytes(count));
         let mut lines = 0;
         let mut is_ready = false;
         while let Some(line) = self.decoder.next_line() {
@@ -379,7 +316,7 @@ impl Life<'_> {
     fn hear_last_words(&mut self) {
         let mut heard = 0;
         while heard < LAST_WORDS_BYTES
-            && let Some(count) = self.output.read(&mut self.chunk)
+            && let Some(count) = self.output.read_now()
         {
             heard += count;
             self.take_lines(count);
@@ -390,10 +327,10 @@ impl Life<'_> {
     fn hear_last_errors(&mut self) {
         let mut heard = 0;
         while heard < LAST_WORDS_BYTES
-            && let Some(count) = self.errors.read(&mut self.chunk)
+            && let Some(count) = self.errors.read_now()
         {
             heard += count;
-            self.extension.log_output(&self.chunk[..count]);
+            self.extension.log_output(self.errors.bytes(count));
         }
     }
 
@@ -450,17 +387,14 @@ async fn drain(
 ) -> std::convert::Infallible {
     output.paused_until = None;
     errors.paused_until = None;
-    let mut chunk = vec![0; CHUNK_BYTES];
     let mut kept = 0;
     loop {
         tokio::select! {
-            () = output.readable() => {
-                output.read(&mut chunk);
-            }
-            () = errors.readable() => {
-                if let Some(count) = errors.read(&mut chunk) && kept < LAST_WORDS_BYTES {
+            _ = output.read() => {}
+            count = errors.read() => {
+                if let Some(count) = count && kept < LAST_WORDS_BYTES {
                     kept += count;
-                    extension.log_output(&chunk[..count]);
+                    extension.log_output(errors.bytes(count));
                 }
             }
         }

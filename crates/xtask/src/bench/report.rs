@@ -29,6 +29,8 @@ pub(super) enum Quantity {
     Time(Duration),
     Bytes(u64),
     Ratio(f64),
+    /// A part of one.
+    Share(f64),
 }
 
 impl Quantity {
@@ -69,6 +71,7 @@ impl fmt::Display for Quantity {
                 write!(formatter, "{:.2} MiB", *bytes as f64 / f64::from(1 << 20))
             }
             Self::Ratio(ratio) => write!(formatter, "{ratio:.2} ×"),
+            Self::Share(share) => write!(formatter, "{:.1} %", share * 1e2),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! An extension that does next to nothing, for `cargo xtask bench ext`.
 //!
-//! `bench-child NAME [stuck]` registers a tool and a command called NAME, answers tool calls, and
-//! notes how long each message took to come. One that is stuck never reads. It does the same
-//! whether zot has started it or the bench itself.
+//! `bench-child NAME` registers a tool and a command called NAME and answers tool calls. With
+//! `watch` it also notes how long each message took to come; with `stuck` it wants messages and
+//! never reads. It does the same whether zot has started it or the bench itself.
 
 use std::fs;
 use std::io::{self, BufRead, Write};
@@ -16,10 +16,10 @@ const DELAYS_FILE: &str = "delays";
 fn main() -> io::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().unwrap_or_default();
-    let is_stuck = arguments.next().is_some_and(|mode| mode == "stuck");
+    let mode = arguments.next();
     let mut stdout = io::stdout().lock();
-    stdout.write_all(greeting(&name).as_bytes())?;
-    if is_stuck {
+    stdout.write_all(greeting(&name, mode.is_some()).as_bytes())?;
+    if mode.is_some_and(|mode| mode == "stuck") {
         loop {
             thread::park();
         }
@@ -51,15 +51,18 @@ fn main() -> io::Result<()> {
 }
 
 /// All that is said before the first question, in one write.
-fn greeting(name: &str) -> String {
+fn greeting(name: &str, wants_messages: bool) -> String {
+    let subscription = match wants_messages {
+        true => "{\"type\":\"subscribe\",\"events\":[\"assistant_message\"],\"intercept\":[]}\n",
+        false => "",
+    };
     format!(
         "{{\"type\":\"hello\",\"name\":\"{name}\",\"version\":\"1\",\
          \"capabilities\":[\"commands\",\"tools\",\"events\"]}}\n\
          {{\"type\":\"register_command\",\"name\":\"{name}\",\"description\":\"none\"}}\n\
          {{\"type\":\"register_tool\",\"name\":\"{name}\",\"description\":\"none\",\
          \"schema\":{{\"type\":\"object\"}}}}\n\
-         {{\"type\":\"subscribe\",\"events\":[\"assistant_message\"],\"intercept\":[]}}\n\
-         {{\"type\":\"ready\"}}\n"
+         {subscription}{{\"type\":\"ready\"}}\n"
     )
 }
 

@@ -31,11 +31,25 @@ impl Language {
     }
 }
 
-/// Whether an extension reads what it is sent.
+/// What an extension does beside answering tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Conduct {
-    Reads,
+    /// Nothing.
+    Answers,
+    /// It wants messages and notes how long they took.
+    Watches,
+    /// It wants messages and never reads.
     NeverReads,
+}
+
+impl Conduct {
+    fn argument(self) -> Option<&'static str> {
+        match self {
+            Self::Answers => None,
+            Self::Watches => Some("watch"),
+            Self::NeverReads => Some("stuck"),
+        }
+    }
 }
 
 /// An extension that is installed: a folder with a manifest. Its tool and its command have its name.
@@ -56,8 +70,8 @@ impl Installed {
         conduct: Conduct,
     ) -> anyhow::Result<Self> {
         ensure!(
-            language == Language::Rust || conduct == Conduct::Reads,
-            "only the child in Rust can stop reading"
+            language == Language::Rust || conduct == Conduct::Answers,
+            "only the child in Rust can do more than answer"
         );
         let name = format!("probe{number}");
         let directory = folder.join(&name);
@@ -70,9 +84,7 @@ impl Installed {
                 (PathBuf::from("python3"), flags.map(str::to_owned).collect())
             }
         };
-        if conduct == Conduct::NeverReads {
-            arguments.push("stuck".to_owned());
-        }
+        arguments.extend(conduct.argument().map(str::to_owned));
         let manifest = json!({"name": name, "version": "1", "exec": program, "args": arguments});
         fs::write(directory.join("extension.json"), manifest.to_string())?;
         Ok(Self {
@@ -91,7 +103,7 @@ impl Installed {
         rust_child: &Path,
     ) -> anyhow::Result<Vec<Self>> {
         (0..count)
-            .map(|number| Self::new(folder, number, language, rust_child, Conduct::Reads))
+            .map(|number| Self::new(folder, number, language, rust_child, Conduct::Answers))
             .collect()
     }
 

@@ -37,7 +37,7 @@ impl Bench<'_> {
         let events = (EVENTS_PER_SECOND * seconds) as usize;
         let (mut with, mut without) = (Vec::new(), Vec::new());
         for _ in 0..pairs {
-            without.push(self.fan_out_run(Conduct::Reads, events)?);
+            without.push(self.fan_out_run(Conduct::Watches, events)?);
             with.push(self.fan_out_run(Conduct::NeverReads, events)?);
         }
         let rows = [(50, MOST_AT_P50), (99, MOST_AT_P99)].map(|(per_cent, most)| {
@@ -76,7 +76,7 @@ impl Bench<'_> {
             // The first is told first: if it held anyone up, it would be all the others.
             let conduct = match number {
                 0 => conduct_of_first,
-                _ => Conduct::Reads,
+                _ => Conduct::Watches,
             };
             let child = self.child_binary();
             installed.push(Installed::new(

@@ -1,12 +1,14 @@
 //! An extension host in this process, on a runtime of one thread as zot's is.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::value::RawValue;
 use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{BoxFuture, Progress, Tool, ToolCallId, ToolInvocation};
 use zot_extension_host::{ExtensionHost, HostConfig, Phase, SearchPaths, discover};
@@ -57,7 +59,14 @@ impl Host {
         let tools = self.extensions.tools();
         let tool = tools.iter().find(|tool| tool.definition().name == name);
         let tool = tool.with_context(|| format!("no tool {name}"))?;
-        self.runtime.block_on(call(tool.as_ref(), times))
+        let tool = Arc::clone(tool);
+        // In a task, as agents are: waking up the future of `block_on` costs a system call.
+        self.runtime.block_on(async {
+            let mut task = JoinSet::new();
+            task.spawn(call(tool, times));
+            let end = task.join_next().await;
+            end.context("the calls are a task")??
+        })
     }
 
     pub(super) fn shut_down(self) {
@@ -65,7 +74,7 @@ impl Host {
     }
 }
 
-async fn call(tool: &dyn Tool, times: usize) -> anyhow::Result<Vec<Duration>> {
+async fn call(tool: Arc<dyn Tool>, times: usize) -> anyhow::Result<Vec<Duration>> {
     let id = ToolCallId::from("call_1");
     let arguments: &RawValue = serde_json::from_str(super::round_trip::ARGUMENTS)?;
     let cancel = CancellationToken::new();

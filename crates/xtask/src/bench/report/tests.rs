@@ -47,4 +47,5 @@ fn quantities_show_three_digits_or_so() {
     assert_eq!(shown(2_140), "2.14 ms");
     assert_eq!(shown(13_000), "13.0 ms");
     assert_eq!(Quantity::Bytes(5 << 20).to_string(), "5.00 MiB");
+    assert_eq!(Quantity::Share(0.0625).to_string(), "6.2 %");
 }
