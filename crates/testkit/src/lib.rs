@@ -1,5 +1,5 @@
-//! What zot's tests run against: a scripted model server, the `zot` binary over real pipes, and
-//! the recorded sessions of the original with the comparison that replays them.
+//! What zot's tests run against: a scripted model server, scripted extensions, the `zot` binary
+//! over real pipes, and the recorded sessions of the original with the comparison that replays them.
 //!
 //! Nothing here may know how zot works inside: it speaks to zot over sockets and pipes only.
 #![expect(
@@ -8,12 +8,15 @@
     reason = "a test kit reports what it finds by failing the test"
 )]
 
+mod extension;
+pub mod hostile_extension;
 pub mod process;
 mod recording;
 mod server;
 mod workdir;
 mod zot;
 
+pub use extension::{InstalledExtension, ScriptedExtension, echo_tool, register_tool, tool_text};
 pub use recording::{Fixtures, Pace, Transcript};
 pub use server::{ModelServer, RecordedRequest, Reply, Wire};
 pub use workdir::{PICTURE, PICTURE_BASE64, Workdir};

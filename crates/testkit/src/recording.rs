@@ -27,6 +27,11 @@ const CONTEXT: usize = 4;
 pub struct Transcript(Vec<String>);
 
 impl Transcript {
+    /// What went over the pipes of something else, in the notation of recordings.
+    pub(crate) fn from_notes(notes: Vec<String>) -> Self {
+        Self(notes)
+    }
+
     pub(crate) fn sent(&mut self, line: &str) {
         self.0.push(format!("> {line}"));
     }
@@ -67,6 +72,9 @@ pub enum Pace {
     /// How much was streamed before something else happened, and where responses fall between
     /// events. Both are made uniform.
     Racy,
+    /// These are the frames of an extension. The original sends events in no order, so they come
+    /// last and sorted; the greeting comes first, whenever it was read.
+    Extension,
 }
 
 /// A folder of recordings.
@@ -117,7 +125,11 @@ impl Fixtures {
     /// Compares the run called `workdir.name()` with its recording and fails the test when they
     /// differ.
     pub fn check(&self, workdir: &Workdir, pace: Pace, run: &Transcript) {
-        let name = workdir.name();
+        self.check_as(workdir.name(), workdir, pace, run);
+    }
+
+    /// Like [`Fixtures::check`], for a run in `workdir` that has several recordings.
+    pub fn check_as(&self, name: &str, workdir: &Workdir, pace: Pace, run: &Transcript) {
         let masks = Masks::of(workdir);
         let actual = normalise(run.lines(), pace, &masks);
         let recorded = normalise(&self.lines(name), pace, &masks);

@@ -84,6 +84,11 @@ impl Workdir {
         self.homes().join(&self.name)
     }
 
+    /// The folder that holds the extensions of runs; recordings show it as `<exts>`.
+    pub(crate) fn extension_folders(&self) -> PathBuf {
+        self.root.join("exts")
+    }
+
     pub fn zot_home(&self) -> PathBuf {
         self.home().join("zot")
     }

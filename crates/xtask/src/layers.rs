@@ -16,13 +16,15 @@ enum Place {
     /// Stands in this layer, and may depend on `zot-wire` alone: what an extension links is all
     /// that its authors pay for.
     WireOnly(u8),
+    /// An extension that shows how: may depend on `zot-ext` alone, as any author.
+    Example,
     /// For tests, and outside the product: may not know it.
     TestOnly,
     /// For tests; may depend on everything.
     Checks,
 }
 
-const TABLE: [(&str, Place); 17] = [
+const TABLE: [(&str, Place); 18] = [
     ("zot-conversation", Place::Layer(0)),
     ("zot-wire", Place::Layer(0)),
     ("zot-process", Place::Layer(0)),
@@ -39,6 +41,7 @@ const TABLE: [(&str, Place); 17] = [
     ("glasspane", Place::Layer(3)),
     ("zot-ext", Place::WireOnly(3)),
     ("zot-cli", Place::Layer(4)),
+    ("zot-example-hello", Place::Example),
     ("testkit", Place::TestOnly),
 ];
 
@@ -89,6 +92,9 @@ fn refusal(place: Place, dependency: &str, below: Place) -> Option<&'static str>
         (Place::Checks, _) => None,
         (_, Place::Checks | Place::TestOnly) => Some("it is for tests only"),
         (Place::TestOnly, _) => Some("the test kit meets zot over sockets and pipes only"),
+        (_, Place::Example) => Some("it is an example"),
+        (Place::Example, _) if dependency == "zot-ext" => None,
+        (Place::Example, _) => Some("an example has what any author has: zot-ext"),
         (Place::WireOnly(_), _) if dependency == "zot-wire" => None,
         (Place::WireOnly(_), _) => Some("it may use zot-wire and nothing else"),
         (Place::Layer(own), Place::Layer(other) | Place::WireOnly(other)) => {

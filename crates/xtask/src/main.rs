@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 const USAGE: &str = "usage: cargo xtask COMMAND
   schema               write docs/schema anew from the types of the protocol
   bench rpc [--quick]  measure `zot rpc` and print the table of BENCHMARKS.md
+  bench ext [--quick]  measure what extensions cost, likewise
   fuzz [SECONDS]       run every fuzz target that long (60); needs nightly and cargo-fuzz
 ";
 
@@ -25,6 +26,8 @@ fn main() -> anyhow::Result<()> {
         }
         ["bench", "rpc"] => bench::rpc(bench::Effort::Full),
         ["bench", "rpc", "--quick"] => bench::rpc(bench::Effort::Quick),
+        ["bench", "ext"] => bench::extensions(bench::Effort::Full),
+        ["bench", "ext", "--quick"] => bench::extensions(bench::Effort::Quick),
         ["fuzz"] => fuzz::run(60),
         ["fuzz", seconds] => fuzz::run(seconds.parse().context("SECONDS must be a number")?),
         [] | ["help" | "--help" | "-h"] => Ok(write!(io::stdout(), "{USAGE}")?),

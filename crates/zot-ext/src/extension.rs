@@ -14,8 +14,8 @@ use crate::handler::{erase, failed};
 use crate::outbox::{self, Outgoing};
 use crate::registry::{EventHandler, Interceptor, Named, Registry, Tool};
 use crate::{
-    Context, Error, IntoOutcome, IntoResponse, IntoToolResult, IntoVerdict, Mistake, PanelInput,
-    Result, ToolResult, server, stdio,
+    Context, Error, IntoOutcome, IntoResponse, IntoToolResult, IntoVerdict, Mistake, OnFailure,
+    PanelInput, Result, ToolResult, server, stdio,
 };
 
 /// An extension: a name, a version, and what it does.
@@ -167,8 +167,8 @@ impl Extension {
 
     /// Decides about tool calls, of zot's own tools as well, before they are run.
     ///
-    /// zot takes no answer within five seconds for [`Verdict::Allow`](crate::Verdict::Allow). A
-    /// handler that fails blocks the call: a guard that is broken must not let everything pass.
+    /// zot takes no answer within five seconds for what the manifest's `on_failure` says. A handler
+    /// that fails counts as [`on_interceptor_failure`](Self::on_interceptor_failure) says.
     #[must_use]
     pub fn intercept_tool_call<R: IntoVerdict + 'static>(
         self,
@@ -177,7 +177,7 @@ impl Extension {
         self.intercept(handler)
     }
 
-    /// Decides whether a model call may begin. A handler that fails blocks it.
+    /// Decides whether a model call may begin.
     #[must_use]
     pub fn intercept_turn_start<R: IntoVerdict + 'static>(
         self,
@@ -186,14 +186,21 @@ impl Extension {
         self.intercept(handler)
     }
 
-    /// Decides what the user sees of the model's messages. A handler that fails lets the message
-    /// pass as it is.
+    /// Decides what the user sees of the model's messages.
     #[must_use]
     pub fn intercept_assistant_message<R: IntoVerdict + 'static>(
         self,
         handler: impl AsyncFn(AssistantMessage, Context) -> R + Send + Sync + 'static,
     ) -> Self {
         self.intercept(handler)
+    }
+
+    /// Settles what an interceptor that panics or fails counts as, whatever the manifest's
+    /// `on_failure` says. Arguments that cannot be read are a failure, too. The user is told of each.
+    #[must_use]
+    pub fn on_interceptor_failure(mut self, policy: OnFailure) -> Self {
+        self.registry.on_failure = Some(policy);
+        self
     }
 
     /// Has zot show nothing of a message before the interceptor has decided about it.

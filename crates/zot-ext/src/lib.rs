@@ -73,6 +73,10 @@
 //! # }
 //! ```
 //!
+//! An interceptor that fails counts as what the manifest's `on_failure` says, `"allow"` unless it
+//! is `"block"`, and the user is told; [`on_interceptor_failure`](Extension::on_interceptor_failure)
+//! settles it in the program.
+//!
 //! # Panels
 //!
 //! A command opens a panel, and its keys come to the handler of its id.
@@ -98,7 +102,8 @@
 //! - Handlers run side by side on one thread. Use async libraries, or [`blocking`].
 //! - Handlers are shared, so what they change belongs into a `Mutex` or an atomic.
 //! - Events are handled one after another, and so are the inputs of panels.
-//! - A handler that panics or fails answers with an error, and the extension goes on.
+//! - A handler that panics or fails answers with an error, and the extension goes on. An
+//!   interceptor has no error to answer with: see [`OnFailure`].
 //! - `println!` is safe: standard output belongs to the protocol, and what is printed goes to the
 //!   log, as does standard error (`zot ext logs <name>`).
 //! - When zot ends, handlers are stopped and [`on_shutdown`](Extension::on_shutdown) is called.
@@ -111,6 +116,7 @@ mod error;
 mod event;
 mod extension;
 mod handler;
+mod on_failure;
 mod outbox;
 mod panel;
 mod registry;
@@ -128,6 +134,7 @@ pub use error::{Error, Mistake, Result};
 pub use event::{AssistantMessage, Event, SessionStart, ToolCall, TurnEnd, TurnStart};
 pub use extension::Extension;
 pub use handler::IntoOutcome;
+pub use on_failure::OnFailure;
 pub use panel::{Panel, PanelInput};
 pub use response::{IntoResponse, Response};
 pub use tool::{IntoToolResult, ToolResult};

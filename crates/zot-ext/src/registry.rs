@@ -6,7 +6,7 @@ use zot_wire::extension::{EventKind, ExtensionFrame, Hello, LifecycleEvent, Subs
 
 use crate::event::Event;
 use crate::handler::{Handler, Outcome};
-use crate::{PanelInput, Response, ToolResult, Verdict};
+use crate::{OnFailure, PanelInput, Response, ToolResult, Verdict};
 
 pub(crate) struct Registry {
     name: String,
@@ -16,6 +16,8 @@ pub(crate) struct Registry {
     pub(crate) events: Vec<EventHandler>,
     pub(crate) interceptors: Vec<Interceptor>,
     pub(crate) hold_text: bool,
+    /// Unless it is given, the manifest says.
+    pub(crate) on_failure: Option<OnFailure>,
     pub(crate) panels: Vec<(String, Handler<PanelInput, Outcome>)>,
     pub(crate) shutdown: Option<Handler<(), Outcome>>,
 }
@@ -52,6 +54,7 @@ impl Registry {
             events: Vec::new(),
             interceptors: Vec::new(),
             hold_text: false,
+            on_failure: None,
             panels: Vec::new(),
             shutdown: None,
         }

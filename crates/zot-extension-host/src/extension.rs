@@ -1,6 +1,8 @@
 //! One extension, as the agent sees it: what it registered, and how it is asked and told things.
 
 mod receive;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -19,6 +21,7 @@ use zot_wire::{RawJson, write_line};
 
 use crate::content;
 use crate::discovery::Found;
+use crate::launch::{self, Launch, LaunchError, Process};
 use crate::limits::{COMMAND_TIME, EffectiveLimits, INTERCEPT_TIME, TOOL_TIME};
 use crate::log::{ExtensionLog, log_path};
 use crate::manifest::FailurePolicy;
@@ -138,7 +141,7 @@ pub(crate) enum Interception {
 impl Extension {
     pub(crate) fn new(found: Found, surroundings: Arc<Surroundings>) -> Self {
         let manifest = &found.manifest;
-        let limits = EffectiveLimits::new(&manifest.limits, manifest.permissions.is_some());
+        let limits = EffectiveLimits::of(manifest);
         let log = ExtensionLog::new(
             log_path(&surroundings.home, &manifest.name),
             limits.log_bytes,
@@ -191,17 +194,25 @@ impl Extension {
         self.lock().registrations.tools.clone()
     }
 
-    /// Where it may keep what has to outlive it. One that is confined cannot write to its own
-    /// folder: it could give itself more permissions.
+    /// Where it may keep what has to outlive it.
     pub fn data_dir(&self) -> PathBuf {
-        match self.found.manifest.permissions {
-            None => self.found.directory.clone(),
-            Some(_) => self
-                .surroundings
-                .home
-                .join("extension-data")
-                .join(self.name()),
-        }
+        let Found {
+            manifest,
+            directory,
+            ..
+        } = &self.found;
+        manifest.data_dir(directory, &self.surroundings.home)
+    }
+
+    pub(crate) async fn launch(&self) -> Result<Process, LaunchError> {
+        let launch = Launch {
+            manifest: &self.found.manifest,
+            directory: &self.found.directory,
+            data_dir: &self.data_dir(),
+            cwd: &self.surroundings.cwd,
+            limits: self.limits,
+        };
+        launch::start(&launch).await
     }
 
     pub(crate) fn hello_ack(&self) -> HostFrame {
@@ -218,7 +229,13 @@ impl Extension {
         })
     }
 
-    pub(crate) fn log(&self, remark: &str) {
+    /// Writes down what happened to it.
+    pub(crate) fn log(&self, note: &str) {
+        self.lock_log().note(note);
+    }
+
+    /// Writes down what is wrong with a frame it sent, unless there is too much of that.
+    pub(crate) fn remark(&self, remark: &str) {
         self.lock_log().remark(remark);
     }
 
@@ -289,10 +306,9 @@ impl Extension {
         match state.phase {
             Phase::Ready => state.registrations.intercepts.contains(kind),
             Phase::Starting | Phase::Restarting { .. } | Phase::Failed { .. } | Phase::Stopped => {
-                let known = state.registrations.intercepts;
-                let never_ready = state.registrations.version.is_empty()
-                    && known == crate::registrations::EventSet::default();
-                is_guard && (known.contains(kind) || (never_ready && kind == EventKind::ToolCall))
+                let is_known = state.registrations.intercepts.contains(kind);
+                let may_be = !state.was_ready && kind == EventKind::ToolCall;
+                is_guard && (is_known || may_be)
             }
         }
     }

@@ -2,6 +2,8 @@
 
 mod decisions;
 mod roster;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +15,7 @@ use zot_wire::extension::{CommandAction, EventKind, HostFrame, LifecycleEvent};
 use zot_wire::write_line;
 
 use crate::discovery::{Discovery, LoadProblem, SearchPaths, discover};
-use crate::extension::{Extension, Surroundings};
+use crate::extension::{Extension, Phase, Surroundings};
 use crate::limits::READY_GRACE;
 use crate::notices::Notice;
 use crate::pending::RequestError;
@@ -173,7 +175,10 @@ impl ExtensionHost {
     /// Tells an extension what the user does in one of its panels.
     pub fn tell_panel(&self, extension: &str, frame: &HostFrame) -> Result<(), InvokeError> {
         let roster = self.roster();
-        let Some(extension) = roster.named(extension) else {
+        let ready = roster
+            .named(extension)
+            .filter(|extension| extension.phase() == Phase::Ready);
+        let Some(extension) = ready else {
             return Err(InvokeError::Failed {
                 extension: extension.to_owned(),
                 error: RequestError::NotRunning,

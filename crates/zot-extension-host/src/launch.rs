@@ -4,15 +4,20 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use tokio::net::unix::pipe;
+use tokio::time::{Instant, sleep};
 use zot_process::ProcessGroup;
-use zot_process::launch::{ConfineError, Confinement, Enforcement, Execution, FileAccess, confine};
+use zot_process::launch::{
+    ConfineError, Confinement, Enforcement, Execution, FileAccess, Status, confine,
+};
 
-use crate::extension::Extension;
-use crate::manifest::{ExecPermission, Permissions, Places};
+use crate::limits::EffectiveLimits;
+use crate::manifest::{ExecPermission, Manifest, Permissions, Places};
+use crate::store::{ProgramError, check_program};
 
 /// The secret between zot and the program that drives it is nobody else's business.
 const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
@@ -35,19 +40,38 @@ const HARMLESS_VARIABLES: [&str; 14] = [
     "ZOT_HOME",
 ];
 
+/// How long a program may be open for writing, and how often that is looked at.
+const BUSY_TIME: Duration = Duration::from_secs(1);
+const BUSY_INTERVAL: Duration = Duration::from_millis(10);
+
+/// What is to be started, and for whom.
+pub(crate) struct Launch<'a> {
+    pub(crate) manifest: &'a Manifest,
+    /// Where the manifest and the program are.
+    pub(crate) directory: &'a Path,
+    /// Made for those that declare permissions; others look after it themselves.
+    pub(crate) data_dir: &'a Path,
+    /// Where the agent works.
+    pub(crate) cwd: &'a Path,
+    pub(crate) limits: EffectiveLimits,
+}
+
 /// A running extension and our ends of its standard streams.
 pub(crate) struct Process {
     pub(crate) group: ProcessGroup,
     pub(crate) stdin: pipe::Sender,
     pub(crate) stdout: pipe::Receiver,
     pub(crate) stderr: pipe::Receiver,
-    pub(crate) enforcement: Enforcement,
+    /// What it is not held to although it should be, and what it was to have and cannot.
+    pub(crate) shortfalls: Vec<String>,
 }
 
 /// Why an extension could not be started.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LaunchError {
-    #[error("cannot start {}: {source}{}", .program.display(), hint(.source))]
+pub enum LaunchError {
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    #[error("{} cannot be started: {source}{}", .program.display(), hint(.source))]
     Spawn { program: PathBuf, source: io::Error },
     #[error("cannot make its data folder {}: {source}", .path.display())]
     DataFolder { path: PathBuf, source: io::Error },
@@ -59,14 +83,36 @@ pub(crate) enum LaunchError {
 
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => " (is it executable? chmod +x helps)",
+        io::ErrorKind::NotFound => " (does its first line name an interpreter that is installed?)",
         _ => "",
     }
 }
 
-pub(crate) fn start(extension: &Extension) -> Result<Process, LaunchError> {
-    let manifest = &extension.found().manifest;
-    let directory = &extension.found().directory;
+/// Starts an extension, and waits for whoever is about to close its program after writing it: an
+/// editor, a build, or a process on its way from fork to exec.
+///
+/// It dies with the thread that polls this.
+pub(crate) async fn start(launch: &Launch<'_>) -> Result<Process, LaunchError> {
+    let deadline = Instant::now() + BUSY_TIME;
+    loop {
+        match start_now(launch) {
+            Err(LaunchError::Spawn { source, .. })
+                if source.kind() == io::ErrorKind::ExecutableFileBusy
+                    && Instant::now() < deadline =>
+            {
+                sleep(BUSY_INTERVAL).await;
+            }
+            started => return started,
+        }
+    }
+}
+
+fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
+    let Launch {
+        manifest,
+        directory,
+        ..
+    } = launch;
     let program = manifest.program(directory);
     let (child_stdin, stdin) = io::pipe()?;
     let (stdout, child_stdout) = io::pipe()?;
@@ -78,31 +124,61 @@ pub(crate) fn start(extension: &Extension) -> Result<Process, LaunchError> {
         .stdin(child_stdin)
         .stdout(child_stdout)
         .stderr(child_stderr);
-    let mut confinement = Confinement::default().die_with_parent(true);
-    if let Some(bytes) = extension.limits.memory_bytes {
-        confinement = confinement.memory_limit(bytes);
-    }
+    let mut shortfalls = Vec::new();
+    let mut confinement = confinement(manifest, &launch.limits);
     match &manifest.permissions {
         None => {
             command.env_remove(RPC_TOKEN);
         }
         Some(permissions) => {
             command.env_clear().envs(variables(permissions));
-            confinement = confinement
-                .network(permissions.network)
-                .filesystem(files(extension, permissions)?);
+            let files = files(launch, permissions, &mut shortfalls)?;
+            confinement = confinement.filesystem(files);
         }
     }
     let enforcement = confine(&mut command, &confinement)?;
-    let group =
-        ProcessGroup::spawn(command).map_err(|source| LaunchError::Spawn { program, source })?;
+    for (part, status) in enforcement.parts() {
+        if let Status::Partly(_) | Status::NotEnforced(_) = status {
+            shortfalls.push(format!("{part}: {status}"));
+        }
+    }
+    let group = ProcessGroup::spawn(command).map_err(|source| {
+        match check_program(manifest, directory) {
+            Err(error) => error.into(),
+            Ok(_) => LaunchError::Spawn { program, source },
+        }
+    })?;
     Ok(Process {
         group,
         stdin: pipe::Sender::from_owned_fd(stdin.into())?,
         stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
         stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
-        enforcement,
+        shortfalls,
     })
+}
+
+/// What this system holds the extension of `manifest` to.
+pub fn enforcement(manifest: &Manifest) -> Enforcement {
+    let mut confinement = confinement(manifest, &EffectiveLimits::of(manifest));
+    if let Some(permissions) = &manifest.permissions {
+        confinement = confinement.filesystem(FileAccess {
+            execute: execution(permissions),
+            ..FileAccess::default()
+        });
+    }
+    zot_process::launch::enforcement(&confinement)
+}
+
+/// All but the files, which have to be looked for.
+fn confinement(manifest: &Manifest, limits: &EffectiveLimits) -> Confinement {
+    let mut confinement = Confinement::default().die_with_parent(true);
+    if let Some(bytes) = limits.memory_bytes {
+        confinement = confinement.memory_limit(bytes);
+    }
+    match &manifest.permissions {
+        None => confinement,
+        Some(permissions) => confinement.network(permissions.network),
+    }
 }
 
 /// The environment of an extension that declares permissions.
@@ -120,54 +196,48 @@ fn variables(permissions: &Permissions) -> Vec<(OsString, OsString)> {
 
 /// The files of an extension that declares permissions: its own folder to read, its data folder to
 /// write, and what it asks for.
-fn files(extension: &Extension, permissions: &Permissions) -> Result<FileAccess, LaunchError> {
-    let data_dir = extension.data_dir();
-    fs::create_dir_all(&data_dir).map_err(|source| LaunchError::DataFolder {
-        path: data_dir.clone(),
+fn files(
+    launch: &Launch<'_>,
+    permissions: &Permissions,
+    shortfalls: &mut Vec<String>,
+) -> Result<FileAccess, LaunchError> {
+    let data_dir = launch.data_dir;
+    fs::create_dir_all(data_dir).map_err(|source| LaunchError::DataFolder {
+        path: data_dir.to_owned(),
         source,
     })?;
     let home = env::home_dir();
     let places = Places {
-        cwd: &extension.surroundings.cwd,
+        cwd: launch.cwd,
         home: home.as_deref(),
-        data_dir: &data_dir,
+        data_dir,
     };
     let mut read = permissions.readable(&places);
-    read.push(extension.found().directory.clone());
+    read.push(launch.directory.to_owned());
     let (mut write, missing): (Vec<PathBuf>, Vec<PathBuf>) = permissions
         .writable(&places)
         .into_iter()
         .partition(|path| path.exists());
     for path in missing {
-        extension.log(&format!(
-            "fs_write: {} is not there and cannot be written",
-            path.display()
+        let path = path.display();
+        shortfalls.push(format!(
+            "fs_write: {path} is not there and cannot be written"
         ));
     }
-    write.push(data_dir);
-    let execute = match &permissions.exec {
-        ExecPermission::Anything(true) => Execution::Anything,
-        ExecPermission::Anything(false) => Execution::Only(Vec::new()),
-        ExecPermission::Only(programs) => {
-            Execution::Only(programs.iter().map(|program| on_path(program)).collect())
-        }
-    };
+    write.push(data_dir.to_owned());
     Ok(FileAccess {
         read,
         write,
-        execute,
+        execute: execution(permissions),
     })
 }
 
-/// A program as `PATH` has it; as it is named when `PATH` has none.
-fn on_path(program: &str) -> PathBuf {
-    let named = PathBuf::from(program);
-    if program.contains('/') {
-        return named;
+fn execution(permissions: &Permissions) -> Execution {
+    match &permissions.exec {
+        ExecPermission::Anything(true) => Execution::Anything,
+        ExecPermission::Anything(false) => Execution::Only(Vec::new()),
+        ExecPermission::Only(programs) => {
+            Execution::Only(programs.iter().map(PathBuf::from).collect())
+        }
     }
-    let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path)
-        .map(|folder| folder.join(program))
-        .find(|candidate| candidate.is_file())
-        .unwrap_or(named)
 }

@@ -29,7 +29,8 @@ pub use host::{
     ExtensionHost, HostConfig, InvokeError, Invoked, MessageDecision, ReloadError, ToolDecision,
     TurnDecision,
 };
-pub use limits::{COMMAND_TIME, INTERCEPT_TIME, READY_GRACE, TOOL_TIME};
+pub use launch::enforcement;
+pub use limits::{COMMAND_TIME, HELLO_TIME, INTERCEPT_TIME, READY_GRACE, TOOL_TIME};
 pub use log::log_path;
 pub use manifest::{
     ExecPermission, FailurePolicy, Limits, MANIFEST_FILE, Manifest, ManifestError, NameError,
@@ -38,3 +39,4 @@ pub use manifest::{
 pub use notices::Notice;
 pub use pending::RequestError;
 pub use registrations::CommandInfo;
+pub use zot_process::launch::{Enforcement, Status as EnforcementStatus};

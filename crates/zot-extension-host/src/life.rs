@@ -1,28 +1,28 @@
 //! One life of an extension's process: from its start to its end, whoever brings that about.
 
+mod channel;
+
 use std::future::pending;
-use std::io;
 use std::process::ExitStatus;
 
-use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use zot_process::ProcessGroup;
-use zot_process::launch::Status;
 use zot_wire::LineDecoder;
 use zot_wire::extension::HostFrame;
 
 use crate::extension::{Extension, Received};
-use crate::launch::{self, Process};
+use crate::launch::Process;
 use crate::limits::{
-    BYTES_PER_SECOND, FLOOD_TIME, HELLO_TIME, LATE_START_TIME, LOG_BYTES_PER_SECOND, READY_SILENCE,
-    SHUTDOWN_TIME, TERMINATION_TIME,
+    BYTES_PER_SECOND, FLOOD_TIME, HELLO_TIME, LATE_START_TIME, LEAVE_TIME, LOG_BYTES_PER_SECOND,
+    READY_SILENCE, READY_TIME, SHUTDOWN_TIME, TERMINATION_TIME,
 };
 use crate::outbox::OutboxEnd;
 use crate::throttle::Throttle;
 
-/// What one read takes at most.
-const CHUNK_BYTES: usize = 16 * 1024;
+use channel::Channel;
+
+const SURVIVORS: &str = "it left processes behind, which were ended";
 
 /// How much is still read after the process has exited: what it said last is usually an answer.
 const LAST_WORDS_BYTES: usize = 1024 * 1024;
@@ -46,18 +46,16 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         stdin,
         stdout,
         stderr,
-        enforcement,
-    } = match launch::start(extension) {
+        shortfalls,
+    } = match extension.launch().await {
         Ok(process) => process,
         Err(error) => {
             extension.log(&error.to_string());
             return LifeEnd::NeverGreeted(error.to_string());
         }
     };
-    for (part, status) in enforcement.parts() {
-        if let Status::Partly(_) | Status::NotEnforced(_) = status {
-            extension.log_once(&format!("{part}: {status}"));
-        }
+    for shortfall in &shortfalls {
+        extension.log_once(shortfall);
     }
     extension.outbox.open(stdin);
     let now = Instant::now();
@@ -65,15 +63,16 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         extension,
         started: now,
         stage: Stage::Silent,
+        greeted: now,
         last_frame: now,
         decoder: LineDecoder::with_limit(extension.limits.frame_bytes),
-        chunk: vec![0; CHUNK_BYTES],
         frames: Throttle::new(extension.limits.frames_per_second, now),
         bytes: Throttle::new(BYTES_PER_SECOND, now),
         log_bytes: Throttle::new(LOG_BYTES_PER_SECOND, now),
         output: Channel::new(stdout),
         errors: Channel::new(stderr),
         stopping: None,
+        leaving: None,
     };
     let turn = life.run(&group, stop).await;
     life.end(turn, group).await
@@ -95,54 +94,13 @@ enum Turn {
     Misbehaved(String),
 }
 
-/// One of the process's output streams.
-struct Channel {
-    pipe: pipe::Receiver,
-    is_open: bool,
-    /// It has said too much and is not heard until then.
-    paused_until: Option<Instant>,
-}
-
-impl Channel {
-    fn new(pipe: pipe::Receiver) -> Self {
-        Self {
-            pipe,
-            is_open: true,
-            paused_until: None,
-        }
-    }
-
-    /// Waits for something to read; for ever while there can be nothing.
-    async fn readable(&self) {
-        if !self.is_open || self.paused_until.is_some() || self.pipe.readable().await.is_err() {
-            pending::<()>().await;
-        }
-    }
-
-    fn read(&mut self, chunk: &mut [u8]) -> Option<usize> {
-        match self.pipe.try_read(chunk) {
-            Ok(0) => self.is_open = false,
-            Ok(count) => return Some(count),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(_) => self.is_open = false,
-        }
-        None
-    }
-
-    fn unpause(&mut self, now: Instant) {
-        if self.paused_until.is_some_and(|until| until <= now) {
-            self.paused_until = None;
-        }
-    }
-}
-
 struct Life<'a> {
     extension: &'a Extension,
     started: Instant,
     stage: Stage,
+    greeted: Instant,
     last_frame: Instant,
     decoder: LineDecoder,
-    chunk: Vec<u8>,
     frames: Throttle,
     bytes: Throttle,
     log_bytes: Throttle,
@@ -150,6 +108,8 @@ struct Life<'a> {
     errors: Channel,
     /// It was told to stop while it was starting, and may come to its `ready` until then.
     stopping: Option<Instant>,
+    /// It closed its output, and has to have exited by then.
+    leaving: Option<Instant>,
 }
 
 impl Life<'_> {
@@ -177,9 +137,9 @@ impl Life<'_> {
                         self.extension.outbox.close();
                     }
                 },
-                () = self.errors.readable() => self.read_errors(),
-                () = self.output.readable() => {
-                    if let Some(turn) = self.read_output() {
+                count = self.errors.read() => self.take_errors(count),
+                count = self.output.read() => {
+                    if let Some(turn) = self.take_output(count) {
                         return turn;
                     }
                 }
@@ -193,7 +153,7 @@ impl Life<'_> {
     fn next_deadline(&self) -> Option<Instant> {
         let handshake = match self.stage {
             Stage::Silent => Some(self.started + HELLO_TIME),
-            Stage::Greeted => Some(self.last_frame + READY_SILENCE),
+            Stage::Greeted => Some(self.ready_deadline()),
             Stage::Ready => None,
         };
         let pauses = [self.output.paused_until, self.errors.paused_until];
@@ -202,7 +162,13 @@ impl Life<'_> {
             .flatten()
             .chain(handshake)
             .chain(self.stopping)
+            .chain(self.leaving)
             .min()
+    }
+
+    /// When it is taken as ready without having said so.
+    fn ready_deadline(&self) -> Instant {
+        (self.last_frame + READY_SILENCE).min(self.greeted + READY_TIME)
     }
 
     fn keep_time(&mut self) -> Option<Turn> {
@@ -212,12 +178,15 @@ impl Life<'_> {
         if self.stopping.is_some_and(|until| until <= now) {
             return Some(Turn::ToldToStop);
         }
+        if self.leaving.is_some_and(|until| until <= now) {
+            return Some(Turn::Misbehaved("it closed its output".to_owned()));
+        }
         match self.stage {
             Stage::Silent if now >= self.started + HELLO_TIME => Some(Turn::Misbehaved(format!(
                 "no hello within {}s",
                 HELLO_TIME.as_secs()
             ))),
-            Stage::Greeted if now >= self.last_frame + READY_SILENCE => {
+            Stage::Greeted if now >= self.ready_deadline() => {
                 self.extension.log("no ready frame, taken as ready");
                 self.become_ready();
                 None
@@ -231,19 +200,17 @@ impl Life<'_> {
         self.extension.become_ready();
     }
 
-    fn read_errors(&mut self) {
-        if let Some(count) = self.errors.read(&mut self.chunk) {
-            self.extension.log_output(&self.chunk[..count]);
+    fn take_errors(&mut self, count: Option<usize>) {
+        if let Some(count) = count {
+            self.extension.log_output(self.errors.bytes(count));
             self.errors.paused_until = self.log_bytes.take(count, Instant::now());
         }
     }
 
-    fn read_output(&mut self) -> Option<Turn> {
-        let Some(count) = self.output.read(&mut self.chunk) else {
-            if self.output.is_open {
-                return None;
-            }
-            return Some(Turn::Misbehaved("it closed its output".to_owned()));
+    fn take_output(&mut self, count: Option<usize>) -> Option<Turn> {
+        let Some(count) = count else {
+            self.leaving = Some(Instant::now() + LEAVE_TIME);
+            return None;
         };
         let lines = self.take_lines(count);
         let now = Instant::now();
@@ -266,15 +233,18 @@ impl Life<'_> {
         })
     }
 
-    /// Takes the lines in the first `count` bytes of the chunk, and counts them.
+    /// Takes the lines in the `count` bytes that were read last, and counts them.
     fn take_lines(&mut self, count: usize) -> usize {
-        self.decoder.feed(&self.chunk[..count]);
+        self.decoder.feed(self.output.bytes(count));
         let mut lines = 0;
         let mut is_ready = false;
         while let Some(line) = self.decoder.next_line() {
             lines += 1;
             match self.extension.receive(line) {
-                Received::Greeting => self.stage = Stage::Greeted,
+                Received::Greeting => {
+                    self.stage = Stage::Greeted;
+                    self.greeted = Instant::now();
+                }
                 Received::Ready => is_ready = true,
                 Received::Frame | Received::Noise => {}
             }
@@ -299,7 +269,7 @@ impl Life<'_> {
                 self.hear_last_words();
                 let end = group.close().await;
                 if end.had_survivors {
-                    extension.log("it left processes behind, which were ended");
+                    extension.log(SURVIVORS);
                 }
                 self.judge(end.status)
             }
@@ -318,6 +288,12 @@ impl Life<'_> {
             LifeEnd::NeverGreeted(reason) | LifeEnd::Crashed(reason) => reason,
         };
         extension.disconnect(reason);
+        if self.output.is_held().await || self.errors.is_held().await {
+            extension.log(
+                "a process it started holds its output and is left behind: it has left its process \
+                 group",
+            );
+        }
         end
     }
 
@@ -340,7 +316,7 @@ impl Life<'_> {
     fn hear_last_words(&mut self) {
         let mut heard = 0;
         while heard < LAST_WORDS_BYTES
-            && let Some(count) = self.output.read(&mut self.chunk)
+            && let Some(count) = self.output.read_now()
         {
             heard += count;
             self.take_lines(count);
@@ -351,10 +327,10 @@ impl Life<'_> {
     fn hear_last_errors(&mut self) {
         let mut heard = 0;
         while heard < LAST_WORDS_BYTES
-            && let Some(count) = self.errors.read(&mut self.chunk)
+            && let Some(count) = self.errors.read_now()
         {
             heard += count;
-            self.extension.log_output(&self.chunk[..count]);
+            self.extension.log_output(self.errors.bytes(count));
         }
     }
 
@@ -380,7 +356,9 @@ impl Life<'_> {
         };
         if left {
             self.hear_last_errors();
-            group.close().await;
+            if group.close().await.had_survivors {
+                self.extension.log(SURVIVORS);
+            }
         } else {
             self.extension.outbox.close();
             self.extension.log(&format!(
@@ -409,17 +387,14 @@ async fn drain(
 ) -> std::convert::Infallible {
     output.paused_until = None;
     errors.paused_until = None;
-    let mut chunk = vec![0; CHUNK_BYTES];
     let mut kept = 0;
     loop {
         tokio::select! {
-            () = output.readable() => {
-                output.read(&mut chunk);
-            }
-            () = errors.readable() => {
-                if let Some(count) = errors.read(&mut chunk) && kept < LAST_WORDS_BYTES {
+            _ = output.read() => {}
+            count = errors.read() => {
+                if let Some(count) = count && kept < LAST_WORDS_BYTES {
                     kept += count;
-                    extension.log_output(&chunk[..count]);
+                    extension.log_output(errors.bytes(count));
                 }
             }
         }

@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use crate::manifest::Limits;
+use crate::manifest::Manifest;
 
 /// An extension that has not said hello by then is skipped.
-pub(crate) const HELLO_TIME: Duration = Duration::from_secs(5);
+pub const HELLO_TIME: Duration = Duration::from_secs(5);
 
 /// Without `ready`, this much silence after hello counts as ready.
 pub(crate) const READY_SILENCE: Duration = Duration::from_millis(250);
+
+/// Who is not silent for that long after hello, and not ready either, is taken as ready then.
+pub(crate) const READY_TIME: Duration = Duration::from_secs(5);
 
 /// The longest a first prompt waits for extensions that are still starting.
 pub const READY_GRACE: Duration = Duration::from_secs(3);
@@ -22,6 +25,10 @@ pub const COMMAND_TIME: Duration = Duration::from_secs(30);
 
 /// One that is told to stop before it is ready may come to its `ready` first.
 pub(crate) const LATE_START_TIME: Duration = Duration::from_secs(2);
+
+/// Between the end of its output and the end of itself: a process that ends closes its output first,
+/// and how it ended is known only then.
+pub(crate) const LEAVE_TIME: Duration = Duration::from_secs(1);
 
 /// Between `shutdown` and SIGTERM.
 pub(crate) const SHUTDOWN_TIME: Duration = Duration::from_secs(2);
@@ -51,6 +58,8 @@ pub(crate) const FLOOD_TIME: Duration = Duration::from_secs(10);
 pub(crate) const FRAME_BYTES: usize = zot_wire::MAX_LINE_BYTES;
 pub(crate) const FRAMES_PER_SECOND: u32 = 5_000;
 pub(crate) const BYTES_PER_SECOND: u32 = 64 * 1024 * 1024;
+/// A log shorter than a few remarks would be rotated all the time.
+pub(crate) const MIN_LOG_BYTES: u64 = 16 * 1024;
 pub(crate) const LOG_BYTES: u64 = 1024 * 1024;
 pub(crate) const LOG_BYTES_PER_SECOND: u32 = 256 * 1024;
 
@@ -61,6 +70,8 @@ pub(crate) const MAX_TOOLS: usize = 256;
 pub(crate) const MAX_COMMANDS: usize = 256;
 pub(crate) const MAX_COMMAND_NAME_BYTES: usize = 64;
 pub(crate) const MAX_DESCRIPTION_BYTES: usize = 16 * 1024;
+/// A schema goes into every request, and costs many times its length while it is looked at.
+pub(crate) const MAX_SCHEMA_BYTES: usize = 64 * 1024;
 pub(crate) const MAX_NOTIFY_BYTES: usize = 64 * 1024;
 pub(crate) const MAX_PANEL_BYTES: usize = 256 * 1024;
 /// Requests to one extension that wait for an answer.
@@ -76,9 +87,10 @@ pub(crate) struct EffectiveLimits {
 }
 
 impl EffectiveLimits {
-    pub(crate) fn new(limits: &Limits, is_confined: bool) -> Self {
+    pub(crate) fn of(manifest: &Manifest) -> Self {
+        let limits = &manifest.limits;
         let own_memory = limits.memory_mb.map(|mb| mb.saturating_mul(1024 * 1024));
-        let memory_bytes = match is_confined {
+        let memory_bytes = match manifest.permissions.is_some() {
             true => {
                 Some(own_memory.map_or(CONFINED_MEMORY_BYTES, |own| own.min(CONFINED_MEMORY_BYTES)))
             }
@@ -90,7 +102,10 @@ impl EffectiveLimits {
                 .frames_per_second
                 .unwrap_or(FRAMES_PER_SECOND)
                 .clamp(1, FRAMES_PER_SECOND),
-            log_bytes: limits.log_bytes.unwrap_or(LOG_BYTES).min(LOG_BYTES),
+            log_bytes: limits
+                .log_bytes
+                .unwrap_or(LOG_BYTES)
+                .clamp(MIN_LOG_BYTES, LOG_BYTES),
             memory_bytes,
         }
     }

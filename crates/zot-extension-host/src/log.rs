@@ -16,6 +16,9 @@ use crate::throttle::Throttle;
 /// How many remarks of ours a second are written down; a flood of mistakes is one mistake.
 const REMARKS_PER_SECOND: u32 = 20;
 
+/// A remark is a sentence, whatever names and ids an extension puts into it.
+const MAX_REMARK_BYTES: usize = 1024;
+
 /// A log that is kept short: when it is full it becomes `.log.1`, and the one before is dropped.
 ///
 /// A log that cannot be written is no reason to stop anything.
@@ -64,12 +67,18 @@ impl ExtensionLog {
         }
     }
 
-    /// Appends a remark of zot's.
+    /// Appends a remark of zot's on a frame. There can be as many as there are frames, so that only
+    /// some are written down.
     pub(crate) fn remark(&mut self, text: &str) {
-        if self.remarks.take(1, Instant::now()).is_some() {
+        if !self.remarks.try_take(Instant::now()) {
             self.unwritten_remarks += 1;
             return;
         }
+        self.note(text);
+    }
+
+    /// Appends a remark of zot's that must not get lost among others.
+    pub(crate) fn note(&mut self, text: &str) {
         let unwritten = std::mem::take(&mut self.unwritten_remarks);
         if unwritten > 0 {
             self.write_remark(&format!("{unwritten} more remarks left out"));
@@ -79,6 +88,7 @@ impl ExtensionLog {
 
     fn write_remark(&mut self, text: &str) {
         let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ");
+        let text = one_short_line(text);
         self.append(format!("[zot {time}] {text}\n").as_bytes());
     }
 
@@ -100,6 +110,16 @@ impl ExtensionLog {
         self.size = 0;
         self.open();
     }
+}
+
+/// What an extension sent may be long, and may hold what a terminal would obey.
+fn one_short_line(text: &str) -> String {
+    let end = text.floor_char_boundary(MAX_REMARK_BYTES);
+    let mut line = text[..end].replace(char::is_control, "\u{fffd}");
+    if end < text.len() {
+        line.push('…');
+    }
+    line
 }
 
 fn open_for_appending(path: &Path) -> io::Result<(File, u64)> {

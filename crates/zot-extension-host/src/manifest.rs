@@ -134,6 +134,15 @@ impl Manifest {
         }
         beside.components().collect()
     }
+
+    /// Where the extension in `directory` may keep what has to outlive it. One that is confined
+    /// cannot write to its own folder: it could give itself more permissions.
+    pub fn data_dir(&self, directory: &Path, home: &Path) -> PathBuf {
+        match self.permissions {
+            None => directory.to_owned(),
+            Some(_) => home.join("extension-data").join(&self.name),
+        }
+    }
 }
 
 /// Whether an extension may be called `name`: it becomes part of file names.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::net::unix::pipe;
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::limits::{MAX_OUTBOX_BYTES, STALL_TIME};
 
@@ -29,6 +29,8 @@ struct State {
     waiting: Vec<u8>,
     /// How much of `waiting` is already written.
     written: usize,
+    /// Since when the pipe has taken nothing of it.
+    stalled_since: Option<Instant>,
 }
 
 /// Why a frame was not taken.
@@ -80,6 +82,7 @@ impl Outbox {
             state.waiting.clear();
             state.written = 0;
             state.waiting.extend_from_slice(&line[taken..]);
+            state.stalled_since = Some(Instant::now());
             self.filled.notify_one();
         }
         Ok(())
@@ -88,15 +91,16 @@ impl Outbox {
     /// Writes what waits, for ever. May be dropped and called again.
     pub(crate) async fn drive(&self) -> OutboxEnd {
         loop {
-            let pipe = {
+            let (pipe, stalled_since) = {
                 let state = self.lock();
-                state.pipe.clone().filter(|_| !state.is_empty())
+                let pipe = state.pipe.clone().filter(|_| !state.is_empty());
+                (pipe, state.stalled_since)
             };
-            let Some(pipe) = pipe else {
+            let (Some(pipe), Some(since)) = (pipe, stalled_since) else {
                 self.filled.notified().await;
                 continue;
             };
-            match timeout(STALL_TIME, pipe.writable()).await {
+            match timeout_at(since + STALL_TIME, pipe.writable()).await {
                 Err(_) => return OutboxEnd::Stalled,
                 Ok(Err(error)) => return OutboxEnd::Closed(error),
                 Ok(Ok(())) => {}
@@ -135,7 +139,10 @@ impl State {
     fn write(&mut self, pipe: &pipe::Sender) -> io::Result<()> {
         while !self.is_empty() {
             match pipe.try_write(&self.waiting[self.written..]) {
-                Ok(count) => self.written += count,
+                Ok(count) => {
+                    self.written += count;
+                    self.stalled_since = Some(Instant::now());
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.compact();
                     return Ok(());

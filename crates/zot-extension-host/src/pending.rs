@@ -88,6 +88,11 @@ impl Pending {
         count
     }
 
+    #[cfg(test)]
+    pub(crate) fn ids(&self) -> std::collections::HashSet<String> {
+        self.lock().keys().cloned().collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,12 +1,17 @@
 //! What an extension has registered.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use zot_conversation::{ToolDefinition, ToolEffect};
 use zot_wire::RawJson;
 use zot_wire::extension::{EventKind, Subscription};
 
-use crate::limits::{MAX_COMMAND_NAME_BYTES, MAX_COMMANDS, MAX_DESCRIPTION_BYTES, MAX_TOOLS};
+use crate::limits::{
+    MAX_COMMAND_NAME_BYTES, MAX_COMMANDS, MAX_DESCRIPTION_BYTES, MAX_SCHEMA_BYTES, MAX_TOOLS,
+};
 use crate::schema;
 
 /// A slash command of an extension.
@@ -33,7 +38,6 @@ impl EventSet {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Registrations {
-    pub(crate) version: String,
     pub(crate) commands: Vec<CommandInfo>,
     pub(crate) tools: Vec<Arc<ToolDefinition>>,
     pub(crate) events: EventSet,
@@ -85,7 +89,12 @@ impl Registrations {
             ));
         }
         check_description(&description)?;
-        let parameters = schema::accept(schema.map(RawJson::get))
+        if schema.is_some_and(|schema| schema.get().len() > MAX_SCHEMA_BYTES) {
+            return Err(format!(
+                "register_tool: {name:?}: schema: it is longer than {MAX_SCHEMA_BYTES} bytes"
+            ));
+        }
+        let accepted = schema::accept(schema.map(RawJson::get))
             .map_err(|error| format!("register_tool: {name:?}: schema: {error}"))?;
         self.tools.retain(|known| known.name != name);
         if self.tools.len() == MAX_TOOLS {
@@ -96,7 +105,7 @@ impl Registrations {
         self.tools.push(Arc::new(ToolDefinition {
             name,
             description,
-            parameters,
+            parameters: accepted.schema,
             // Nobody knows what it does, so it runs alone and in order.
             effect: ToolEffect::Changes,
         }));

@@ -2,19 +2,31 @@
 //!
 //! The keywords tools use are understood; what is not known does not make arguments wrong.
 
+mod fit;
+mod judgement;
 #[cfg(test)]
 mod tests;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+pub(crate) use fit::fits;
+
 /// Deeper than any real schema; serde_json itself stops at 128.
 const MAX_DEPTH: usize = 32;
+
+/// A schema that a model can be given.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    pub(crate) schema: Box<RawValue>,
+    /// What some providers refuse, or what its author cannot mean, each with where it is.
+    pub(crate) advice: Vec<String>,
+}
 
 /// The schema as a model gets it, or why no model could use it.
 ///
 /// A tool without a schema takes no arguments.
-pub(crate) fn accept(schema: Option<&str>) -> Result<Box<RawValue>, String> {
+pub(crate) fn accept(schema: Option<&str>) -> Result<Accepted, String> {
     let value = match schema {
         None => Value::Object(Map::new()),
         Some(text) => serde_json::from_str(text).map_err(|error| error.to_string())?,
@@ -25,233 +37,19 @@ pub(crate) fn accept(schema: Option<&str>) -> Result<Box<RawValue>, String> {
             kind(&value)
         ));
     };
-    match object.get("type") {
-        None => {
-            object.insert("type".to_owned(), "object".into());
-        }
-        Some(Value::String(name)) if name == "object" => {}
-        Some(other) => return Err(format!("type must be \"object\", not {other}")),
+    let mut advice = judgement::judge(&object)?;
+    let is_complete = object.contains_key("type");
+    if !is_complete {
+        object.insert("type".to_owned(), "object".into());
+        advice.push("\"type\" is missing: it is taken for \"object\"".to_owned());
     }
-    check_properties(&object)?;
     let text = match schema {
         // As the author wrote it: field order helps people who read requests.
-        Some(text) if object.len() == field_count(text) => text.to_owned(),
+        Some(text) if is_complete => text.to_owned(),
         _ => Value::Object(object).to_string(),
     };
-    RawValue::from_string(text).map_err(|error| error.to_string())
-}
-
-fn field_count(text: &str) -> usize {
-    serde_json::from_str::<Map<String, Value>>(text).map_or(0, |object| object.len())
-}
-
-fn check_properties(object: &Map<String, Value>) -> Result<(), String> {
-    match object.get("properties") {
-        None => {}
-        Some(Value::Object(properties)) => {
-            for (name, property) in properties {
-                if !property.is_object() && !property.is_boolean() {
-                    return Err(format!(
-                        "properties.{name} must be a schema, not {}",
-                        kind(property)
-                    ));
-                }
-            }
-        }
-        Some(other) => {
-            return Err(format!("properties must be an object, not {}", kind(other)));
-        }
-    }
-    match object.get("required") {
-        None => Ok(()),
-        Some(Value::Array(names)) if names.iter().all(Value::is_string) => Ok(()),
-        Some(other) => Err(format!("required must be a list of names, not {other}")),
-    }
-}
-
-/// Whether `arguments` fit a tool's schema; otherwise what is wrong with which field.
-pub(crate) fn fits(schema: &str, arguments: &str) -> Result<(), String> {
-    let arguments: Value = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
-    if !arguments.is_object() {
-        return Err(format!("must be an object, not {}", kind(&arguments)));
-    }
-    let schema: Value = serde_json::from_str(schema).map_err(|error| error.to_string())?;
-    check(&schema, &arguments, "", 0)
-}
-
-fn check(schema: &Value, value: &Value, path: &str, depth: usize) -> Result<(), String> {
-    let schema = match schema {
-        Value::Bool(false) => return Err(format!("{}is not allowed", named(path))),
-        Value::Object(schema) if depth < MAX_DEPTH => schema,
-        _ => return Ok(()),
-    };
-    check_type(schema, value, path)?;
-    if let Some(Value::Array(allowed)) = schema.get("enum")
-        && !allowed.contains(value)
-    {
-        let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-        return Err(format!(
-            "{}must be one of {}",
-            named(path),
-            allowed.join(", ")
-        ));
-    }
-    if let Some(expected) = schema.get("const")
-        && expected != value
-    {
-        return Err(format!("{}must be {expected}", named(path)));
-    }
-    check_alternatives(schema, value, path, depth)?;
-    match value {
-        Value::Object(fields) => check_object(schema, fields, path, depth),
-        Value::Array(items) => check_array(schema, items, path, depth),
-        Value::String(text) => {
-            let length = text.chars().count() as f64;
-            check_range(schema, "minLength", "maxLength", length, "characters", path)
-        }
-        Value::Number(number) => {
-            let number = number.as_f64().unwrap_or(f64::NAN);
-            check_range(schema, "minimum", "maximum", number, "", path)
-        }
-        _ => Ok(()),
-    }
-}
-
-fn check_type(schema: &Map<String, Value>, value: &Value, path: &str) -> Result<(), String> {
-    let expected: Vec<&str> = match schema.get("type") {
-        Some(Value::String(name)) => vec![name],
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
-        _ => return Ok(()),
-    };
-    if expected.iter().any(|name| has_type(value, name)) {
-        return Ok(());
-    }
-    Err(format!(
-        "{}must be {}, not {}",
-        named(path),
-        expected.join(" or "),
-        kind(value)
-    ))
-}
-
-fn has_type(value: &Value, name: &str) -> bool {
-    match name {
-        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
-        _ => kind(value) == name,
-    }
-}
-
-fn check_alternatives(
-    schema: &Map<String, Value>,
-    value: &Value,
-    path: &str,
-    depth: usize,
-) -> Result<(), String> {
-    let fits = |alternative: &&Value| check(alternative, value, path, depth + 1).is_ok();
-    if let Some(Value::Array(all)) = schema.get("allOf") {
-        for part in all {
-            check(part, value, path, depth + 1)?;
-        }
-    }
-    if let Some(Value::Array(any)) = schema.get("anyOf")
-        && !any.iter().any(|alternative| fits(&alternative))
-    {
-        return Err(format!("{}fits none of its alternatives", named(path)));
-    }
-    if let Some(Value::Array(one)) = schema.get("oneOf")
-        && one.iter().filter(fits).count() != 1
-    {
-        return Err(format!("{}must fit exactly one alternative", named(path)));
-    }
-    Ok(())
-}
-
-fn check_object(
-    schema: &Map<String, Value>,
-    fields: &Map<String, Value>,
-    path: &str,
-    depth: usize,
-) -> Result<(), String> {
-    if let Some(Value::Array(required)) = schema.get("required") {
-        let missing = required
-            .iter()
-            .filter_map(Value::as_str)
-            .find(|name| !fields.contains_key(*name));
-        if let Some(name) = missing {
-            return Err(format!("{}is missing", named(&below(path, name))));
-        }
-    }
-    let properties = schema.get("properties").and_then(Value::as_object);
-    for (name, value) in fields {
-        let path = below(path, name);
-        match properties.and_then(|properties| properties.get(name)) {
-            Some(property) => check(property, value, &path, depth + 1)?,
-            None => match schema.get("additionalProperties") {
-                Some(Value::Bool(false)) => {
-                    return Err(format!("{}is not a known field", named(&path)));
-                }
-                Some(other) => check(other, value, &path, depth + 1)?,
-                None => {}
-            },
-        }
-    }
-    Ok(())
-}
-
-fn check_array(
-    schema: &Map<String, Value>,
-    items: &[Value],
-    path: &str,
-    depth: usize,
-) -> Result<(), String> {
-    let count = items.len() as f64;
-    check_range(schema, "minItems", "maxItems", count, "items", path)?;
-    if let Some(item_schema) = schema.get("items") {
-        for (index, item) in items.iter().enumerate() {
-            check(item_schema, item, &format!("{path}[{index}]"), depth + 1)?;
-        }
-    }
-    Ok(())
-}
-
-fn check_range(
-    schema: &Map<String, Value>,
-    least: &str,
-    most: &str,
-    found: f64,
-    unit: &str,
-    path: &str,
-) -> Result<(), String> {
-    let limit = |keyword| schema.get(keyword).and_then(Value::as_f64);
-    if let Some(limit) = limit(least)
-        && found < limit
-    {
-        return Err(format!("{}must be at least {limit} {unit}", named(path))
-            .trim_end()
-            .to_owned());
-    }
-    if let Some(limit) = limit(most)
-        && found > limit
-    {
-        return Err(format!("{}must be at most {limit} {unit}", named(path))
-            .trim_end()
-            .to_owned());
-    }
-    Ok(())
-}
-
-fn below(path: &str, name: &str) -> String {
-    match path {
-        "" => name.to_owned(),
-        _ => format!("{path}.{name}"),
-    }
-}
-
-fn named(path: &str) -> String {
-    match path {
-        "" => String::new(),
-        _ => format!("{path:?} "),
-    }
+    let schema = RawValue::from_string(text).map_err(|error| error.to_string())?;
+    Ok(Accepted { schema, advice })
 }
 
 /// The JSON Schema name of a value's type.

@@ -23,6 +23,7 @@ pub use program::{ProgramError, check_program};
 pub use staged::{IfTaken, Staged};
 
 use crate::discovery::{SearchPaths, discover};
+use crate::log::log_path;
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError, NameError, check_name};
 use folder::TemporaryFolder;
 
@@ -114,7 +115,7 @@ impl Store {
     /// Where the standard error of the extension called `name` goes.
     pub fn log_file(&self, name: &str) -> Result<PathBuf, NameError> {
         check_name(name)?;
-        Ok(self.home.join("logs").join(format!("ext-{name}.log")))
+        Ok(log_path(&self.home, name))
     }
 
     /// The folder of the installed extension called `name`. Its manifest may be broken.

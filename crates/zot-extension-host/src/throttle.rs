@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 /// Allows so much a second, and a burst of one second's worth.
 ///
-/// Going over is not refused but paid for by waiting: whoever writes to a pipe that is not read
+/// Going over is either refused, or paid for by waiting: whoever writes to a pipe that is not read
 /// waits too.
 #[derive(Debug)]
 pub(crate) struct Throttle {
@@ -35,11 +35,19 @@ impl Throttle {
         }
     }
 
+    /// Takes one if there is one. Who is refused owes nothing for having asked.
+    pub(crate) fn try_take(&mut self, now: Instant) -> bool {
+        self.refill(now);
+        let is_allowed = self.available >= 1.0;
+        if is_allowed {
+            self.available -= 1.0;
+        }
+        is_allowed
+    }
+
     /// Counts `amount`, and tells when there may be more.
     pub(crate) fn take(&mut self, amount: usize, now: Instant) -> Option<Instant> {
-        let passed = now.duration_since(self.updated).as_secs_f64();
-        self.updated = now;
-        self.available = (self.available + passed * self.per_second).min(self.per_second);
+        self.refill(now);
         self.available -= amount as f64;
         if self.available >= 0.0 {
             return None;
@@ -53,6 +61,12 @@ impl Throttle {
         let until = now + Duration::from_secs_f64(-self.available / self.per_second);
         self.last_pause = Some(until);
         Some(until)
+    }
+
+    fn refill(&mut self, now: Instant) {
+        let passed = now.duration_since(self.updated).as_secs_f64();
+        self.updated = now;
+        self.available = (self.available + passed * self.per_second).min(self.per_second);
     }
 
     /// For how long it has had to be slowed down again and again.

@@ -10,48 +10,40 @@ mod examination;
 mod finding;
 mod introduction;
 mod pipes;
-mod process;
-mod schema;
 mod shutdown;
 #[cfg(test)]
 mod tests;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
-use tokio::process::{ChildStdin, Command};
+use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
+use zot_process::{GroupEnd, ProcessGroup};
 use zot_wire::extension::{HelloAck, PROTOCOL_VERSION};
 
 pub use arguments::arguments_for;
 pub use examination::{ExaminationOptions, examine};
 pub use finding::{Finding, Verdict};
-pub use introduction::{
-    HELLO_TIME, Introduction, IntroductionError, READY_TIME, RegisteredCommand, RegisteredTool,
-};
+pub use introduction::{Introduction, IntroductionError, RegisteredCommand, RegisteredTool};
 pub use pipes::Heard;
-pub(crate) use process::ProcessGroup;
-pub use schema::schema_problems;
-pub use shutdown::{Farewell, SHUTDOWN_TIME};
+pub use shutdown::Farewell;
 // What is said and heard in a trial.
+pub use crate::launch::LaunchError;
 pub use zot_wire::RawJson;
 pub use zot_wire::extension::{CommandAction, ExtensionFrame, HostFrame, PanelContent};
 
 use crate::discovery::Found;
+use crate::launch::{self, Launch};
+use crate::limits::EffectiveLimits;
 use crate::manifest::Manifest;
-use crate::store::{ProgramError, check_program};
 
 /// How long an extension may leave its standard input unread before it counts as stuck.
 const WRITE_TIME: Duration = Duration::from_secs(2);
-
-/// How long a program may be open for writing, and how often that is looked at.
-const BUSY_TIME: Duration = Duration::from_secs(1);
-const BUSY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Lines of an extension that wait to be looked at. Few, for each may be as long as a frame can be;
 /// when it is full the extension has to wait.
@@ -67,21 +59,6 @@ pub struct Stage {
     pub cwd: PathBuf,
     /// Where the extension may keep what has to outlive it.
     pub data_dir: PathBuf,
-}
-
-/// Why an extension could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    #[error(transparent)]
-    Program(#[from] ProgramError),
-    #[error(
-        "{} cannot be started: {error} (does its first line name an interpreter that is installed?)", .program.display()
-    )]
-    Spawn {
-        program: PathBuf,
-        #[source]
-        error: io::Error,
-    },
 }
 
 /// Why something could not be said to an extension.
@@ -100,43 +77,48 @@ pub struct Trial {
     // First, so that the readers are gone before what they read from.
     readers: JoinSet<()>,
     heard: mpsc::Receiver<Heard>,
-    stdin: Option<ChildStdin>,
-    group: ProcessGroup,
+    stdin: Option<pipe::Sender>,
+    /// Nothing once its end has come.
+    group: Option<ProcessGroup>,
+    end: Option<GroupEnd>,
+    shortfalls: Vec<String>,
     hello_ack: HelloAck,
     requests: u64,
 }
 
 impl Trial {
-    /// Starts the extension of `manifest` in `directory`.
+    /// Starts the extension of `manifest` in `directory` as the host does.
+    ///
+    /// It dies with the thread that polls this.
     pub async fn start(
         manifest: &Manifest,
         directory: &Path,
         stage: &Stage,
-    ) -> Result<Self, StartError> {
-        let program = check_program(manifest, directory)?;
-        let mut command = Command::new(&program);
-        command
-            .args(&manifest.args)
-            .current_dir(directory)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut group = spawn(&mut command)
-            .await
-            .map_err(|error| StartError::Spawn { program, error })?;
+    ) -> Result<Self, LaunchError> {
+        let launch = Launch {
+            manifest,
+            directory,
+            data_dir: &stage.data_dir,
+            cwd: &stage.cwd,
+            limits: EffectiveLimits::of(manifest),
+        };
+        let process = launch::start(&launch).await?;
         let (sender, heard) = mpsc::channel(HEARD_CAPACITY);
         let mut readers = JoinSet::new();
-        if let Some(stdout) = group.child().stdout.take() {
-            readers.spawn(pipes::read_frames(stdout, sender.clone()));
-        }
-        if let Some(stderr) = group.child().stderr.take() {
-            readers.spawn(pipes::read_log(stderr, sender));
-        }
+        let frame_bytes = launch.limits.frame_bytes;
+        readers.spawn(pipes::read_frames(
+            process.stdout,
+            frame_bytes,
+            sender.clone(),
+        ));
+        readers.spawn(pipes::read_log(process.stderr, sender));
         Ok(Self {
             readers,
             heard,
-            stdin: group.child().stdin.take(),
-            group,
+            stdin: Some(process.stdin),
+            group: Some(process.group),
+            end: None,
+            shortfalls: process.shortfalls,
             hello_ack: HelloAck {
                 protocol_version: PROTOCOL_VERSION,
                 zot_version: stage.zot_version.clone(),
@@ -148,6 +130,12 @@ impl Trial {
             },
             requests: 0,
         })
+    }
+
+    /// What it is not held to although its manifest asks for it, and what it asks for and cannot
+    /// have.
+    pub fn shortfalls(&self) -> &[String] {
+        &self.shortfalls
     }
 
     /// An id that no request of this trial has yet.
@@ -167,11 +155,7 @@ impl Trial {
         let Some(stdin) = &mut self.stdin else {
             return Err(SendError::Ended);
         };
-        let write = async {
-            stdin.write_all(bytes).await?;
-            stdin.flush().await
-        };
-        match timeout(WRITE_TIME, write).await {
+        match timeout(WRITE_TIME, stdin.write_all(bytes)).await {
             Ok(written) => written.map_err(SendError::Closed),
             Err(_) => {
                 // Half a line may be written: nothing sensible can follow.
@@ -190,23 +174,6 @@ impl Trial {
     }
 }
 
-/// Starts `command`, and waits for whoever is about to close the program after writing it: an
-/// editor, a build, or a process on its way from fork to exec.
-async fn spawn(command: &mut Command) -> io::Result<ProcessGroup> {
-    let deadline = Instant::now() + BUSY_TIME;
-    loop {
-        match ProcessGroup::spawn(command) {
-            Err(error)
-                if error.kind() == io::ErrorKind::ExecutableFileBusy
-                    && Instant::now() < deadline =>
-            {
-                sleep(BUSY_INTERVAL).await;
-            }
-            spawned => return spawned,
-        }
-    }
-}
-
 /// What an installed extension registers, learnt by starting it and ending it again.
 pub async fn look_at(
     found: &Found,
@@ -215,8 +182,11 @@ pub async fn look_at(
 ) -> Result<Introduction, IntroductionError> {
     let deadline = Instant::now() + limit;
     let mut trial = Trial::start(&found.manifest, &found.directory, stage).await?;
-    // One that fails is killed: it does not understand shutdown either.
-    let introduction = trial.introduce(deadline, deadline, &mut |_| {}).await?;
-    trial.shut_down(&mut |_| {}).await;
-    Ok(introduction)
+    let introduced = trial.introduce(deadline, deadline, &mut |_| {}).await;
+    match &introduced {
+        Ok(_) => drop(trial.shut_down(&mut |_| {}).await),
+        // It does not understand shutdown either.
+        Err(_) => trial.terminate(&mut |_| {}).await,
+    }
+    introduced
 }

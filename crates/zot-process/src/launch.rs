@@ -136,6 +136,11 @@ pub fn confine(
     system::confine(command, confinement)
 }
 
+/// What this system enforces of `confinement`.
+pub fn enforcement(confinement: &Confinement) -> Enforcement {
+    system::enforcement(confinement)
+}
+
 /// What this system could enforce if it were asked for everything.
 pub fn enforceable() -> Enforcement {
     system::enforceable()

@@ -3,6 +3,7 @@
 //! [`ExtensionFrame`] is what an extension says, [`HostFrame`] what zot says. Either side ignores
 //! frames of a type it does not know and fields it does not know.
 
+mod bounded_list;
 mod event;
 mod from_extension;
 mod from_host;
@@ -10,6 +11,8 @@ mod from_host;
 mod tests;
 
 use serde::de::DeserializeOwned;
+
+use bounded_list::BoundedList;
 
 use crate::{Fields, FieldsError};
 
@@ -57,6 +60,11 @@ impl FrameReader {
         self.fields
             .get(name)
             .map_err(|error| self.invalid(name, &error))
+    }
+
+    /// A list that must not cost many times what it takes on the line.
+    fn list<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, FrameError> {
+        self.read(name).map(|BoundedList(items)| items)
     }
 
     fn required<T: DeserializeOwned>(&self, name: &str) -> Result<T, FrameError> {

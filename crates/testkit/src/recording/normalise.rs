@@ -13,6 +13,7 @@ use crate::Workdir;
 pub(super) struct Masks {
     cwd: String,
     home: String,
+    extensions: String,
 }
 
 impl Masks {
@@ -20,6 +21,7 @@ impl Masks {
         Self {
             cwd: workdir.parent().display().to_string(),
             home: workdir.homes().display().to_string(),
+            extensions: workdir.extension_folders().display().to_string(),
         }
     }
 }
@@ -72,9 +74,14 @@ pub(super) fn normalise(lines: &[String], pace: Pace, masks: &Masks) -> Vec<Stri
             out.push(line);
         }
     }
-    if pace == Pace::Racy {
-        out = without_timing(out);
+    match pace {
+        Pace::Steady => {}
+        Pace::Racy => out = without_timing(out),
+        Pace::Extension => out = extension_frames(out),
     }
+    // What extensions say by themselves comes when it comes.
+    let (late, mut out): (Vec<Line>, Vec<Line>) = out.into_iter().partition(is_unprompted);
+    out.extend(late);
     out.into_iter().map(Line::into_text).collect()
 }
 
@@ -119,7 +126,9 @@ fn remark(line: &str, failed: bool, masks: &Masks) -> Option<String> {
             (true, false) => Some("# stderr <text>".to_owned()),
         };
     }
-    line.starts_with("# exit ").then(|| line.to_owned())
+    let is_kept = ["# exit", "# SIGTERM", "# hanging"];
+    let is_kept = is_kept.iter().any(|start| line.starts_with(start));
+    is_kept.then(|| line.to_owned())
 }
 
 /// Joins `line` to the one before when only timing separates them.
@@ -181,6 +190,50 @@ fn without_timing(lines: Vec<Line>) -> Vec<Line> {
         groups[group].push(line);
     }
     groups.into_iter().flatten().collect()
+}
+
+fn is_unprompted(line: &Line) -> bool {
+    let kind = line.received().map(|frame| &frame["type"]);
+    kind.is_some_and(|kind| kind == "ext_notify" || kind == "ext_display")
+}
+
+/// The greeting, then everything but events, then those, sorted. Ids are numbered anew.
+fn extension_frames(lines: Vec<Line>) -> Vec<Line> {
+    let mut groups = [Vec::new(), Vec::new(), Vec::new()];
+    let mut ids = Vec::new();
+    for mut line in lines {
+        let mut group = 1;
+        if let Line::Frame(direction, frame) = &mut line {
+            number_id(frame, &mut ids);
+            match (direction, frame["type"].as_str()) {
+                (Direction::Sent, Some("hello_ack")) => group = 0,
+                (Direction::Sent, Some("event")) => group = 2,
+                _ => {}
+            }
+        }
+        groups[group].push(line.into_text());
+    }
+    groups[2].sort();
+    groups.into_iter().flatten().map(Line::Text).collect()
+}
+
+fn number_id(frame: &mut Value, ids: &mut Vec<String>) {
+    let kind = frame["type"].as_str().unwrap_or_default();
+    let is_question = matches!(kind, "tool_call" | "event_intercept" | "command_invoked");
+    let is_answer = matches!(
+        kind,
+        "tool_result" | "event_intercept_response" | "command_response"
+    );
+    if let Some(Value::String(id)) = frame.get_mut("id")
+        && (is_question || is_answer)
+    {
+        let known = ids.iter().position(|known| known == id);
+        let number = known.unwrap_or_else(|| {
+            ids.push(id.clone());
+            ids.len() - 1
+        });
+        *id = format!("<cid{}>", number + 1);
+    }
 }
 
 /// Writes JSON the way the recordings have it, so that `diff` shows only what differs.
@@ -258,8 +311,14 @@ fn mask_value(value: &mut Value, masks: &Masks) {
             let failed_tool = fields.get("is_error") == Some(&Value::Bool(true));
             for (name, field) in fields.iter_mut() {
                 match (name.as_str(), &*field) {
+                    // The original forgets the time of messages that were replaced.
+                    ("time", Value::String(time))
+                        if time.starts_with("0001-") || time == "<zero time>" =>
+                    {
+                        *field = json!("<zero time>");
+                    }
                     ("time" | "started", Value::String(_)) => *field = json!("<time>"),
-                    ("version", Value::String(_)) => *field = json!("<version>"),
+                    ("version" | "zot_version", Value::String(_)) => *field = json!("<version>"),
                     ("cost_usd", Value::Number(cost)) => {
                         let cost = cost.as_f64().unwrap_or_default();
                         let cost = (cost * 1e9).round() / 1e9;
@@ -301,6 +360,7 @@ fn is_provider_error(text: &str) -> bool {
 fn mask_text(text: &str, masks: &Masks) -> String {
     let text = text.replace(&masks.cwd, "<cwd>");
     let text = text.replace(&masks.home, "<home>");
+    let text = text.replace(&masks.extensions, "<exts>");
     let number = |c: char| c.is_ascii_digit() || c == '.';
     let text = mask_after(&text, "Took ", number, "s", "<dur>");
     let digit = |c: char| c.is_ascii_digit();

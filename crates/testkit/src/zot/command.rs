@@ -6,7 +6,7 @@ use std::process::{ChildStdout, Command, Stdio};
 
 use super::pipes::Pipes;
 use super::{Finished, PATIENCE, Zot};
-use crate::{ModelServer, Wire, Workdir};
+use crate::{InstalledExtension, ModelServer, Wire, Workdir};
 
 /// What a child may know of the environment the tests run in: nothing of the user's.
 const INHERITED: [&str; 5] = ["PATH", "LANG", "LC_ALL", "TERM", "LLVM_PROFILE_FILE"];
@@ -70,6 +70,18 @@ impl ZotCommand {
         self.arguments(["--provider", wire.provider(), "--base-url"])
             .argument(server.url(wire))
             .arguments(["--api-key", "x", "--model", wire.model()])
+    }
+
+    /// Loads these extensions and no others.
+    pub fn extensions<'a>(
+        self,
+        extensions: impl IntoIterator<Item = &'a InstalledExtension>,
+    ) -> Self {
+        extensions
+            .into_iter()
+            .fold(self.argument("--no-ext"), |command, extension| {
+                command.argument("--ext").argument(extension.directory())
+            })
     }
 
     pub fn argument(mut self, argument: impl AsRef<OsStr>) -> Self {

@@ -11,6 +11,8 @@ use testkit::process;
 
 const DONE: &[u8] = b"{\"type\":\"done\"}\n";
 
+const READY: &[u8] = b"{\"type\":\"ready\"}\n";
+
 /// Larger than a pipe, so one read takes all there is.
 const BUFFER: usize = 1 << 20;
 
@@ -90,6 +92,32 @@ impl Peer {
     pub(super) fn work(&mut self, line: &str) -> anyhow::Result<usize> {
         self.send(line)?;
         self.read_until(DONE)
+    }
+
+    /// Reads until a program that speaks as extensions do is ready.
+    pub(super) fn until_ready(&mut self) -> anyhow::Result<()> {
+        self.read_until(READY).map(drop)
+    }
+
+    /// Reads until `done`, and shows every line with when it came.
+    pub(super) fn watch(&mut self, mut show: impl FnMut(&[u8], Instant)) -> anyhow::Result<()> {
+        let mut unfinished = Vec::new();
+        loop {
+            let count = self.stdout.read(&mut self.buffer)?;
+            let now = Instant::now();
+            ensure!(count > 0, "the program closed its output");
+            unfinished.extend_from_slice(&self.buffer[..count]);
+            let mut rest = unfinished.as_slice();
+            while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+                let (line, tail) = rest.split_at(end + 1);
+                show(line, now);
+                if line == DONE {
+                    return Ok(());
+                }
+                rest = tail;
+            }
+            unfinished = rest.to_vec();
+        }
     }
 
     /// The first line the program writes by itself.

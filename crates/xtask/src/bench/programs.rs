@@ -9,11 +9,21 @@ use serde::Deserialize;
 use testkit::{Wire, Workdir};
 use xtask::repository::root;
 
+const BINARIES: [&str; 5] = [
+    "zot",
+    "scripted-model",
+    "bench-floor",
+    "bench-child",
+    "xtask",
+];
+
 /// Where they are.
 pub(super) struct Programs {
     pub(super) zot: PathBuf,
     pub(super) scripted_model: PathBuf,
     pub(super) floor: PathBuf,
+    pub(super) child: PathBuf,
+    xtask: PathBuf,
 }
 
 impl Programs {
@@ -26,14 +36,7 @@ impl Programs {
                 "--message-format",
                 "json-render-diagnostics",
             ])
-            .args([
-                "--bin",
-                "zot",
-                "--bin",
-                "scripted-model",
-                "--bin",
-                "bench-floor",
-            ])
+            .args(BINARIES.into_iter().flat_map(|name| ["--bin", name]))
             .current_dir(root())
             .stderr(Stdio::inherit())
             .output()
@@ -43,7 +46,17 @@ impl Programs {
             zot: executable(&output.stdout, "zot")?,
             scripted_model: executable(&output.stdout, "scripted-model")?,
             floor: executable(&output.stdout, "bench-floor")?,
+            child: executable(&output.stdout, "bench-child")?,
+            xtask: executable(&output.stdout, "xtask")?,
         })
+    }
+
+    /// This program as a release build, for benches whose own code is part of what they measure.
+    /// Without cargo's library path, which extensions would inherit and start slower with.
+    pub(super) fn optimised(&self) -> Command {
+        let mut command = Command::new(&self.xtask);
+        command.env_remove("LD_LIBRARY_PATH");
+        command
     }
 }
 

@@ -1,11 +1,17 @@
 //! The table.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
 use super::Effort;
+
+/// Shorter times are shown in µs.
+const MICROSECONDS_BELOW: Duration = Duration::from_micros(100);
 
 /// One figure.
 pub(super) struct Row {
@@ -22,9 +28,16 @@ pub(super) struct Row {
 pub(super) enum Quantity {
     Time(Duration),
     Bytes(u64),
+    Ratio(f64),
+    /// A part of one.
+    Share(f64),
 }
 
 impl Quantity {
+    pub(super) fn ratio(value: Duration, floor: Duration) -> Self {
+        Self::Ratio(value.as_secs_f64() / floor.as_secs_f64())
+    }
+
     pub(super) fn milliseconds(milliseconds: f64) -> Self {
         Self::Time(Duration::from_secs_f64(milliseconds / 1e3))
     }
@@ -33,6 +46,7 @@ impl Quantity {
         match (self, target) {
             (Self::Time(own), Self::Time(target)) => own > target,
             (Self::Bytes(own), Self::Bytes(target)) => own > target,
+            (Self::Ratio(own), Self::Ratio(target)) => own > target,
             _ => false,
         }
     }
@@ -41,6 +55,9 @@ impl Quantity {
 impl fmt::Display for Quantity {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Time(time) if *time < MICROSECONDS_BELOW => {
+                write!(formatter, "{:.1} µs", time.as_secs_f64() * 1e6)
+            }
             Self::Time(time) => {
                 let milliseconds = time.as_secs_f64() * 1e3;
                 let decimals = match milliseconds {
@@ -53,6 +70,8 @@ impl fmt::Display for Quantity {
             Self::Bytes(bytes) => {
                 write!(formatter, "{:.2} MiB", *bytes as f64 / f64::from(1 << 20))
             }
+            Self::Ratio(ratio) => write!(formatter, "{ratio:.2} ×"),
+            Self::Share(share) => write!(formatter, "{:.1} %", share * 1e2),
         }
     }
 }
@@ -80,7 +99,7 @@ impl fmt::Display for Row {
 }
 
 /// The machine, the command and the head of the table.
-pub(super) fn heading(effort: Effort) -> String {
+pub(super) fn heading(bench: &str, effort: Effort) -> String {
     let line = |program: &str, arguments: &[&str]| {
         let output = Command::new(program).args(arguments).output();
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
@@ -94,7 +113,7 @@ pub(super) fn heading(effort: Effort) -> String {
     let processors = std::thread::available_parallelism().map_or(0, usize::from);
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     format!(
-        "`cargo xtask bench rpc{}` on {}, commit {}: {processors} × {model}, {}, load {}\n\n\
+        "`cargo xtask bench {bench}{}` on {}, commit {}: {processors} × {model}, {}, load {}\n\n\
          | what | zot | floor | target | met | original |\n\
          |---|---:|---:|---:|---|---:|\n",
         if effort == Effort::Quick {

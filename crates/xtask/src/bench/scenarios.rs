@@ -243,6 +243,14 @@ impl<'a> Bench<'a> {
         &self.programs.zot
     }
 
+    pub(super) fn child_binary(&self) -> &Path {
+        &self.programs.child
+    }
+
+    pub(super) fn effort(&self) -> Effort {
+        self.effort
+    }
+
     pub(super) fn rounds(&self, full: usize) -> usize {
         self.effort.rounds(full)
     }
@@ -251,7 +259,7 @@ impl<'a> Bench<'a> {
         zot_command(&self.programs.zot, workdir, self.port, wire)
     }
 
-    fn floor(&self) -> anyhow::Result<Peer> {
+    pub(super) fn floor(&self) -> anyhow::Result<Peer> {
         let mut command = clean_command(&self.programs.floor);
         command.arg(format!("127.0.0.1:{}", self.port));
         Peer::start(command)
@@ -280,7 +288,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Makes the server forget the requests it keeps.
-    fn reset_server(&self) -> anyhow::Result<()> {
+    pub(super) fn reset_server(&self) -> anyhow::Result<()> {
         let mut connection = TcpStream::connect(("127.0.0.1", self.port))?;
         connection.write_all(b"POST /_control HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n")?;
         // One answer is one small write.

@@ -22,6 +22,7 @@ fn lower_layers_are_allowed_however_far_down() {
     check("zot-rpc", "zot-wire", None);
     check("zot-cli", "zot-rpc", None);
     check("zot-ext", "zot-wire", None);
+    check("zot-example-hello", "zot-ext", None);
     check("xtask", "zot-cli", None);
     check("xtask", "testkit", None);
 }
@@ -35,6 +36,13 @@ fn the_same_layer_and_higher_ones_are_refused() {
     check("zot-rpc", "zot-ext", same);
     check("zot-provider", "zot-sdk", higher);
     check("zot-conversation", "zot-cli", higher);
+}
+
+#[test]
+fn examples_have_what_authors_have_and_nobody_needs_them() {
+    let reason = Some("an example has what any author has: zot-ext");
+    check("zot-example-hello", "zot-wire", reason);
+    check("zot-cli", "zot-example-hello", Some("it is an example"));
 }
 
 #[test]

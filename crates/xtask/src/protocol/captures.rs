@@ -36,11 +36,19 @@ pub fn read_captures(root: &Path) -> io::Result<Vec<Capture>> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
+        if is_of_an_extension(&name) {
+            continue;
+        }
         // One capture shows bytes that were sent and are not UTF-8.
         let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
         captures.push(Capture::parse(name, &text));
     }
     Ok(captures)
+}
+
+/// Whether a capture shows the other protocol, that of extensions.
+fn is_of_an_extension(name: &str) -> bool {
+    name.strip_suffix(".ours").unwrap_or(name).ends_with(".ext")
 }
 
 impl Capture {

@@ -5,9 +5,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use zot_wire::rpc::{
-    CommandFrame, Event, FullMessagesData, HelloData, MessagesData, ModelData, ModelsData,
-    PongData, ReasoningData, Response, SetMessagesData, StartedData, StateData, SteeredData,
-    SubscribedData, ToolsData, UsageData,
+    CommandFrame, CommandsData, Event, ExtensionsData, FullMessagesData, HelloData, InvokedData,
+    MessagesData, ModelData, ModelsData, PongData, ReasoningData, Response, SetMessagesData,
+    StartedData, StateData, SteeredData, SubscribedData, ToolsData, UsageData,
 };
 
 /// Reads a frame from the server into its type and writes it again.
@@ -34,7 +34,11 @@ pub(super) fn round_trip(frame: &Value) -> anyhow::Result<Value> {
         "set_model" => through::<Response<ModelData>>(frame),
         "get_models" => through::<Response<ModelsData>>(frame),
         "ping" => through::<Response<PongData>>(frame),
-        "abort" | "clear" | "confirm" | "set_system_prompt" => through::<Response<()>>(frame),
+        "get_commands" => through::<Response<CommandsData>>(frame),
+        "invoke_command" => through::<Response<InvokedData>>(frame),
+        "reload_ext" => through::<Response<ExtensionsData>>(frame),
+        "abort" | "clear" | "confirm" | "set_system_prompt" | "panel_key" | "panel_resize"
+        | "panel_close" => through::<Response<()>>(frame),
         other => bail!("xtask does not know the type of the response to {other:?}"),
     }
 }

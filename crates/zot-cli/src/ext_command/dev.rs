@@ -11,11 +11,11 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use zot_sdk::VERSION;
-use zot_sdk::extensions::Manifest;
-use zot_sdk::extensions::trial::{HELLO_TIME, Heard, Introduction, READY_TIME, Stage, Trial};
+use zot_sdk::extensions::trial::{Heard, Introduction, Stage, Trial};
+use zot_sdk::extensions::{HELLO_TIME, Manifest, READY_GRACE};
 
-use super::Failure;
-use super::terminal::say;
+use super::terminal::{one_line, say};
+use super::{Failure, home};
 use watch::Snapshot;
 
 /// How often the folder is looked at.
@@ -99,12 +99,15 @@ impl Bench {
             provider: "offline".to_owned(),
             model: "offline".to_owned(),
             cwd: std::env::current_dir()?,
-            data_dir: self.directory.clone(),
+            data_dir: manifest.data_dir(&self.directory, &home()),
         };
         let mut trial = match Trial::start(&manifest, &self.directory, &stage).await {
             Ok(trial) => trial,
             Err(error) => return self.wait_for_change(&error.to_string()),
         };
+        for shortfall in trial.shortfalls() {
+            say(format_args!("! {}", one_line(shortfall)))?;
+        }
         let now = Instant::now();
         let deadline = now + HELLO_TIME;
         // Written at once: what it says may explain why it never gets to its hello.
@@ -112,7 +115,7 @@ impl Bench {
             let _ = output::write(&heard);
         };
         match trial
-            .introduce(deadline, deadline + READY_TIME, &mut aside)
+            .introduce(deadline, deadline + READY_GRACE, &mut aside)
             .await
         {
             Ok(introduction) => {

@@ -64,8 +64,8 @@ fn show(manifest: &Manifest, origin: &Origin) {
     for line in permissions::details(manifest.permissions.as_ref()) {
         note(format_args!("  {}", one_line(&line)));
     }
-    if manifest.permissions.is_some() {
-        note(format_args!("  {}", permissions::enforcement()));
+    if let Some(enforcement) = permissions::enforcement(manifest) {
+        note(format_args!("  {enforcement}"));
     }
 }
 

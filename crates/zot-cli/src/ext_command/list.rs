@@ -56,7 +56,7 @@ async fn look_at_all(discovery: &Discovery, cwd: PathBuf) -> Vec<Learnt> {
             provider: String::new(),
             model: String::new(),
             cwd: cwd.clone(),
-            data_dir: found.directory.clone(),
+            data_dir: found.manifest.data_dir(&found.directory, &home()),
         };
         looks.spawn(async move { (index, look_at(&found, &stage, LOOK_TIME).await) });
     }
@@ -124,8 +124,31 @@ fn write_all(discovery: &Discovery, learnt: &[Learnt], paths: &SearchPaths) -> i
         ]);
     }
     write_table(&mut output, &rows)?;
-    writeln!(output, "\n{}", permissions::enforcement())?;
+    write_enforcement(&mut output, discovery)?;
     output.flush()
+}
+
+/// A line for all extensions that are held in the same way.
+fn write_enforcement(output: &mut impl io::Write, discovery: &Discovery) -> io::Result<()> {
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
+    for found in &discovery.found {
+        let Some(enforcement) = permissions::enforcement(&found.manifest) else {
+            continue;
+        };
+        let name = one_line(&found.manifest.name);
+        match lines.iter_mut().find(|(known, _)| *known == enforcement) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => lines.push((enforcement, vec![name])),
+        }
+    }
+    if !lines.is_empty() {
+        writeln!(output)?;
+    }
+    for (enforcement, names) in lines {
+        writeln!(output, "{}: {enforcement}", names.join(", "))?;
+    }
+    Ok(())
 }
 
 fn joined<'a>(names: impl Iterator<Item = &'a String>, prefix: &str) -> String {
@@ -152,7 +175,6 @@ fn state_in_words(found: &Found, learnt: &Learnt) -> String {
 }
 
 fn write_json(discovery: &Discovery, learnt: &[Learnt], paths: &SearchPaths) -> io::Result<()> {
-    let enforced = permissions::enforced_here();
     let mut entries = Vec::new();
     for (found, learnt) in discovery.found.iter().zip(learnt) {
         let (state, reason) = match (&found.standing, learnt) {
@@ -173,7 +195,7 @@ fn write_json(discovery: &Discovery, learnt: &[Learnt], paths: &SearchPaths) -> 
             "source": found.source.as_str(),
             "directory": found.directory.display().to_string(),
             "permissions": permissions::as_json(manifest.permissions.as_ref()),
-            "enforced": enforced,
+            "enforcement": permissions::enforcement_as_json(manifest),
             "commands": introduction.map(commands_json),
             "tools": introduction.map(tools_json),
         }));

@@ -1,21 +1,56 @@
 //! What an extension asks for, in words.
 
-use serde_json::{Value, json};
-use zot_sdk::extensions::{ExecPermission, Permissions};
+use serde_json::{Map, Value, json};
+use zot_sdk::extensions::{
+    self, Enforcement, EnforcementStatus, ExecPermission, Manifest, Permissions,
+};
 
-/// What the system holds extensions to here. Nothing yet: the sandbox is not part of this build.
-pub(super) fn enforced_here() -> &'static [&'static str] {
-    &[]
+/// What this system holds an extension to that declares permissions, in a line.
+pub(super) fn enforcement(manifest: &Manifest) -> Option<String> {
+    manifest.permissions.as_ref()?;
+    let mut enforced = Vec::new();
+    let mut words = Vec::new();
+    for (part, status) in restrictions(&extensions::enforcement(manifest)) {
+        match status {
+            EnforcementStatus::NotRequested => {}
+            EnforcementStatus::Enforced => enforced.push(part),
+            lacking => words.push(format!("{part} {lacking}")),
+        }
+    }
+    if !enforced.is_empty() {
+        words.insert(0, format!("enforced: {}", enforced.join(", ")));
+    }
+    Some(words.join("; "))
 }
 
-/// A line about [`enforced_here`].
-pub(super) fn enforcement() -> String {
-    match enforced_here() {
-        [] => {
-            "this system enforces no permissions: every extension can do what you can do".to_owned()
-        }
-        enforced => format!("enforced by this system: {}", enforced.join(", ")),
+/// As [`enforcement`], for programs; nothing for full access.
+pub(super) fn enforcement_as_json(manifest: &Manifest) -> Value {
+    if manifest.permissions.is_none() {
+        return Value::Null;
     }
+    let parts: Map<String, Value> = restrictions(&extensions::enforcement(manifest))
+        .into_iter()
+        .map(|(part, status)| {
+            let (status, reason) = match status {
+                EnforcementStatus::NotRequested => ("not_restricted", None),
+                EnforcementStatus::Enforced => ("enforced", None),
+                EnforcementStatus::Partly(gap) => ("partly", Some(gap)),
+                EnforcementStatus::NotEnforced(reason) => ("not_enforced", Some(reason)),
+            };
+            (part.to_owned(), json!({"status": status, "reason": reason}))
+        })
+        .collect();
+    Value::Object(parts)
+}
+
+/// The parts that a manifest decides about.
+fn restrictions(enforcement: &Enforcement) -> [(&'static str, &EnforcementStatus); 4] {
+    [
+        ("files", &enforcement.files),
+        ("programs", &enforcement.execution),
+        ("network", &enforcement.network),
+        ("memory", &enforcement.memory),
+    ]
 }
 
 /// In a few words, for a table.

@@ -1,6 +1,8 @@
 //! What our protocol has beyond the original's: recorded sessions of our own, one test each.
 //! `UPDATE_FIXTURES=1` shows what a run gives now, beside the recording.
 
+mod extensions;
+
 use serde_json::{Value, json};
 use testkit::{Fixtures, ModelServer, PATIENCE, Pace, Wire, Workdir, Zot, ZotCommand, poll_until};
 

@@ -6,23 +6,29 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Deserializer, Value};
+use zot_wire::extension::{ExtensionFrame, HostFrame};
 use zot_wire::rpc::{
-    CommandFrame, ContentBlock, Event, FullBlock, FullMessage, FullMessagesData, HelloData,
-    Message, MessagesData, ModelData, ModelsData, PongData, ReasoningData, Response,
-    SetMessagesData, StartedData, StateData, SteeredData, SubscribedData, ToolsData, UsageData,
-    json_schema,
+    CommandFrame, CommandsData, ContentBlock, Event, ExtensionsData, FullBlock, FullMessage,
+    FullMessagesData, HelloData, InvokedData, Message, MessagesData, ModelData, ModelsData,
+    PongData, ReasoningData, Response, SetMessagesData, StartedData, StateData, SteeredData,
+    SubscribedData, ToolsData, UsageData, json_schema,
 };
 
 const DOCUMENTS: [&str; 3] = ["README.md", "docs/rpc.md", "docs/events.md"];
+
+const EXTENSIONS: &str = "docs/extensions.md";
 
 fn read(document: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     fs::read_to_string(root.join(document)).unwrap_or_else(|error| panic!("{document}: {error}"))
 }
 
-/// The values in the `json` fences of a document. A fence holds one or more, on any lines.
 fn json_values(document: &str) -> Vec<Value> {
-    let text = read(document);
+    values_in(document, &read(document))
+}
+
+/// The values in the `json` fences of a text. A fence holds one or more, on any lines.
+fn values_in(document: &str, text: &str) -> Vec<Value> {
     let fences = text.split("\n```").skip(1).step_by(2);
     let bodies = fences.filter_map(|fence| fence.strip_prefix("json\n"));
     bodies
@@ -68,9 +74,13 @@ fn is_response(frame: &Value) -> bool {
         Some("set_model") => is::<Response<ModelData>>(frame),
         Some("get_models") => is::<Response<ModelsData>>(frame),
         Some("ping") => is::<Response<PongData>>(frame),
-        Some("abort" | "clear" | "confirm" | "set_system_prompt") => {
-            is::<Response<()>>(frame) && frame.get("data").is_none()
-        }
+        Some("get_commands") => is::<Response<CommandsData>>(frame),
+        Some("invoke_command") => is::<Response<InvokedData>>(frame),
+        Some("reload_ext") => is::<Response<ExtensionsData>>(frame),
+        Some(
+            "abort" | "clear" | "confirm" | "set_system_prompt" | "panel_key" | "panel_resize"
+            | "panel_close",
+        ) => is::<Response<()>>(frame) && frame.get("data").is_none(),
         _ => false,
     }
 }
@@ -129,6 +139,7 @@ fn every_error_code_is_listed() {
         "crates/zot-conversation/src/event.rs",
         "crates/zot-rpc/src/server.rs",
         "crates/zot-rpc/src/server/commands.rs",
+        "crates/zot-rpc/src/server/replies.rs",
         "crates/zot-wire/src/rpc/command.rs",
     ];
     let sources: String = sources.into_iter().map(read).collect();
@@ -179,5 +190,63 @@ fn every_command_and_event_is_shown() {
         responses,
         types("Command"),
         "docs/rpc.md shows other responses"
+    );
+}
+
+/// The frames under a heading of the document about extensions.
+fn extension_frames(heading: &str) -> Vec<Value> {
+    let text = read(EXTENSIONS);
+    let section = text
+        .split("\n##")
+        .find(|section| section.starts_with(&format!("# {heading}\n")));
+    values_in(EXTENSIONS, section.unwrap())
+}
+
+fn check_extension_frames(heading: &str, expected: &[&str], is_frame: impl Fn(&[u8]) -> bool) {
+    let frames = extension_frames(heading);
+    for frame in &frames {
+        assert!(
+            is_frame(frame.to_string().as_bytes()),
+            "{EXTENSIONS}, {heading}: no frame: {frame}"
+        );
+    }
+    let shown: BTreeSet<&str> = frames.iter().filter_map(|f| f["type"].as_str()).collect();
+    assert_eq!(shown, expected.iter().copied().collect(), "{heading}");
+}
+
+#[test]
+fn every_frame_of_extensions_is_shown() {
+    check_extension_frames(
+        "From the extension",
+        &[
+            "hello",
+            "register_command",
+            "register_tool",
+            "ready",
+            "subscribe",
+            "tool_result",
+            "event_intercept_response",
+            "command_response",
+            "panel_render",
+            "panel_close",
+            "notify",
+            "shutdown_ack",
+        ],
+        |line| ExtensionFrame::parse(line).is_ok(),
+    );
+    check_extension_frames(
+        "From zot",
+        &[
+            "hello_ack",
+            "command_invoked",
+            "tool_call",
+            "event",
+            "event_intercept",
+            "panel_key",
+            "panel_resize",
+            "panel_close",
+            "shutdown",
+        ],
+        |line| HostFrame::parse(line).is_ok(),
     );
 }

@@ -1,6 +1,7 @@
 //! The recorded sessions, one test each. `UPDATE_FIXTURES=1` writes the `.ours.jsonl` files anew.
 
 mod command_line;
+mod extensions;
 mod racy;
 mod steady;
 

@@ -1,16 +1,19 @@
 //! Which handler a frame belongs to, and how many of them run at once.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use zot_wire::RawJson;
-use zot_wire::extension::{EventKind, ExtensionFrame, FrameError, HostFrame, LifecycleEvent};
+use zot_wire::extension::{
+    EventKind, ExtensionFrame, FrameError, HelloAck, HostFrame, LifecycleEvent,
+};
 
 use crate::handler::{failed, guarded};
 use crate::outbox::log;
 use crate::registry::Registry;
-use crate::{Context, PanelInput, Response, ToolResult, Verdict};
+use crate::{Context, Level, OnFailure, PanelInput, Response, ToolResult, Verdict};
 
 /// Tool calls that run side by side; more of them wait.
 const MAX_RUNNING_CALLS: usize = 64;
@@ -35,6 +38,7 @@ pub(super) enum Flow {
 pub(super) struct Dispatcher {
     registry: Arc<Registry>,
     context: Context,
+    on_failure: OnFailure,
     tasks: JoinSet<()>,
     /// Absent where nothing is handled in order.
     events: Option<Queue<LifecycleEvent>>,
@@ -99,6 +103,7 @@ impl Dispatcher {
             queue
         });
         Self {
+            on_failure: registry.on_failure.unwrap_or_default(),
             registry,
             context,
             tasks,
@@ -141,7 +146,7 @@ impl Dispatcher {
 
     fn start(&mut self, frame: HostFrame) {
         match frame {
-            HostFrame::HelloAck(host) => self.context.introduce(host),
+            HostFrame::HelloAck(host) => self.meet(host),
             HostFrame::CommandInvoked { id, name, args } => self.run_command(id, &name, args),
             HostFrame::ToolCall { id, name, args } => self.call_tool(id, name, args),
             HostFrame::Event(event) => self.queue_event(event),
@@ -159,6 +164,13 @@ impl Dispatcher {
             HostFrame::PanelClose { panel_id } => self.queue_panel(panel_id, PanelInput::Close),
             HostFrame::Shutdown => {}
         }
+    }
+
+    fn meet(&mut self, host: HelloAck) {
+        if self.registry.on_failure.is_none() && !self.registry.interceptors.is_empty() {
+            self.on_failure = OnFailure::of_manifest(Path::new(&host.extension_dir));
+        }
+        self.context.introduce(host);
     }
 
     fn run_command(&mut self, id: String, name: &str, args: String) {
@@ -209,16 +221,18 @@ impl Dispatcher {
             return self.offer_verdict(id, Verdict::Allow);
         };
         let Some(slot) = slot(&self.interceptions) else {
-            return self.offer_verdict(id, failed_verdict(kind, &failed(busy())));
+            let verdict = failed_verdict(kind, &failed(busy()), self.on_failure, &self.context);
+            return self.offer_verdict(id, verdict);
         };
         let handler = Arc::clone(&interceptor.handler);
         let context = self.context.clone();
+        let policy = self.on_failure;
         self.tasks.spawn_local(async move {
             let _slot = slot;
             let verdict = guarded(handler(event, context.clone()))
                 .await
                 .flatten()
-                .unwrap_or_else(|error| failed_verdict(kind, &error));
+                .unwrap_or_else(|error| failed_verdict(kind, &error, policy, &context));
             let frame = ExtensionFrame::EventInterceptResponse(verdict.into_wire(id));
             context.outbox().answer(frame).await;
         });
@@ -308,15 +322,17 @@ async fn handle_panels(
     }
 }
 
-/// What becomes of an event whose interceptor failed: what may do harm is blocked, text is not
-/// lost.
-fn failed_verdict(kind: EventKind, error: &str) -> Verdict {
+/// What becomes of an event whose interceptor failed. Its answer cannot say so, so the user is told.
+fn failed_verdict(kind: EventKind, error: &str, policy: OnFailure, context: &Context) -> Verdict {
     let problem = format!("the interceptor of {} {error}", kind.as_str());
-    log(&problem);
-    match kind {
-        EventKind::AssistantMessage => Verdict::Allow,
-        _ => Verdict::Block { reason: problem },
-    }
+    let (verdict, consequence) = match policy {
+        OnFailure::Allow => (Verdict::Allow, "allowed"),
+        OnFailure::Block => (Verdict::block(&problem), "blocked"),
+    };
+    let message = format!("{problem} ({consequence})");
+    log(&message);
+    context.notify(Level::Error, message);
+    verdict
 }
 
 fn busy() -> String {

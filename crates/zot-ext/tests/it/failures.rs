@@ -1,9 +1,10 @@
 //! Handlers that fail, and extensions that cannot start.
 
+use tempfile::TempDir;
 use zot_ext::testing::{TestError, TestHost};
 use zot_ext::{
-    AssistantMessage, Error, Extension, HostFrame, Level, Mistake, NoArguments, Panel, Response,
-    SessionStart, ToolCall, ToolResult, TurnStart, Verdict, json,
+    AssistantMessage, Error, Extension, HelloAck, HostFrame, Level, Mistake, NoArguments,
+    OnFailure, Panel, Response, SessionStart, ToolCall, ToolResult, TurnStart, Verdict, json,
 };
 
 fn fail(what: &str) {
@@ -59,46 +60,99 @@ async fn what_is_not_answered_goes_on_after_a_panic() {
     host.shutdown().await.expect("ends");
 }
 
-#[tokio::test]
-async fn a_broken_guard_blocks_and_loses_no_text() {
-    let extension = Extension::new("guard", "1")
+fn broken_guard() -> Extension {
+    Extension::new("guard", "1")
         .intercept_tool_call(async |call, _| match call.name.as_str() {
             "panics" => {
                 fail("guard");
                 Ok(Verdict::allow())
             }
             "fails" => Err("no rules"),
-            _ => Ok(Verdict::allow()),
+            _ => Ok(Verdict::block("on purpose")),
         })
         .intercept_turn_start(async |_, _| Err::<Verdict, _>("no budget"))
-        .intercept_assistant_message(async |_, _| Err::<Verdict, _>("no filter"));
-    let host = TestHost::start(extension).await.expect("starts");
+        .intercept_assistant_message(async |_, _| Err::<Verdict, _>("no filter"))
+}
+
+/// What a broken guard answers, and what the user reads of it.
+async fn check_broken_guard(host: TestHost, blocks: bool) {
+    let expected = |problem: &str| match blocks {
+        true => Verdict::block(format!("the interceptor of {problem}")),
+        false => Verdict::allow(),
+    };
     let call = async |name| {
         let call = ToolCall::new(name, json!({}));
         host.intercept(call).await.expect("answers")
     };
-    assert_eq!(
-        call("panics").await,
-        Verdict::block("the interceptor of tool_call panicked: guard is broken")
-    );
-    assert_eq!(
-        call("fails").await,
-        Verdict::block("the interceptor of tool_call failed: no rules")
-    );
-    assert_eq!(call("other").await, Verdict::allow());
+    let problems = [
+        "tool_call panicked: guard is broken",
+        "tool_call failed: no rules",
+        "turn_start failed: no budget",
+        "assistant_message failed: no filter",
+    ];
+    assert_eq!(call("panics").await, expected(problems[0]));
+    assert_eq!(call("fails").await, expected(problems[1]));
+    assert_eq!(call("other").await, Verdict::block("on purpose"));
     let turn = host.intercept(TurnStart { step: 1 }).await;
-    assert_eq!(
-        turn.expect("answers"),
-        Verdict::block("the interceptor of turn_start failed: no budget")
-    );
+    assert_eq!(turn.expect("answers"), expected(problems[2]));
     let text = "hi".to_owned();
     let message = host.intercept(AssistantMessage { text }).await;
-    assert_eq!(message.expect("answers"), Verdict::allow());
+    assert_eq!(message.expect("answers"), expected(problems[3]));
+    host.notified(problems.len()).await.expect("tells the user");
+    let consequence = if blocks { "blocked" } else { "allowed" };
+    for (told, problem) in host.notifications().iter().zip(problems) {
+        assert_eq!(told.level, "error");
+        let message = format!("the interceptor of {problem} ({consequence})");
+        assert_eq!(told.message, message);
+    }
+}
+
+/// A host that has `manifest` in the extension's folder.
+async fn start_beside(extension: Extension, manifest: &str) -> (TempDir, TestHost) {
+    let folder = TempDir::new().expect("a folder");
+    std::fs::write(folder.path().join("extension.json"), manifest).expect("written");
+    let host = HelloAck {
+        extension_dir: folder.path().display().to_string(),
+        ..HelloAck::default()
+    };
+    // Read by the time it is asked: the introduction comes before everything else. Whether that is
+    // before its `ready`, too, is not said, so the folder has to last.
+    let host = TestHost::start_as(extension, host).await;
+    (folder, host.expect("starts"))
 }
 
 #[tokio::test]
-async fn a_guard_is_not_shown_other_arguments_than_are_run() {
-    let extension = Extension::new("guard", "1").intercept_tool_call(async |_, _| Verdict::allow());
+async fn a_broken_guard_allows_and_tells_the_user() {
+    let host = TestHost::start(broken_guard()).await.expect("starts");
+    check_broken_guard(host, false).await;
+}
+
+#[tokio::test]
+async fn a_broken_guard_does_as_its_manifest_says() {
+    let block = r#"{"name":"guard","on_failure":"block"}"#;
+    let (_folder, host) = start_beside(broken_guard(), block).await;
+    check_broken_guard(host, true).await;
+    for manifest in [r#"{"name":"guard"}"#, r#"{"on_failure":"explode"}"#, "{"] {
+        let (_folder, host) = start_beside(broken_guard(), manifest).await;
+        check_broken_guard(host, false).await;
+    }
+}
+
+#[tokio::test]
+async fn a_broken_guard_does_as_its_author_says_first() {
+    let guard = broken_guard().on_interceptor_failure(OnFailure::Block);
+    let host = TestHost::start(guard).await.expect("starts");
+    check_broken_guard(host, true).await;
+    let guard = broken_guard().on_interceptor_failure(OnFailure::Allow);
+    let (_folder, host) = start_beside(guard, r#"{"on_failure":"block"}"#).await;
+    check_broken_guard(host, false).await;
+}
+
+#[tokio::test]
+async fn arguments_that_cannot_be_read_are_a_failure() {
+    let extension = Extension::new("guard", "1")
+        .intercept_tool_call(async |_, _| Verdict::allow())
+        .on_interceptor_failure(OnFailure::Block);
     let host = TestHost::start(extension).await.expect("starts");
     let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
     let line = format!(

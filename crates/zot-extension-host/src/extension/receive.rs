@@ -33,7 +33,7 @@ impl Extension {
         let Line::Complete(line) = line else {
             let limit = self.limits.frame_bytes;
             let error = format!("it sent a frame of more than {limit} bytes");
-            self.log(&error);
+            self.remark(&error);
             self.pending.fail_tools(&RequestError::Invalid(error));
             return Received::Noise;
         };
@@ -48,14 +48,14 @@ impl Extension {
             }
         };
         if let ExtensionFrame::Hello(hello) = frame {
-            return self.greet(hello);
+            return self.greet(&hello);
         }
         let is_known = {
             let state = self.lock();
             state.phase == Phase::Ready || state.arriving.is_some()
         };
         if !is_known {
-            self.log("a frame before hello was ignored");
+            self.remark("a frame before hello was ignored");
             return Received::Noise;
         }
         self.take(frame)
@@ -64,7 +64,7 @@ impl Extension {
     /// A frame that cannot be understood; who waits for it is told.
     fn refuse(&self, line: &[u8], error: FrameError) {
         let shown = String::from_utf8_lossy(&line[..line.len().min(SHOWN_BYTES)]);
-        self.log(&format!("{error}: {shown}"));
+        self.remark(&format!("{error}: {shown}"));
         if let FrameError::Invalid { frame, id, .. } = &error {
             let reason = RequestError::Invalid(format!("it answered with a malformed {error}"));
             match id.as_deref().and_then(|id| self.pending.take(id)) {
@@ -77,27 +77,24 @@ impl Extension {
         }
     }
 
-    fn greet(&self, hello: Hello) -> Received {
+    fn greet(&self, hello: &Hello) -> Received {
         {
             let mut state = self.lock();
             if state.phase == Phase::Ready || state.arriving.is_some() {
                 drop(state);
-                self.log("a second hello was ignored");
+                self.remark("a second hello was ignored");
                 return Received::Noise;
             }
-            state.arriving = Some(Registrations {
-                version: hello.version,
-                ..Registrations::default()
-            });
+            state.arriving = Some(Registrations::default());
         }
         if hello.name != self.name() {
-            self.log(&format!(
+            self.remark(&format!(
                 "it calls itself {:?}; its manifest's name counts",
                 hello.name
             ));
         }
         if let Err(error) = self.send(&self.hello_ack()) {
-            self.log(&format!("hello_ack: {error}"));
+            self.remark(&format!("hello_ack: {error}"));
         }
         Received::Greeting
     }
@@ -159,9 +156,9 @@ impl Extension {
     /// An answer nobody waits for: never asked, given twice, too late, or of the wrong kind.
     fn unexpected(&self, frame: &str, id: &str, waiting: Option<Waiting>) {
         match waiting {
-            None => self.log(&format!("{frame}: nobody waits for {id:?} (any more)")),
+            None => self.remark(&format!("{frame}: nobody waits for {id:?} (any more)")),
             Some(waiting) => {
-                self.log(&format!("{frame}: {id:?} was asked something else"));
+                self.remark(&format!("{frame}: {id:?} was asked something else"));
                 waiting.fail(RequestError::Invalid(format!("it answered with a {frame}")));
             }
         }
@@ -179,7 +176,7 @@ impl Extension {
             (add(arriving.as_mut().unwrap_or(registrations)), is_late)
         };
         if let Err(error) = result {
-            self.log(&error);
+            self.remark(&error);
         }
         if is_late {
             self.surroundings.change();
@@ -213,7 +210,7 @@ impl Extension {
                 panel_id,
                 content,
             }),
-            Err(error) => self.log(&format!("panel_render: {error}")),
+            Err(error) => self.remark(&format!("panel_render: {error}")),
         }
     }
 }

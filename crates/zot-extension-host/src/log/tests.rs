@@ -34,6 +34,37 @@ async fn a_flood_of_remarks_is_counted() {
     assert!(text.ends_with("the last\n"), "{text}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_remarks_hides_no_note_and_ends_with_the_flood() {
+    let home = tempfile::tempdir().unwrap();
+    let path = log_path(home.path(), "liar");
+    let mut log = ExtensionLog::new(path.clone(), 1 << 20);
+    for _ in 0..10_000 {
+        log.remark("an answer to nothing");
+    }
+    log.note("it is ended");
+    tokio::time::advance(std::time::Duration::from_millis(100)).await;
+    log.remark("it is back");
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.contains("it is ended\n"), "{text}");
+    assert!(text.ends_with("it is back\n"), "{text}");
+}
+
+#[tokio::test]
+async fn a_remark_is_one_short_line() {
+    let home = tempfile::tempdir().unwrap();
+    let path = log_path(home.path(), "liar");
+    let mut log = ExtensionLog::new(path.clone(), 1 << 20);
+    log.remark(&format!(
+        "\u{1b}[2J\n[zot] all is well {}",
+        "ü".repeat(1 << 20)
+    ));
+    let text = fs::read_to_string(path).unwrap();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(text.len() < 2 * MAX_REMARK_BYTES, "{} bytes", text.len());
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
 #[tokio::test]
 async fn a_log_that_cannot_be_written_hurts_nobody() {
     let mut log = ExtensionLog::new(PathBuf::from("/proc/no/such/file"), 1000);

@@ -45,6 +45,20 @@ async fn a_reader_that_never_reads_is_found_out() {
     assert!(matches!(outbox.drive().await, OutboxEnd::Stalled));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_never_reads_is_found_out_although_it_talks() {
+    let (outbox, _receiver) = connected();
+    while outbox.send(&[b'x'; 1000]).is_ok() {}
+    let begun = Instant::now();
+    // Whatever it says interrupts the writing.
+    while tokio::time::timeout(STALL_TIME / 7, outbox.drive())
+        .await
+        .is_err()
+    {
+        assert!(begun.elapsed() < 2 * STALL_TIME);
+    }
+}
+
 #[tokio::test]
 async fn a_closed_input_is_told_and_a_closed_outbox_takes_nothing() {
     let (outbox, receiver) = connected();

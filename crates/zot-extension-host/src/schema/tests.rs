@@ -1,13 +1,16 @@
+use serde_json::json;
+
+use super::fit::MAX_VALUES;
 use super::*;
 
 #[test]
 fn schemas_for_models_are_objects() {
     let good =
         r#"{"type":"object","properties":{"z":{"type":"string"},"a":true},"required":["z"]}"#;
-    assert_eq!(accept(Some(good)).unwrap().get(), good);
-    assert_eq!(accept(None).unwrap().get(), r#"{"type":"object"}"#);
+    assert_eq!(accept(Some(good)).unwrap().schema.get(), good);
+    assert_eq!(accept(None).unwrap().schema.get(), r#"{"type":"object"}"#);
     let untyped = accept(Some(r#"{"properties":{}}"#)).unwrap();
-    assert!(untyped.get().contains(r#""type":"object""#));
+    assert!(untyped.schema.get().contains(r#""type":"object""#));
     for bad in [
         "null",
         "\"text\"",
@@ -19,12 +22,62 @@ fn schemas_for_models_are_objects() {
         r#"{"properties":{"a":"string"}}"#,
         r#"{"required":"a"}"#,
         r#"{"required":[1]}"#,
+        r#"{"anyOf":{"type":"object"}}"#,
         "{",
     ] {
         assert!(accept(Some(bad)).is_err(), "{bad}");
     }
     let deep = format!("{}{}", "{\"a\":".repeat(10_000), "1");
     assert!(accept(Some(&deep)).is_err());
+}
+
+fn check_advice(schema: Value, expected: &[&str]) {
+    let advice = accept(Some(&schema.to_string())).unwrap().advice;
+    assert_eq!(advice.len(), expected.len(), "{schema}: {advice:?}");
+    for (advice, expected) in advice.iter().zip(expected) {
+        assert!(advice.contains(expected), "{schema}: {advice}");
+    }
+}
+
+#[test]
+fn schemas_without_fault() {
+    check_advice(json!({"type": "object"}), &[]);
+    check_advice(
+        json!({
+            "type": "object",
+            "properties": {
+                "a": {"type": ["string", "null"], "enum": ["x"]},
+                "b": {"type": "array", "items": {"anyOf": [{"type": "integer"}, true]}},
+                "c": {"$ref": "#/$defs/c"},
+            },
+            "required": ["a", "c"],
+            "additionalProperties": false,
+            "$defs": {"c": {"type": "number"}},
+        }),
+        &[],
+    );
+}
+
+#[test]
+fn what_only_some_providers_refuse() {
+    check_advice(json!({}), &["\"type\" is missing"]);
+    check_advice(
+        json!({"type": "object", "properties": {"a": {"type": "str", "required": true}}}),
+        &["properties.a.type", "properties.a.required"],
+    );
+    check_advice(
+        json!({"type": "object", "properties": {"a": {"properties": {"b": 1}}}}),
+        &["properties.a.properties.b must be a schema, not number"],
+    );
+    check_advice(json!({"type": "object", "required": ["a"]}), &["\"a\""]);
+    check_advice(
+        json!({"type": "object", "properties": {"a": {"enum": []}}}),
+        &["enum"],
+    );
+    check_advice(
+        json!({"type": "object", "properties": {"a": {"anyOf": {"type": "object"}}}}),
+        &["properties.a.anyOf"],
+    );
 }
 
 #[test]
@@ -74,4 +127,16 @@ fn arguments_are_checked_and_the_field_is_named() {
         let error = fits(arguments).unwrap_err();
         assert!(error.contains(expected), "{arguments}: {error}");
     }
+}
+
+#[test]
+fn arguments_of_too_many_values_are_not_even_read() {
+    let schema = r#"{"type": "object"}"#;
+    let many = format!(r#"{{"a": [{}0]}}"#, r#"{"b":0},"#.repeat(MAX_VALUES));
+    assert_eq!(
+        fits(schema, &many),
+        Err("may have 10000 values at most".to_owned())
+    );
+    let long = format!(r#"{{"a": "{}"}}"#, r#",[{\",\\"#.repeat(MAX_VALUES));
+    assert_eq!(fits(schema, &long), Ok(()));
 }

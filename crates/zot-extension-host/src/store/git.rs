@@ -1,18 +1,21 @@
 //! Fetches a repository with the user's own `git`, which knows their keys and proxies.
 
-use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::Command;
+use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
+use zot_process::{Outcome, OutputSink};
 
 use super::origin::without_password;
-use crate::trial::ProcessGroup;
 
-/// What `git` said last is kept for the error; the cause stands at the end.
+/// How much of what `git` said last is kept for the error.
 const KEPT_LINES: usize = 8;
+const KEPT_BYTES: usize = 8 * 1024;
+
+/// Longer than a repository takes that someone waits for; a remote that falls silent takes for ever.
+const TIME_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// Variables of a surrounding git command (a hook, say) that would redirect ours.
 const FOREIGN: [&str; 5] = [
@@ -104,9 +107,6 @@ fn is_commit_id(reference: &str) -> bool {
 fn git() -> Command {
     let mut command = Command::new("git");
     command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
         .env("GIT_TERMINAL_PROMPT", "0")
         // Answers every question with nothing, where a window would open otherwise.
         .env("GIT_ASKPASS", "true")
@@ -122,30 +122,42 @@ fn git() -> Command {
 }
 
 /// Runs `git` to its end; the inner error is what it said.
-async fn run(mut command: Command) -> Result<Result<(), String>, GitError> {
-    let mut group = ProcessGroup::spawn(&mut command).map_err(GitError::NoGit)?;
-    let mut said = VecDeque::new();
-    if let Some(stderr) = group.child().stderr.take() {
-        let mut lines = BufReader::new(stderr).lines();
-        // Anything that is not text is not worth more than the end of it.
-        while let Ok(Some(line)) = lines.next_line().await {
-            if line.trim().is_empty() {
-                continue;
-            }
-            if said.len() == KEPT_LINES {
-                said.pop_front();
-            }
-            said.push_back(line);
+async fn run(command: Command) -> Result<Result<(), String>, GitError> {
+    let mut said = LastWords::default();
+    // Whoever wants it to stop drops the future.
+    let cancel = CancellationToken::new();
+    let ran = zot_process::run(command, TIME_LIMIT, &cancel, &mut said).await;
+    let status = match ran.map_err(GitError::NoGit)?.outcome {
+        Outcome::Exited(Some(status)) if status.success() => return Ok(Ok(())),
+        Outcome::Exited(status) => status.map_or_else(String::new, |status| status.to_string()),
+        Outcome::TimedOut | Outcome::Cancelled => {
+            let minutes = TIME_LIMIT.as_secs() / 60;
+            return Ok(Err(format!("it took longer than {minutes} minutes")));
         }
+    };
+    let said = said.lines();
+    Ok(Err(if said.is_empty() { status } else { said }))
+}
+
+/// The end of what `git` says; the cause stands there.
+#[derive(Default)]
+struct LastWords(Vec<u8>);
+
+impl OutputSink for LastWords {
+    async fn accept(&mut self, chunk: &[u8]) {
+        self.0.extend_from_slice(chunk);
+        let surplus = self.0.len().saturating_sub(KEPT_BYTES);
+        self.0.drain(..surplus);
     }
-    let status = group.child().wait().await.map_err(GitError::NoGit)?;
-    if status.success() {
-        return Ok(Ok(()));
+}
+
+impl LastWords {
+    fn lines(&self) -> String {
+        let text = String::from_utf8_lossy(&self.0);
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        lines[lines.len().saturating_sub(KEPT_LINES)..].join("; ")
     }
-    let said = Vec::from(said).join("; ");
-    Ok(Err(if said.is_empty() {
-        status.to_string()
-    } else {
-        said
-    }))
 }

@@ -29,3 +29,12 @@ async fn only_a_lasting_flood_is_one() {
     throttle.take(150, later);
     assert!(throttle.pausing_for(later) < Duration::from_secs(1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_is_refused_a_million_times_is_not_refused_for_ever() {
+    let now = Instant::now();
+    let mut throttle = Throttle::new(10, now);
+    let taken = (0..1_000_000).filter(|_| throttle.try_take(now)).count();
+    assert_eq!(taken, 10);
+    assert!(throttle.try_take(now + Duration::from_millis(100)));
+}

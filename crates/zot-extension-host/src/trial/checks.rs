@@ -1,18 +1,17 @@
 //! What can be said about an extension by reading what it registers.
 
-use serde_json::Value;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use zot_wire::extension::{EventKind, Hello, ResultBlock};
 
 use super::finding::Finding;
 use super::introduction::{Introduction, RegisteredCommand, RegisteredTool};
-use super::schema::schema_problems;
 use crate::manifest::Manifest;
+use crate::registrations::{CommandInfo, Registrations};
+use crate::schema;
 
 /// Tools that zot has itself; they win over an extension's.
 const BUILT_IN_TOOLS: [&str; 5] = ["read", "write", "edit", "bash", "skill"];
-
-/// What model providers take as the name of a tool.
-const MAX_TOOL_NAME: usize = 64;
 
 pub(super) fn hello(manifest: &Manifest, hello: &Hello) -> Vec<Finding> {
     let mut findings = vec![Finding::ok(
@@ -40,6 +39,20 @@ pub(super) fn hello(manifest: &Manifest, hello: &Hello) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// What the system holds an extension to that declares permissions.
+pub(super) fn confinement(manifest: &Manifest, shortfalls: &[String]) -> Vec<Finding> {
+    if manifest.permissions.is_none() {
+        return Vec::new();
+    }
+    if shortfalls.is_empty() {
+        let message = "this system holds it to them; what it may not do fails in it";
+        return vec![Finding::ok("permissions", message)];
+    }
+    let hint = "it may go otherwise on another system: test it there, too";
+    let finding = |shortfall: &String| Finding::warn("permissions", shortfall, hint);
+    shortfalls.iter().map(finding).collect()
 }
 
 pub(super) fn registrations(introduction: &Introduction) -> Vec<Finding> {
@@ -103,21 +116,19 @@ fn subscription(introduction: &Introduction) -> Vec<Finding> {
 
 fn commands(commands: &[RegisteredCommand]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (index, command) in commands.iter().enumerate() {
+    let mut host = Registrations::default();
+    for command in commands {
         let check = format!("command /{}", command.name);
-        let name = &command.name;
-        if name.is_empty() || name.starts_with('/') || name.contains(char::is_whitespace) {
-            findings.push(Finding::fail(
-                check,
-                format!("{name:?} cannot be typed as a command"),
-                "register a name without the slash and without spaces",
-            ));
-        } else if commands[..index].iter().any(|other| other.name == *name) {
-            findings.push(Finding::warn(
-                check,
-                "registered twice",
-                "the first one counts: register it once",
-            ));
+        if host.commands.iter().any(|known| known.name == command.name) {
+            findings.push(twice(&check));
+        }
+        let added = host.add_command(CommandInfo {
+            name: command.name.clone(),
+            description: command.description.clone(),
+            extension: String::new(),
+        });
+        if let Err(error) = added {
+            findings.push(refused(&check, error));
         } else if command.description.is_empty() {
             findings.push(Finding::warn(
                 check,
@@ -131,21 +142,17 @@ fn commands(commands: &[RegisteredCommand]) -> Vec<Finding> {
 
 fn tools(tools: &[RegisteredTool]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (index, tool) in tools.iter().enumerate() {
+    let mut host = Registrations::default();
+    for tool in tools {
         let check = format!("tool {}", tool.name);
-        if !is_tool_name(&tool.name) {
-            findings.push(Finding::fail(
-                &check,
-                format!("{:?} is no name for a tool", tool.name),
-                format!("use letters, digits, '_' and '-', at most {MAX_TOOL_NAME}"),
-            ));
+        if host.tools.iter().any(|known| known.name == tool.name) {
+            findings.push(twice(&check));
         }
-        if tools[..index].iter().any(|other| other.name == tool.name) {
-            findings.push(Finding::warn(
-                &check,
-                "registered twice",
-                "the first one counts: register it once",
-            ));
+        let schema = tool.schema.as_ref();
+        let added = host.add_tool(tool.name.clone(), tool.description.clone(), schema);
+        if let Err(error) = added {
+            findings.push(refused(&check, error));
+            continue;
         }
         if BUILT_IN_TOOLS.contains(&tool.name.as_str()) {
             findings.push(Finding::warn(
@@ -161,35 +168,36 @@ fn tools(tools: &[RegisteredTool]) -> Vec<Finding> {
                 "the model decides by the description when to call it",
             ));
         }
-        findings.extend(schema(&check, tool));
+        findings.extend(advice(&check, tool));
     }
     findings
 }
 
-fn schema(check: &str, tool: &RegisteredTool) -> Vec<Finding> {
-    let check = format!("{check} schema");
-    let Some(raw) = &tool.schema else {
-        return vec![Finding::fail(
-            check,
-            "no schema",
-            "add \"schema\":{\"type\":\"object\",\"properties\":{}}",
-        )];
-    };
-    let schema: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-    let problems = schema_problems(&schema);
-    if problems.is_empty() {
-        return vec![Finding::ok(check, "a JSON Schema object")];
-    }
-    let failed = |problem| {
-        let hint = "zot refuses the tool, or the model's provider does: correct its schema";
-        Finding::fail(&check, problem, hint)
-    };
-    problems.into_iter().map(failed).collect()
+/// What the host itself would not take.
+fn refused(check: &str, error: String) -> Finding {
+    let hint = "zot leaves it out: correct what it is registered with";
+    Finding::fail(check, error, hint)
 }
 
-pub(super) fn is_tool_name(name: &str) -> bool {
-    let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    (1..=MAX_TOOL_NAME).contains(&name.len()) && name.bytes().all(known)
+fn twice(check: &str) -> Finding {
+    let hint = "the last one counts: register it once";
+    Finding::warn(check, "registered twice", hint)
+}
+
+fn advice(check: &str, tool: &RegisteredTool) -> Vec<Finding> {
+    let check = format!("{check} schema");
+    let Some(schema) = &tool.schema else {
+        let hint = "add \"schema\":{\"type\":\"object\",\"properties\":{}}";
+        return vec![Finding::warn(check, "none: it takes no arguments", hint)];
+    };
+    let advice = schema::accept(Some(schema.get())).map(|accepted| accepted.advice);
+    let advice = advice.unwrap_or_default();
+    if advice.is_empty() {
+        return vec![Finding::ok(check, "a JSON Schema object")];
+    }
+    let hint = "some providers refuse every request with such a schema: correct it";
+    let finding = |advice| Finding::warn(&check, advice, hint);
+    advice.into_iter().map(finding).collect()
 }
 
 /// What is wrong with a block of a result.
@@ -199,17 +207,12 @@ pub(super) fn block_problem(block: &ResultBlock) -> Option<String> {
         "image" if block.mime_type.is_empty() => {
             Some("an image block without mime_type".to_owned())
         }
-        "image" if !is_base64(&block.data) => {
-            Some("an image block whose data is not base64".to_owned())
-        }
-        "image" => None,
+        "image" if block.data.is_empty() => Some("an image block without data".to_owned()),
+        "image" => STANDARD
+            .decode(&block.data)
+            .err()
+            .map(|error| format!("an image block whose data is not base64: {error}")),
         "" => Some("a content block without type".to_owned()),
         unknown => Some(format!("a content block of unknown type {unknown:?}")),
     }
-}
-
-fn is_base64(text: &str) -> bool {
-    let body = text.trim_end_matches('=');
-    let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
-    !body.is_empty() && text.len().is_multiple_of(4) && body.bytes().all(known)
 }

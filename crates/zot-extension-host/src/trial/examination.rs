@@ -4,20 +4,24 @@ mod conversation;
 mod panel;
 mod sample;
 
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
 use zot_wire::RawJson;
-use zot_wire::extension::{CommandAction, ExtensionFrame, HostFrame};
+use zot_wire::extension::{CommandAction, CommandResponse, ExtensionFrame, HostFrame};
 
 use super::arguments::arguments_for;
 use super::finding::Finding;
-use super::introduction::{HELLO_TIME, Introduction, IntroductionError, READY_TIME};
-use super::shutdown::SHUTDOWN_TIME;
-use super::{Stage, StartError, Trial, checks};
+use super::introduction::{Introduction, IntroductionError};
+use super::{LaunchError, Stage, Trial, checks};
+use crate::limits::{HELLO_TIME, READY_GRACE, SHUTDOWN_TIME};
 use crate::manifest::Manifest;
+use crate::schema::fits;
+use crate::store::check_program;
 use crate::store::folder::TemporaryFolder;
 use conversation::{Answer, Conversation};
 use sample::{kinds, sample};
@@ -62,7 +66,12 @@ pub async fn examine(
         "manifest",
         format!("{} {}", manifest.name, manifest.version),
     ));
-    let Ok(scratch) = TemporaryFolder::new_in(&std::env::temp_dir()) else {
+    if let Err(error) = check_program(&manifest, directory) {
+        let hint = "zot starts \"exec\" of the manifest in the extension's folder";
+        found(Finding::fail("start", error.to_string(), hint));
+        return;
+    }
+    let Ok(scratch) = Scratch::new() else {
         let hint = "make sure the temporary folder can be written to, or set TMPDIR";
         found(Finding::fail("start", "no temporary folder", hint));
         return;
@@ -71,8 +80,8 @@ pub async fn examine(
         zot_version: options.zot_version.clone(),
         provider: "offline".to_owned(),
         model: "offline".to_owned(),
-        cwd: scratch.path().to_owned(),
-        data_dir: scratch.path().to_owned(),
+        cwd: scratch.cwd.clone(),
+        data_dir: scratch.data_dir.clone(),
     };
     let trial = match Trial::start(&manifest, directory, &stage).await {
         Ok(trial) => trial,
@@ -81,6 +90,9 @@ pub async fn examine(
             return;
         }
     };
+    for finding in checks::confinement(&manifest, trial.shortfalls()) {
+        found(finding);
+    }
     let mut examination = Examination {
         talk: Conversation::new(trial, log),
         found,
@@ -95,14 +107,37 @@ pub async fn examine(
     examination.shutdown().await;
 }
 
-fn not_started(error: &StartError) -> Finding {
+fn not_started(error: &LaunchError) -> Finding {
     let hint = match error {
-        StartError::Program(_) => "zot starts \"exec\" of the manifest in the extension's folder",
-        StartError::Spawn { .. } => {
+        LaunchError::Spawn { .. } => {
             "a script needs a first line such as #!/usr/bin/env python3 and must be executable"
         }
+        LaunchError::Confinement(_) => "correct \"permissions\" in the manifest",
+        _ => "zot starts \"exec\" of the manifest in the extension's folder",
     };
     Finding::fail("start", error.to_string(), hint)
+}
+
+/// Where the extension works. Apart, because a confined one may write to its data folder without
+/// having asked.
+struct Scratch {
+    cwd: PathBuf,
+    data_dir: PathBuf,
+    _folder: TemporaryFolder,
+}
+
+impl Scratch {
+    fn new() -> io::Result<Self> {
+        let folder = TemporaryFolder::new_in(&std::env::temp_dir())?;
+        let scratch = Self {
+            cwd: folder.path().join("project"),
+            data_dir: folder.path().join("data"),
+            _folder: folder,
+        };
+        fs::create_dir(&scratch.cwd)?;
+        fs::create_dir(&scratch.data_dir)?;
+        Ok(scratch)
+    }
 }
 
 struct Examination<'a> {
@@ -137,7 +172,7 @@ impl Examination<'_> {
         let now = Instant::now();
         let introduced = self
             .talk
-            .introduce(now + HELLO_TIME, now + HELLO_TIME + READY_TIME)
+            .introduce(now + HELLO_TIME, now + HELLO_TIME + READY_GRACE)
             .await;
         let introduction = match introduced {
             Ok(introduction) => introduction,
@@ -243,21 +278,7 @@ impl Examination<'_> {
                 return;
             }
             let check = format!("command /{}", command.name);
-            let id = self.talk.next_id();
-            let frame = HostFrame::CommandInvoked {
-                id: id.clone(),
-                name: command.name.clone(),
-                args: String::new(),
-            };
-            let answer = self
-                .talk
-                .ask(&frame, &id, ANSWER_TIME, |frame| match frame {
-                    ExtensionFrame::CommandResponse(response) if response.id == id => {
-                        Some(response.clone())
-                    }
-                    _ => None,
-                })
-                .await;
+            let answer = self.invoke(&command.name).await;
             let Some(response) = self.answered(&check, answer, "command_response") else {
                 continue;
             };
@@ -273,6 +294,24 @@ impl Examination<'_> {
                 CommandAction::OpenPanel { open_panel } => self.panel(&check, open_panel).await,
             }
         }
+    }
+
+    /// Runs a command without arguments.
+    async fn invoke(&mut self, name: &str) -> Answer<CommandResponse> {
+        let id = self.talk.next_id();
+        let frame = HostFrame::CommandInvoked {
+            id: id.clone(),
+            name: name.to_owned(),
+            args: String::new(),
+        };
+        self.talk
+            .ask(&frame, &id, ANSWER_TIME, |frame| match frame {
+                ExtensionFrame::CommandResponse(response) if response.id == id => {
+                    Some(response.clone())
+                }
+                _ => None,
+            })
+            .await
     }
 
     fn text(&mut self, check: &str, action: &str, text: &str) {
@@ -296,6 +335,13 @@ impl Examination<'_> {
                 .and_then(|raw| serde_json::from_str(raw.get()).ok())
                 .unwrap_or_default();
             let arguments = arguments_for(&schema).to_string();
+            if let Some(raw) = &tool.schema
+                && let Err(error) = fits(raw.get(), &arguments)
+            {
+                let message = format!("{arguments}, made up by its schema, does not fit: {error}");
+                let hint = "defaults and examples have to fit, and limits must leave room";
+                self.warn(format!("{check} schema"), message, hint);
+            }
             let id = self.talk.next_id();
             let frame = HostFrame::ToolCall {
                 id: id.clone(),
@@ -341,24 +387,7 @@ impl Examination<'_> {
         // An extension that can be asked something must still answer.
         let alive = match introduction.commands.first() {
             _ if sent.is_err() => false,
-            Some(command) => {
-                let id = self.talk.next_id();
-                let frame = HostFrame::CommandInvoked {
-                    id: id.clone(),
-                    name: command.name.clone(),
-                    args: String::new(),
-                };
-                let answer = self
-                    .talk
-                    .ask(&frame, &id, ANSWER_TIME, |frame| match frame {
-                        ExtensionFrame::CommandResponse(response) => {
-                            (response.id == id).then_some(())
-                        }
-                        _ => None,
-                    })
-                    .await;
-                matches!(answer, Answer::Given(()))
-            }
+            Some(command) => matches!(self.invoke(&command.name).await, Answer::Given(_)),
             None => self.talk.survives(SURVIVAL_TIME).await,
         };
         if alive {

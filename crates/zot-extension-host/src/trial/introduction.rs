@@ -1,21 +1,11 @@
 //! The handshake: `hello`, `hello_ack`, what is registered, `ready`.
 
-use std::time::Duration;
-
 use tokio::time::Instant;
 use zot_wire::RawJson;
 use zot_wire::extension::{ExtensionFrame, Hello, HostFrame, Subscription};
 
-use super::{Heard, SendError, StartError, Trial};
-
-/// How long an extension may take to say hello.
-pub const HELLO_TIME: Duration = Duration::from_secs(5);
-
-/// How long it may take from there to `ready`.
-pub const READY_TIME: Duration = Duration::from_secs(3);
-
-/// Silence of this length after `hello` counts as `ready`, for extensions that never send it.
-const SILENCE_IS_READY: Duration = Duration::from_millis(250);
+use super::{Heard, LaunchError, SendError, Trial};
+use crate::limits::READY_SILENCE;
 
 /// More commands, tools or events than any extension has; what goes beyond is dropped.
 const MAX_REGISTRATIONS: usize = 1000;
@@ -48,7 +38,7 @@ pub struct RegisteredTool {
 #[derive(Debug, thiserror::Error)]
 pub enum IntroductionError {
     #[error(transparent)]
-    Start(#[from] StartError),
+    Start(#[from] LaunchError),
     #[error("it said no hello in time")]
     NoHello,
     #[error("it ended before its hello{}", ended(.status))]
@@ -120,7 +110,7 @@ impl Trial {
         self.send(&ack).await?;
         let mut quiet_since = Instant::now();
         while !introduction.ready {
-            let deadline = ready_deadline.min(quiet_since + SILENCE_IS_READY);
+            let deadline = ready_deadline.min(quiet_since + READY_SILENCE);
             match self.hear(deadline).await {
                 Some(Heard::Frame(frame)) => {
                     quiet_since = Instant::now();
@@ -157,8 +147,9 @@ impl Trial {
                     return Err(not_hello);
                 }
                 Some(Heard::StdoutClosed) => {
-                    self.hear_out(deadline, aside).await;
-                    let status = self.status().map(|status| status.to_string());
+                    let end = self.hear_out(aside).await;
+                    let status = end.and_then(|end| end.status);
+                    let status = status.map(|status| status.to_string());
                     return Err(IntroductionError::Ended { status });
                 }
                 Some(Heard::Silence) => return Err(IntroductionError::Ended { status: None }),

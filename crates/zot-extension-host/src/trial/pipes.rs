@@ -3,7 +3,7 @@
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc;
 use zot_wire::extension::{ExtensionFrame, FrameError};
-use zot_wire::{Line, LineDecoder, MAX_LINE_BYTES};
+use zot_wire::{Line, LineDecoder};
 
 const BUFFER_BYTES: usize = 64 * 1024;
 
@@ -32,8 +32,12 @@ pub enum Heard {
     Silence,
 }
 
-pub(super) async fn read_frames(stream: impl AsyncRead + Unpin, heard: mpsc::Sender<Heard>) {
-    read_lines(stream, MAX_LINE_BYTES, &heard, |line| match line {
+pub(super) async fn read_frames(
+    stream: impl AsyncRead + Unpin,
+    limit: usize,
+    heard: mpsc::Sender<Heard>,
+) {
+    read_lines(stream, limit, &heard, |line| match line {
         // A blank line between frames hurts nobody.
         Line::Complete(line) if line.trim_ascii().is_empty() => None,
         Line::Complete(line) => Some(match ExtensionFrame::parse(line) {

@@ -1,19 +1,17 @@
 //! The end of an extension: asked for, then enforced.
 
+use std::convert::Infallible;
+use std::future::pending;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rustix::process::Signal;
-use tokio::time::{Instant, timeout_at};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout, timeout_at};
+use zot_process::GroupEnd;
 use zot_wire::extension::{ExtensionFrame, HostFrame};
 
 use super::{Heard, Trial};
-
-/// How long an extension may take to end once asked.
-pub const SHUTDOWN_TIME: Duration = Duration::from_secs(2);
-
-/// How long it may take to heed SIGTERM.
-const TERMINATE_TIME: Duration = Duration::from_secs(1);
+use crate::limits::{SHUTDOWN_TIME, TERMINATION_TIME};
 
 /// How long last words may take to come through a pipe that someone else may hold open.
 const LAST_WORDS_TIME: Duration = Duration::from_millis(200);
@@ -30,25 +28,30 @@ pub struct Farewell {
 }
 
 impl Trial {
-    /// How the extension ended, if it has.
-    pub fn status(&mut self) -> Option<ExitStatus> {
-        self.group.status()
+    /// Whether its process has ended.
+    pub(super) async fn has_ended(&self) -> bool {
+        timeout(Duration::ZERO, self.exited()).await.is_ok()
     }
 
-    /// Waits for the process to end, and for what it still had to say.
+    /// Takes in what it still has to say, and takes leave of its process if that has ended, which
+    /// it tells.
     pub(super) async fn hear_out(
         &mut self,
-        deadline: Instant,
         aside: &mut (dyn FnMut(Heard) + Send),
-    ) {
-        let deadline = deadline.min(Instant::now() + LAST_WORDS_TIME);
+    ) -> Option<GroupEnd> {
+        let deadline = Instant::now() + LAST_WORDS_TIME;
         while let Some(heard) = self.hear(deadline).await {
             if heard == Heard::Silence {
                 break;
             }
             aside(heard);
         }
-        let _ = timeout_at(deadline, self.group.child().wait()).await;
+        if timeout_at(deadline, self.exited()).await.is_ok()
+            && let Some(group) = self.group.take()
+        {
+            self.end = Some(group.close().await);
+        }
+        self.end
     }
 
     /// Sends `shutdown`, closes standard input, and ends what has not gone in time.
@@ -61,39 +64,59 @@ impl Trial {
             Heard::Frame(ExtensionFrame::ShutdownAck) => acknowledged = true,
             heard => aside(heard),
         };
-        let exited = self.exited(deadline, &mut note).await;
-        let mut left_processes = false;
-        if exited {
-            self.hear_out(Instant::now() + LAST_WORDS_TIME, &mut note)
-                .await;
-            left_processes = self.group.has_survivors();
-        } else {
-            self.group.signal(Signal::TERM);
-            self.exited(Instant::now() + TERMINATE_TIME, &mut note)
-                .await;
-        }
-        let status = self.status().filter(|_| exited);
-        self.group.finish();
-        let _ = timeout_at(Instant::now() + TERMINATE_TIME, self.group.child().wait()).await;
+        let end = match self.leaves_by(deadline, &mut note).await {
+            true => self.hear_out(&mut note).await,
+            false => {
+                self.terminate(&mut note).await;
+                None
+            }
+        };
         self.readers.shutdown().await;
         Farewell {
             acknowledged,
-            status,
-            left_processes,
+            status: end.and_then(|end| end.status),
+            left_processes: end.is_some_and(|end| end.had_survivors),
         }
     }
 
     /// Whether the process ended before `deadline`; what it says meanwhile is taken in.
-    async fn exited(&mut self, deadline: Instant, aside: &mut (dyn FnMut(Heard) + Send)) -> bool {
-        let mut silent = false;
-        loop {
+    async fn leaves_by(
+        &mut self,
+        deadline: Instant,
+        aside: &mut (dyn FnMut(Heard) + Send),
+    ) -> bool {
+        let Some(group) = &self.group else {
+            return true;
+        };
+        tokio::select! {
+            left = timeout_at(deadline, group.exited()) => left.is_ok(),
+            never = listen(&mut self.heard, aside) => match never {},
+        }
+    }
+
+    /// Ends it by signals, and listens meanwhile: one that waits for a reader heeds none.
+    pub(super) async fn terminate(&mut self, aside: &mut (dyn FnMut(Heard) + Send)) {
+        if let Some(group) = self.group.take() {
             tokio::select! {
-                ended = timeout_at(deadline, self.group.child().wait()) => return ended.is_ok(),
-                heard = self.heard.recv(), if !silent => match heard {
-                    Some(heard) => aside(heard),
-                    None => silent = true,
-                },
+                end = group.end(TERMINATION_TIME) => self.end = Some(end),
+                never = listen(&mut self.heard, aside) => match never {},
             }
         }
     }
+
+    async fn exited(&self) {
+        if let Some(group) = &self.group {
+            group.exited().await;
+        }
+    }
+}
+
+async fn listen(
+    heard: &mut mpsc::Receiver<Heard>,
+    aside: &mut (dyn FnMut(Heard) + Send),
+) -> Infallible {
+    while let Some(heard) = heard.recv().await {
+        aside(heard);
+    }
+    pending().await
 }

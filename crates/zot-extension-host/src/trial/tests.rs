@@ -5,58 +5,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::trial::checks::is_tool_name;
-
-fn check_problems(schema: Value, expected: &[&str]) {
-    let problems = schema_problems(&schema);
-    assert_eq!(problems.len(), expected.len(), "{schema}: {problems:?}");
-    for (problem, expected) in problems.iter().zip(expected) {
-        assert!(problem.contains(expected), "{schema}: {problem}");
-    }
-}
-
-#[test]
-fn schemas_that_models_accept() {
-    check_problems(json!({"type": "object"}), &[]);
-    check_problems(
-        json!({
-            "type": "object",
-            "properties": {
-                "a": {"type": ["string", "null"], "enum": ["x"]},
-                "b": {"type": "array", "items": {"anyOf": [{"type": "integer"}, true]}},
-                "c": {"$ref": "#/$defs/c"},
-            },
-            "required": ["a", "c"],
-            "additionalProperties": false,
-            "$defs": {"c": {"type": "number"}},
-        }),
-        &[],
-    );
-}
-
-#[test]
-fn schemas_that_models_refuse() {
-    check_problems(json!([]), &["an array"]);
-    check_problems(json!({}), &["must be \"object\""]);
-    check_problems(json!({"type": "object", "properties": []}), &["properties"]);
-    check_problems(
-        json!({"type": "object", "properties": {"a": "string"}}),
-        &["properties.a is a string"],
-    );
-    check_problems(
-        json!({"type": "object", "properties": {"a": {"type": "str", "required": true}}}),
-        &["properties.a.type", "properties.a.required"],
-    );
-    check_problems(json!({"type": "object", "required": ["a"]}), &["\"a\""]);
-    check_problems(
-        json!({"type": "object", "properties": {"a": {"enum": []}}}),
-        &["enum"],
-    );
-    check_problems(
-        json!({"type": "object", "anyOf": {"type": "object"}}),
-        &["anyOf"],
-    );
-}
+use crate::limits::HELLO_TIME;
 
 #[test]
 fn arguments_fit_their_schema() {
@@ -87,6 +36,10 @@ fn arguments_fit_their_schema() {
         "point": {"x": 7},
     });
     assert_eq!(arguments_for(&schema), expected);
+    assert_eq!(
+        crate::schema::fits(&schema.to_string(), &expected.to_string()),
+        Ok(())
+    );
     let mut required = schema;
     required["required"] = json!(["count"]);
     assert_eq!(arguments_for(&required), json!({"count": 5}));
@@ -95,23 +48,17 @@ fn arguments_fit_their_schema() {
     assert!(arguments_for(&circle).is_object());
 }
 
-#[test]
-fn names_of_tools() {
-    for name in ["a", "A-b_9", &"x".repeat(64)] {
-        assert!(is_tool_name(name), "{name}");
-    }
-    for name in ["", "a b", "ä", "a.b", "a/b", &"x".repeat(65)] {
-        assert!(!is_tool_name(name), "{name}");
-    }
-}
-
 /// A started extension in sh; its folder is removed with it.
 async fn start(script: &str) -> (TempDir, Trial) {
+    start_with(r#"{"name":"x","exec":"./run.sh"}"#, script).await
+}
+
+async fn start_with(manifest: &str, script: &str) -> (TempDir, Trial) {
     let folder = TempDir::new().unwrap();
     let program = folder.path().join("run.sh");
     fs::write(&program, format!("#!/bin/sh\n{script}")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let manifest = Manifest::parse(b"{\"name\":\"x\",\"exec\":\"./run.sh\"}").unwrap();
+    let manifest = Manifest::parse(manifest.as_bytes()).unwrap();
     let stage = Stage {
         zot_version: "0".to_owned(),
         provider: "p".to_owned(),
@@ -228,4 +175,39 @@ async fn a_flood_is_held_back_by_the_pipe() {
     assert!(trial.heard.len() <= HEARD_CAPACITY);
     let farewell = trial.shut_down(&mut |_| {}).await;
     assert_eq!(farewell.status, None);
+}
+
+#[tokio::test]
+async fn permissions_hold_as_in_the_host() {
+    let enforcement = zot_process::launch::enforceable();
+    if enforcement.files != zot_process::launch::Status::Enforced {
+        eprintln!("not enforced here: {}", enforcement.files);
+        return;
+    }
+    let manifest = r#"{"name":"x","exec":"./run.sh","limits":{"memory_mb":256},
+        "permissions":{"fs_write":["/nowhere/at/all"],"exec":["sleep"]}}"#;
+    let (folder, mut trial) = start_with(
+        manifest,
+        &format!(
+            "{HELLO}IFS= read -r ack\n(echo own >own) 2>/dev/null; echo data >data/written\n\
+             ulimit -d >data/memory; (/bin/date >data/date) 2>/dev/null; sleep 0 && echo ran >data/sleep\n\
+             export -p >data/variables\n\
+             echo '{{\"type\":\"ready\"}}'; IFS= read -r line"
+        ),
+    )
+    .await;
+    assert_eq!(
+        trial.shortfalls(),
+        ["fs_write: /nowhere/at/all is not there and cannot be written"]
+    );
+    assert!(introduced(&mut trial).await.unwrap().ready);
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+    assert_eq!(read("own"), "");
+    assert_eq!(read("data/written"), "data\n");
+    assert_eq!(read("data/memory"), format!("{}\n", 256 * 1024));
+    assert_eq!(read("data/date"), "");
+    assert_eq!(read("data/sleep"), "ran\n");
+    assert!(!read("data/variables").contains("CARGO_MANIFEST_DIR"));
+    assert!(read("data/variables").contains("PATH"));
+    trial.shut_down(&mut |_| {}).await;
 }

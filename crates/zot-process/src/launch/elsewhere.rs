@@ -8,15 +8,19 @@ pub(super) fn confine(
     _command: &mut Command,
     confinement: &Confinement,
 ) -> Result<Enforcement, ConfineError> {
+    Ok(enforcement(confinement))
+}
+
+pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {
     let files = confinement.files.as_ref();
     let only_some = files.is_some_and(|files| files.execute != Execution::Anything);
-    Ok(Enforcement {
+    Enforcement {
         files: status(files.is_some()),
         execution: status(only_some),
         network: status(confinement.without_network),
         memory: status(confinement.memory_limit.is_some()),
         parent_death: status(confinement.dies_with_parent),
-    })
+    }
 }
 
 pub(super) fn enforceable() -> Enforcement {

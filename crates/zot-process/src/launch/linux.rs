@@ -59,7 +59,7 @@ pub(super) fn enforceable() -> Enforcement {
     enforcement(&everything)
 }
 
-fn enforcement(confinement: &Confinement) -> Enforcement {
+pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {
     let when = |requested: bool, status: Status| {
         if requested {
             status

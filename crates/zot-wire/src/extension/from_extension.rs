@@ -200,7 +200,7 @@ fn hello(frame: &FrameReader) -> Result<ExtensionFrame, FrameError> {
     Ok(ExtensionFrame::Hello(Hello {
         name: frame.read("name")?,
         version: frame.read("version")?,
-        capabilities: frame.read("capabilities")?,
+        capabilities: frame.list("capabilities")?,
     }))
 }
 
@@ -221,8 +221,8 @@ fn register_tool(frame: &FrameReader) -> Result<ExtensionFrame, FrameError> {
 
 fn subscribe(frame: &FrameReader) -> Result<ExtensionFrame, FrameError> {
     Ok(ExtensionFrame::Subscribe(Subscription {
-        events: frame.read("events")?,
-        intercept: frame.read("intercept")?,
+        events: frame.list("events")?,
+        intercept: frame.list("intercept")?,
         hold_text: frame.read("hold_text")?,
     }))
 }
@@ -230,7 +230,7 @@ fn subscribe(frame: &FrameReader) -> Result<ExtensionFrame, FrameError> {
 fn tool_result(frame: &FrameReader) -> Result<ExtensionFrame, FrameError> {
     Ok(ExtensionFrame::ToolResult(ToolResult {
         id: frame.required("id")?,
-        content: frame.read("content")?,
+        content: frame.list("content")?,
         is_error: frame.read("is_error")?,
     }))
 }
@@ -260,7 +260,7 @@ fn command_response(frame: &FrameReader) -> Result<ExtensionFrame, FrameError> {
             display: frame.read("display")?,
         },
         "open_panel" => CommandAction::OpenPanel {
-            open_panel: frame.required("open_panel")?,
+            open_panel: panel_spec(frame)?,
         },
         "noop" | "" => CommandAction::Noop,
         unknown => {
@@ -282,11 +282,37 @@ fn command_response(frame: &FrameReader) -> Result<ExtensionFrame, FrameError> {
 fn panel_render(frame: &FrameReader) -> Result<ExtensionFrame, FrameError> {
     Ok(ExtensionFrame::PanelRender {
         panel_id: frame.required("panel_id")?,
-        content: PanelContent {
-            title: frame.read("title")?,
-            lines: frame.read("lines")?,
-            footer: frame.read("footer")?,
-        },
+        content: panel_content(frame)?,
+    })
+}
+
+/// Read field by field like a frame, so that the same limits hold.
+fn panel_spec(frame: &FrameReader) -> Result<PanelSpec, FrameError> {
+    let Some(raw) = frame.fields.raw("open_panel") else {
+        return Err(frame.invalid("open_panel", &"is missing"));
+    };
+    let fields =
+        Fields::parse(raw.get().as_bytes()).map_err(|error| frame.invalid("open_panel", &error))?;
+    let panel = FrameReader {
+        fields,
+        frame: "open_panel",
+    };
+    let of_frame = |error: FrameError| FrameError::Invalid {
+        frame: frame.frame,
+        id: frame.fields.get("id").ok().flatten(),
+        error: error.to_string(),
+    };
+    Ok(PanelSpec {
+        id: panel.read("id").map_err(of_frame)?,
+        content: panel_content(&panel).map_err(of_frame)?,
+    })
+}
+
+fn panel_content(frame: &FrameReader) -> Result<PanelContent, FrameError> {
+    Ok(PanelContent {
+        title: frame.read("title")?,
+        lines: frame.list("lines")?,
+        footer: frame.read("footer")?,
     })
 }
 

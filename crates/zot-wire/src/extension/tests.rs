@@ -221,3 +221,36 @@ fn go_libraries_may_write_every_field() {
         }))
     );
 }
+
+#[test]
+fn lists_and_panels_have_limits() {
+    let many = r#""","#.repeat(20_000);
+    let refused = |line: &str| match ExtensionFrame::parse(line.as_bytes()) {
+        Err(FrameError::Invalid { error, .. }) => error,
+        other => panic!("{other:?}"),
+    };
+    let panel = format!(r#"{{"id":"p","lines":[{many}""]}}"#);
+    for (line, field) in [
+        (
+            format!(r#"{{"type":"subscribe","events":[{many}""]}}"#),
+            "events",
+        ),
+        (
+            format!(r#"{{"type":"panel_render","panel_id":"p","lines":[{many}""]}}"#),
+            "lines",
+        ),
+        (
+            format!(
+                r#"{{"type":"command_response","id":"1","action":"open_panel","open_panel":{panel}}}"#
+            ),
+            "open_panel: lines",
+        ),
+    ] {
+        let error = refused(&line);
+        let expected = format!("{field}: a list may have 10000 items at most");
+        assert!(error.starts_with(&expected), "{error}");
+    }
+    let not_an_object =
+        r#"{"type":"command_response","id":"1","action":"open_panel","open_panel":5}"#;
+    assert!(refused(not_an_object).starts_with("open_panel: invalid type"));
+}

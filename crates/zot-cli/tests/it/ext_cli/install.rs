@@ -90,7 +90,7 @@ fn permissions_are_shown() {
         {"fs_read":["$CWD"],"network":true,"exec":["git","jq"],"env":["TOKEN"]}}"#;
     bench.extension("asks", manifest, GOOD);
     let said = bench.fail(1, &["install", "asks"]);
-    for part in ["$CWD", "network", "git, jq", "TOKEN"] {
+    for part in ["$CWD", "network", "git, jq", "TOKEN", "enforced"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(!said.contains("may do everything"), "{said}");

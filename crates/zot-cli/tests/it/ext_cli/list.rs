@@ -77,6 +77,54 @@ fn the_table_shows_the_state_of_each() {
 }
 
 #[test]
+fn what_the_system_enforces_is_said_of_each() {
+    let bench = Bench::new();
+    let tight = r#"{"name":"tight","exec":"./run.sh","permissions":{}}"#;
+    let open = r#"{"name":"open","exec":"./run.sh","permissions":{"network":true,"exec":true}}"#;
+    write_extension(&bench.installed().join("tight"), tight, GOOD);
+    write_extension(&bench.installed().join("open"), open, GOOD);
+    write_extension(&bench.installed().join("full"), &manifest("full"), GOOD);
+    let table = bench.succeed(&["list"]);
+    let said = |name: &str| {
+        let line = table.lines().find(|l| l.starts_with(&format!("{name}: ")));
+        line.map(str::to_owned)
+    };
+    assert_eq!(said("full"), None, "{table}");
+    let list: Value = serde_json::from_str(&bench.succeed(&["list", "--json"])).unwrap();
+    let enforcement = |name: &str| {
+        let entries = list.as_array().unwrap();
+        let entry = entries.iter().find(|entry| entry["name"] == name);
+        entry.unwrap()["enforcement"].clone()
+    };
+    assert_eq!(enforcement("full"), Value::Null);
+    assert_eq!(enforcement("open")["network"]["status"], "not_restricted");
+    assert!(!said("open").unwrap().contains("network"), "{table}");
+    let statuses = enforcement("tight");
+    let statuses = statuses.as_object().unwrap().values();
+    let all_enforced = statuses.clone().all(|part| part["status"] == "enforced");
+    if all_enforced {
+        assert_eq!(
+            said("tight").unwrap(),
+            "tight: enforced: files, programs, network, memory"
+        );
+    } else {
+        for reason in statuses.filter_map(|part| part["reason"].as_str()) {
+            assert!(said("tight").unwrap().contains(reason), "{table}");
+        }
+    }
+    // Told by the kernel, not by the code that is tested.
+    let has_landlock = fs::read_to_string("/sys/kernel/security/lsm")
+        .is_ok_and(|modules| modules.contains("landlock"));
+    if has_landlock {
+        assert_ne!(
+            enforcement("tight")["files"]["status"],
+            "not_enforced",
+            "{table}"
+        );
+    }
+}
+
+#[test]
 fn programs_get_an_array() {
     let bench = populated();
     let list: Value = serde_json::from_str(&bench.succeed(&["list", "--json"])).unwrap();

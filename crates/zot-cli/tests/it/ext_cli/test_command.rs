@@ -91,14 +91,18 @@ fn faults_of_registrations() {
         ),
         "must be \"object\"",
     );
-    fails(
+    warns(
         &changed("\"type\":\"integer\"", "\"type\":\"int\""),
-        "schema.properties.a.type",
+        "properties.a.type",
     );
-    fails(&changed("[\"a\"]", "[\"b\"]"), "names \"b\"");
+    warns(&changed("[\"a\"]", "[\"b\"]"), "names \"b\"");
+    warns(
+        &changed("\"minimum\":3", "\"minimum\":3,\"default\":1"),
+        "\"a\" must be at least 3",
+    );
     fails(
         &changed("\"name\":\"greet\"", "\"name\":\"/greet\""),
-        "cannot be typed",
+        "no name for a command",
     );
     warns(
         &changed("\"name\":\"add\"", "\"name\":\"bash\""),
@@ -212,4 +216,23 @@ fn programs_get_a_report() {
     let report: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(report["findings"][0]["verdict"], "fail");
     assert!(report["findings"][0]["hint"].is_string());
+}
+
+#[test]
+fn what_permissions_deny_is_the_extensions_own_error() {
+    let bench = Bench::new();
+    let manifest = r#"{"name":"good","version":"1.0.0","exec":"./run.sh","permissions":{}}"#;
+    let writes = "*'\"type\":\"tool_call\"'*) if (echo x >\"$HOME/stolen\"); then text=stolen; error=false; \
+                  else text=refused; error=true; fi 2>/dev/null; \
+                  echo '{\"type\":\"tool_result\",\"id\":\"'\"$id\"'\",\"is_error\":'$error',\"content\":[{\"type\":\"text\",\"text\":\"'$text'\"}]}' ;;\n    *'\"type\":\"never\"'*)";
+    let script = changed("*'\"type\":\"tool_call\"'*)", writes);
+    bench.extension("good", manifest, &script);
+    let ended = bench.run(&["test", "good", "--timeout", "5"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stdout);
+    assert!(ended.stdout.contains("permissions: "), "{}", ended.stdout);
+    let held = ended.stdout.contains("this system holds it to them");
+    let expected = if held { "error: refused" } else { "1 block(s)" };
+    let tool = ended.stdout.lines().find(|l| l.contains("tool add: "));
+    assert!(tool.unwrap().contains(expected), "{}", ended.stdout);
+    assert_eq!(bench.0.home().join("stolen").exists(), !held);
 }

@@ -198,7 +198,7 @@ impl<'a> Conversation<'a> {
                 return false;
             }
         }
-        self.trial.status().is_none()
+        !self.trial.has_ended().await
     }
 
     /// Ends the extension; also returns what is to be said about the lines that were no answers.

@@ -1,0 +1,116 @@
+//! The extensions of the bench.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::ensure;
+use serde_json::json;
+
+use super::super::peer::Peer;
+use super::super::programs::clean_command;
+
+/// An extension without an SDK: what it takes at least.
+const PYTHON_CHILD: &str = include_str!("child.py");
+const PYTHON_FLAGS: [&str; 3] = ["-S", "-E", "-u"];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Language {
+    Python,
+    Rust,
+}
+
+impl Language {
+    pub(super) const ALL: [Self; 2] = [Self::Python, Self::Rust];
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Python => "Python",
+            Self::Rust => "Rust",
+        }
+    }
+}
+
+/// What an extension does beside answering tool calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Conduct {
+    /// Nothing.
+    Answers,
+    /// It wants messages and notes how long they took.
+    Watches,
+    /// It wants messages and never reads.
+    NeverReads,
+}
+
+impl Conduct {
+    fn argument(self) -> Option<&'static str> {
+        match self {
+            Self::Answers => None,
+            Self::Watches => Some("watch"),
+            Self::NeverReads => Some("stuck"),
+        }
+    }
+}
+
+/// An extension that is installed: a folder with a manifest. Its tool and its command have its name.
+pub(super) struct Installed {
+    pub(super) name: String,
+    pub(super) directory: PathBuf,
+    program: PathBuf,
+    arguments: Vec<String>,
+}
+
+impl Installed {
+    /// Installs the extension with this number below `folder`.
+    pub(super) fn new(
+        folder: &Path,
+        number: usize,
+        language: Language,
+        rust_child: &Path,
+        conduct: Conduct,
+    ) -> anyhow::Result<Self> {
+        ensure!(
+            language == Language::Rust || conduct == Conduct::Answers,
+            "only the child in Rust can do more than answer"
+        );
+        let name = format!("probe{number}");
+        let directory = folder.join(&name);
+        fs::create_dir_all(&directory)?;
+        let (program, mut arguments) = match language {
+            Language::Rust => (rust_child.to_owned(), vec![name.clone()]),
+            Language::Python => {
+                fs::write(directory.join("child.py"), PYTHON_CHILD)?;
+                let flags = PYTHON_FLAGS.into_iter().chain(["child.py", &name]);
+                (PathBuf::from("python3"), flags.map(str::to_owned).collect())
+            }
+        };
+        arguments.extend(conduct.argument().map(str::to_owned));
+        let manifest = json!({"name": name, "version": "1", "exec": program, "args": arguments});
+        fs::write(directory.join("extension.json"), manifest.to_string())?;
+        Ok(Self {
+            name,
+            directory,
+            program,
+            arguments,
+        })
+    }
+
+    /// Installs so many, all of the same kind.
+    pub(super) fn several(
+        folder: &Path,
+        count: usize,
+        language: Language,
+        rust_child: &Path,
+    ) -> anyhow::Result<Vec<Self>> {
+        (0..count)
+            .map(|number| Self::new(folder, number, language, rust_child, Conduct::Answers))
+            .collect()
+    }
+
+    /// The same program as zot starts it, started without zot.
+    pub(super) fn start_bare(&self) -> anyhow::Result<Peer> {
+        let mut command: Command = clean_command(&self.program);
+        command.args(&self.arguments).current_dir(&self.directory);
+        Peer::start(command)
+    }
+}

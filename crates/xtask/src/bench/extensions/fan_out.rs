@@ -1,0 +1,119 @@
+//! Events for ten extensions, one of which never reads: what the other nine notice of that.
+
+use std::fs;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use testkit::Workdir;
+use tokio::time::interval;
+use zot_wire::extension::{EventKind, LifecycleEvent};
+
+use super::super::Effort;
+use super::super::measure::median;
+use super::super::report::{Quantity, Row};
+use super::super::samples::Samples;
+use super::super::scenarios::Bench;
+use super::children::{Conduct, Installed, Language};
+use super::host::{Host, monotonic};
+
+const SUBSCRIBERS: usize = 10;
+
+const EVENTS_PER_SECOND: u32 = 1_000;
+
+/// So large that what never reads soon has a full pipe, and a second later a full queue.
+const PADDING_BYTES: usize = 1_000;
+
+/// The most that may be noise.
+const MOST_AT_P50: f64 = 1.25;
+const MOST_AT_P99: f64 = 1.5;
+
+impl Bench<'_> {
+    /// From the event to its arrival, with one that never reads and without.
+    pub(in super::super) fn fan_out(&self) -> anyhow::Result<Vec<Row>> {
+        let (pairs, seconds) = match self.effort() {
+            Effort::Full => (5, 4),
+            Effort::Quick => (1, 2),
+        };
+        let events = (EVENTS_PER_SECOND * seconds) as usize;
+        let (mut with, mut without) = (Vec::new(), Vec::new());
+        for _ in 0..pairs {
+            without.push(self.fan_out_run(Conduct::Watches, events)?);
+            with.push(self.fan_out_run(Conduct::NeverReads, events)?);
+        }
+        let rows = [(50, MOST_AT_P50), (99, MOST_AT_P99)].map(|(per_cent, most)| {
+            // The median of the runs: one that something else disturbed does not count.
+            let of = |runs: &[Samples]| {
+                median(runs.iter().map(|run| run.percentile(per_cent)).collect())
+            };
+            let (with, without) = (of(&with), of(&without));
+            let what = format!("event to 9 readers beside one that never reads, p{per_cent}");
+            [
+                Row {
+                    what: what.clone(),
+                    value: Quantity::Time(with),
+                    floor: Some(("beside one that reads", Quantity::Time(without))),
+                    target: None,
+                    original: "",
+                },
+                Row {
+                    what: format!("{what}, ratio"),
+                    value: Quantity::ratio(with, without),
+                    floor: None,
+                    target: Some(Quantity::Ratio(most)),
+                    original: "",
+                },
+            ]
+        });
+        Ok(rows.into_iter().flatten().collect())
+    }
+
+    /// How long each event took to each of the nine.
+    fn fan_out_run(&self, conduct_of_first: Conduct, events: usize) -> anyhow::Result<Samples> {
+        let workdir = Workdir::new("fan_out");
+        let folder = workdir.path().join("extensions");
+        let mut installed = Vec::new();
+        for number in 0..SUBSCRIBERS {
+            // The first is told first: if it held anyone up, it would be all the others.
+            let conduct = match number {
+                0 => conduct_of_first,
+                _ => Conduct::Watches,
+            };
+            let child = self.child_binary();
+            installed.push(Installed::new(
+                &folder,
+                number,
+                Language::Rust,
+                child,
+                conduct,
+            )?);
+        }
+        let host = Host::start(&folder, workdir.path().join("home"), SUBSCRIBERS)?;
+        host.runtime.block_on(async {
+            let padding = "x".repeat(PADDING_BYTES);
+            let mut ticks = interval(Duration::from_secs(1) / EVENTS_PER_SECOND);
+            for _ in 0..events {
+                ticks.tick().await;
+                let sent = monotonic().as_nanos();
+                host.extensions.emit(EventKind::AssistantMessage, || {
+                    LifecycleEvent::AssistantMessage {
+                        text: format!("{sent} {padding}"),
+                    }
+                });
+            }
+        });
+        // They write down what they noted when they are told to go.
+        host.shut_down();
+        let mut samples = Samples::default();
+        for extension in &installed[1..] {
+            let path = extension.directory.join("delays");
+            let text = fs::read_to_string(&path)
+                .with_context(|| format!("{} noted nothing", extension.name))?;
+            let delays: Result<Vec<u64>, _> = text.lines().map(str::parse).collect();
+            let delays = delays?;
+            let (name, count) = (&extension.name, delays.len());
+            ensure!(count == events, "{name} got {count} of {events} events");
+            samples.extend(delays.into_iter().map(Duration::from_nanos));
+        }
+        Ok(samples)
+    }
+}

@@ -1,0 +1,47 @@
+//! Many measurements of the same thing, and what is typical of them.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+/// Times in the order they were taken.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Samples(Vec<Duration>);
+
+impl Samples {
+    pub(super) fn push(&mut self, sample: Duration) {
+        self.0.push(sample);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn median(&self) -> Duration {
+        self.percentile(50)
+    }
+
+    /// The least sample that is not exceeded by `per_cent` of all (nearest rank); zero of none.
+    pub(super) fn percentile(&self, per_cent: usize) -> Duration {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        let rank = (sorted.len() * per_cent).div_ceil(100);
+        sorted
+            .get(rank.saturating_sub(1))
+            .copied()
+            .unwrap_or_default()
+    }
+}
+
+impl Extend<Duration> for Samples {
+    fn extend<T: IntoIterator<Item = Duration>>(&mut self, samples: T) {
+        self.0.extend(samples);
+    }
+}
+
+impl FromIterator<Duration> for Samples {
+    fn from_iter<T: IntoIterator<Item = Duration>>(samples: T) -> Self {
+        Self(samples.into_iter().collect())
+    }
+}

@@ -1,0 +1,161 @@
+//! An example in a temporary copy of the repository, and a zot that runs it.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use testkit::{ModelServer, Wire, Workdir, ZotCommand};
+
+use crate::support::{Session, binary, of_kind};
+
+/// What an example is written in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    Python,
+    Node,
+    Jq,
+}
+
+impl Need {
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+    fn is_met(self) -> bool {
+        let (program, arguments) = match self {
+            Self::Python => (
+                "python3",
+                ["-c", "import sys; sys.exit(sys.version_info < (3, 9))"],
+            ),
+            Self::Node => (
+                "node",
+                [
+                    "-e",
+                    "process.exit(process.versions.node.split('.')[0] < 18)",
+                ],
+            ),
+            Self::Jq => ("jq", ["-n", "1"]),
+        };
+        let output = Command::new(program).args(arguments).output();
+        let is_met = output.is_ok_and(|output| output.status.success());
+        if !is_met {
+            eprintln!("skipped: {program} is missing or too old");
+        }
+        is_met
+    }
+}
+
+/// The examples, copied because one of them writes beside itself, and seen from them the SDKs in
+/// the place where the repository has them.
+pub(super) struct Example {
+    name: &'static str,
+    copy: Workdir,
+}
+
+impl Example {
+    /// The example `name`; none when this machine lacks what it needs.
+    pub(super) fn new(name: &'static str, needs: &[Need]) -> Option<Self> {
+        if !needs.iter().all(|need| need.is_met()) {
+            return None;
+        }
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let copy = Workdir::new("copy");
+        symlink(
+            root.join("sdk").canonicalize().unwrap(),
+            copy.path().join("sdk"),
+        )
+        .unwrap();
+        copy_folder(
+            &root.join("examples/extensions"),
+            &copy.path().join("examples/extensions"),
+        );
+        Some(Self { name, copy })
+    }
+
+    pub(super) fn folder(&self) -> PathBuf {
+        self.sibling(self.name)
+    }
+
+    pub(super) fn sibling(&self, name: &str) -> PathBuf {
+        self.copy.path().join("examples/extensions").join(name)
+    }
+
+    /// A zot with this extension, still without a mode.
+    pub(super) fn command(&self) -> ZotCommand {
+        ZotCommand::new(binary(), &self.copy)
+            .arguments(["--no-ext", "--ext"])
+            .argument(self.folder())
+    }
+
+    /// `zot rpc` with this extension.
+    pub(super) fn start(&self) -> Session {
+        let folder = self.folder();
+        Session::start_with(Wire::OpenAi, |command| {
+            command.arguments(["--no-ext", "--ext"]).argument(folder)
+        })
+    }
+
+    /// Ends one zot and starts another in the same home.
+    pub(super) fn restart(&self, session: Session) -> Session {
+        let Session { zot, workdir, .. } = session;
+        let finished = zot.finish();
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        let server = ModelServer::start();
+        let zot = ZotCommand::rpc(binary(), &workdir, &server, Wire::OpenAi)
+            .arguments(["--no-ext", "--ext"])
+            .argument(self.folder())
+            .spawn();
+        Session {
+            zot,
+            server,
+            workdir,
+        }
+    }
+
+    /// Ends zot, which has nothing to complain about, and neither has the extension's log.
+    pub(super) fn end(&self, session: Session) {
+        let Session { zot, workdir, .. } = session;
+        let finished = zot.finish();
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        assert_eq!(finished.stderr, "");
+        let log = workdir
+            .zot_home()
+            .join(format!("logs/ext-{}.log", self.name));
+        let log = fs::read_to_string(log).unwrap_or_default();
+        let complaints: Vec<&str> = log
+            .lines()
+            .filter(|line| !line.ends_with("no ready frame, taken as ready"))
+            .collect();
+        assert_eq!(complaints, Vec::<&str>::new());
+    }
+}
+
+/// Runs a command of the extension; what it wants done.
+pub(super) fn invoke(session: &mut Session, name: &str, args: &str) -> Value {
+    let command = json!({"id": "invoke", "type": "invoke_command", "name": name, "args": args});
+    let response = session.zot.call(command);
+    assert_eq!(response["success"], true, "{response}");
+    response["data"].clone()
+}
+
+/// The texts of the tool results, and whether they are errors.
+pub(super) fn results(frames: &[Value]) -> Vec<(String, bool)> {
+    of_kind(frames, "tool_result")
+        .into_iter()
+        .map(|result| {
+            let text = result["content"][0]["text"].as_str().unwrap();
+            (text.to_owned(), result["is_error"] == true)
+        })
+        .collect()
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy_folder(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Where extensions are looked for, and which of a name counts.
+
+use serde_json::json;
+use testkit::{ModelServer, ScriptedExtension, Wire, Workdir, ZotCommand};
+use testkit::{echo_tool, tool_text};
+
+use super::{Extended, result_of};
+use crate::support::binary;
+
+fn saying(name: &str, text: &str) -> ScriptedExtension {
+    ScriptedExtension::new(name, [echo_tool(&format!("{name}_tool"))])
+        .tool(&format!("{name}_tool"), tool_text(text))
+}
+
+#[test]
+fn the_command_line_wins_over_the_project_and_that_over_the_user() {
+    let (workdir, server) = (Workdir::with_files("work"), ModelServer::start());
+    let project = workdir.path().join(".zot/extensions");
+    let global = workdir.zot_home().join("extensions");
+    let named = ["one", "two"].map(|name| saying(name, "named").install(&workdir.extensions()));
+    let in_project = ["one", "three"].map(|name| saying(name, "project").install(&project));
+    let of_user = ["three", "four"].map(|name| saying(name, "user").install(&global));
+    let mut zot = ZotCommand::rpc(binary(), &workdir, &server, Wire::OpenAi)
+        .argument("--ext")
+        .argument(named[0].directory())
+        .argument("-e")
+        .argument(named[1].directory().join("extension.json"))
+        .spawn();
+    for (name, text) in [
+        ("one", "named"),
+        ("two", "named"),
+        ("three", "project"),
+        ("four", "user"),
+    ] {
+        let frames = zot.turn("1", &format!("tool:{name}_tool:{{}}"));
+        assert_eq!(result_of(&frames), (false, text.to_owned()), "{name}");
+    }
+    for hidden in [&in_project[0], &of_user[0]] {
+        assert!(hidden.notes().is_empty(), "{:?}", hidden.directory());
+    }
+    let log = workdir.extension_log("one");
+    assert!(log.contains("hides another of its name"), "{log}");
+    assert_eq!(zot.finish().code, Some(0));
+}
+
+#[test]
+fn no_ext_leaves_those_that_are_named() {
+    let (workdir, server) = (Workdir::with_files("work"), ModelServer::start());
+    let project = saying("project", "x").install(&workdir.path().join(".zot/extensions"));
+    let named = saying("named", "x").install(&workdir.extensions());
+    let mut zot = ZotCommand::rpc(binary(), &workdir, &server, Wire::OpenAi)
+        .extensions([&named])
+        .spawn();
+    zot.turn("1", "say:1");
+    assert!(server.requests()[0].tool_names().contains(&"named_tool"));
+    assert!(project.notes().is_empty());
+}
+
+#[test]
+fn the_name_in_the_manifest_wins() {
+    let hello = json!({"type": "hello", "name": "liar", "version": "1.0.0"});
+    let command = json!({"type": "register_command", "name": "hi", "description": "greets"});
+    let extension =
+        ScriptedExtension::starting_with("honest", [hello, command, json!({"type": "ready"})]);
+    let mut run = Extended::start(&[extension]);
+    let commands = run.zot.call(json!({"id": "1", "type": "get_commands"}));
+    assert_eq!(commands["data"]["commands"][0]["extension"], "honest");
+    assert!(run.log("honest").contains("liar"), "{}", run.log("honest"));
+}
+
+/// It is waited for, but not for long, and by prompts only.
+#[test]
+fn one_that_says_nothing_delays_the_first_prompt_alone() {
+    let mute = ScriptedExtension::starting_with("mute", [json!({"wait_for": "never"})]);
+    let mut run = Extended::start(&[mute, saying("other", "here")]);
+    let begin = std::time::Instant::now();
+    run.zot.call(json!({"id": "p", "type": "ping"}));
+    assert!(begin.elapsed() < std::time::Duration::from_secs(2));
+    assert_eq!(
+        run.call("other_tool", json!({})),
+        (false, "here".to_owned())
+    );
+    assert!(begin.elapsed() < std::time::Duration::from_secs(20));
+    run.wait_for_log("mute", "no hello within 5s");
+    testkit::poll_until("standard error names it", || {
+        run.zot.stderr().contains("mute")
+    });
+}
+
+#[test]
+fn the_working_directory_and_the_arguments_are_those_of_the_manifest() {
+    let extension = ScriptedExtension::new("probe", [echo_tool("t")])
+        .manifest(
+            "args",
+            json!(["-S", "-E", "-u", "scripted.py", "--mode", "a b"]),
+        )
+        .tool("t", json!({"attempt": "whereabouts"}));
+    let mut run = Extended::start(&[extension]);
+    let (_, text) = run.call("t", json!({}));
+    let directory = run.installed[0].directory().display().to_string();
+    assert!(text.contains(&directory), "{text}");
+    assert!(text.contains(r#"["--mode", "a b"]"#), "{text}");
+}

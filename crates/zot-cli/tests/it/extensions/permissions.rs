@@ -1,0 +1,114 @@
+//! What an extension that declares permissions can do, and what it cannot.
+
+use std::net::TcpListener;
+
+use serde_json::{Value, json};
+use testkit::{ModelServer, ScriptedExtension, Wire, Workdir, ZotCommand, echo_tool};
+
+use super::result_of;
+use crate::support::binary;
+
+/// Tries `steps`, one by one, with these permissions; returns what came of each.
+fn attempts(permissions: Value, steps: impl FnOnce(&Workdir) -> Vec<Value>) -> Option<Vec<String>> {
+    let (workdir, server) = (Workdir::with_files("work"), ModelServer::start());
+    std::fs::write(workdir.home().join("secret"), "hidden").unwrap();
+    let steps = steps(&workdir);
+    let count = steps.len();
+    let extension = ScriptedExtension::new("caged", [echo_tool("t")])
+        .manifest("permissions", permissions)
+        .script("quiet", json!(true))
+        .tool("t", json!({"in_turn": steps}))
+        .install(&workdir.extensions());
+    let mut zot = ZotCommand::rpc(binary(), &workdir, &server, Wire::OpenAi)
+        .extensions([&extension])
+        .env("SECRET_KEY", "hidden")
+        .spawn();
+    let results = (0..count)
+        .map(|number| {
+            let frames = zot.turn(&number.to_string(), "tool:t:{}");
+            let (failed, text) = result_of(&frames);
+            assert!(!failed, "{text}: {}", workdir.extension_log("caged"));
+            text
+        })
+        .collect();
+    let log = workdir.extension_log("caged");
+    if log.contains("not enforced") {
+        not_tested(&log);
+        return None;
+    }
+    Some(results)
+}
+
+#[expect(clippy::print_stderr, reason = "a test that tests nothing says so")]
+fn not_tested(log: &str) {
+    eprintln!("NOT TESTED: this system does not confine extensions: {log}");
+}
+
+fn data_dir(workdir: &Workdir) -> std::path::PathBuf {
+    workdir.zot_home().join("extension-data/caged")
+}
+
+/// Everything that needs a permission, and last what needs none.
+fn everything(workdir: &Workdir, port: u16) -> Vec<Value> {
+    vec![
+        json!({"attempt": "write", "path": workdir.path().join("new.txt")}),
+        json!({"attempt": "read", "path": workdir.home().join("secret")}),
+        json!({"attempt": "connect", "host": "127.0.0.1", "port": port}),
+        json!({"attempt": "run", "command": ["id", "-u"]}),
+        json!({"attempt": "write", "path": data_dir(workdir).join("state")}),
+    ]
+}
+
+#[test]
+fn without_them_it_has_its_data_folder_and_nothing_else() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let Some(results) = attempts(json!({}), |workdir| {
+        let mut steps = everything(workdir, port);
+        let own = workdir.extensions().join("caged/extension.json");
+        steps.push(json!({"attempt": "write", "path": own}));
+        steps.push(json!({"attempt": "environment", "names": ["SECRET_KEY", "ZOTCORE_RPC_TOKEN"]}));
+        steps
+    }) else {
+        return;
+    };
+    for refused in &results[..4] {
+        assert!(refused.starts_with("failed: "), "{results:?}");
+    }
+    assert_eq!(results[4], "ok");
+    assert!(
+        results[5].starts_with("failed: "),
+        "it rewrote its manifest"
+    );
+    assert_eq!(
+        results[6],
+        r#"ok: {"SECRET_KEY": null, "ZOTCORE_RPC_TOKEN": null}"#
+    );
+}
+
+#[test]
+fn each_of_them_can_be_given() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let given = [
+        json!({"fs_write": ["$CWD"]}),
+        json!({"fs_read": ["$HOME/secret"]}),
+        json!({"network": true}),
+        json!({"exec": ["id"]}),
+    ];
+    for (number, permissions) in given.into_iter().enumerate() {
+        let steps = |workdir: &Workdir| everything(workdir, port);
+        let Some(results) = attempts(permissions.clone(), steps) else {
+            return;
+        };
+        let allowed: Vec<bool> = results.iter().map(|r| r.starts_with("ok")).collect();
+        let mut expected = [false, false, false, false, true];
+        expected[number] = true;
+        assert_eq!(allowed, expected, "{permissions}: {results:?}");
+    }
+    let names = json!({"attempt": "environment", "names": ["SECRET_KEY"]});
+    let results = attempts(json!({"env": ["SECRET_KEY"]}), |_| vec![names]);
+    if let Some(results) = results {
+        assert_eq!(results, [r#"ok: {"SECRET_KEY": "hidden"}"#]);
+    }
+}

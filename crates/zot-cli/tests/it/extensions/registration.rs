@@ -1,0 +1,96 @@
+//! What extensions register, and what becomes of it.
+
+use serde_json::{Value, json};
+use testkit::{ScriptedExtension, echo_tool, register_tool, tool_text};
+
+use super::Extended;
+
+#[test]
+fn a_tool_that_is_registered_later_joins_the_next_turn() {
+    let extension = ScriptedExtension::new("probe", [echo_tool("first")])
+        .tool("first", json!([echo_tool("late"), tool_text("ok")]))
+        .tool("late", tool_text("late ok"));
+    let mut run = Extended::start(&[extension]);
+    run.call("first", json!({}));
+    let offered = run.offered();
+    let has_late = |turn: usize| offered[turn].iter().any(|name| name == "late");
+    assert!(!has_late(0) && has_late(1), "{offered:?}");
+    assert_eq!(run.call("late", json!({})), (false, "late ok".to_owned()));
+}
+
+#[test]
+fn schemas_and_names_that_no_provider_takes_are_refused_and_spoil_nothing_else() {
+    let long = "x".repeat(65);
+    let bad_names = ["", "a b", "über", "a.b", long.as_str()];
+    let bad_schemas: [Value; 4] = [
+        json!("object"),
+        json!([]),
+        json!({"type": "string"}),
+        json!({"type": "object", "properties": {"x": 5}}),
+    ];
+    let names = bad_names.iter().map(|name| echo_tool(name));
+    let schemas = bad_schemas.into_iter().enumerate();
+    let schemas =
+        schemas.map(|(number, schema)| register_tool(&format!("schema_{number}"), schema));
+    let none = json!({"type": "register_tool", "name": "bare", "description": "no schema"});
+    let registrations: Vec<Value> = names
+        .chain(schemas)
+        .chain([none, echo_tool("good")])
+        .collect();
+    let extension =
+        ScriptedExtension::new("probe", registrations).tool("good", tool_text("good ok"));
+    let mut run = Extended::start(&[extension]);
+    assert_eq!(run.call("good", json!({})), (false, "good ok".to_owned()));
+    let own = ["read", "write", "edit", "bash"];
+    let offered = run.offered().remove(0);
+    let foreign: Vec<&String> = offered
+        .iter()
+        .filter(|name| !own.contains(&name.as_str()))
+        .collect();
+    assert_eq!(foreign, ["bare", "good"]);
+    let log = run.log("probe");
+    for number in 0..4 {
+        assert!(log.contains(&format!("schema_{number}")), "{log}");
+    }
+    assert_eq!(log.matches("is no name for a tool").count(), 5, "{log}");
+}
+
+#[test]
+fn the_selection_of_tools_holds_for_those_of_extensions() {
+    let extension = || ScriptedExtension::new("probe", [echo_tool("one"), echo_tool("two")]);
+    for (flags, expected) in [
+        (vec!["--tools", "read,two"], vec!["read", "two"]),
+        (vec!["--no-tools"], vec![]),
+    ] {
+        let mut run = Extended::start_with(&[extension()], |command| command.arguments(&flags));
+        run.zot.turn("1", "say:1");
+        assert_eq!(run.offered()[0], expected, "{flags:?}");
+    }
+    let mut run = Extended::start_with(&[extension()], |c| c.arguments(["--tools", "read,three"]));
+    run.zot.turn("1", "say:1");
+    assert_eq!(run.offered()[0], ["read"]);
+    testkit::poll_until("the name that nobody has is reported", || {
+        run.zot.stderr().contains("three")
+    });
+    let set = json!({"id": "s", "type": "set_tools", "tools": ["one"]});
+    assert_eq!(run.zot.call(set)["success"], true);
+    run.zot.turn("2", "say:1");
+    assert_eq!(run.offered()[1], ["one"]);
+}
+
+#[test]
+fn the_first_of_a_name_has_it() {
+    let first = ScriptedExtension::new("aaa", [echo_tool("same"), echo_tool("bash")])
+        .tool("same", tool_text("from aaa"));
+    let second = ScriptedExtension::new("bbb", [echo_tool("same"), echo_tool("own")])
+        .tool("same", tool_text("from bbb"))
+        .tool("own", tool_text("own ok"));
+    let mut run = Extended::start(&[first, second]);
+    let call = run.call("same", json!({}));
+    assert_eq!(call, (false, "from aaa".to_owned()));
+    assert_eq!(run.call("own", json!({})), (false, "own ok".to_owned()));
+    let (_, shell) = run.call("bash", json!({"command": "echo built in"}));
+    assert!(shell.contains("built in"), "{shell}");
+    assert!(run.log("bbb").contains("shadowed by extension aaa"));
+    assert!(run.log("aaa").contains("shadowed by the built-in"));
+}

@@ -1,0 +1,133 @@
+//! More than anybody can take.
+
+use testkit::poll_until;
+
+use super::Attack;
+
+/// It is slowed down: zot and the neighbour notice nothing.
+fn check_flood(behaviour: &str, remark: &str) {
+    let mut attack = Attack::start(behaviour);
+    attack.goes_on();
+    attack.logs(remark);
+    for _ in 0..5 {
+        attack.goes_on();
+    }
+    attack.end();
+}
+
+const SLOWED: &str = "it floods its output and is slowed down";
+
+#[test]
+fn a_flood_of_notices() {
+    check_flood("flood-notify", SLOWED);
+}
+
+#[test]
+fn a_flood_of_garbage() {
+    check_flood("flood-garbage", SLOWED);
+}
+
+#[test]
+fn a_line_without_an_end() {
+    check_flood("flood-endless-line", SLOWED);
+}
+
+#[test]
+fn a_line_of_a_gibibyte() {
+    check_flood("gibibyte-line", SLOWED);
+}
+
+#[test]
+fn a_flood_before_hello() {
+    check_flood("flood-before-hello", SLOWED);
+}
+
+#[test]
+fn a_flood_of_errors() {
+    check_flood("flood-stderr", "nothing of importance");
+}
+
+#[test]
+fn who_floods_on_is_ended() {
+    let mut attack = Attack::start("flood-garbage");
+    attack.logs("it flooded its output for 10 seconds; it is ended");
+    attack.logs("it is started again in 1s");
+    attack.goes_on();
+    attack.end();
+}
+
+#[test]
+fn who_does_not_read_is_ended() {
+    let mut attack = Attack::start("deaf");
+    attack.goes_on();
+    // More than a pipe holds, and more than waits beside it.
+    let turns = (0..60).map(|_| attack.turn("say:4000"));
+    assert!(turns.map(|frames| frames.len()).min() > Some(1));
+    attack.logs("it does not read its input: 1 events dropped");
+    attack.goes_on();
+    attack.logs("it does not read its input; it is ended");
+    attack.goes_on();
+    attack.end();
+}
+
+#[test]
+fn who_talks_but_does_not_read_is_ended() {
+    let mut attack = Attack::start("deaf-and-chatty");
+    attack.goes_on();
+    for _ in 0..8 {
+        attack.turn("say:4000");
+    }
+    attack.logs("it does not read its input; it is ended");
+    attack.end();
+}
+
+#[test]
+fn a_panel_of_100_mebibytes() {
+    let mut attack = Attack::start("huge-panel");
+    let result = attack.bad();
+    assert!(result.contains("more than 16777216 bytes"), "{result}");
+    attack.logs("it sent a frame of more than 16777216 bytes");
+    attack.goes_on();
+    attack.end();
+}
+
+#[test]
+fn ten_thousand_hellos() {
+    let mut attack = Attack::start("hello-again");
+    assert_eq!(attack.bad(), "hello");
+    attack.logs("a second hello was ignored");
+    attack.goes_on();
+    attack.end();
+}
+
+#[test]
+fn a_hundred_thousand_registrations() {
+    let mut attack = Attack::start("many-registrations");
+    attack.goes_on();
+    attack.logs("is one too many, 256 commands are allowed");
+    attack.logs(SLOWED);
+    attack.goes_on();
+    attack.end();
+}
+
+#[test]
+fn registrations_of_many_mebibytes() {
+    let mut attack = Attack::start("huge-registrations");
+    assert_eq!(attack.bad(), "registered");
+    attack.goes_on();
+    attack.logs("schema: it is longer than");
+    attack.end();
+}
+
+/// The quota of remarks is a second's: what comes later is written down again.
+#[test]
+fn a_log_stays_readable_in_a_flood() {
+    let mut attack = Attack::start("flood-garbage");
+    attack.goes_on();
+    poll_until("remarks left out", || {
+        attack.log().contains("more remarks left out")
+    });
+    let garbage = attack.log().matches("garbage").count();
+    assert!(garbage < 1000, "{garbage} remarks");
+    attack.end();
+}

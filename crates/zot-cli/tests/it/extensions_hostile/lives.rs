@@ -1,0 +1,209 @@
+//! Ways to live and to end.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use testkit::{Signal, poll_until};
+
+use super::{Attack, assert_nothing_left, hostile_extension, kill, left};
+
+/// Zot goes on and the log says `remark`.
+fn check_life(behaviour: &str, remark: &str) {
+    let mut attack = Attack::start(behaviour);
+    attack.goes_on();
+    attack.logs(remark);
+    attack.goes_on();
+    attack.end();
+}
+
+#[test]
+fn one_that_exits_at_once() {
+    check_life(
+        "exits-at-once",
+        "given up: extension exited before hello: exit status: 0",
+    );
+}
+
+#[test]
+fn one_that_crashes_after_hello_is_started_again() {
+    let mut attack = Attack::start("exits-after-hello");
+    attack.goes_on();
+    attack.logs("it is started again in 1s");
+    let result = attack.bad();
+    assert!(result.starts_with("extension bad/bad failed: "), "{result}");
+    attack.logs("it is started again in 2s");
+    attack.goes_on();
+    attack.end();
+}
+
+#[test]
+fn one_that_leaves_is_not_started_again() {
+    check_life("leaves-after-hello", "it exited: exit status: 0");
+}
+
+#[test]
+fn one_that_never_says_hello() {
+    let mut attack = Attack::start("mute");
+    let begun = Instant::now();
+    attack.goes_on();
+    assert!(
+        begun.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        begun.elapsed()
+    );
+    attack.logs("not ready in time: the agent goes on without it for now");
+    attack.goes_on();
+    attack.logs("no hello within 5s; it is ended");
+    attack.end();
+}
+
+/// Who is never ready is taken as ready, and nothing waits for it for ever.
+#[test]
+fn one_that_is_never_ready() {
+    let mut attack = Attack::start("never-ready");
+    attack.goes_on();
+    let begun = Instant::now();
+    let reloaded = attack.zot.call(json!({"id": "r", "type": "reload_ext"}));
+    assert_eq!(reloaded["success"], true, "{reloaded}");
+    assert!(
+        begun.elapsed() < Duration::from_secs(12),
+        "{:?}",
+        begun.elapsed()
+    );
+    attack.logs("no ready frame, taken as ready");
+    attack.goes_on();
+    attack.end();
+}
+
+#[test]
+fn one_that_clings_to_life() {
+    let mut attack = Attack::start_with("stubborn", |manifest| {
+        let arguments = manifest["args"].as_array().unwrap();
+        let program = hostile_extension();
+        manifest["args"] = json!([
+            "-c",
+            r#"trap '' TERM; exec "$0" "$@""#,
+            program,
+            arguments[0],
+            arguments[1]
+        ]);
+        manifest["exec"] = json!("sh");
+    });
+    attack.goes_on();
+    let workdir = attack.workdir.zot_home().join("logs/ext-bad.log");
+    attack.assert_bounded();
+    let begun = Instant::now();
+    attack.zot.close_stdin();
+    poll_until("zot says that it is stubborn", || {
+        std::fs::read_to_string(&workdir)
+            .is_ok_and(|log| log.contains("it did not exit within 2s of shutdown and is ended"))
+    });
+    attack.end();
+    assert!(
+        begun.elapsed() < Duration::from_secs(6),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[test]
+fn one_that_closes_its_output() {
+    check_life("closes-stdout", "it closed its output; it is ended");
+}
+
+#[test]
+fn one_that_closes_its_input() {
+    let mut attack = Attack::start("closes-stdin");
+    attack.goes_on();
+    let result = attack.bad();
+    assert!(result.starts_with("extension bad/bad failed: "), "{result}");
+    attack.logs("it closed its input");
+    attack.goes_on();
+    attack.end();
+}
+
+#[test]
+fn one_that_stops_itself() {
+    let mut attack = Attack::start("stops-itself");
+    attack.goes_on();
+    let result = attack.abort_bad();
+    assert!(result.contains("context canceled"), "{result}");
+    attack.goes_on();
+    attack.end();
+}
+
+/// What leaves the group is out of reach; that it is there is said.
+#[test]
+fn one_that_leaves_a_daemon_behind() {
+    let mut attack = Attack::start("daemon");
+    attack.goes_on();
+    attack.logs("a process it started holds its output and is left behind");
+    attack.goes_on();
+    attack.assert_bounded();
+    let (finished, workdir) = attack.finish();
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let daemons = left(&workdir);
+    assert_eq!(daemons.len(), 1, "{daemons:?}");
+    daemons.into_iter().for_each(kill);
+    poll_until("the daemon is gone", || left(&workdir).is_empty());
+}
+
+#[test]
+fn children_end_with_their_extension() {
+    let mut attack = Attack::start("children");
+    attack.goes_on();
+    assert_eq!(attack.bad(), "done");
+    assert_eq!(
+        left(&attack.workdir).len(),
+        6,
+        "zot, two extensions and three children"
+    );
+    attack.end();
+    check_life(
+        "abandons-children",
+        "it left processes behind, which were ended",
+    );
+}
+
+#[test]
+fn two_hundred_children() {
+    let mut attack = Attack::start("fork-bomb");
+    attack.goes_on();
+    poll_until("all children are there", || {
+        left(&attack.workdir).len() > 200
+    });
+    attack.goes_on();
+    attack.end();
+}
+
+/// A killed zot takes along the extensions, but not what they have started.
+#[test]
+fn a_killed_zot_takes_its_extensions_along() {
+    for behaviour in [
+        "flood-notify",
+        "flood-stderr",
+        "deaf",
+        "stops-itself",
+        "mute",
+    ] {
+        let mut attack = Attack::start(behaviour);
+        attack.goes_on();
+        attack.zot.signal(Signal::KILL);
+        let (finished, workdir) = attack.finish();
+        assert_eq!(finished.signal, Some(9));
+        poll_until("the extensions are gone", || left(&workdir).is_empty());
+        assert_nothing_left(&workdir);
+    }
+}
+
+#[test]
+fn an_interrupted_zot_leaves_nothing() {
+    for behaviour in ["flood-garbage", "children", "deaf"] {
+        let mut attack = Attack::start(behaviour);
+        attack.goes_on();
+        attack.zot.signal(Signal::TERM);
+        let (finished, workdir) = attack.finish();
+        assert_ne!(finished.code, Some(0));
+        assert_nothing_left(&workdir);
+    }
+}

@@ -1,0 +1,43 @@
+//! What becomes of an event whose interceptor failed.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// A manifest is a page of text; zot takes no larger one.
+const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
+
+/// What an interceptor that panics or fails counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// It happens as if nobody had asked: a broken extension must not stop the agent.
+    #[default]
+    Allow,
+    /// It does not happen: a broken guard must not let everything pass.
+    Block,
+}
+
+#[derive(Deserialize)]
+struct Manifest {
+    #[serde(default)]
+    on_failure: OnFailure,
+}
+
+impl OnFailure {
+    /// What the manifest in the extension's folder says, which also counts for zot when the
+    /// extension does not answer at all.
+    pub(crate) fn of_manifest(directory: &Path) -> Self {
+        let mut text = String::new();
+        let read = File::open(directory.join("extension.json"))
+            .and_then(|file| file.take(MAX_MANIFEST_BYTES).read_to_string(&mut text));
+        let manifest = read
+            .ok()
+            .and_then(|_| serde_json::from_str::<Manifest>(&text).ok());
+        manifest
+            .map(|manifest| manifest.on_failure)
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,85 @@
+use std::fs;
+use std::time::Duration;
+
+use super::*;
+use crate::extension::Phase;
+use crate::log::log_path;
+
+/// A host with one extension: a shell script that says hello and then does as `script` says.
+fn host(home: &std::path::Path, script: &str) -> ExtensionHost {
+    let directory = home.join("sleeper");
+    fs::create_dir_all(&directory).unwrap();
+    let script = format!(r#"echo '{{"type":"hello","name":"sleeper"}}'; {script}"#);
+    let manifest = serde_json::json!({"name": "sleeper", "exec": "sh", "args": ["-c", script]});
+    fs::write(directory.join("extension.json"), manifest.to_string()).unwrap();
+    let search = SearchPaths {
+        explicit: vec![directory],
+        ..SearchPaths::default()
+    };
+    let discovery = discover(&search);
+    let config = HostConfig {
+        search,
+        home: home.to_owned(),
+        cwd: home.to_owned(),
+        zot_version: String::new(),
+        provider: String::new(),
+        model: String::new(),
+        taken_tools: Vec::new(),
+        taken_commands: Vec::new(),
+    };
+    ExtensionHost::start(config, &discovery)
+}
+
+#[tokio::test]
+async fn a_hundred_thousand_events_for_one_that_never_reads() {
+    let home = tempfile::tempdir().unwrap();
+    let subscribe = r#"echo '{"type":"subscribe","events":["turn_start"]}'"#;
+    let host = host(
+        home.path(),
+        &format!(r#"{subscribe}; echo '{{"type":"ready"}}'; exec sleep 60"#),
+    );
+    host.settled().await;
+    let begun = Instant::now();
+    for step in 0..100_000 {
+        host.emit(EventKind::TurnStart, || LifecycleEvent::TurnStart { step });
+    }
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
+    let log = fs::read_to_string(log_path(home.path(), "sleeper")).unwrap();
+    assert!(
+        log.contains("it does not read its input: 1 events dropped"),
+        "{log}"
+    );
+    // Neither as many remarks as events nor none at all after the first.
+    assert!((2..20).contains(&log.lines().count()), "{log}");
+    host.shut_down().await;
+    assert_eq!(host.extensions()[0].phase(), Phase::Stopped);
+}
+
+#[tokio::test]
+async fn a_guard_that_was_ready_and_guards_nothing_blocks_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let host = host(home.path(), r#"echo '{"type":"ready"}'; exit 1"#);
+    let manifest = home.path().join("sleeper/extension.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    host.shut_down().await;
+    fs::write(
+        &manifest,
+        text.replacen('{', r#"{"on_failure":"block","#, 1),
+    )
+    .unwrap();
+    let discovery = discover(&host.search);
+    let roster = Roster::start(&discovery, &host.surroundings);
+    let extension = &roster.extensions()[0];
+    assert!(
+        extension.intercepts(EventKind::ToolCall),
+        "nobody knows yet"
+    );
+    let is_restarting = || matches!(extension.phase(), Phase::Restarting { .. });
+    host.surroundings.until(is_restarting).await;
+    assert!(!extension.intercepts(EventKind::ToolCall));
+    roster.stop().await;
+}

@@ -1,0 +1,41 @@
+use super::*;
+
+#[test]
+fn names_of_tools() {
+    let added =
+        |name: &str| Registrations::default().add_tool(name.to_owned(), String::new(), None);
+    for name in ["a", "A-b_9", &"x".repeat(64)] {
+        assert_eq!(added(name), Ok(()));
+    }
+    for name in ["", "a b", "ä", "a.b", "a/b", &"x".repeat(65)] {
+        assert!(added(name).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn names_of_commands() {
+    let added = |name: &str| {
+        Registrations::default().add_command(CommandInfo {
+            name: name.to_owned(),
+            description: String::new(),
+            extension: String::new(),
+        })
+    };
+    for name in ["a", "ä.b:c", &"x".repeat(64)] {
+        assert_eq!(added(name), Ok(()));
+    }
+    for name in ["", "a b", "/a", "a\u{1b}", &"x".repeat(65)] {
+        assert!(added(name).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn the_last_of_one_name_counts() {
+    let mut registrations = Registrations::default();
+    for description in ["first", "second"] {
+        let added = registrations.add_tool("a".to_owned(), description.to_owned(), None);
+        assert_eq!(added, Ok(()));
+    }
+    assert_eq!(registrations.tools.len(), 1);
+    assert_eq!(registrations.tools[0].description, "second");
+}
