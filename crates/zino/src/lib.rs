@@ -9,6 +9,7 @@ pub mod definitions;
 pub mod kind;
 pub mod logging;
 pub mod peer;
+pub mod router;
 pub mod serve;
 pub mod service;
 pub mod system_prompt;

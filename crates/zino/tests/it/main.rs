@@ -1,0 +1,11 @@
+//! Services on real sockets, with a scripted model behind them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
+
+mod router;
+mod stack;
+mod transcript;
