@@ -3,6 +3,7 @@
 //! Each is a [`Service`](service::Service); [`serve`] puts one on a socket, a [`Peer`](peer::Peer)
 //! calls one, over its socket or straight when it lives in the same process.
 
+pub mod agent_loop;
 pub mod config;
 pub mod context;
 pub mod definitions;
