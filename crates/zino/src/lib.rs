@@ -7,6 +7,7 @@ pub mod agent_loop;
 pub mod config;
 pub mod context;
 pub mod definitions;
+pub mod executor;
 pub mod kind;
 pub mod logging;
 pub mod peer;

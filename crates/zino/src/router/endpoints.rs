@@ -86,7 +86,8 @@ pub(super) fn targets(
     environment: Environment<'_>,
 ) -> Result<Vec<Target>, RouterError> {
     let http = HttpClient::with_timeouts(Timeouts {
-        headers: time_limit,
+        // Never the first to end: the limit of the whole answer speaks for all servers.
+        headers: time_limit.saturating_mul(2),
         ..Timeouts::default()
     });
     let catalog = Catalog::builtin();

@@ -6,6 +6,8 @@
     reason = "helpers of tests fail the test"
 )]
 
+mod agent_loop;
+mod executor;
 mod router;
 mod stack;
 mod transcript;

@@ -10,7 +10,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use zino::agent_loop::AgentLoopService;
 use zino::config::Config;
+use zino::executor::ExecutorService;
 use zino::kind::ServiceKind;
 use zino::logging::{Level, Log};
 use zino::peer::{Call, Peer};
@@ -57,6 +59,26 @@ impl Stack {
     pub(crate) fn with_router(mut self) -> Self {
         let log = log(ServiceKind::Router);
         let service = RouterService::new(&self.config, log).unwrap();
+        self.serve(Arc::new(service));
+        self
+    }
+
+    /// The service that runs code, served.
+    pub(crate) fn with_executor(mut self) -> Self {
+        let log = log(ServiceKind::Executor);
+        let service = ExecutorService::new(self.config.clone(), log).unwrap();
+        self.serve(Arc::new(service));
+        self
+    }
+
+    /// The loop over the sockets of the other two, served.
+    pub(crate) fn with_agent_loop(mut self) -> Self {
+        let service = AgentLoopService::new(
+            self.config.clone(),
+            log(ServiceKind::AgentLoop),
+            self.peer(ServiceKind::Router),
+            self.peer(ServiceKind::Executor),
+        );
         self.serve(Arc::new(service));
         self
     }
