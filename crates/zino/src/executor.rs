@@ -4,6 +4,8 @@ mod code_file;
 mod confined;
 mod output;
 mod program;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::env;

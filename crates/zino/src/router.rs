@@ -3,6 +3,7 @@
 mod endpoints;
 mod failure;
 mod messages;
+mod stand_in;
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -17,9 +18,10 @@ use crate::logging::Log;
 use crate::service::{Answer, Answers, HungUp, Object, Service, unknown_type};
 
 pub use endpoints::RouterError;
-use endpoints::Target;
+use endpoints::{Speech, Target};
 use failure::Next;
-use messages::Conversation;
+use messages::{Conversation, Ending};
+use stand_in::CallWriter;
 
 /// Sends conversations to the first of its servers that can be reached.
 pub struct RouterService {
@@ -193,12 +195,21 @@ impl RouterService {
         answers: &Answers,
         received: &mut Received,
     ) -> Result<(), Unfinished> {
-        let messages = inference.conversation.messages(target.ending);
+        let conversation = &inference.conversation;
+        let (messages, tools) = match target.speech {
+            Speech::Text(ending) => (conversation.messages(ending), Vec::new()),
+            Speech::StandIn => {
+                let messages = conversation.messages(Ending::Anyone);
+                let tools = stand_in::tools(&conversation.system);
+                (stand_in::conversation(&messages).into(), tools)
+            }
+        };
+        let mut calls = CallWriter::default();
         let mut stream: ModelStream<'_> = target.client.stream(ModelRequest {
             model: &target.model,
-            system: &inference.conversation.system,
+            system: &conversation.system,
             messages: &messages,
-            tools: &[],
+            tools: &tools,
             reasoning: None,
             max_output: target.max_output,
             sampling: inference.sampling,
@@ -214,7 +225,10 @@ impl RouterService {
                     String::new()
                 }
                 Some(Ok(ModelEvent::TextDelta(delta))) => delta,
-                Some(Ok(_)) => continue,
+                Some(Ok(other)) => match calls.take(other) {
+                    Some(block) => block,
+                    None => continue,
+                },
             };
             received.text.push_str(&delta);
             if inference.mode == Mode::Streaming {

@@ -241,3 +241,96 @@ fn sampling_is_passed_on() {
     });
     assert_eq!(asked, expected);
 }
+
+/// A model that goes on speaking only after its call was answered, or before.
+struct Interlocked {
+    kind: ServiceKind,
+    /// Whether the model waits for the executor, or the executor for the model.
+    model_waits: bool,
+    gate: Arc<tokio::sync::Semaphore>,
+    calls: Mutex<usize>,
+}
+
+/// More than fits between two services.
+const MANY: usize = 1000;
+
+impl Service for Interlocked {
+    fn kind(&self) -> ServiceKind {
+        self.kind
+    }
+
+    fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if self.kind == ServiceKind::Executor {
+                match self.model_waits {
+                    true => self.gate.add_permits(1),
+                    false => drop(self.gate.acquire().await.unwrap()),
+                }
+                return EchoingExecutor.handle(request, answers).await;
+            }
+            let first = std::mem::replace(&mut *self.calls.lock().unwrap(), 1) == 0;
+            if first {
+                answers.send(Answer::Chunk(CALL.to_owned())).await.unwrap();
+                if self.model_waits {
+                    drop(self.gate.acquire().await.unwrap());
+                }
+                for _ in 0..MANY {
+                    answers.send(Answer::Chunk("x".to_owned())).await.unwrap();
+                }
+                if !self.model_waits {
+                    self.gate.add_permits(1);
+                }
+            }
+            let iterations = None;
+            let full_text = String::new();
+            answers
+                .finish(Answer::Done {
+                    full_text,
+                    iterations,
+                })
+                .await;
+        })
+    }
+}
+
+async fn interlocked(model_waits: bool) -> Vec<Answer> {
+    let gate = Arc::new(tokio::sync::Semaphore::new(0));
+    let service = |kind| {
+        Peer::Local(Arc::new(Interlocked {
+            kind,
+            model_waits,
+            gate: Arc::clone(&gate),
+            calls: Mutex::new(0),
+        }))
+    };
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/zino/assets");
+    let config = Config::parse(&format!("tools.dir = \"{folder}/tools\"\n")).unwrap();
+    let agent_loop = AgentLoopService::new(
+        config.config,
+        Log::new("agr", Level::Error),
+        service(ServiceKind::Router),
+        service(ServiceKind::Executor),
+    );
+    let Value::Object(request) = json!({ "type": "run", "stream": true }) else {
+        panic!("no object");
+    };
+    let peer = Peer::Local(Arc::new(agent_loop));
+    let mut call = peer.call(request).await.unwrap();
+    let mut frames = Vec::new();
+    while let Some(frame) = call.next().await.unwrap() {
+        frames.push(frame);
+    }
+    frames
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_runs_the_moment_it_is_complete_and_the_model_is_heard_meanwhile() {
+    for model_waits in [true, false] {
+        let limit = std::time::Duration::from_secs(60);
+        let frames = tokio::time::timeout(limit, interlocked(model_waits)).await;
+        let frames = frames.expect("neither waits for ever");
+        assert_eq!(frames.len(), MANY + 2, "model waits: {model_waits}");
+        let response = "\n<tool_response>\nü 1\n</tool_response>\n";
+        assert_eq!(frames[0], Answer::Chunk(response.to_owned()));
+    }
+}

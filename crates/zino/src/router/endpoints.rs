@@ -28,7 +28,15 @@ pub(super) struct Target {
     pub(super) client: Arc<dyn Model>,
     pub(super) model: String,
     pub(super) max_output: u64,
-    pub(super) ending: Ending,
+    pub(super) speech: Speech,
+}
+
+/// How a model is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speech {
+    Text(Ending),
+    /// The offline stand-in, which knows tools only as its own.
+    StandIn,
 }
 
 /// Why `rtr` cannot be set up.
@@ -135,7 +143,7 @@ fn target(
             client: Arc::new(OfflineModel),
             model: given.model.unwrap_or(OfflineModel::NAME).to_owned(),
             max_output: ModelInfo::unknown(OfflineModel::NAME, "").max_output,
-            ending: Ending::Anyone,
+            speech: Speech::StandIn,
         }),
         Some(name) => {
             let entry = provider(name).ok_or_else(|| unknown(&given.section, name))?;
@@ -216,10 +224,10 @@ fn over_network(
         client: wire.client(http.clone(), endpoint),
         model: model.id.to_string(),
         max_output: model.max_output,
-        ending: match wire {
+        speech: Speech::Text(match wire {
             Wire::OpenAiChat(_) => Ending::Anyone,
             Wire::Anthropic | Wire::OpenAiResponses | Wire::Gemini => Ending::UserOnly,
-        },
+        }),
     })
 }
 

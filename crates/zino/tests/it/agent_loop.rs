@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testkit::{ModelServer, Wire};
 use zino::agent_loop::AgentLoopService;
 use zino::kind::ServiceKind::{AgentLoop, Executor, Router};
-use zino::service::{Answer, Service as _};
+use zino::service::Service as _;
 
 use crate::stack::{Stack, log, until};
 use crate::transcript;
@@ -168,27 +168,26 @@ async fn a_router_that_cannot_stream_is_read_whole() {
     stack.end().await;
 }
 
-/// The tool runs while the model still speaks, and its response is sent in its place.
+/// Without a key and without a network.
 #[tokio::test]
-async fn a_call_runs_the_moment_it_is_complete() {
-    let model = ModelServer::start();
-    let stack = whole(&model, "");
-    let mark = stack.path("mark");
-    let call = json!({
-        "name": "execute_bash",
-        "arguments": { "code": format!("echo now | tee {}", mark.display()) },
-    });
-    // Everything up to the closing tag arrives; what is behind it never does.
-    let length = format!("<tool_call>{call}</tool_call>").len();
-    let text = format!("<tool_call>{call}</tool_call>{}", " word".repeat(2000));
-    let cut = 200 * (length / 5 + 8);
-    let directive = format!("cutat:{cut}:raw:{text}");
-    let mut call = stack.begin(AgentLoop, run(&directive, true)).await;
-    let first = call.next().await.unwrap();
-    let response = "\n<tool_response>\nnow\n\n</tool_response>\n";
-    assert_eq!(first, Some(Answer::Chunk(response.to_owned())));
-    assert_eq!(fs::read_to_string(&mark).unwrap(), "now\n");
-    drop(call);
+async fn the_offline_model_really_runs_a_tool() {
+    let mut stack = Stack::new("", "api.provider = \"offline\"\n");
+    let work = stack.path("work");
+    fs::create_dir(&work).unwrap();
+    fs::write(work.join("found.txt"), "one\ntwo\n").unwrap();
+    stack.config.exc.working_dir = Some(work);
+    let stack = stack.with_router().with_executor().with_agent_loop();
+    let messages = json!([
+        { "role": "system", "content": "Tools:\n  - \"execute_bash\": bash executor" },
+        { "role": "user", "content": "list the files and count the lines in found.txt" },
+    ]);
+    let request = json!({ "type": "run", "messages": messages });
+    let answer = stack.ask(AgentLoop, request).await.remove(0);
+    assert_eq!(answer["iterations"], 2, "{answer}");
+    let content = answer["content"].as_str().unwrap();
+    assert!(content.contains("found.txt"), "{content}");
+    assert!(content.contains("2 lines"), "{content}");
+    assert!(!content.contains("<tool_call>"), "{content}");
     stack.end().await;
 }
 
