@@ -3,14 +3,17 @@
 //! Each is a [`Service`](service::Service); [`serve`] puts one on a socket, a [`Peer`](peer::Peer)
 //! calls one, over its socket or straight when it lives in the same process.
 
+pub mod agent_loop;
 pub mod config;
 pub mod context;
 pub mod daemon;
 pub mod definitions;
+pub mod executor;
 pub mod kind;
 pub mod logging;
 pub mod peer;
 pub mod program;
+pub mod router;
 pub mod serve;
 pub mod service;
 pub mod stand_in;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zot_conversation::{
     AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, ModelError, ModelErrorKind,
-    ModelEvent, ModelRequest, ModelStream, Role, StopReason, ToolCall, TurnStop, Usage,
+    ModelEvent, ModelRequest, ModelStream, Role, Sampling, StopReason, ToolCall, TurnStop, Usage,
 };
 
 use crate::agent::now;
@@ -63,6 +63,7 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
             tools: settings.tools.definitions(),
             reasoning: settings.reasoning,
             max_output: settings.max_output,
+            sampling: Sampling::default(),
         });
         receive(agent, &settings, run, stream).await
     };
@@ -136,6 +137,7 @@ pub(crate) async fn ask(
         tools: &[],
         reasoning: None,
         max_output: settings.max_output,
+        sampling: Sampling::default(),
     });
     let mut cancelled = pin!(run.cancel.cancelled());
     let mut builder = AnswerBuilder::default();

@@ -17,7 +17,7 @@ pub use message::{
 };
 pub use model::{
     BoxFuture, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream,
-    ReasoningEffort, StopReason, ToolImages,
+    ReasoningEffort, Sampling, StopReason, ToolImages,
 };
 pub use tool::{
     Progress, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOrigin, ToolOutput, ToolSet,

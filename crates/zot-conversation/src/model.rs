@@ -54,6 +54,14 @@ pub struct ModelRequest<'a> {
     pub reasoning: Option<ReasoningEffort>,
     /// The most tokens the answer may have.
     pub max_output: u64,
+    pub sampling: Sampling,
+}
+
+/// How the next token is chosen. What is not given is left to the provider.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Sampling {
+    pub temperature: Option<f64>,
+    pub top_p: Option<f64>,
 }
 
 /// How hard a reasoning model should think.

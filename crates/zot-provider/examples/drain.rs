@@ -9,7 +9,7 @@ use std::error::Error;
 use std::future::poll_fn;
 use std::sync::Arc;
 
-use zot_conversation::{Message, Model, ModelEvent, ModelRequest, Timestamp};
+use zot_conversation::{Message, Model, ModelEvent, ModelRequest, Sampling, Timestamp};
 use zot_provider::{AnthropicClient, Endpoint, HttpClient, OpenAiClient, OpenAiQuirks};
 
 const ROUNDS: usize = 5;
@@ -52,6 +52,7 @@ async fn drain(model: &dyn Model, deltas: u64, earlier: usize) -> Result<(), Box
         tools: &[],
         reasoning: None,
         max_output: 1000,
+        sampling: Sampling::default(),
     };
     for _ in 0..ROUNDS {
         let before = cpu_milliseconds()?;

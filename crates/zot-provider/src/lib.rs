@@ -19,6 +19,7 @@ mod openai;
 mod providers;
 mod responses;
 mod retry;
+mod sampling;
 pub mod sse;
 
 pub use crate::anthropic::AnthropicClient;

@@ -42,6 +42,8 @@ pub enum OutputLimitField {
     MaxTokens,
     /// OpenAI's reasoning models refuse the older name.
     MaxCompletionTokens,
+    /// The server alone decides how long its answers are.
+    Absent,
 }
 
 /// The field that says how hard to think.

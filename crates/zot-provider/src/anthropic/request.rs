@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use zot_conversation::{
     Arguments, ContentBlock, Image, Message, ModelRequest, Reasoning, ReasoningEffort, Role,
-    ToolDefinition, ToolResult,
+    Sampling, ToolDefinition, ToolResult,
 };
 
 use crate::body::{HeadCache, MessageCache, RequestBody};
@@ -72,6 +72,10 @@ struct Options<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -87,11 +91,19 @@ impl<'a> Options<'a> {
             .filter(|_| accepts_thinking(provider, request.messages))
             .and_then(|effort| thinking_budget(effort, request.max_output))
             .map(|budget_tokens| Thinking::Enabled { budget_tokens });
+        let Sampling { temperature, top_p } = match thinking {
+            // Refused then.
+            Some(_) => Sampling::default(),
+            None => request.sampling,
+        };
         Self {
             model: request.model,
             max_tokens: request.max_output,
             stream: true,
             thinking,
+            temperature,
+            // Newer models refuse both at once.
+            top_p: top_p.filter(|_| temperature.is_none()),
         }
     }
 }

@@ -115,6 +115,10 @@ struct Options {
 struct GenerationConfig {
     max_output_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     thinking_config: Option<ThinkingConfig>,
 }
 
@@ -140,6 +144,8 @@ impl Options {
         Self {
             generation_config: GenerationConfig {
                 max_output_tokens: request.max_output,
+                temperature: request.sampling.temperature,
+                top_p: request.sampling.top_p,
                 thinking_config,
             },
         }

@@ -6,7 +6,8 @@ use std::task::{Context, Poll, Waker};
 use futures_core::Stream;
 use serde_json::value::RawValue;
 use zot_conversation::{
-    Message, Model, ModelEvent, ModelRequest, StopReason, Timestamp, ToolDefinition, ToolEffect,
+    Message, Model, ModelEvent, ModelRequest, Sampling, StopReason, Timestamp, ToolDefinition,
+    ToolEffect,
 };
 
 use super::{EVENTS_BETWEEN_YIELDS, OfflineModel};
@@ -29,6 +30,7 @@ async fn events(prompt: &str) -> Vec<ModelEvent> {
         tools: &tools,
         reasoning: None,
         max_output: 4096,
+        sampling: Sampling::default(),
     });
     let mut events = Vec::new();
     while let Some(event) = poll_fn(|context| stream.as_mut().poll_next(context)).await {
@@ -101,6 +103,7 @@ fn the_stream_lets_others_run() {
         tools: &[],
         reasoning: None,
         max_output: 4096,
+        sampling: Sampling::default(),
     });
     let mut stream = pin!(stream);
     let mut context = Context::from_waker(Waker::noop());

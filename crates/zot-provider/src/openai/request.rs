@@ -6,12 +6,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use zot_conversation::{
-    ContentBlock, Image, Message, ModelRequest, Role, ToolCall, ToolDefinition, ToolResult,
+    ContentBlock, Image, Message, ModelRequest, Role, Sampling, ToolCall, ToolDefinition,
+    ToolResult,
 };
 
 use super::{EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport};
 use crate::body::{HeadCache, MessageCache, RequestBody};
 use crate::json;
+use crate::sampling;
 
 /// Stands for a result without text: several servers refuse an empty one.
 const NO_TEXT: &str = "(no output)";
@@ -65,6 +67,10 @@ struct Options<'a> {
     max_completion_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -74,6 +80,7 @@ struct StreamOptions {
 
 impl<'a> Options<'a> {
     fn new(quirks: OpenAiQuirks, request: &ModelRequest<'a>) -> Self {
+        let Sampling { temperature, top_p } = sampling::openai(request);
         let limit = |field| (quirks.output_limit == field).then_some(request.max_output);
         Self {
             model: request.model,
@@ -89,6 +96,8 @@ impl<'a> Options<'a> {
                 .reasoning
                 .filter(|_| quirks.effort == EffortField::ReasoningEffort)
                 .map(|effort| effort.as_str()),
+            temperature,
+            top_p,
         }
     }
 }

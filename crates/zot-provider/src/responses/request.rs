@@ -6,11 +6,13 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use zot_conversation::{
-    ContentBlock, Image, Message, ModelRequest, Reasoning, Role, ToolDefinition, ToolResult,
+    ContentBlock, Image, Message, ModelRequest, Reasoning, Role, Sampling, ToolDefinition,
+    ToolResult,
 };
 
 use crate::body::{HeadCache, MessageCache, RequestBody};
 use crate::json;
+use crate::sampling;
 
 /// Stands for a result without content, which is refused.
 const NO_OUTPUT: &str = "(no output)";
@@ -88,6 +90,10 @@ struct Options<'a> {
     include: Option<[&'static str; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<ReasoningOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -98,6 +104,7 @@ struct ReasoningOptions {
 
 impl<'a> Options<'a> {
     fn new(replay: Replay, request: &ModelRequest<'a>) -> Self {
+        let Sampling { temperature, top_p } = sampling::openai(request);
         Self {
             model: request.model,
             stream: true,
@@ -108,6 +115,8 @@ impl<'a> Options<'a> {
                 effort: effort.as_str(),
                 summary: "auto",
             }),
+            temperature,
+            top_p,
         }
     }
 }

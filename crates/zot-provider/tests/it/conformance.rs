@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use testkit::{ModelServer, RecordedRequest};
 use zot_conversation::{
     Arguments, ContentBlock, Message, Model, ModelError, ModelEvent, ModelRequest, ModelStream,
-    Role, StopReason, Timestamp, ToolCall, ToolCallId, ToolDefinition, ToolEffect, ToolResult,
+    Role, Sampling, StopReason, Timestamp, ToolCall, ToolCallId, ToolDefinition, ToolEffect,
+    ToolResult,
 };
 use zot_provider::{Endpoint, HttpClient, OpenAiQuirks, ReasoningReplay, Wire};
 
@@ -116,6 +117,7 @@ impl Subject {
             tools: &self.tools,
             reasoning: None,
             max_output: 8192,
+            sampling: Sampling::default(),
         }
     }
 

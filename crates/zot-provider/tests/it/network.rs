@@ -16,7 +16,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
-use zot_conversation::{Message, Model, ModelError, ModelEvent, ModelRequest, Timestamp};
+use zot_conversation::{Message, Model, ModelError, ModelEvent, ModelRequest, Sampling, Timestamp};
 use zot_provider::network::NetworkSettings;
 use zot_provider::{Endpoint, HttpClient, OpenAiClient, OpenAiQuirks, Timeouts};
 
@@ -53,6 +53,7 @@ async fn ask(client: &OpenAiClient) -> Result<String, ModelError> {
         tools: &[],
         reasoning: None,
         max_output: 10,
+        sampling: Sampling::default(),
     });
     let mut text = String::new();
     while let Some(event) = poll_fn(|context| stream.as_mut().poll_next(context)).await {

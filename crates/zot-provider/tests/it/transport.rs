@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use zot_conversation::{
-    Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream, StopReason,
-    Timestamp,
+    Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream, Sampling,
+    StopReason, Timestamp,
 };
 use zot_provider::{AnthropicClient, Endpoint, HttpClient, OpenAiClient, OpenAiQuirks, Timeouts};
 
@@ -41,6 +41,7 @@ pub(crate) fn request(messages: &[Arc<Message>]) -> ModelRequest<'_> {
         tools: &[],
         reasoning: None,
         max_output: 10,
+        sampling: Sampling::default(),
     }
 }
 

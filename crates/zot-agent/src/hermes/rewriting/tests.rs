@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use zot_conversation::{
-    Arguments, ContentBlock, Message, ModelRequest, Role, Timestamp, ToolCall, ToolDefinition,
-    ToolEffect, ToolResult,
+    Arguments, ContentBlock, Message, ModelRequest, Role, Sampling, Timestamp, ToolCall,
+    ToolDefinition, ToolEffect, ToolResult,
 };
 
 use super::Rewriting;
@@ -59,6 +59,7 @@ fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -
         tools,
         reasoning: None,
         max_output: 1,
+        sampling: Sampling::default(),
     }
 }
 

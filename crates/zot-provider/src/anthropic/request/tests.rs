@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use zot_conversation::{Timestamp, ToolCall, ToolEffect};
+use zot_conversation::{Sampling, Timestamp, ToolCall, ToolEffect};
 
 use super::*;
 
@@ -59,6 +59,7 @@ fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -
         tools,
         reasoning: None,
         max_output: 8192,
+        sampling: Sampling::default(),
     }
 }
 
@@ -201,4 +202,22 @@ proptest! {
             prop_assert!(cached.matches("cache_control").count() <= 4);
         }
     }
+}
+
+#[test]
+fn one_kind_of_sampling_is_written_unless_the_model_thinks() {
+    let mut asked = request(&[], &[]);
+    asked.sampling = Sampling {
+        temperature: Some(0.5),
+        top_p: Some(0.9),
+    };
+    let sent = fresh(&asked);
+    assert!(
+        sent.contains(r#""stream":true,"temperature":0.5,"system""#),
+        "{sent}"
+    );
+    asked.sampling.temperature = None;
+    assert!(fresh(&asked).contains(r#""stream":true,"top_p":0.9,"system""#));
+    asked.reasoning = Some(ReasoningEffort::Low);
+    assert!(!fresh(&asked).contains("top_p"));
 }

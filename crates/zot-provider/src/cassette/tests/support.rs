@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use tempfile::TempDir;
 use tokio::time::sleep;
 use zot_conversation::{
-    Message, Model, ModelError, ModelEvent, ModelRequest, ModelStream, StopReason, Timestamp,
-    ToolDefinition, ToolEffect, ToolImages, Usage,
+    Message, Model, ModelError, ModelEvent, ModelRequest, ModelStream, Sampling, StopReason,
+    Timestamp, ToolDefinition, ToolEffect, ToolImages, Usage,
 };
 
 use crate::cassette::{
@@ -193,6 +193,7 @@ impl Talk {
             tools: &self.tools,
             reasoning: None,
             max_output: 100,
+            sampling: Sampling::default(),
         }
     }
 }

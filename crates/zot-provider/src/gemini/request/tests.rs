@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use zot_conversation::{Timestamp, ToolCall, ToolEffect};
+use zot_conversation::{Sampling, Timestamp, ToolCall, ToolEffect};
 
 use super::*;
 
@@ -61,6 +61,7 @@ fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -
         tools,
         reasoning: None,
         max_output: 10_000,
+        sampling: Sampling::default(),
     }
 }
 
@@ -211,4 +212,16 @@ fn results_find_their_names_however_much_is_cached() {
         let named = format!(r#""functionResponse":{{"name":"{name}""#);
         assert!(cached.contains(&named), "{cached}");
     }
+}
+
+#[test]
+fn sampling_is_written() {
+    let mut asked = request(&[], &[]);
+    asked.sampling = Sampling {
+        temperature: Some(0.5),
+        top_p: Some(0.9),
+    };
+    let sent = fresh(&asked);
+    let config = r#"{"generationConfig":{"maxOutputTokens":10000,"temperature":0.5,"topP":0.9}"#;
+    assert!(sent.starts_with(config), "{sent}");
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use zot_conversation::{
-    Arguments, ContentBlock, Image, Message, ModelRequest, Role, Timestamp, ToolCall,
+    Arguments, ContentBlock, Image, Message, ModelRequest, Role, Sampling, Timestamp, ToolCall,
     ToolDefinition, ToolEffect, ToolResult,
 };
 
@@ -54,6 +54,7 @@ impl Conversation {
             tools: &self.tools,
             reasoning: None,
             max_output: 4096,
+            sampling: Sampling::default(),
         };
         let reply = answer(&request);
         assert_eq!(reply, answer(&request), "the answer is always the same");

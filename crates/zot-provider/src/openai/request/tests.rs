@@ -1,6 +1,6 @@
 use bytes::Bytes;
 use proptest::prelude::*;
-use zot_conversation::{Arguments, Reasoning, ReasoningEffort, Timestamp, ToolEffect};
+use zot_conversation::{Arguments, Reasoning, ReasoningEffort, Sampling, Timestamp, ToolEffect};
 
 use super::*;
 
@@ -55,6 +55,7 @@ fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -
         tools,
         reasoning: None,
         max_output: 100,
+        sampling: Sampling::default(),
     }
 }
 
@@ -179,4 +180,26 @@ proptest! {
             prop_assert!(serde_json::from_str::<serde_json::Value>(&cached).is_ok());
         }
     }
+}
+
+#[test]
+fn sampling_is_written_unless_the_model_reasons() {
+    let mut asked = request(&[], &[]);
+    asked.sampling = Sampling {
+        temperature: Some(0.5),
+        top_p: Some(0.9),
+    };
+    let quirks = OpenAiQuirks {
+        output_limit: OutputLimitField::Absent,
+        ..OpenAiQuirks::COMPATIBLE
+    };
+    let sent = fresh(quirks, &asked);
+    let options =
+        r#""stream_options":{"include_usage":true},"temperature":0.5,"top_p":0.9,"messages""#;
+    assert!(sent.contains(options), "{sent}");
+    asked.reasoning = Some(ReasoningEffort::Low);
+    assert!(!fresh(quirks, &asked).contains("temperature"));
+    asked.reasoning = None;
+    asked.model = "gpt-5";
+    assert!(!fresh(quirks, &asked).contains("top_p"));
 }

@@ -1,6 +1,6 @@
 use bytes::Bytes;
 use zot_conversation::{
-    Arguments, Image, ReasoningEffort, Timestamp, ToolCall, ToolEffect, ToolResult,
+    Arguments, Image, ReasoningEffort, Sampling, Timestamp, ToolCall, ToolEffect, ToolResult,
 };
 
 use super::*;
@@ -58,6 +58,7 @@ fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -
         tools,
         reasoning: None,
         max_output: 100,
+        sampling: Sampling::default(),
     }
 }
 
@@ -174,4 +175,17 @@ fn an_empty_result_is_said_to_be_empty() {
         sent.ends_with(r#""call_id":"a","output":"(no output)"}]}"#),
         "{sent}"
     );
+}
+
+#[test]
+fn sampling_is_written_unless_the_model_reasons() {
+    let mut asked = request(&[], &[]);
+    asked.sampling = Sampling {
+        temperature: Some(0.5),
+        top_p: Some(0.9),
+    };
+    assert!(!fresh(&asked).contains("temperature"));
+    asked.model = "gpt-4o";
+    let sent = fresh(&asked);
+    assert!(sent.contains(r#""temperature":0.5,"top_p":0.9,"#), "{sent}");
 }

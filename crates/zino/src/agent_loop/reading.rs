@@ -1,0 +1,156 @@
+//! An answer of `rtr` as it arrives, and what can go wrong with the services below.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+
+use serde_json::Value;
+
+use crate::peer::{Call, CallError, Peer};
+use crate::service::{Answer, Object};
+
+/// How much of an answer is taken in while a tool runs; beyond it the model has to wait.
+const MAX_AHEAD_BYTES: usize = 1024 * 1024;
+
+/// Why a run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RuntimeError {
+    #[error("{}", described(.0))]
+    Unreachable(io::Error),
+    #[error(transparent)]
+    Call(CallError),
+    /// What the other service said.
+    #[error("{0}")]
+    Refused(String),
+    #[error("{0} answered with something unexpected")]
+    Unexpected(&'static str),
+}
+
+impl From<CallError> for RuntimeError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Unreachable(error) => Self::Unreachable(error),
+            other => Self::Call(other),
+        }
+    }
+}
+
+/// As Python words it: callers of the original know these texts.
+fn described(error: &io::Error) -> String {
+    let text = error.to_string();
+    match error.raw_os_error() {
+        Some(code) => {
+            let words = text.strip_suffix(&format!(" (os error {code})"));
+            format!("[Errno {code}] {}", words.unwrap_or(&text))
+        }
+        None => text,
+    }
+}
+
+/// An answer that is being read.
+pub(super) struct Reading {
+    call: Call,
+    ahead: VecDeque<String>,
+    ahead_bytes: usize,
+    /// How the answer ended, once it has.
+    ended: Option<Result<(), RuntimeError>>,
+}
+
+impl Reading {
+    pub(super) async fn begin(router: &Peer, request: Object) -> Result<Self, RuntimeError> {
+        Ok(Self {
+            call: router.call(request).await?,
+            ahead: VecDeque::new(),
+            ahead_bytes: 0,
+            ended: None,
+        })
+    }
+
+    /// The next part of the text; `None` at its end.
+    pub(super) async fn next(&mut self) -> Result<Option<String>, RuntimeError> {
+        loop {
+            if let Some(text) = self.ahead.pop_front() {
+                self.ahead_bytes -= text.len();
+                return Ok(Some(text));
+            }
+            match self.ended.take() {
+                Some(Ok(())) => {
+                    self.ended = Some(Ok(()));
+                    return Ok(None);
+                }
+                Some(Err(error)) => return Err(error),
+                None => {
+                    let received = self.call.next().await;
+                    self.keep(received);
+                }
+            }
+        }
+    }
+
+    /// Does `work` while the answer goes on arriving: a model that is not listened to for long may
+    /// hang up.
+    pub(super) async fn alongside<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        loop {
+            let may_read = self.ended.is_none() && self.ahead_bytes < MAX_AHEAD_BYTES;
+            // `Call::next` loses nothing when it is dropped.
+            tokio::select! {
+                biased;
+                result = &mut work => return result,
+                received = self.call.next(), if may_read => self.keep(received),
+            }
+        }
+    }
+
+    fn keep(&mut self, received: Result<Option<Answer>, CallError>) {
+        match received {
+            Ok(Some(Answer::Chunk(text))) => self.push(text),
+            Ok(Some(Answer::Done { .. })) => self.ended = Some(Ok(())),
+            Ok(Some(Answer::Message(object))) => match response(object) {
+                Ok(text) => {
+                    self.push(text);
+                    self.ended = Some(Ok(()));
+                }
+                Err(error) => self.ended = Some(Err(error)),
+            },
+            Ok(None) => self.ended = Some(Err(CallError::EndedEarly.into())),
+            Err(error) => self.ended = Some(Err(error.into())),
+        }
+    }
+
+    fn push(&mut self, text: String) {
+        self.ahead_bytes += text.len();
+        self.ahead.push_back(text);
+    }
+}
+
+/// The text of a collected answer of `rtr`.
+fn response(mut object: Object) -> Result<String, RuntimeError> {
+    match object.get("type").and_then(Value::as_str) {
+        Some("response") => match object.remove("content") {
+            Some(Value::String(content)) => Ok(content),
+            _ => Err(RuntimeError::Unexpected("rtr")),
+        },
+        _ => Err(refusal(&object, "rtr")),
+    }
+}
+
+/// What an answer that is not the expected one says.
+pub(super) fn refusal(answer: &Object, service: &'static str) -> RuntimeError {
+    let is_error = answer.get("type").is_some_and(|kind| kind == "error");
+    match answer.get("message").and_then(Value::as_str) {
+        Some(message) if is_error => RuntimeError::Refused(message.to_owned()),
+        _ => RuntimeError::Unexpected(service),
+    }
+}
+
+/// The whole text of an answer.
+pub(super) async fn collect(router: &Peer, request: Object) -> Result<String, RuntimeError> {
+    let mut reading = Reading::begin(router, request).await?;
+    let mut text = String::new();
+    while let Some(more) = reading.next().await? {
+        text.push_str(&more);
+    }
+    Ok(text)
+}

@@ -1,0 +1,370 @@
+//! `exc`: runs code.
+
+mod code_file;
+mod confined;
+mod output;
+mod program;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Number, Value, json};
+use tokio::sync::Semaphore;
+use zot_conversation::BoxFuture;
+use zot_process::launch::ConfineError;
+
+use crate::config::Config;
+use crate::definitions::{ExecutorDefinition, load_executors};
+use crate::kind::ServiceKind;
+use crate::logging::Log;
+use crate::service::{Answer, Answers, Object, Service, unknown_type};
+
+use code_file::CodeFile;
+pub use confined::SandboxError;
+use program::{Finished, Limits};
+
+/// How long a validator may take.
+const VALIDATION_TIME: Duration = Duration::from_secs(15);
+
+/// How much of a validator's output is kept.
+const VALIDATION_BYTES: usize = 64 * 1024;
+
+/// The exit code of what did not run to its end.
+const NO_EXIT_CODE: i64 = -1;
+
+/// Runs the code that tools and skills make.
+pub struct ExecutorService {
+    config: Config,
+    log: Log,
+    limits: Limits,
+    /// Where programs run.
+    folder: PathBuf,
+    executors: Mutex<Arc<Vec<ExecutorDefinition>>>,
+    /// First come, first served.
+    slots: Semaphore,
+}
+
+/// Why `exc` cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecutorError {
+    #[error("[exc] timeout must be more than 0 seconds, not {0}")]
+    Timeout(f64),
+    #[error("cannot work in {}: {source}", .path.display())]
+    WorkingDirectory { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+}
+
+/// Why a program did not start.
+#[derive(Debug, thiserror::Error)]
+enum StartError {
+    #[error("cannot write the code to a file: {0}")]
+    CodeFile(io::Error),
+    #[error("cannot confine it: {0}")]
+    Confine(#[from] ConfineError),
+    #[error("cannot start {program}: {source}")]
+    Program { program: String, source: io::Error },
+}
+
+/// What code came to.
+struct Outcome {
+    exit_code: i64,
+    stdout: String,
+    stderr: String,
+}
+
+impl ExecutorService {
+    pub fn new(config: Config, log: Log) -> Result<Self, ExecutorError> {
+        let exc = &config.exc;
+        let time = Duration::try_from_secs_f64(exc.timeout)
+            .ok()
+            .filter(|time| !time.is_zero())
+            .ok_or(ExecutorError::Timeout(exc.timeout))?;
+        let limits = Limits {
+            time,
+            output_bytes: exc.max_output_bytes,
+        };
+        let folder = working_directory(exc.working_dir.as_deref())?;
+        if exc.sandbox {
+            confined::check(exc.network)?;
+        }
+        let slots = Semaphore::new(exc.concurrency.clamp(1, Semaphore::MAX_PERMITS));
+        let executors = Mutex::new(Arc::new(load_executors(config.tools_dir(), log)));
+        Ok(Self {
+            config,
+            log,
+            limits,
+            folder,
+            executors,
+            slots,
+        })
+    }
+
+    async fn execute(&self, request: &Object) -> Result<Answer, String> {
+        let (name, code) = arguments(request)?;
+        let outcome = match self.find(name) {
+            Some(executor) => self.run(&executor, code).await,
+            None => Outcome::failed(format!("Unknown executor: {name}")),
+        };
+        Ok(Answer::message(json!({
+            "type": "result",
+            "exit_code": outcome.exit_code,
+            "stdout": outcome.stdout,
+            "stderr": outcome.stderr,
+        })))
+    }
+
+    async fn validate(&self, request: &Object) -> Result<Answer, String> {
+        let (name, code) = arguments(request)?;
+        let errors = match self.find(name) {
+            None => Some(format!("Unknown executor: {name}")),
+            Some(executor) => {
+                let _slot = self.slots.acquire().await;
+                match CodeFile::new(code, &executor.file_extension) {
+                    Ok(file) => self.complaints(&executor, &file).await,
+                    Err(error) => Some(StartError::CodeFile(error).to_string()),
+                }
+            }
+        };
+        Ok(Answer::message(json!({
+            "type": "validation",
+            "ok": errors.is_none(),
+            "errors": errors.unwrap_or_default(),
+        })))
+    }
+
+    fn capabilities(&self) -> Answer {
+        let executors = Arc::clone(&self.lock());
+        let executors: BTreeMap<&str, Value> = executors
+            .iter()
+            .map(|executor| {
+                let description = json!({
+                    "command": executor.name,
+                    "file_extension": executor.file_extension,
+                    "static_analysis": executor.static_analysis,
+                    "has_validator": validator(executor).is_some(),
+                });
+                (executor.name.as_str(), description)
+            })
+            .collect();
+        Answer::message(json!({
+            "type": "capabilities",
+            "executors": executors,
+            "timeout": seconds(self.config.exc.timeout),
+        }))
+    }
+
+    async fn run(&self, executor: &ExecutorDefinition, code: &str) -> Outcome {
+        // Closed never, so there is always one in the end.
+        let _slot = self.slots.acquire().await;
+        let file = match CodeFile::new(code, &executor.file_extension) {
+            Ok(file) => file,
+            Err(error) => return Outcome::failed(StartError::CodeFile(error).to_string()),
+        };
+        // Beside the program: what a validator says changes nothing about it.
+        let checked = async {
+            if let Some(complaints) = self.complaints(executor, &file).await {
+                self.log
+                    .warning(format_args!("{}: {complaints}", executor.name));
+            }
+        };
+        let (outcome, ()) = tokio::join!(self.run_file(executor, &file), checked);
+        outcome.unwrap_or_else(|error| Outcome::failed(error.to_string()))
+    }
+
+    async fn run_file(
+        &self,
+        executor: &ExecutorDefinition,
+        file: &CodeFile,
+    ) -> Result<Outcome, StartError> {
+        let mut command = self.command(&executor.name, file.path());
+        if self.config.exc.sandbox {
+            let network = self.config.exc.network;
+            confined::confine(&mut command, &self.folder, file, network)?;
+        }
+        let finished =
+            program::run(command, self.limits)
+                .await
+                .map_err(|source| StartError::Program {
+                    program: executor.name.clone(),
+                    source,
+                })?;
+        Ok(Outcome::of(finished, self.config.exc.timeout))
+    }
+
+    /// What the executor's validator, if there is one, has to say about the code.
+    async fn complaints(&self, executor: &ExecutorDefinition, file: &CodeFile) -> Option<String> {
+        let validator = validator(executor)?;
+        let limits = Limits {
+            time: VALIDATION_TIME,
+            output_bytes: VALIDATION_BYTES,
+        };
+        let finished = match program::run(self.command(&validator, file.path()), limits).await {
+            Ok(finished) => finished,
+            Err(error) => return Some(format!("cannot start {}: {error}", validator.display())),
+        };
+        let timed_out = finished.status.is_none();
+        let success = finished.status.flatten().is_some_and(|end| end.success());
+        let said = format!("{}{}", finished.stdout.text(), finished.stderr.text());
+        let time = VALIDATION_TIME.as_secs();
+        match (timed_out, success) {
+            (true, _) => Some(format!("the check was given up after {time}s")),
+            (false, true) => None,
+            (false, false) => Some(said.trim().to_owned()),
+        }
+    }
+
+    fn command(&self, program: impl AsRef<OsStr>, file: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.arg(file).current_dir(&self.folder);
+        for variable in secret_variables() {
+            command.env_remove(variable);
+        }
+        command
+    }
+
+    fn find(&self, name: &str) -> Option<ExecutorDefinition> {
+        let executors = self.lock();
+        executors
+            .iter()
+            .find(|executor| executor.name == name)
+            .cloned()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Arc<Vec<ExecutorDefinition>>> {
+        self.executors
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Outcome {
+    fn failed(message: String) -> Self {
+        Self {
+            exit_code: NO_EXIT_CODE,
+            stdout: String::new(),
+            stderr: message,
+        }
+    }
+
+    fn of(finished: Finished, time_limit: f64) -> Self {
+        let mut stderr = finished.stderr.text();
+        let exit_code = match finished.status {
+            Some(status) => status.map_or(NO_EXIT_CODE, exit_code),
+            None => {
+                if !stderr.is_empty() && !stderr.ends_with('\n') {
+                    stderr.push('\n');
+                }
+                stderr.push_str(&format!("Execution timed out after {time_limit}s."));
+                NO_EXIT_CODE
+            }
+        };
+        Self {
+            exit_code,
+            stdout: finished.stdout.text(),
+            stderr,
+        }
+    }
+}
+
+/// A program that died of a signal has that signal's number below zero, as Python has it.
+fn exit_code(status: ExitStatus) -> i64 {
+    let signal = || status.signal().map(|signal| -i64::from(signal));
+    let code = status.code().map(i64::from);
+    code.or_else(signal).unwrap_or(NO_EXIT_CODE)
+}
+
+impl Service for ExecutorService {
+    fn kind(&self) -> ServiceKind {
+        ServiceKind::Executor
+    }
+
+    fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let answer = match request.get("type").and_then(Value::as_str) {
+                Some("execute") => self.execute(&request).await,
+                Some("validate") => self.validate(&request).await,
+                Some("capabilities") => Ok(self.capabilities()),
+                _ => Ok(unknown_type(&request)),
+            };
+            answers.finish(answer.unwrap_or_else(Answer::error)).await;
+        })
+    }
+
+    fn reload(&self) -> Result<(), String> {
+        let executors = load_executors(self.config.tools_dir(), self.log);
+        *self.lock() = Arc::new(executors);
+        Ok(())
+    }
+}
+
+fn arguments(request: &Object) -> Result<(&str, &str), String> {
+    let text = |name: &str| {
+        let value = request.get(name).and_then(Value::as_str);
+        value.ok_or_else(|| format!("{name} must be a string"))
+    };
+    Ok((text("executor")?, text("code")?))
+}
+
+fn working_directory(given: Option<&Path>) -> Result<PathBuf, ExecutorError> {
+    let path = given.unwrap_or(Path::new("."));
+    let failed = |source| ExecutorError::WorkingDirectory {
+        path: path.to_owned(),
+        source,
+    };
+    let folder = path.canonicalize().map_err(failed)?;
+    match folder.is_dir() {
+        true => Ok(folder),
+        false => Err(failed(io::ErrorKind::NotADirectory.into())),
+    }
+}
+
+/// Where the program that checks code for `executor` is.
+fn validator(executor: &ExecutorDefinition) -> Option<PathBuf> {
+    let name = executor.static_analysis.as_deref()?;
+    if name.is_empty() {
+        return None;
+    }
+    let runs = |path: &PathBuf| {
+        let metadata = path.metadata();
+        metadata.is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(runs);
+    }
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders)
+        .map(|folder| folder.join(name))
+        .find(runs)
+}
+
+/// The variables that may hold the keys of models: no program needs them.
+fn secret_variables() -> impl Iterator<Item = &'static str> {
+    let entries = zot_provider::providers().iter();
+    let keys = entries.flat_map(|entry| entry.key_variables.iter());
+    std::iter::once("LLM_API_KEY").chain(keys.map(AsRef::as_ref))
+}
+
+/// A whole number where it is one.
+fn seconds(time: f64) -> Value {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "only where it is the same number"
+    )]
+    let whole = time as i64;
+    #[expect(clippy::cast_precision_loss, reason = "a comparison decides")]
+    match whole as f64 == time {
+        true => whole.into(),
+        false => Number::from_f64(time).map_or(Value::Null, Value::Number),
+    }
+}

@@ -1,0 +1,44 @@
+//! Code in a file that only its owner can read, for as long as it runs.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+/// Removed with its folder when it is dropped.
+pub(super) struct CodeFile {
+    folder: TempDir,
+    path: PathBuf,
+}
+
+impl CodeFile {
+    pub(super) fn new(code: &str, extension: &str) -> io::Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("zino-")
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir()?;
+        // An extension comes from a file of definitions: it may not lead elsewhere.
+        let extension = extension.replace(['/', '\0'], "_");
+        let path = folder.path().join(format!("code{extension}"));
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)?
+            .write_all(code.as_bytes())?;
+        Ok(Self { folder, path })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A folder beside the code for a program's own temporary files.
+    pub(super) fn scratch(&self) -> io::Result<PathBuf> {
+        let scratch = self.folder.path().join("tmp");
+        fs::create_dir(&scratch)?;
+        Ok(scratch)
+    }
+}

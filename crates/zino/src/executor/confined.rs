@@ -1,0 +1,58 @@
+//! The sandbox: the working folder, what programs need to start, and nothing else.
+
+use std::path::Path;
+use std::process::Command;
+
+use zot_process::launch::{
+    self, ConfineError, Confinement, Execution, FileAccess, Status, enforceable,
+};
+
+use super::code_file::CodeFile;
+
+/// What `[exc] sandbox` promises and this system cannot keep.
+#[derive(Debug, thiserror::Error)]
+#[error("[exc] sandbox: {part} cannot be restricted here ({reason}); run without, or elsewhere")]
+pub struct SandboxError {
+    part: &'static str,
+    reason: String,
+}
+
+/// Whether this system can hold programs at all: a sandbox that is none would be worse than none.
+pub(super) fn check(network: bool) -> Result<(), SandboxError> {
+    let possible = enforceable();
+    let files = ("files", &possible.files);
+    let sockets = ("network", &possible.network);
+    let wanted = [Some(files), (!network).then_some(sockets)];
+    for (part, status) in wanted.into_iter().flatten() {
+        if let Status::NotEnforced(reason) = status {
+            return Err(SandboxError {
+                part,
+                reason: reason.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Confines `command` to `folder`, the code it runs and a folder for temporary files.
+pub(super) fn confine(
+    command: &mut Command,
+    folder: &Path,
+    code: &CodeFile,
+    network: bool,
+) -> Result<(), ConfineError> {
+    let mut write = vec![folder.to_owned()];
+    // Without one, programs that want temporary files fail; that is no reason not to start.
+    if let Ok(scratch) = code.scratch() {
+        command.env("TMPDIR", &scratch);
+        write.push(scratch);
+    }
+    let confinement = Confinement::default()
+        .filesystem(FileAccess {
+            read: vec![code.path().to_owned()],
+            write,
+            execute: Execution::Anything,
+        })
+        .network(network);
+    launch::confine(command, &confinement).map(|_| ())
+}

@@ -1,0 +1,75 @@
+use std::time::Instant as Clock;
+
+use rustix::process::{Pid, test_kill_process};
+
+use super::*;
+
+async fn shell(script: &str, seconds: f64, output_bytes: usize) -> Finished {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]);
+    let limits = Limits {
+        time: Duration::from_secs_f64(seconds),
+        output_bytes,
+    };
+    run(command, limits).await.unwrap()
+}
+
+fn is_alive(pid: &str) -> bool {
+    let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    // One that nobody has reaped yet is dead all the same.
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    let is_zombie = stat.is_ok_and(|stat| stat.contains(") Z "));
+    test_kill_process(pid).is_ok() && !is_zombie
+}
+
+#[tokio::test]
+async fn streams_stay_apart() {
+    let finished = shell("echo out; echo err >&2; exit 3", 10.0, 100).await;
+    assert_eq!(finished.status.unwrap().unwrap().code(), Some(3));
+    assert_eq!(finished.stdout.text(), "out\n");
+    assert_eq!(finished.stderr.text(), "err\n");
+}
+
+#[tokio::test]
+async fn the_whole_group_dies_when_time_is_up_and_the_output_is_kept() {
+    let began = Clock::now();
+    let finished = shell("sleep 60 & echo $!; echo bad >&2; sleep 60", 0.3, 100).await;
+    assert!(began.elapsed() < Duration::from_secs(10));
+    assert!(finished.status.is_none());
+    assert_eq!(finished.stderr.text(), "bad\n");
+    assert!(!is_alive(&finished.stdout.text()));
+}
+
+#[tokio::test]
+async fn a_flood_neither_fills_memory_nor_stops_the_clock() {
+    let finished = shell("yes", 0.3, 10).await;
+    assert!(finished.status.is_none());
+    assert!(
+        finished
+            .stdout
+            .text()
+            .starts_with("y\ny\ny\ny\ny\n[output cut: ")
+    );
+    let finished = shell("head -c 1000000 /dev/zero; echo end >&2", 10.0, 5).await;
+    assert!(finished.status.unwrap().unwrap().success());
+    assert_eq!(finished.stderr.text(), "end\n");
+}
+
+#[tokio::test]
+async fn what_stays_in_the_background_is_ended() {
+    let finished = shell("sleep 60 & echo $!", 30.0, 100).await;
+    assert!(finished.status.unwrap().unwrap().success());
+    assert!(!is_alive(&finished.stdout.text()));
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_said_so() {
+    let limits = Limits {
+        time: Duration::from_secs(1),
+        output_bytes: 1,
+    };
+    let error = run(Command::new("/nowhere/program"), limits)
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+}

@@ -1,0 +1,23 @@
+use super::*;
+use crate::logging::Level;
+
+#[test]
+fn keys_do_not_reach_programs() {
+    let config = Config::parse("").unwrap().config;
+    let service = ExecutorService::new(config, Log::new("exc", Level::Error)).unwrap();
+    let command = service.command("bash", Path::new("code.sh"));
+    let removed: Vec<&OsStr> = command
+        .get_envs()
+        .filter_map(|(name, value)| value.is_none().then_some(name))
+        .collect();
+    for name in ["LLM_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"] {
+        assert!(removed.contains(&OsStr::new(name)), "{name}");
+    }
+}
+
+#[test]
+fn times_are_whole_numbers_where_they_can_be() {
+    assert_eq!(seconds(3.0).to_string(), "3");
+    assert_eq!(seconds(0.5).to_string(), "0.5");
+    assert_eq!(format!("{}s", 3.0_f64), "3s");
+}

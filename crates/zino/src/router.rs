@@ -1,0 +1,258 @@
+//! `rtr`: speaks to the model.
+
+mod endpoints;
+mod failure;
+mod messages;
+mod stand_in;
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+use zot_conversation::{BoxFuture, ModelError, ModelEvent, ModelRequest, ModelStream, Sampling};
+
+use crate::config::Config;
+use crate::kind::ServiceKind;
+use crate::logging::Log;
+use crate::service::{Answer, Answers, HungUp, Object, Service, unknown_type};
+
+pub use endpoints::RouterError;
+use endpoints::{Speech, Target};
+use failure::Next;
+use messages::{Conversation, Ending};
+use stand_in::CallWriter;
+
+/// Sends conversations to the first of its servers that can be reached.
+pub struct RouterService {
+    streaming: bool,
+    time_limit: Duration,
+    /// At least one; the others are tried in order.
+    targets: Vec<Target>,
+    log: Log,
+}
+
+/// A checked `infer`.
+struct Inference {
+    conversation: Conversation,
+    sampling: Sampling,
+    mode: Mode,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Streaming,
+    Collected,
+}
+
+/// What has come of an answer so far.
+#[derive(Default)]
+struct Received {
+    started: bool,
+    text: String,
+}
+
+/// Why an answer is not complete.
+enum Unfinished {
+    HungUp,
+    Failed(ModelError),
+}
+
+impl From<HungUp> for Unfinished {
+    fn from(_: HungUp) -> Self {
+        Self::HungUp
+    }
+}
+
+impl RouterService {
+    /// Contacts nobody yet.
+    pub fn new(config: &Config, log: Log) -> Result<Self, RouterError> {
+        Self::with_environment(config, log, &|name| std::env::var(name).ok())
+    }
+
+    fn with_environment(
+        config: &Config,
+        log: Log,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, RouterError> {
+        let seconds = config.rtr.timeout;
+        let time_limit = Duration::try_from_secs_f64(seconds)
+            .ok()
+            .filter(|limit| !limit.is_zero())
+            .ok_or(RouterError::Timeout(seconds))?;
+        Ok(Self {
+            streaming: config.rtr.streaming,
+            time_limit,
+            targets: endpoints::targets(config, time_limit, environment)?,
+            log,
+        })
+    }
+
+    /// The model that is asked first.
+    pub fn model(&self) -> &str {
+        self.targets.first().map_or("", |target| &target.model)
+    }
+
+    fn read(&self, request: Object) -> Result<Inference, String> {
+        let number = |name: &str| match request.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match value.as_f64() {
+                Some(number) => Ok(Some(number)),
+                None => Err(format!("{name} must be a number")),
+            },
+        };
+        let sampling = Sampling {
+            temperature: number("temperature")?,
+            top_p: number("top_p")?,
+        };
+        let mode = match request.get("stream") {
+            Some(Value::Bool(true)) if self.streaming => Mode::Streaming,
+            None | Some(Value::Null | Value::Bool(_)) => Mode::Collected,
+            Some(_) => return Err("stream must be true or false".to_owned()),
+        };
+        let mut request = request;
+        Ok(Inference {
+            conversation: messages::read(request.remove("messages"))?,
+            sampling,
+            mode,
+        })
+    }
+
+    async fn infer(&self, request: Object, answers: &Answers) {
+        let inference = match self.read(request) {
+            Ok(inference) => inference,
+            Err(message) => return answers.finish(Answer::error(message)).await,
+        };
+        let mut received = Received::default();
+        let asked = self.ask(&inference, answers, &mut received);
+        let outcome = match timeout(self.time_limit, asked).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                let limit = self.time_limit.as_secs_f64();
+                let message = format!("the model has not answered within {limit}s");
+                return answers.finish(Answer::error(message)).await;
+            }
+        };
+        let answer = match outcome {
+            Ok(()) => match inference.mode {
+                Mode::Streaming => Answer::Done {
+                    full_text: received.text,
+                    iterations: None,
+                },
+                Mode::Collected => {
+                    Answer::message(json!({ "type": "response", "content": received.text }))
+                }
+            },
+            Err(Unfinished::Failed(error)) => Answer::error(failure::message(&error)),
+            Err(Unfinished::HungUp) => return,
+        };
+        answers.finish(answer).await;
+    }
+
+    /// Asks one server after the other while nothing of an answer has come.
+    async fn ask(
+        &self,
+        inference: &Inference,
+        answers: &Answers,
+        received: &mut Received,
+    ) -> Result<(), Unfinished> {
+        let mut targets = self.targets.iter().peekable();
+        let mut last = None;
+        while let Some(target) = targets.next() {
+            let mut attempt = 0;
+            loop {
+                let error = match self.receive(target, inference, answers, received).await {
+                    Err(Unfinished::Failed(error)) => error,
+                    other => return other,
+                };
+                if !received.text.is_empty() {
+                    return Err(Unfinished::Failed(error));
+                }
+                let next = failure::next(&error, attempt, targets.peek().is_some());
+                if next != Next::Report {
+                    self.log.warning(format_args!("{}: {error}", target.model));
+                }
+                match next {
+                    Next::Again(pause) => sleep(pause).await,
+                    Next::Elsewhere => {
+                        last = Some(error);
+                        break;
+                    }
+                    Next::Report => return Err(Unfinished::Failed(error)),
+                }
+                attempt += 1;
+            }
+        }
+        // Reached only without any server, which `new` refuses.
+        last.map_or(Ok(()), |error| Err(Unfinished::Failed(error)))
+    }
+
+    /// Takes one server's answer.
+    async fn receive(
+        &self,
+        target: &Target,
+        inference: &Inference,
+        answers: &Answers,
+        received: &mut Received,
+    ) -> Result<(), Unfinished> {
+        let conversation = &inference.conversation;
+        let (messages, tools) = match target.speech {
+            Speech::Text(ending) => (conversation.messages(ending), Vec::new()),
+            Speech::StandIn => {
+                let messages = conversation.messages(Ending::Anyone);
+                let tools = stand_in::tools(&conversation.system);
+                (stand_in::conversation(&messages).into(), tools)
+            }
+        };
+        let mut calls = CallWriter::default();
+        let mut stream: ModelStream<'_> = target.client.stream(ModelRequest {
+            model: &target.model,
+            system: &conversation.system,
+            messages: &messages,
+            tools: &tools,
+            reasoning: None,
+            max_output: target.max_output,
+            sampling: inference.sampling,
+        });
+        loop {
+            let event = poll_fn(|context| stream.as_mut().poll_next(context)).await;
+            let delta = match event {
+                None => return Ok(()),
+                Some(Err(error)) => return Err(Unfinished::Failed(error)),
+                // The original forwards the empty text a model begins with.
+                Some(Ok(ModelEvent::Start)) if !received.started => {
+                    received.started = true;
+                    String::new()
+                }
+                Some(Ok(ModelEvent::TextDelta(delta))) => delta,
+                Some(Ok(other)) => match calls.take(other) {
+                    Some(block) => block,
+                    None => continue,
+                },
+            };
+            received.text.push_str(&delta);
+            if inference.mode == Mode::Streaming {
+                answers.send(Answer::Chunk(delta)).await?;
+            }
+        }
+    }
+}
+
+impl Service for RouterService {
+    fn kind(&self) -> ServiceKind {
+        ServiceKind::Router
+    }
+
+    fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            match request.get("type").and_then(Value::as_str) {
+                Some("capabilities") => {
+                    let answer = json!({ "streaming": self.streaming, "model": self.model() });
+                    answers.finish(Answer::message(answer)).await;
+                }
+                Some("infer") => self.infer(request, &answers).await,
+                _ => answers.finish(unknown_type(&request)).await,
+            }
+        })
+    }
+}

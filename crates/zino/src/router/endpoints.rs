@@ -1,0 +1,259 @@
+//! The servers of the configuration.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use zot_conversation::Model;
+use zot_provider::catalog::{Catalog, ModelInfo, nearest_names};
+use zot_provider::network::{NetworkSettings, Plan, PlanError};
+use zot_provider::offline::OfflineModel;
+use zot_provider::{
+    Endpoint, HttpClient, KeyRequirement, OpenAiQuirks, OutputLimitField, ProviderEntry, Timeouts,
+    Wire, provider, providers,
+};
+
+use super::messages::Ending;
+use crate::config::{self, Config};
+
+/// What an OpenAI-compatible server is called in messages.
+const COMPATIBLE: &str = "openai";
+
+const KEY_VARIABLE: &str = "LLM_API_KEY";
+
+/// One server with the model that is asked there.
+pub(super) struct Target {
+    pub(super) client: Arc<dyn Model>,
+    pub(super) model: String,
+    pub(super) max_output: u64,
+    pub(super) speech: Speech,
+}
+
+/// How a model is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speech {
+    Text(Ending),
+    /// The offline stand-in, which knows tools only as its own.
+    StandIn,
+}
+
+/// Why `rtr` cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum RouterError {
+    #[error(
+        "{section} has no base_url: give the address of an OpenAI-compatible server, like \
+         http://127.0.0.1:8080/v1, or set provider = \"offline\""
+    )]
+    NoBaseUrl { section: String },
+    #[error("{section} base_url {base_url:?}: {reason}")]
+    BaseUrl {
+        section: String,
+        base_url: String,
+        reason: PlanError,
+    },
+    #[error("[service] model is missing: name the model to ask")]
+    NoModel,
+    #[error(
+        "{section} provider {name:?} is unknown{}; known: offline, {}",
+        .nearest.map(|name| format!(": did you mean {name:?}?")).unwrap_or_default(),
+        .known.join(", ")
+    )]
+    UnknownProvider {
+        section: String,
+        name: String,
+        nearest: Option<&'static str>,
+        known: Vec<&'static str>,
+    },
+    #[error("{section} has no key for {provider}: set key there, or {}", .variables.join(" or "))]
+    NoKey {
+        section: String,
+        provider: String,
+        variables: Vec<String>,
+    },
+    #[error("[rtr] timeout must be more than 0 seconds, not {0}")]
+    Timeout(f64),
+}
+
+type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// One server as the configuration has it.
+struct Given<'a> {
+    section: String,
+    base_url: Option<&'a str>,
+    key: Option<String>,
+    provider: Option<&'a str>,
+    model: Option<&'a str>,
+}
+
+/// All servers, the first choice first. They share their connections.
+pub(super) fn targets(
+    config: &Config,
+    time_limit: Duration,
+    environment: Environment<'_>,
+) -> Result<Vec<Target>, RouterError> {
+    let http = HttpClient::with_timeouts(Timeouts {
+        // Never the first to end: the limit of the whole answer speaks for all servers.
+        headers: time_limit.saturating_mul(2),
+        ..Timeouts::default()
+    });
+    let catalog = Catalog::builtin();
+    let api = &config.api;
+    let first = Given {
+        section: "[api]".to_owned(),
+        base_url: present(&api.base_url),
+        key: present(&api.key)
+            .map(ToOwned::to_owned)
+            .or_else(|| environment(KEY_VARIABLE))
+            .filter(|key| !key.is_empty()),
+        provider: present(&api.provider),
+        model: present(&config.service.model),
+    };
+    let others = api.fallback.iter().enumerate();
+    let others = others.map(|(index, endpoint)| fallback(index, endpoint, config));
+    std::iter::once(first)
+        .chain(others)
+        .map(|given| target(given, &http, &catalog, environment))
+        .collect()
+}
+
+/// Keys are not lent: each is only for the server it was given for.
+fn fallback<'a>(index: usize, endpoint: &'a config::Endpoint, config: &'a Config) -> Given<'a> {
+    let provider = present(&endpoint.provider);
+    // The same model elsewhere, unless elsewhere is somebody with models of their own.
+    let same_model = present(&config.service.model).filter(|_| provider.is_none());
+    Given {
+        section: format!("[[api.fallback]] number {}", index + 1),
+        base_url: present(&endpoint.base_url),
+        key: present(&endpoint.key).map(ToOwned::to_owned),
+        provider,
+        model: present(&endpoint.model).or(same_model),
+    }
+}
+
+fn target(
+    given: Given<'_>,
+    http: &HttpClient,
+    catalog: &Catalog,
+    environment: Environment<'_>,
+) -> Result<Target, RouterError> {
+    match given.provider {
+        Some(OfflineModel::NAME) => Ok(Target {
+            client: Arc::new(OfflineModel),
+            model: given.model.unwrap_or(OfflineModel::NAME).to_owned(),
+            max_output: ModelInfo::unknown(OfflineModel::NAME, "").max_output,
+            speech: Speech::StandIn,
+        }),
+        Some(name) => {
+            let entry = provider(name).ok_or_else(|| unknown(&given.section, name))?;
+            named(given, entry, http, catalog, environment)
+        }
+        None => {
+            let base_url = given.base_url.ok_or_else(|| RouterError::NoBaseUrl {
+                section: given.section.clone(),
+            })?;
+            let model = given.model.ok_or(RouterError::NoModel)?;
+            let info = ModelInfo::unknown(COMPATIBLE, model);
+            let wire = without_output_limit(Wire::OpenAiChat(OpenAiQuirks::COMPATIBLE));
+            let endpoint = endpoint(COMPATIBLE, base_url, given.key);
+            over_network(&given.section, endpoint, wire, &info, http)
+        }
+    }
+}
+
+fn named(
+    given: Given<'_>,
+    entry: &ProviderEntry,
+    http: &HttpClient,
+    catalog: &Catalog,
+    environment: Environment<'_>,
+) -> Result<Target, RouterError> {
+    let model = given.model.unwrap_or(&entry.default_model);
+    let variables = entry.key_variables.iter();
+    let key = given
+        .key
+        .or_else(|| variables.clone().find_map(|name| environment(name)))
+        .filter(|key| !key.is_empty());
+    if key.is_none() && entry.key == KeyRequirement::Needed && given.base_url.is_none() {
+        return Err(RouterError::NoKey {
+            section: given.section,
+            provider: entry.name.to_string(),
+            variables: variables.map(ToString::to_string).collect(),
+        });
+    }
+    let (info, wire) = match catalog.find(&entry.catalog, model) {
+        Some(known) => (known.clone(), entry.wire),
+        None => (
+            ModelInfo::unknown(&entry.name, model),
+            without_output_limit(entry.wire),
+        ),
+    };
+    let base_url = given
+        .base_url
+        .or(info.base_url.as_deref())
+        .unwrap_or(&entry.base_url);
+    let endpoint = endpoint(&entry.name, base_url, key);
+    over_network(&given.section, endpoint, wire, &info, http)
+}
+
+fn endpoint(provider: &str, base_url: &str, api_key: Option<String>) -> Endpoint {
+    Endpoint {
+        provider: provider.to_owned(),
+        base_url: base_url.to_owned(),
+        api_key,
+    }
+}
+
+fn over_network(
+    section: &str,
+    endpoint: Endpoint,
+    wire: Wire,
+    model: &ModelInfo,
+    http: &HttpClient,
+) -> Result<Target, RouterError> {
+    let plan = Plan::new(&endpoint, None, &NetworkSettings::from_environment());
+    if let Err(reason @ PlanError::BaseUrl { .. }) = plan {
+        return Err(RouterError::BaseUrl {
+            section: section.to_owned(),
+            base_url: endpoint.base_url,
+            reason,
+        });
+    }
+    Ok(Target {
+        client: wire.client(http.clone(), endpoint),
+        model: model.id.to_string(),
+        max_output: model.max_output,
+        speech: Speech::Text(match wire {
+            Wire::OpenAiChat(_) => Ending::Anyone,
+            Wire::Anthropic | Wire::OpenAiResponses | Wire::Gemini => Ending::UserOnly,
+        }),
+    })
+}
+
+/// How long a model nobody knows can answer is for its server to say: asking a small one for more
+/// than it has is refused.
+fn without_output_limit(wire: Wire) -> Wire {
+    match wire {
+        Wire::OpenAiChat(quirks) => Wire::OpenAiChat(OpenAiQuirks {
+            output_limit: OutputLimitField::Absent,
+            ..quirks
+        }),
+        other => other,
+    }
+}
+
+/// An empty setting is none.
+fn present(setting: &Option<String>) -> Option<&str> {
+    setting.as_deref().filter(|setting| !setting.is_empty())
+}
+
+fn unknown(section: &str, name: &str) -> RouterError {
+    let known = || providers().iter().map(|entry| entry.name.as_ref());
+    RouterError::UnknownProvider {
+        section: section.to_owned(),
+        name: name.to_owned(),
+        nearest: nearest_names(name, known()).first().copied(),
+        known: known().collect(),
+    }
+}

@@ -1,0 +1,260 @@
+//! `exc`.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use zino::executor::{ExecutorError, ExecutorService};
+use zino::kind::ServiceKind::Executor;
+use zino::service::Service as _;
+
+use crate::stack::{Stack, log, until};
+use crate::transcript;
+
+fn new(more: &str) -> Stack {
+    Stack::new("http://127.0.0.1:1/v1", more).with_executor()
+}
+
+fn with_time(seconds: f64) -> Stack {
+    let mut stack = Stack::new("http://127.0.0.1:1/v1", "");
+    stack.config.exc.timeout = seconds;
+    stack.with_executor()
+}
+
+async fn bash(stack: &Stack, code: &str) -> Value {
+    let request = json!({ "type": "execute", "executor": "bash", "code": code });
+    let mut frames = stack.ask(Executor, request).await;
+    assert_eq!(frames.len(), 1);
+    frames.remove(0)
+}
+
+fn result(exit_code: i64, stdout: &str, stderr: &str) -> Value {
+    json!({ "type": "result", "exit_code": exit_code, "stdout": stdout, "stderr": stderr })
+}
+
+fn on_path(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// Names the code's file as the captures do.
+fn without_file_name(frame: &mut Value) {
+    let Some(errors) = frame["errors"].as_str() else {
+        return;
+    };
+    if let Some((_, rest)) = errors.split_once(" line ")
+        && errors.starts_with("In ")
+    {
+        frame["errors"] = format!("In <tmpfile> line {rest}").into();
+    }
+}
+
+#[tokio::test]
+async fn captured() {
+    let stack = new("");
+    let has_shellcheck = on_path("shellcheck");
+    if !has_shellcheck {
+        eprintln!("shellcheck is not installed: answers without it are expected");
+    }
+    for mut record in transcript::records(Executor) {
+        if !has_shellcheck {
+            match record.name.as_str() {
+                "capabilities" => {
+                    record.resp[0]["executors"]["bash"]["has_validator"] = false.into();
+                }
+                "validate_bash_warn" => {
+                    record.resp = vec![json!({ "type": "validation", "ok": true, "errors": "" })];
+                }
+                _ => {}
+            }
+        }
+        let mut frames = stack.ask(Executor, record.req.clone().unwrap()).await;
+        frames.iter_mut().for_each(without_file_name);
+        assert_eq!(frames, record.resp, "{}", record.name);
+    }
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn ends_are_told_as_python_tells_them() {
+    let stack = with_time(0.5);
+    assert_eq!(bash(&stack, "kill -9 $$").await, result(-9, "", ""));
+    let timed_out = "Execution timed out after 0.5s.";
+    let said = bash(&stack, "printf a; printf b >&2; sleep 20").await;
+    assert_eq!(said, result(-1, "a", &format!("b\n{timed_out}")));
+    // Nothing to read: an end of input at once.
+    assert_eq!(bash(&stack, "cat; echo $?").await, result(0, "0\n", ""));
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn code_is_private_and_removed() {
+    let stack = new("");
+    let said = bash(
+        &stack,
+        "stat -c %a \"$0\" \"$(dirname \"$0\")\"; echo \"$0\"",
+    )
+    .await;
+    let stdout = said["stdout"].as_str().unwrap();
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert_eq!(lines[..2], ["600", "700"]);
+    let file = Path::new(lines[2]);
+    assert_eq!(file.extension().unwrap(), "sh");
+    assert!(!file.exists() && !file.parent().unwrap().exists());
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn a_caller_that_hangs_up_ends_its_program() {
+    let stack = with_time(60.0);
+    let mark = stack.path("mark");
+    let code = format!(
+        "sleep 60 & echo $! \"$0\" > {0}.new; mv {0}.new {0}; wait",
+        mark.display()
+    );
+    let request = json!({ "type": "execute", "executor": "bash", "code": code });
+    let call = stack.begin(Executor, request).await;
+    until("the program runs", || mark.exists()).await;
+    let said = fs::read_to_string(&mark).unwrap();
+    let (child, file) = said.trim().split_once(' ').unwrap();
+    let hung_up = Instant::now();
+    drop(call);
+    let stat = PathBuf::from(format!("/proc/{child}/stat"));
+    let is_gone = || fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "));
+    until("what it started is gone", is_gone).await;
+    until("its code is gone", || !Path::new(file).exists()).await;
+    assert!(hung_up.elapsed() < Duration::from_secs(2));
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn long_output_is_cut_and_the_streams_have_a_limit_each() {
+    let stack = new("exc.max_output_bytes = 5\n");
+    let note = "[output cut: 2 bytes more than the limit of 5]\n";
+    let said = bash(&stack, "echo 123456; echo ok >&2").await;
+    assert_eq!(said, result(0, &format!("12345\n{note}"), "ok\n"));
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn no_more_run_at_a_time_than_allowed_and_all_have_their_turn() {
+    let stack = new("exc.concurrency = 2\n");
+    let folder = stack.path("running");
+    fs::create_dir(&folder).unwrap();
+    let code = format!(
+        "touch {0}/$$; ls {0} | wc -l; sleep 0.1; rm {0}/$$",
+        folder.display()
+    );
+    let one = || bash(&stack, &code);
+    let answers = tokio::join!(one(), one(), one(), one(), one(), one());
+    let (a, b, c, d, e, f) = answers;
+    for answer in [a, b, c, d, e, f] {
+        let running: usize = answer["stdout"].as_str().unwrap().trim().parse().unwrap();
+        assert!(running <= 2, "{answer}");
+    }
+    stack.end().await;
+}
+
+/// A tool whose checker is a script of this test.
+fn with_validator(script: &str) -> Stack {
+    let mut stack = Stack::new("http://127.0.0.1:1/v1", "");
+    let checker = stack.path("checker");
+    fs::write(&checker, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&checker, fs::Permissions::from_mode(0o755)).unwrap();
+    let tools = stack.path("tools");
+    fs::create_dir(&tools).unwrap();
+    let meta = json!({ "meta": { "executor": "bash", "static_analysis": checker } });
+    fs::write(tools.join("bash.json"), meta.to_string()).unwrap();
+    stack.config.tools.dir = Some(tools);
+    stack.with_executor()
+}
+
+#[tokio::test]
+async fn a_validator_is_heard_but_does_not_decide() {
+    let stack = with_validator("echo; echo \"bad: $(cat \"$1\")\"; exit 1");
+    let request = json!({ "type": "validate", "executor": "bash", "code": "echo ran" });
+    let said = stack.ask(Executor, request).await;
+    let expected = json!({ "type": "validation", "ok": false, "errors": "bad: echo ran" });
+    assert_eq!(said, [expected]);
+    assert_eq!(bash(&stack, "echo ran").await, result(0, "ran\n", ""));
+    let capabilities = stack.ask(Executor, json!({ "type": "capabilities" })).await;
+    assert_eq!(capabilities[0]["executors"]["bash"]["has_validator"], true);
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn wrong_requests_and_missing_programs_are_answered() {
+    let mut stack = Stack::new("http://127.0.0.1:1/v1", "");
+    let tools = stack.path("tools");
+    fs::create_dir(&tools).unwrap();
+    stack.config.tools.dir = Some(tools.clone());
+    let service = ExecutorService::new(stack.config.clone(), log(Executor)).unwrap();
+    let service = std::sync::Arc::new(service);
+    stack.serve(std::sync::Arc::clone(&service) as std::sync::Arc<_>);
+    let said = stack
+        .ask(Executor, json!({ "type": "execute", "code": "x" }))
+        .await;
+    let expected = json!({ "type": "error", "message": "executor must be a string" });
+    assert_eq!(said, [expected]);
+    let unknown = result(-1, "", "Unknown executor: bash");
+    assert_eq!(bash(&stack, "true").await, unknown);
+    fs::write(tools.join("bash.json"), "{}").unwrap();
+    let nowhere = r#"{"meta": {"executor": "zino-nowhere"}}"#;
+    fs::write(tools.join("nowhere.json"), nowhere).unwrap();
+    service.reload().unwrap();
+    assert_eq!(bash(&stack, "true").await, result(0, "", ""));
+    let request = json!({ "type": "execute", "executor": "zino-nowhere", "code": "x" });
+    let said = stack.ask(Executor, request).await.remove(0);
+    assert_eq!(said["exit_code"], -1);
+    let stderr = said["stderr"].as_str().unwrap();
+    assert!(
+        stderr.starts_with("cannot start zino-nowhere: "),
+        "{stderr}"
+    );
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn a_sandbox_holds_programs() {
+    let mut stack = Stack::new("http://127.0.0.1:1/v1", "exc.sandbox = true\n");
+    let work = stack.path("work");
+    fs::create_dir(&work).unwrap();
+    let outside = stack.path("outside");
+    fs::write(&outside, "secret").unwrap();
+    stack.config.exc.working_dir = Some(work.clone());
+    match ExecutorService::new(stack.config.clone(), log(Executor)) {
+        Err(ExecutorError::Sandbox(reason)) => {
+            eprintln!("this system has no sandbox: {reason}");
+            return;
+        }
+        other => assert!(other.is_ok()),
+    }
+    let stack = stack.with_executor();
+    let code = format!(
+        "echo in > inside && cat inside; mktemp > /dev/null && echo temporary; \
+         cat {0} 2>/dev/null || echo unreadable; (echo x > {0}) 2>/dev/null || echo unwritable; \
+         (exec 3<>/dev/tcp/127.0.0.1/9) 2>&1 | grep -o 'Permission denied' | head -1",
+        outside.display()
+    );
+    let said = bash(&stack, &code).await;
+    let expected = "in\ntemporary\nunreadable\nunwritable\nPermission denied\n";
+    assert_eq!(said, result(0, expected, ""));
+    assert_eq!(fs::read_to_string(work.join("inside")).unwrap(), "in\n");
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn a_bad_configuration_is_refused() {
+    let mut stack = Stack::new("http://127.0.0.1:1/v1", "");
+    stack.config.exc.timeout = -1.0;
+    let refused = ExecutorService::new(stack.config.clone(), log(Executor));
+    assert!(matches!(refused.err(), Some(ExecutorError::Timeout(_))));
+    stack.config.exc.timeout = 1.0;
+    stack.config.exc.working_dir = Some(PathBuf::from("/nowhere"));
+    let refused = ExecutorService::new(stack.config.clone(), log(Executor));
+    let error = refused.err().unwrap().to_string();
+    assert!(error.contains("/nowhere"), "{error}");
+}

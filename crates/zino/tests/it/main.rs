@@ -1,0 +1,13 @@
+//! Services on real sockets, with a scripted model behind them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
+
+mod agent_loop;
+mod executor;
+mod router;
+mod stack;
+mod transcript;

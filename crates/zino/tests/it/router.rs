@@ -1,0 +1,218 @@
+//! `rtr`.
+
+use std::net::TcpListener;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use testkit::{ModelServer, Reply, Wire};
+use zino::kind::ServiceKind::Router;
+use zino::router::RouterService;
+use zino::service::Answer;
+
+use crate::stack::{Stack, log, until};
+use crate::transcript;
+
+fn infer(directive: &str, stream: bool) -> Value {
+    json!({
+        "type": "infer",
+        "messages": [{ "role": "user", "content": directive }],
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "stream": stream,
+    })
+}
+
+#[tokio::test]
+async fn captured() {
+    let model = ModelServer::start();
+    let stack = Stack::new(&model.url(Wire::OpenAi), "").with_router();
+    transcript::replay(&stack, Router, &transcript::records(Router)).await;
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn what_the_model_is_sent() {
+    let model = ModelServer::start();
+    let stack = Stack::new(&model.url(Wire::OpenAi), "").with_router();
+    let messages = json!([
+        { "role": "system", "content": "be good" },
+        { "role": "user", "content": "say:1" },
+        { "role": "system", "content": "later" },
+        { "role": "assistant", "content": "so far" },
+    ]);
+    let request = json!({ "type": "infer", "messages": messages, "temperature": 0.5, "top_p": 1 });
+    stack.ask(Router, request).await;
+    let sent = model.requests().remove(0);
+    assert_eq!(sent.headers["authorization"], "Bearer x");
+    assert_eq!(sent.body["temperature"], 0.5);
+    assert_eq!(sent.body["top_p"], 1.0);
+    assert_eq!(sent.body.get("max_tokens"), None);
+    let expected = json!([
+        { "role": "system", "content": "be good" },
+        { "role": "user", "content": "say:1" },
+        { "role": "user", "content": "[system message]\nlater" },
+        { "role": "assistant", "content": "so far" },
+    ]);
+    assert_eq!(sent.body["messages"], expected);
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn wrong_requests_are_refused() {
+    let model = ModelServer::start();
+    let stack = Stack::new(&model.url(Wire::OpenAi), "").with_router();
+    let cases = [
+        (json!({ "messages": {} }), "messages must be an array"),
+        (json!({ "messages": [3] }), "messages[0]: must be an object"),
+        (
+            json!({ "temperature": "hot" }),
+            "temperature must be a number",
+        ),
+        (json!({ "top_p": true }), "top_p must be a number"),
+        (json!({ "stream": "yes" }), "stream must be true or false"),
+    ];
+    for (mut request, expected) in cases {
+        request["type"] = json!("infer");
+        let answer = stack.ask(Router, request).await;
+        assert_eq!(answer, [json!({ "type": "error", "message": expected })]);
+    }
+    assert_eq!(model.requests().len(), 0);
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn every_provider_of_zot_can_be_asked() {
+    let model = ModelServer::start();
+    for (provider, wire) in [
+        ("anthropic", Wire::Anthropic),
+        ("gemini", Wire::Gemini),
+        ("openai-responses", Wire::OpenAiResponses),
+        ("ollama", Wire::OpenAi),
+    ] {
+        let more = format!("api.provider = \"{provider}\"\n");
+        let stack = Stack::new(&model.url(wire), &more).with_router();
+        let answer = stack.ask(Router, infer("say:2", false)).await;
+        let expected = json!({ "type": "response", "content": "alpha beta " });
+        assert_eq!(answer, [expected], "{provider}");
+        stack.end().await;
+    }
+    let stack = Stack::new("", "api.provider = \"offline\"\n").with_router();
+    let answer = stack.ask(Router, infer("hello", false)).await;
+    assert_eq!(answer[0]["type"], "response", "{answer:?}");
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn without_streaming_everything_is_collected() {
+    let model = ModelServer::start();
+    let stack = Stack::new(&model.url(Wire::OpenAi), "rtr.streaming = false\n").with_router();
+    let expected = json!({ "type": "response", "content": "alpha " });
+    assert_eq!(stack.ask(Router, infer("say:1", true)).await, [expected]);
+    let capabilities = stack.ask(Router, json!({ "type": "capabilities" })).await;
+    assert_eq!(capabilities[0]["streaming"], false);
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn the_next_server_answers_when_one_is_down_or_fails() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+    let nobody = format!("http://{}/v1", closed.local_addr().unwrap());
+    drop(closed);
+    let failing = ModelServer::with_script([Reply::directive("err:500:broken")]);
+    let working = ModelServer::start();
+    let more = format!(
+        "[[api.fallback]]\nbase_url = \"{}\"\n[[api.fallback]]\nbase_url = \"{}\"\nmodel = \"other\"\n",
+        failing.url(Wire::OpenAi),
+        working.url(Wire::OpenAi),
+    );
+    let stack = Stack::new(&nobody, &more).with_router();
+    let frames = stack.ask(Router, infer("say:1", true)).await;
+    let expected = [
+        json!({ "type": "chunk", "delta": "" }),
+        json!({ "type": "chunk", "delta": "alpha " }),
+        json!({ "type": "done", "full_text": "alpha " }),
+    ];
+    assert_eq!(frames, expected);
+    assert_eq!(failing.requests().len(), 1);
+    let last = working.requests().remove(0);
+    assert_eq!(last.body["model"], "other");
+    // The first server's key is not lent.
+    assert_eq!(last.headers.get("authorization"), None);
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_has_begun_is_not_begun_again() {
+    let model = ModelServer::start();
+    let more = format!(
+        "[[api.fallback]]\nbase_url = \"{}\"\n",
+        model.url(Wire::OpenAi)
+    );
+    let stack = Stack::new(&model.url(Wire::OpenAi), &more).with_router();
+    let frames = stack.ask(Router, infer("errmid", true)).await;
+    assert_eq!(frames.len(), 4, "{frames:?}");
+    assert_eq!(frames[3]["type"], "error");
+    assert_eq!(model.requests().len(), 1);
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn a_server_that_fails_once_is_asked_again() {
+    let model = ModelServer::start();
+    let stack = Stack::new(&model.url(Wire::OpenAi), "").with_router();
+    for directive in ["errthen:500:1", "errthen:429:1"] {
+        let answer = stack.ask(Router, infer(directive, false)).await;
+        let expected = json!({ "type": "response", "content": "beta ok" });
+        assert_eq!(answer, [expected], "{directive}");
+    }
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn a_model_that_takes_too_long_is_given_up() {
+    let model = ModelServer::start();
+    let stack = Stack::new(&model.url(Wire::OpenAi), "rtr.timeout = 0.2\n").with_router();
+    let answer = stack.ask(Router, infer("hang", false)).await;
+    let message = "the model has not answered within 0.2s";
+    assert_eq!(answer, [json!({ "type": "error", "message": message })]);
+    until("the request is cancelled", || {
+        model.answers_in_progress() == 0
+    })
+    .await;
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn a_caller_that_hangs_up_cancels_its_request() {
+    let model = ModelServer::start();
+    let stack = Stack::new(&model.url(Wire::OpenAi), "").with_router();
+    let mut call = stack.begin(Router, infer("hangmid", true)).await;
+    assert_eq!(
+        call.next().await.unwrap(),
+        Some(Answer::Chunk(String::new()))
+    );
+    assert_eq!(model.answers_in_progress(), 1);
+    let hung_up = Instant::now();
+    drop(call);
+    until("the request is cancelled", || {
+        model.answers_in_progress() == 0
+    })
+    .await;
+    assert!(
+        hung_up.elapsed().as_millis() < 1000,
+        "{:?}",
+        hung_up.elapsed()
+    );
+    stack.end().await;
+}
+
+#[tokio::test]
+async fn a_bad_configuration_is_refused() {
+    let mut stack = Stack::new("http://127.0.0.1:1/v1", "rtr.timeout = 0\n");
+    let error = RouterService::new(&stack.config, log(Router))
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("[rtr] timeout"), "{error}");
+    stack.config.rtr.timeout = 1.0;
+    assert!(RouterService::new(&stack.config, log(Router)).is_ok());
+}
