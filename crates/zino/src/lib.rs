@@ -8,6 +8,7 @@ pub mod context;
 pub mod definitions;
 pub mod kind;
 pub mod logging;
+pub mod memory;
 pub mod peer;
 pub mod serve;
 pub mod service;
