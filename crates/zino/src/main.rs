@@ -106,7 +106,12 @@ fn main() -> ExitCode {
 fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let name = arguments
         .first()
-        .and_then(|program| Path::new(program).file_name()?.to_str()?.strip_prefix("zino-"))
+        .and_then(|program| {
+            Path::new(program)
+                .file_name()?
+                .to_str()?
+                .strip_prefix("zino-")
+        })
         .map(OsString::from);
     if let Some(name) = name {
         arguments.insert(1, name);
@@ -193,7 +198,10 @@ fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
         let told = match health {
             Health::Answers { latency, version } => {
                 let version = version.unwrap_or_else(|| "not one of ours".to_owned());
-                format!("answers  {:>7.2} ms  {version}", latency.as_secs_f64() * 1000.0)
+                format!(
+                    "answers  {:>7.2} ms  {version}",
+                    latency.as_secs_f64() * 1000.0
+                )
             }
             Health::Odd(told) => format!("odd      {told}"),
             Health::Silent => "silent".to_owned(),
@@ -249,7 +257,10 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
         }
     }
     if message.trim().is_empty() {
-        let _ = writeln!(io::stderr(), "zino: no message: give it as an argument or pipe it in");
+        let _ = writeln!(
+            io::stderr(),
+            "zino: no message: give it as an argument or pipe it in"
+        );
         return Ok(ExitCode::from(2));
     }
     let config = load_and_warn(cli.config)?;

@@ -47,10 +47,10 @@ impl<'a> Stack<'a> {
         let config = self.config.clone();
         let log = self.log(kind);
         Ok(match kind {
-            ServiceKind::Router => Arc::new(RouterService::new(config, log)?),
+            ServiceKind::Router => Arc::new(RouterService::new(&config, log).map_err(told)?),
             ServiceKind::SystemPrompt => Arc::new(SystemPromptService::new(config, log)?),
-            ServiceKind::Executor => Arc::new(ExecutorService::new(config, log)),
-            ServiceKind::Memory => Arc::new(MemoryService::new(config, log)),
+            ServiceKind::Executor => Arc::new(ExecutorService::new(config, log).map_err(told)?),
+            ServiceKind::Memory => Arc::new(MemoryService::new(&config)),
             ServiceKind::Context => Arc::new(ContextService::new(
                 config,
                 log,
@@ -90,4 +90,8 @@ impl<'a> Stack<'a> {
             },
         }
     }
+}
+
+fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
 }

@@ -1,0 +1,261 @@
+//! The histories of channels, a file each.
+
+mod names;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::array::Shape;
+use super::element::{Elements, Message};
+use super::error::StoreError;
+use super::file::{self, Access, Inspected, Locked};
+use super::folder::Folder;
+
+use names::{Names, Purpose};
+
+/// Of how many channels it is remembered how their files were left.
+const REMEMBERED: usize = 1024;
+
+pub(super) struct Channels {
+    folder: Folder,
+    names: Names,
+    remembered: Mutex<Remembered>,
+}
+
+/// What is known of files: a bounded number, those used last.
+#[derive(Default)]
+struct Remembered {
+    files: HashMap<PathBuf, (u64, Inspected)>,
+    uses: u64,
+}
+
+/// A channel as it is listed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Listed {
+    pub(super) channel_id: String,
+    pub(super) bytes: u64,
+}
+
+impl Channels {
+    pub(super) fn new(folder: Folder) -> Self {
+        Self {
+            names: Names::new(folder.clone()),
+            folder,
+            remembered: Mutex::default(),
+        }
+    }
+
+    /// The last `limit` messages of a channel, or all.
+    pub(super) fn history(
+        &self,
+        channel: &str,
+        limit: Option<usize>,
+    ) -> Result<Vec<Value>, StoreError> {
+        let Some(path) = self.names.path(channel, Purpose::Read)? else {
+            return Ok(Vec::new());
+        };
+        for _ in 0..file::ATTEMPTS {
+            let Some(locked) = file::lock(&path, Access::Read)? else {
+                return Ok(Vec::new());
+            };
+            let Some(limit) = limit else {
+                let (found, messages) = all(&locked)?;
+                if self.settled(&path, locked, &found)? {
+                    return Ok(messages);
+                }
+                continue;
+            };
+            let found = self.look(&path, &locked)?;
+            match found.shape {
+                Shape::Canonical if found.count == 0 => return Ok(Vec::new()),
+                Shape::Canonical => {
+                    let last = locked.last(found.whole_end, limit)?;
+                    return Ok(last.iter().map(|bytes| parsed(bytes)).collect());
+                }
+                Shape::Whole => {
+                    let (_, mut messages) = all(&locked)?;
+                    let surplus = messages.len().saturating_sub(limit);
+                    return Ok(messages.split_off(surplus));
+                }
+                Shape::Torn | Shape::NotAnArray => {
+                    self.settled(&path, locked, &found)?;
+                }
+            }
+        }
+        Err(StoreError::Busy(path))
+    }
+
+    pub(super) fn append(&self, channel: &str, messages: &[Value]) -> Result<(), StoreError> {
+        let elements = Elements::of(messages.iter().map(Message));
+        if elements.is_empty() {
+            return Ok(());
+        }
+        for _ in 0..file::ATTEMPTS {
+            let Some(path) = self.names.path(channel, Purpose::Append)? else {
+                continue;
+            };
+            let Some(locked) = file::lock(&path, Access::Append)? else {
+                let _guard = self.folder.lock()?;
+                if file::create(&path, &elements)? {
+                    return Ok(());
+                }
+                continue;
+            };
+            let found = self.look(&path, &locked)?;
+            if found.shape != Shape::Canonical {
+                drop(locked);
+                self.mend(&path)?;
+                continue;
+            }
+            let begin = match locked.append(&found, &elements) {
+                Ok(begin) => begin,
+                Err(error) => {
+                    self.forget(&path);
+                    return Err(error);
+                }
+            };
+            let after = Inspected {
+                shape: Shape::Canonical,
+                count: found.count + messages.len() as u64,
+                whole_end: begin + elements.bytes().len() as u64,
+                stamp: locked.stamp()?,
+            };
+            self.remember(&path, after);
+            return Ok(());
+        }
+        Err(StoreError::Busy(self.folder.path().to_owned()))
+    }
+
+    pub(super) fn clear(&self, channel: &str) -> Result<(), StoreError> {
+        let Some(path) = self.names.path(channel, Purpose::Read)? else {
+            return Ok(());
+        };
+        let _guard = self.folder.lock()?;
+        // Writers that wait for the lock notice that the file is gone.
+        let locked = file::lock(&path, Access::Append)?;
+        if locked.is_some() {
+            fs::remove_file(&path).map_err(StoreError::io(&path))?;
+        }
+        self.forget(&path);
+        Ok(())
+    }
+
+    pub(super) fn list(&self) -> Result<Vec<Listed>, StoreError> {
+        let entries = match fs::read_dir(self.folder.path()) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(StoreError::io(self.folder.path())(error)),
+        };
+        let mut listed = Vec::new();
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".json")) else {
+                continue;
+            };
+            let Ok(metadata) = entry.metadata() else {
+                continue;
+            };
+            if stem.is_empty() || stem.starts_with('.') || !metadata.is_file() {
+                continue;
+            }
+            listed.push(Listed {
+                channel_id: self.names.channel_of(stem)?,
+                bytes: metadata.len(),
+            });
+        }
+        listed.sort_by(|left, right| left.channel_id.cmp(&right.channel_id));
+        Ok(listed)
+    }
+
+    /// What is known of a file; it is read only as far as it has changed.
+    fn look(&self, path: &Path, locked: &Locked) -> Result<Inspected, StoreError> {
+        let known = self.recall(path);
+        let found = match known {
+            Some(known) if known.stamp == locked.stamp()? => return Ok(known),
+            Some(known) if locked.has_grown(&known)? => {
+                let grown = locked.inspect(Some(&known), &mut |_, _| {})?;
+                if grown.shape == Shape::Canonical {
+                    grown
+                } else {
+                    locked.inspect(None, &mut |_, _| {})?
+                }
+            }
+            _ => locked.inspect(None, &mut |_, _| {})?,
+        };
+        if found.shape == Shape::Canonical {
+            self.remember(path, found);
+        }
+        Ok(found)
+    }
+
+    /// Whether what was read can be believed; a torn file is mended and must be read again.
+    fn settled(&self, path: &Path, locked: Locked, found: &Inspected) -> Result<bool, StoreError> {
+        match found.shape {
+            Shape::Canonical | Shape::Whole => Ok(true),
+            Shape::NotAnArray => Err(StoreError::NotAnArray(path.to_owned())),
+            Shape::Torn => {
+                drop(locked);
+                self.mend(path)?;
+                Ok(false)
+            }
+        }
+    }
+
+    fn mend(&self, path: &Path) -> Result<(), StoreError> {
+        let _guard = self.folder.lock()?;
+        file::normalise(path)
+    }
+
+    fn recall(&self, path: &Path) -> Option<Inspected> {
+        let mut remembered = self.remembered();
+        remembered.uses += 1;
+        let uses = remembered.uses;
+        let (used, known) = remembered.files.get_mut(path)?;
+        *used = uses;
+        Some(*known)
+    }
+
+    fn remember(&self, path: &Path, found: Inspected) {
+        let mut remembered = self.remembered();
+        let uses = remembered.uses;
+        if let Some(entry) = remembered.files.get_mut(path) {
+            *entry = (uses, found);
+            return;
+        }
+        if remembered.files.len() >= REMEMBERED {
+            let oldest = remembered.files.iter().min_by_key(|(_, (used, _))| *used);
+            if let Some(oldest) = oldest.map(|(path, _)| path.clone()) {
+                remembered.files.remove(&oldest);
+            }
+        }
+        remembered.files.insert(path.to_owned(), (uses, found));
+    }
+
+    fn forget(&self, path: &Path) {
+        self.remembered().files.remove(path);
+    }
+
+    fn remembered(&self) -> std::sync::MutexGuard<'_, Remembered> {
+        self.remembered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn all(locked: &Locked) -> Result<(Inspected, Vec<Value>), StoreError> {
+    let mut messages = Vec::new();
+    let found = locked.inspect(None, &mut |_, bytes| messages.push(parsed(bytes)))?;
+    Ok((found, messages))
+}
+
+/// What is on disk is served whatever it is; Python also writes a little that is no JSON.
+pub(super) fn parsed(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).unwrap_or_default()
+}

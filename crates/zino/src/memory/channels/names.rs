@@ -1,0 +1,244 @@
+//! Which file belongs to which channel.
+//!
+//! A file is named after its channel with everything but `[A-Za-z0-9_-]` made `_`, as the original
+//! does. Where two channels would share a file, one of them gets `-` and a hash of its id behind the
+//! name. `.ids.jsonl` keeps whose file it is, a line for each; the last one for a file counts.
+
+use std::collections::HashMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::memory::error::StoreError;
+use crate::memory::folder::Folder;
+
+/// Longer names get a hash: file systems allow 255 bytes.
+const MAX_NAME: usize = 200;
+
+/// What a file is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Read,
+    Append,
+}
+
+/// A line of `.ids.jsonl`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Claim {
+    file: String,
+    id: String,
+    /// Whose file it was before, when that was moved away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+}
+
+pub(super) struct Names {
+    folder: Folder,
+    claims: Mutex<Claims>,
+}
+
+#[derive(Default)]
+struct Claims {
+    by_file: HashMap<String, Claim>,
+    /// Inode and length of what was read.
+    read: Option<(u64, u64)>,
+}
+
+impl Names {
+    pub(super) fn new(folder: Folder) -> Self {
+        Self {
+            folder,
+            claims: Mutex::default(),
+        }
+    }
+
+    /// The file of a channel; `None` when there cannot be one yet.
+    pub(super) fn path(
+        &self,
+        channel: &str,
+        purpose: Purpose,
+    ) -> Result<Option<PathBuf>, StoreError> {
+        let name = sanitised(channel);
+        if name == channel && !name.contains('_') && name.len() <= MAX_NAME {
+            // No other channel can come to this name.
+            return Ok(Some(self.file(&name)));
+        }
+        if let Some(path) = self.claimed(channel, &name)? {
+            return Ok(Some(path));
+        }
+        if purpose == Purpose::Read && !exists(&self.file(&name)) {
+            return Ok(None);
+        }
+        let _guard = self.folder.lock()?;
+        // Another process may have been faster.
+        if let Some(path) = self.claimed(channel, &name)? {
+            return Ok(Some(path));
+        }
+        let owner = self.owner(&name)?;
+        match owner {
+            _ if name.len() > MAX_NAME => self.claim(&hashed(channel, &name), channel, None),
+            None => self.claim(&name, channel, None),
+            Some(_) if purpose == Purpose::Read => return Ok(None),
+            // A name that only looks like this channel's but is another's with its hash stays.
+            Some(owner) if name == channel && sanitised(&owner) == name => {
+                self.move_away(&owner, &name)?;
+                self.claim(&name, channel, Some(&owner))?;
+                self.finish_move(&owner, &name);
+                return Ok(Some(self.file(&name)));
+            }
+            Some(_) => self.claim(&hashed(channel, &name), channel, None),
+        }
+        .map(|file| Some(self.file(&file)))
+    }
+
+    /// The channel a file belongs to.
+    pub(super) fn channel_of(&self, file: &str) -> Result<String, StoreError> {
+        Ok(self.owner(file)?.unwrap_or_else(|| file.to_owned()))
+    }
+
+    /// The file that is known to be this channel's.
+    fn claimed(&self, channel: &str, name: &str) -> Result<Option<PathBuf>, StoreError> {
+        let hashed = hashed(channel, name);
+        let claims = self.claims()?;
+        if let Some(claim) = claims.by_file.get(name)
+            && claim.id == channel
+        {
+            let from = claim.from.clone();
+            drop(claims);
+            if let Some(from) = from {
+                self.finish_move(&from, name);
+            }
+            return Ok(Some(self.file(name)));
+        }
+        let path = self.file(&hashed);
+        let known = match claims.by_file.get(&hashed) {
+            Some(claim) => claim.id == channel,
+            // The list may have been lost.
+            None => exists(&path),
+        };
+        Ok(known.then_some(path))
+    }
+
+    fn owner(&self, file: &str) -> Result<Option<String>, StoreError> {
+        let claims = self.claims()?;
+        Ok(claims.by_file.get(file).map(|claim| claim.id.clone()))
+    }
+
+    /// Gives the channel that had the file its own. Both names stay until the claim is written.
+    fn move_away(&self, owner: &str, name: &str) -> Result<(), StoreError> {
+        let (old, new) = (self.file(name), self.file(&hashed(owner, name)));
+        self.claim(&hashed(owner, name), owner, None)?;
+        match fs::hard_link(&old, &new) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            // Left by a move that broke off.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(_) => fs::rename(&old, &new).map_err(StoreError::io(&old)),
+        }
+    }
+
+    /// Takes the old name from a file that has been moved.
+    fn finish_move(&self, owner: &str, name: &str) {
+        let (old, new) = (self.file(name), self.file(&hashed(owner, name)));
+        if inode(&old).is_some() && inode(&old) == inode(&new) {
+            let _ = fs::remove_file(old);
+        }
+    }
+
+    /// Writes down whose a file is. The caller holds the folder's lock.
+    fn claim(&self, file: &str, id: &str, from: Option<&str>) -> Result<String, StoreError> {
+        let claim = Claim {
+            file: file.to_owned(),
+            id: id.to_owned(),
+            from: from.map(str::to_owned),
+        };
+        let path = self.list();
+        let mut line = serde_json::to_vec(&claim)
+            .map_err(io::Error::other)
+            .map_err(StoreError::io(&path))?;
+        line.push(b'\n');
+        // A line that broke off must not swallow this one.
+        let text = fs::read(&path).unwrap_or_default();
+        if text.last().is_some_and(|&last| last != b'\n') {
+            line.insert(0, b'\n');
+        }
+        OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&path)
+            .and_then(|mut list| list.write_all(&line))
+            .map_err(StoreError::io(&path))?;
+        Ok(file.to_owned())
+    }
+
+    /// What is written down, read again when it has changed.
+    fn claims(&self) -> Result<MutexGuard<'_, Claims>, StoreError> {
+        let path = self.list();
+        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = fs::metadata(&path)
+            .ok()
+            .map(|metadata| (metadata.ino(), metadata.len()));
+        if claims.read == now {
+            return Ok(claims);
+        }
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(StoreError::io(&path)(error)),
+        };
+        claims.by_file.clear();
+        for line in text.split(|&byte| byte == b'\n') {
+            if let Ok(claim) = serde_json::from_slice::<Claim>(line) {
+                claims.by_file.insert(claim.file.clone(), claim);
+            }
+        }
+        claims.read = now;
+        Ok(claims)
+    }
+
+    fn list(&self) -> PathBuf {
+        self.folder.path().join(".ids.jsonl")
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(format!("{name}.json"))
+    }
+}
+
+pub(super) fn sanitised(channel: &str) -> String {
+    channel
+        .chars()
+        .map(|character| {
+            if character.is_ascii_alphanumeric() || character == '_' || character == '-' {
+                character
+            } else {
+                '_'
+            }
+        })
+        .collect()
+}
+
+fn hashed(channel: &str, name: &str) -> String {
+    let digest = Sha256::digest(channel.as_bytes());
+    let name = name.get(..MAX_NAME).unwrap_or(name);
+    let hash: String = digest
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("{name}-{hash}")
+}
+
+fn exists(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+fn inode(path: &Path) -> Option<(u64, u64)> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}

@@ -1,0 +1,108 @@
+//! Elements of an array as they are written: like Python's `json.dump(…, indent=2)`.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap as _, Serializer};
+use serde_json::Value;
+use serde_json::ser::PrettyFormatter;
+
+/// Elements ready to be written behind others.
+#[derive(Debug, Default)]
+pub(super) struct Elements {
+    /// `{…},\n  {…}`.
+    bytes: Vec<u8>,
+    /// Where in it each begins.
+    starts: Vec<usize>,
+}
+
+impl Elements {
+    pub(super) fn of<T: Serialize>(values: impl IntoIterator<Item = T>) -> Self {
+        let mut elements = Self::default();
+        for value in values {
+            elements.push(&value);
+        }
+        elements
+    }
+
+    fn push(&mut self, value: &impl Serialize) {
+        // The one element of an array has the right indentation.
+        let mut text = Vec::new();
+        let formatter = PrettyFormatter::with_indent(b"  ");
+        let mut serializer = serde_json::Serializer::with_formatter(&mut text, formatter);
+        // Neither a buffer in memory nor values with text for keys can fail.
+        if [value].serialize(&mut serializer).is_err() {
+            return;
+        }
+        let inner = text
+            .strip_prefix(OPENING)
+            .and_then(|text| text.strip_suffix(CLOSING))
+            .unwrap_or_default();
+        if !self.bytes.is_empty() {
+            self.bytes.extend_from_slice(SEPARATOR);
+        }
+        self.starts.push(self.bytes.len());
+        self.bytes.extend_from_slice(inner);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// Where each begins when the first is written at `position`.
+    pub(super) fn starts(&self, position: u64) -> impl Iterator<Item = u64> {
+        self.starts
+            .iter()
+            .map(move |start| position + *start as u64)
+    }
+
+    /// What is written: `opening`, the elements, the end of the array.
+    pub(super) fn closed(&self, opening: &[u8]) -> Vec<u8> {
+        [opening, &self.bytes, CLOSING].concat()
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+pub(super) const OPENING: &[u8] = b"[\n  ";
+pub(super) const SEPARATOR: &[u8] = b",\n  ";
+pub(super) const CLOSING: &[u8] = b"\n]";
+
+/// A message with its role in front, as people expect to read it.
+pub(super) struct Message<'value>(pub(super) &'value Value);
+
+impl Serialize for Message<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Value::Object(object) = self.0 else {
+            return self.0.serialize(serializer);
+        };
+        let mut map = serializer.serialize_map(Some(object.len()))?;
+        for name in ["role", "content"] {
+            if let Some(value) = object.get(name) {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        for (name, value) in object {
+            if name != "role" && name != "content" {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// One entry of the hard memories.
+pub(super) struct Memory<'value> {
+    pub(super) messages: &'value [Value],
+    pub(super) tag: &'value str,
+}
+
+impl Serialize for Memory<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let messages: Vec<_> = self.messages.iter().map(Message).collect();
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("messages", &messages)?;
+        map.serialize_entry("tag", self.tag)?;
+        map.end()
+    }
+}

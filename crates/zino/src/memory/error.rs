@@ -1,0 +1,27 @@
+//! What can go wrong with stored memory.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StoreError {
+    #[error("cannot use {}: {source}", .path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{} is no JSON array: move it away or mend it, it is not touched", .0.display())]
+    NotAnArray(PathBuf),
+    #[error("{} is changed by another program all the time: try again", .0.display())]
+    Busy(PathBuf),
+    #[error("there is no memory {0}")]
+    NoSuchMemory(u64),
+    #[error("the memory holds as many entries as it can")]
+    Full,
+}
+
+impl StoreError {
+    pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! A file that holds a JSON array and grows at its end.
+//!
+//! Both programs write `[\n  …,\n  …\n]`. An append puts `,\n  …\n]` over the last two bytes with one
+//! write, under a lock on the file; whatever replaces a file does so by renaming, under a lock on the
+//! folder. The other program knows no locks: a file that is not as it was left is looked at again.
+
+mod repair;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::ops::Range;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use super::array::{Scanner, Shape};
+use super::element::{CLOSING, Elements, OPENING, SEPARATOR};
+use super::error::StoreError;
+
+pub(super) use repair::{create, normalise, replace};
+
+/// What the original gives its files.
+const FILE_MODE: u32 = 0o644;
+
+/// How much is read at a time.
+const BLOCK_BYTES: usize = 64 * 1024;
+
+/// How often to look again when others replace the file between two steps.
+pub(super) const ATTEMPTS: usize = 100;
+
+/// Tells whether a file is as it was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    device: u64,
+    inode: u64,
+    pub(super) length: u64,
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    fn same_file(&self, other: &Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Append,
+}
+
+/// A file under a lock that ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Locked {
+    file: File,
+    path: PathBuf,
+}
+
+/// What a look at a file found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Inspected {
+    pub(super) shape: Shape,
+    pub(super) count: u64,
+    pub(super) whole_end: u64,
+    pub(super) stamp: Stamp,
+}
+
+/// Opens and locks a file; `None` when it is not there.
+pub(super) fn lock(path: &Path, access: Access) -> Result<Option<Locked>, StoreError> {
+    let failed = || StoreError::io(path);
+    for _ in 0..ATTEMPTS {
+        let opened = OpenOptions::new()
+            .read(true)
+            .write(access == Access::Append)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+            .open(path);
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed()(error)),
+        };
+        match access {
+            Access::Read => file.lock_shared(),
+            Access::Append => file.lock(),
+        }
+        .map_err(failed())?;
+        // It may have been replaced while the lock was waited for.
+        let locked = Locked {
+            file,
+            path: path.to_owned(),
+        };
+        match std::fs::symlink_metadata(path) {
+            Ok(now) if locked.stamp()?.same_file(&stamp_of(&now)) => return Ok(Some(locked)),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed()(error)),
+        }
+    }
+    Err(StoreError::Busy(path.to_owned()))
+}
+
+fn stamp_of(metadata: &std::fs::Metadata) -> Stamp {
+    Stamp {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        length: metadata.len(),
+        modified: (metadata.mtime(), metadata.mtime_nsec()),
+    }
+}
+
+impl Locked {
+    pub(super) fn stamp(&self) -> Result<Stamp, StoreError> {
+        let metadata = self.file.metadata();
+        let metadata = metadata.map_err(StoreError::io(&self.path))?;
+        Ok(stamp_of(&metadata))
+    }
+
+    /// Looks at the file, from the beginning or from behind what is known.
+    pub(super) fn inspect(
+        &self,
+        known: Option<&Inspected>,
+        each: &mut impl FnMut(u64, &[u8]),
+    ) -> Result<Inspected, StoreError> {
+        let stamp = self.stamp()?;
+        let mut scanner = match known {
+            Some(known) => Scanner::behind(known.whole_end, known.count),
+            None => Scanner::new(),
+        };
+        let mut position = known.map_or(0, |known| known.whole_end);
+        let mut block = vec![0; BLOCK_BYTES];
+        while position < stamp.length {
+            let wanted = BLOCK_BYTES.min((stamp.length - position) as usize);
+            let count = self.read_at(&mut block[..wanted], position)?;
+            if count == 0 {
+                break;
+            }
+            scanner.feed(&block[..count], each);
+            position += count as u64;
+        }
+        Ok(Inspected {
+            shape: scanner.shape(),
+            count: scanner.count(),
+            whole_end: scanner.whole_end(),
+            stamp,
+        })
+    }
+
+    /// Whether a file that has changed only has more behind what was there before.
+    pub(super) fn has_grown(&self, known: &Inspected) -> Result<bool, StoreError> {
+        let now = self.stamp()?;
+        if !now.same_file(&known.stamp)
+            || now.length < known.stamp.length
+            || known.whole_end == 0
+            || known.shape != Shape::Canonical
+        {
+            return Ok(false);
+        }
+        let mut bytes = [0; SEPARATOR.len()];
+        let count = self.read_at(&mut bytes, known.whole_end)?;
+        Ok(bytes[..count] == *SEPARATOR || bytes[..count] == *CLOSING)
+    }
+
+    /// Puts elements behind those of a canonical array; returns where the first begins.
+    pub(super) fn append(&self, known: &Inspected, elements: &Elements) -> Result<u64, StoreError> {
+        let opening = if known.whole_end == 0 {
+            OPENING
+        } else {
+            SEPARATOR
+        };
+        let bytes = elements.closed(opening);
+        if let Err(error) = self.write_at(&bytes, known.whole_end) {
+            self.take_back(known);
+            return Err(StoreError::io(&self.path)(error));
+        }
+        Ok(known.whole_end + opening.len() as u64)
+    }
+
+    /// Restores the end after a write that did not come to its own. What cannot be restored now is
+    /// mended when the file is next looked at.
+    fn take_back(&self, known: &Inspected) {
+        let ending: &[u8] = if known.whole_end == 0 { b"[]" } else { CLOSING };
+        let _ = self.file.set_len(known.stamp.length);
+        let _ = self.write_at(ending, known.whole_end);
+    }
+
+    /// The whole of it as one write where the system lets it be one.
+    fn write_at(&self, mut bytes: &[u8], mut position: u64) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.file.write_at(bytes, position) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    bytes = &bytes[count..];
+                    position += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what is there, up to the end of the file.
+    pub(super) fn read_at(&self, buffer: &mut [u8], position: u64) -> Result<usize, StoreError> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self
+                .file
+                .read_at(&mut buffer[filled..], position + filled as u64)
+            {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(StoreError::io(&self.path)(error)),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Copies a part of the file.
+    pub(super) fn copy_to(&self, target: &mut File, part: Range<u64>) -> io::Result<()> {
+        let mut source = &self.file;
+        source.seek(SeekFrom::Start(part.start))?;
+        let wanted = part.end - part.start;
+        let copied = io::copy(&mut source.take(wanted), target)?;
+        if copied < wanted {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(())
+    }
+
+    /// The bytes of the last `wanted` elements of a canonical array that ends at `whole_end`, read
+    /// from behind: no string holds a line break, so the lines alone tell where an element begins.
+    pub(super) fn last(&self, whole_end: u64, wanted: usize) -> Result<Vec<Vec<u8>>, StoreError> {
+        let mut tail: Vec<u8> = Vec::new();
+        let mut begin = whole_end;
+        let mut step = BLOCK_BYTES;
+        loop {
+            let count = (begin as usize).min(step);
+            let mut block = vec![0; count];
+            begin -= count as u64;
+            let read = self.read_at(&mut block, begin)?;
+            if read < count {
+                return Err(StoreError::Busy(self.path.clone()));
+            }
+            block.extend_from_slice(&tail);
+            tail = block;
+            let starts = element_starts(&tail);
+            if starts.len() >= wanted || begin == 0 {
+                let first = starts.len().saturating_sub(wanted);
+                return Ok(split(&tail, &starts[first..]));
+            }
+            // Twice as much each time, so that the whole costs no more than twice its length.
+            step = tail.len();
+        }
+    }
+}
+
+/// Where lines begin that begin an element: two blanks and neither a third nor a closing bracket.
+fn element_starts(bytes: &[u8]) -> Vec<usize> {
+    let mut starts = Vec::new();
+    for (index, window) in bytes.windows(4).enumerate() {
+        if window[0] == b'\n'
+            && window[1] == b' '
+            && window[2] == b' '
+            && !matches!(window[3], b' ' | b'}' | b']')
+        {
+            starts.push(index + 3);
+        }
+    }
+    starts
+}
+
+fn split(bytes: &[u8], starts: &[usize]) -> Vec<Vec<u8>> {
+    let ends = starts
+        .iter()
+        .skip(1)
+        .map(|next| next - SEPARATOR.len())
+        .chain([bytes.len()]);
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(&start, end)| bytes[start..end].to_vec())
+        .collect()
+}

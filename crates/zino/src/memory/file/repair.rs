@@ -1,0 +1,139 @@
+//! Makes, mends and replaces files, each as one step that happens or does not.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Access, BLOCK_BYTES, FILE_MODE, Inspected, Locked, lock};
+use crate::memory::array::Shape;
+use crate::memory::element::{CLOSING, Elements, OPENING, SEPARATOR};
+use crate::memory::error::StoreError;
+
+/// How long a file that looks cut off must stay the same before it is believed to be: the original
+/// empties a file and then writes it anew.
+const SETTLING_TIME: Duration = Duration::from_millis(100);
+
+/// Makes a file with its first elements. `false` when it is there already.
+///
+/// The caller holds the folder's lock.
+pub(in crate::memory) fn create(path: &Path, elements: &Elements) -> Result<bool, StoreError> {
+    let new = beside(path, "new");
+    let made = write_new(&new, |file| file.write_all(&elements.closed(OPENING))).and_then(|()| {
+        match fs::hard_link(&new, path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            // A file system without links.
+            Err(_) => fs::rename(&new, path).map(|()| true),
+        }
+    });
+    let _ = fs::remove_file(&new);
+    made.map_err(StoreError::io(path))
+}
+
+/// Puts a new file with what `fill` writes in the place of another.
+///
+/// The caller holds the folder's lock, and the file's when there is one.
+pub(in crate::memory) fn replace(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), StoreError> {
+    let new = beside(path, "new");
+    let replaced = write_new(&new, |file| {
+        fill(file)?;
+        file.sync_data()
+    })
+    .and_then(|()| fs::rename(&new, path));
+    if replaced.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    replaced.map_err(StoreError::io(path))
+}
+
+/// Brings a file that is no canonical array into that form. What was cut off stays beside it.
+///
+/// The caller holds the folder's lock and none on the file.
+pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
+    let mut before: Option<Inspected> = None;
+    for _ in 0..super::ATTEMPTS {
+        let Some(locked) = lock(path, Access::Append)? else {
+            return Ok(());
+        };
+        let found = locked.inspect(None, &mut |_, _| {})?;
+        match found.shape {
+            Shape::Canonical => return Ok(()),
+            Shape::NotAnArray => return Err(StoreError::NotAnArray(path.to_owned())),
+            Shape::Whole => return rewrite(&locked, &found),
+            Shape::Torn => {
+                if before.is_some_and(|before| before.stamp == found.stamp) {
+                    let kept = beside(path, "torn");
+                    let _ = fs::remove_file(&kept);
+                    // Only a help for people: that it cannot be had must not stop the mending.
+                    let _ = fs::hard_link(path, &kept);
+                    return rewrite(&locked, &found);
+                }
+                before = Some(found);
+                drop(locked);
+                std::thread::sleep(SETTLING_TIME);
+            }
+        }
+    }
+    Err(StoreError::Busy(path.to_owned()))
+}
+
+/// Writes all whole elements anew, in the canonical form.
+fn rewrite(locked: &Locked, found: &Inspected) -> Result<(), StoreError> {
+    let mut starts = Vec::new();
+    locked.inspect(None, &mut |start, bytes| starts.push((start, bytes.len())))?;
+    replace(&locked.path, |file| {
+        let mut file = io::BufWriter::with_capacity(BLOCK_BYTES, file);
+        for (index, &(start, length)) in starts.iter().enumerate() {
+            file.write_all(if index == 0 { OPENING } else { SEPARATOR })?;
+            let mut bytes = vec![0; length];
+            let count = locked
+                .read_at(&mut bytes, start)
+                .map_err(io::Error::other)?;
+            bytes.truncate(count);
+            file.write_all(&laid_out(bytes))?;
+        }
+        file.write_all(if found.count == 0 { b"[]" } else { CLOSING })?;
+        file.flush()
+    })
+}
+
+/// An element in the canonical form: lines that could be taken for the beginning of an element are
+/// joined. Nothing else about it changes.
+fn laid_out(bytes: Vec<u8>) -> Vec<u8> {
+    let fits = |(index, &byte): (usize, &u8)| {
+        let line = &bytes[index + 1..];
+        byte != b'\n'
+            || line.starts_with(b"   ")
+            || line.starts_with(b"  }")
+            || line.starts_with(b"  ]")
+    };
+    if bytes.iter().enumerate().all(fits) {
+        return bytes;
+    }
+    bytes
+        .iter()
+        .map(|&byte| if byte == b'\n' { b' ' } else { byte })
+        .collect()
+}
+
+fn write_new(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(FILE_MODE)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)?;
+    fill(&mut file)
+}
+
+/// A hidden name in the same folder.
+fn beside(path: &Path, purpose: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{purpose}"))
+}

@@ -1,0 +1,298 @@
+//! The hard memories: one file, and an index over it that is made when it is first asked for.
+
+#[cfg(test)]
+mod tests;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use super::array::Shape;
+use super::channels::parsed;
+use super::element::{Elements, Memory};
+use super::error::StoreError;
+use super::file::{self, Access, Inspected, Locked};
+use super::folder::Folder;
+use super::index::{Index, Wanted};
+
+pub(super) struct HardMemories {
+    folder: Folder,
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+/// What is known of the file.
+#[derive(Default)]
+struct State {
+    seen: Option<Inspected>,
+    index: Index,
+    /// Where each memory begins.
+    starts: Vec<u64>,
+}
+
+/// A memory that was found.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) messages: Value,
+    pub(super) score: f64,
+}
+
+/// A memory that is new.
+pub(super) struct NewMemory<'value> {
+    pub(super) messages: &'value [Value],
+    pub(super) tag: &'value str,
+}
+
+impl HardMemories {
+    pub(super) fn new(folder: Folder) -> Self {
+        Self {
+            path: folder.path().join("hard_memories.json"),
+            folder,
+            state: Mutex::default(),
+        }
+    }
+
+    pub(super) fn search(&self, query: &str, wanted: Wanted) -> Result<Vec<Found>, StoreError> {
+        let mut state = self.state();
+        let Some(locked) = self.current(&mut state, Access::Read)? else {
+            return Ok(Vec::new());
+        };
+        let hits = state.index.search(query, wanted);
+        hits.into_iter()
+            .map(|hit| {
+                let mut memory = state.read(&locked, hit.number as usize)?;
+                let messages = memory.get_mut("messages").map(Value::take);
+                Ok(Found {
+                    messages: messages.unwrap_or_else(|| Value::Array(Vec::new())),
+                    score: hit.score,
+                })
+            })
+            .collect()
+    }
+
+    /// Adds memories; returns the number of the first.
+    pub(super) fn store(&self, memories: &[NewMemory<'_>]) -> Result<u64, StoreError> {
+        let elements = Elements::of(memories.iter().map(|memory| Memory {
+            messages: memory.messages,
+            tag: memory.tag,
+        }));
+        let mut state = self.state();
+        for _ in 0..file::ATTEMPTS {
+            let Some(locked) = self.current(&mut state, Access::Append)? else {
+                let _guard = self.folder.lock()?;
+                if file::create(&self.path, &elements)? {
+                    return Ok(0);
+                }
+                continue;
+            };
+            let Some(seen) = state.seen.filter(|seen| seen.shape == Shape::Canonical) else {
+                drop(locked);
+                self.mend()?;
+                continue;
+            };
+            if u32::try_from(seen.count + memories.len() as u64).is_err() {
+                return Err(StoreError::Full);
+            }
+            let begin = match locked.append(&seen, &elements) {
+                Ok(begin) => begin,
+                Err(error) => {
+                    *state = State::default();
+                    return Err(error);
+                }
+            };
+            for memory in memories {
+                state.index.add(&texts(memory.messages, memory.tag));
+            }
+            state.starts.extend(elements.starts(begin));
+            state.seen = Some(Inspected {
+                shape: Shape::Canonical,
+                count: seen.count + memories.len() as u64,
+                whole_end: begin + elements.bytes().len() as u64,
+                stamp: locked.stamp()?,
+            });
+            return Ok(seen.count);
+        }
+        Err(StoreError::Busy(self.path.clone()))
+    }
+
+    /// Puts an entry without words in the place of a memory, so that all others keep their numbers.
+    pub(super) fn delete(&self, number: u64) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for _ in 0..file::ATTEMPTS {
+            // Mending takes the folder's lock too: first a file that needs none.
+            drop(self.current(&mut state, Access::Read)?);
+            let _guard = self.folder.lock()?;
+            let Some(locked) = file::lock(&self.path, Access::Append)? else {
+                return Err(StoreError::NoSuchMemory(number));
+            };
+            let stamp = locked.stamp()?;
+            let Some(seen) = state.seen.filter(|seen| seen.stamp == stamp) else {
+                continue;
+            };
+            let place = usize::try_from(number).unwrap_or(usize::MAX);
+            let Some(&start) = state.starts.get(place) else {
+                return Err(StoreError::NoSuchMemory(number));
+            };
+            let old = state.element(&locked, place)?.len() as u64;
+            let nothing = Elements::of([Memory {
+                messages: &[],
+                tag: "",
+            }]);
+            let new = nothing.bytes().len() as u64;
+            file::replace(&self.path, |file| {
+                locked.copy_to(file, 0..start)?;
+                file.write_all(nothing.bytes())?;
+                locked.copy_to(file, start + old..stamp.length)
+            })?;
+            state.index.remove(place as u32);
+            for later in &mut state.starts[place + 1..] {
+                *later = *later - old + new;
+            }
+            let after = file::lock(&self.path, Access::Read)?;
+            let after = after.map(|locked| locked.stamp()).transpose()?;
+            state.seen = after
+                // Somebody may have added to it by now; then all is looked at again.
+                .filter(|after| after.length == stamp.length - old + new)
+                .map(|stamp| Inspected {
+                    whole_end: seen.whole_end - old + new,
+                    stamp,
+                    ..seen
+                });
+            return Ok(());
+        }
+        Err(StoreError::Busy(self.path.clone()))
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> Result<usize, StoreError> {
+        let mut state = self.state();
+        let locked = self.current(&mut state, Access::Read)?;
+        Ok(locked.map_or(0, |_| state.starts.len()))
+    }
+
+    /// Entries as they are on disk, for those numbers that are there.
+    pub(super) fn entries(
+        &self,
+        numbers: std::ops::Range<usize>,
+    ) -> Result<Vec<Value>, StoreError> {
+        let mut state = self.state();
+        let Some(locked) = self.current(&mut state, Access::Read)? else {
+            return Ok(Vec::new());
+        };
+        let end = numbers.end.min(state.starts.len());
+        (numbers.start..end)
+            .map(|number| state.read(&locked, number))
+            .collect()
+    }
+
+    /// Locks the file and brings the index up to it; `None` when there is no file.
+    fn current(&self, state: &mut State, access: Access) -> Result<Option<Locked>, StoreError> {
+        for _ in 0..file::ATTEMPTS {
+            let Some(locked) = file::lock(&self.path, access)? else {
+                *state = State::default();
+                return Ok(None);
+            };
+            let stamp = locked.stamp()?;
+            if state.seen.is_some_and(|seen| seen.stamp == stamp) {
+                return Ok(Some(locked));
+            }
+            if !state.follow(&locked)? {
+                state.build(&locked)?;
+            }
+            match state.seen.map(|seen| seen.shape) {
+                Some(Shape::Canonical | Shape::Whole) => return Ok(Some(locked)),
+                Some(Shape::NotAnArray) => {
+                    *state = State::default();
+                    return Err(StoreError::NotAnArray(self.path.clone()));
+                }
+                Some(Shape::Torn) | None => {
+                    drop(locked);
+                    self.mend()?;
+                }
+            }
+        }
+        Err(StoreError::Busy(self.path.clone()))
+    }
+
+    fn mend(&self) -> Result<(), StoreError> {
+        let _guard = self.folder.lock()?;
+        file::normalise(&self.path)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Takes in what was added behind what is known. `false` when that is not all that changed.
+    fn follow(&mut self, locked: &Locked) -> Result<bool, StoreError> {
+        let Some(seen) = self.seen else {
+            return Ok(false);
+        };
+        if !locked.has_grown(&seen)? {
+            return Ok(false);
+        }
+        let (index, starts) = (&mut self.index, &mut self.starts);
+        let found = locked.inspect(Some(&seen), &mut |start, bytes| {
+            take_in(index, bytes);
+            starts.push(start);
+        })?;
+        self.seen = Some(found);
+        Ok(found.shape == Shape::Canonical)
+    }
+
+    fn build(&mut self, locked: &Locked) -> Result<(), StoreError> {
+        *self = Self::default();
+        let mut index = Index::filling();
+        let starts = &mut self.starts;
+        let found = locked.inspect(None, &mut |start, bytes| {
+            take_in(&mut index, bytes);
+            starts.push(start);
+        })?;
+        index.settle();
+        self.index = index;
+        self.seen = Some(found);
+        Ok(())
+    }
+
+    fn read(&self, locked: &Locked, number: usize) -> Result<Value, StoreError> {
+        Ok(parsed(&self.element(locked, number)?))
+    }
+
+    /// The bytes of an entry.
+    fn element(&self, locked: &Locked, number: usize) -> Result<Vec<u8>, StoreError> {
+        let Some(&start) = self.starts.get(number) else {
+            return Ok(Vec::new());
+        };
+        let whole_end = self.seen.map_or(start, |seen| seen.whole_end);
+        let end = self.starts.get(number + 1).copied().unwrap_or(whole_end);
+        let mut bytes = vec![0; end.saturating_sub(start) as usize];
+        let count = locked.read_at(&mut bytes, start)?;
+        bytes.truncate(count);
+        let last = bytes
+            .iter()
+            .rposition(|byte| !matches!(byte, b',' | b' ' | b'\n' | b'\r' | b'\t'));
+        bytes.truncate(last.map_or(0, |last| last + 1));
+        Ok(bytes)
+    }
+}
+
+/// Adds an entry, whatever its form, to the index.
+fn take_in(index: &mut Index, bytes: &[u8]) {
+    let memory = parsed(bytes);
+    let messages = memory.get("messages").and_then(Value::as_array);
+    let tag = memory.get("tag").and_then(Value::as_str).unwrap_or("");
+    index.add(&texts(messages.map_or(&[], Vec::as_slice), tag));
+}
+
+/// What is searched in a memory: its messages' texts and its tag.
+fn texts<'value>(messages: &'value [Value], tag: &'value str) -> Vec<&'value str> {
+    messages
+        .iter()
+        .filter_map(|message| message.get("content").and_then(Value::as_str))
+        .chain([tag])
+        .collect()
+}
