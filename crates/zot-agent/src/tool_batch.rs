@@ -53,6 +53,8 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>, calls: Vec<ToolCall>) -> T
                 origin,
             })
             .await;
+            // Whoever watches is told before the next request is made.
+            tokio::task::yield_now().await;
             results.push(ContentBlock::ToolResult(result));
         }
     }

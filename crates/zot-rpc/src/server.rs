@@ -149,9 +149,14 @@ impl Server {
             *details = None;
         }
         match &self.wanted {
-            Some(wanted) if !wanted.contains(event.type_name()) => Ok(()),
-            _ => self.output.push(&event),
+            Some(wanted) if !wanted.contains(event.type_name()) => return Ok(()),
+            _ => self.output.push(&event)?,
         }
+        // The next model call is prepared before there is an idle moment.
+        if let Event::ToolResult { .. } = event {
+            self.output.write_now();
+        }
+        Ok(())
     }
 
     fn pass_on(&mut self, notice: ExtensionNotice) -> io::Result<()> {

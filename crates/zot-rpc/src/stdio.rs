@@ -248,6 +248,17 @@ impl Output {
         self.flush().await
     }
 
+    /// Writes what the reader takes without waiting. What fails shows again when the rest is written.
+    pub fn write_now(&mut self) {
+        let writable = is_ready_within(self.stream.descriptor(), PollFlags::OUT, Duration::ZERO);
+        let waiting = self.buffer.len() - self.written;
+        // More than one write takes could block.
+        if waiting > 0 && waiting <= WRITE_BYTES && matches!(writable, Ok(true)) {
+            let written = rustix::io::write(self.stream.descriptor(), &self.buffer[self.written..]);
+            self.written += written.unwrap_or(0);
+        }
+    }
+
     /// Writes everything that is there. The error is `BrokenPipe` when the reader has gone away.
     pub async fn flush(&mut self) -> io::Result<()> {
         while !self.is_empty() {
