@@ -376,7 +376,8 @@ async fn keep(agent: &Agent, run: &Run<'_>, said: Said, usage: Usage) -> Result<
     let text = text.unwrap_or_default();
     let mut verdict = None;
     if !said.held.is_empty() {
-        let early = verdict_on(run, &text).await;
+        // What nobody has looked at is not shown, although the prompt was aborted.
+        let early = verdict_on(run, &text, MessageVerdict::Suppress).await;
         release_text(run, said.held, &early).await;
         verdict = Some(early);
     }
@@ -387,7 +388,7 @@ async fn keep(agent: &Agent, run: &Run<'_>, said: Said, usage: Usage) -> Result<
     .await;
     let verdict = match verdict {
         Some(verdict) => verdict,
-        None => verdict_on(run, &text).await,
+        None => verdict_on(run, &text, MessageVerdict::Keep).await,
     };
     if let Some(message) = message
         && let Some(message) = as_reported(message, verdict)
@@ -397,7 +398,7 @@ async fn keep(agent: &Agent, run: &Run<'_>, said: Said, usage: Usage) -> Result<
     Ok(())
 }
 
-async fn verdict_on(run: &Run<'_>, text: &str) -> MessageVerdict {
+async fn verdict_on(run: &Run<'_>, text: &str, when_aborted: MessageVerdict) -> MessageVerdict {
     if text.is_empty() {
         return MessageVerdict::Keep;
     }
@@ -405,7 +406,7 @@ async fn verdict_on(run: &Run<'_>, text: &str) -> MessageVerdict {
     tokio::select! {
         biased;
         verdict = run.hooks.before_assistant_message(text) => verdict,
-        () = run.cancel.cancelled() => MessageVerdict::Keep,
+        () = run.cancel.cancelled() => when_aborted,
     }
 }
 

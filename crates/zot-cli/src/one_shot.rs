@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use tokio::time::timeout;
 use zot_rpc::executor::{self, IdleSignal};
+use zot_rpc::printable;
 use zot_rpc::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
 use zot_rpc::stdio::Output;
 use zot_sdk::{Config, ContentBlock, Event, EventStream, ExtensionNotice, Persistence, Runtime};
@@ -187,7 +188,7 @@ impl Report {
     fn note(&self, notice: ExtensionNotice, output: &mut Output) -> io::Result<()> {
         match notice {
             ExtensionNotice::Warning(warning) => {
-                let _ = writeln!(io::stderr(), "{warning}");
+                let _ = writeln!(io::stderr(), "{}", printable(&warning));
             }
             ExtensionNotice::Event(event) if self.format == Format::Json => output.push(&event)?,
             ExtensionNotice::Event(Event::ExtNotify {
@@ -197,7 +198,8 @@ impl Report {
             }) => {
                 let level = if level.is_empty() { "info" } else { &level };
                 // When even standard error is gone, there is nobody to tell.
-                let _ = writeln!(io::stderr(), "[{extension}] {level}: {message}");
+                let note = format!("[{extension}] {level}: {message}");
+                let _ = writeln!(io::stderr(), "{}", printable(&note));
             }
             // Panels need a place to be shown.
             ExtensionNotice::Event(_) => {}

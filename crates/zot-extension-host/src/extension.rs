@@ -316,7 +316,8 @@ impl Extension {
     /// Whether text is to be held back until it has seen it.
     pub(crate) fn holds_text(&self) -> bool {
         let state = self.lock();
-        state.phase == Phase::Ready
+        let is_guard = self.found.manifest.on_failure == FailurePolicy::Block;
+        (state.phase == Phase::Ready || is_guard)
             && state.registrations.hold_text
             && state
                 .registrations

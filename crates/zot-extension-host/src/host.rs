@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 use zot_conversation::Tool;
 use zot_wire::extension::{CommandAction, EventKind, HostFrame, LifecycleEvent};
 use zot_wire::write_line;
@@ -52,6 +53,8 @@ pub struct ExtensionHost {
     taken_commands: Vec<String>,
     roster: Mutex<Arc<Roster>>,
     settled: AtomicBool,
+    /// Nothing is started any more.
+    closed: AtomicBool,
     settle_until: Instant,
 }
 
@@ -60,6 +63,8 @@ pub struct ExtensionHost {
 pub enum InvokeError {
     #[error("no extension has a command {0:?}")]
     Unknown(String),
+    #[error("aborted")]
+    Cancelled,
     #[error("extension {extension}: {error}")]
     Failed {
         extension: String,
@@ -103,6 +108,7 @@ impl ExtensionHost {
             taken_commands: config.taken_commands,
             roster: Mutex::new(Arc::new(roster)),
             settled: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
             settle_until: Instant::now() + READY_GRACE,
         }
     }
@@ -233,16 +239,13 @@ impl ExtensionHost {
 
     /// What extensions that start from now on are told.
     pub fn set_model(&self, model: &str) {
-        let mut current = self.surroundings.model.lock();
-        let current = current.as_mut().map(|guard| &mut **guard);
-        if let Ok(current) = current {
-            model.clone_into(current);
-        }
+        let current = self.surroundings.model.lock();
+        model.clone_into(&mut *current.unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Reads all manifests again and starts everything anew. The old ones run until the new ones
-    /// are ready, and run on if one that must work does not.
-    pub async fn reload(&self) -> Result<(), ReloadError> {
+    /// are ready, and run on if one that worked does not any more, or when `cancel` fires.
+    pub async fn reload(&self, cancel: &CancellationToken) -> Result<(), ReloadError> {
         let discovery = discover(&self.search);
         let old = self.roster();
         let broken = broken_by(&discovery, &old);
@@ -252,11 +255,19 @@ impl ExtensionHost {
         report(&self.surroundings, &discovery.problems);
         let new = Arc::new(Roster::start(&discovery, &self.surroundings));
         // Each of them is ready or has failed once its hello is overdue.
-        self.surroundings.until(|| new.is_settled()).await;
-        let failures = new.failures();
-        if !failures.is_empty() {
+        let aborted = tokio::select! {
+            () = self.surroundings.until(|| new.is_settled()) => false,
+            () = cancel.cancelled() => true,
+        };
+        let mut problems = match aborted || self.closed.load(Ordering::Relaxed) {
+            true => vec!["aborted".to_owned()],
+            false => new.failures(),
+        };
+        // Who did not work before cannot be made worse.
+        problems.retain(|problem| !old.has_failed(problem));
+        if !problems.is_empty() {
             new.stop().await;
-            return Err(ReloadError { problems: failures });
+            return Err(ReloadError { problems });
         }
         *self.lock() = new;
         self.settled.store(true, Ordering::Relaxed);
@@ -267,6 +278,7 @@ impl ExtensionHost {
 
     /// Lets all extensions go in good order; returns when nothing of them is left.
     pub async fn shut_down(&self) {
+        self.closed.store(true, Ordering::Relaxed);
         self.roster().stop().await;
     }
 

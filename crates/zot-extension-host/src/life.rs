@@ -39,6 +39,17 @@ pub(crate) enum LifeEnd {
     Crashed(String),
 }
 
+impl LifeEnd {
+    /// What whoever waits for an answer is told.
+    fn reason(&self) -> &str {
+        match self {
+            Self::Stopped => "the extension was stopped",
+            Self::Left => "the extension has exited",
+            Self::NeverGreeted(reason) | Self::Crashed(reason) => reason,
+        }
+    }
+}
+
 /// Runs the extension until it ends or `stop` fires. Nothing of its process group is left then.
 pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> LifeEnd {
     let Process {
@@ -73,6 +84,7 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         errors: Channel::new(stderr),
         stopping: None,
         leaving: None,
+        has_exited: false,
     };
     let turn = life.run(&group, stop).await;
     life.end(turn, group).await
@@ -110,6 +122,7 @@ struct Life<'a> {
     stopping: Option<Instant>,
     /// It closed its output, and has to have exited by then.
     leaving: Option<Instant>,
+    has_exited: bool,
 }
 
 impl Life<'_> {
@@ -252,7 +265,8 @@ impl Life<'_> {
         if lines > 0 {
             self.last_frame = Instant::now();
         }
-        if is_ready && self.stage == Stage::Greeted {
+        // One that is gone cannot become part of the agent.
+        if is_ready && self.stage == Stage::Greeted && !self.has_exited {
             self.become_ready();
         }
         lines
@@ -266,15 +280,19 @@ impl Life<'_> {
                 LifeEnd::Stopped
             }
             Turn::Exited => {
+                self.has_exited = true;
                 self.hear_last_words();
-                let end = group.close().await;
-                if end.had_survivors {
+                // Who waits for it is told now, not when the last of its children is gone.
+                let end = self.judge(group.status());
+                extension.disconnect(end.reason());
+                if group.close().await.had_survivors {
                     extension.log(SURVIVORS);
                 }
-                self.judge(end.status)
+                end
             }
             Turn::Misbehaved(reason) => {
                 extension.log(&format!("{reason}; it is ended"));
+                extension.disconnect(&reason);
                 self.terminate(group).await;
                 match self.stage {
                     Stage::Silent => LifeEnd::NeverGreeted(reason),
@@ -282,12 +300,7 @@ impl Life<'_> {
                 }
             }
         };
-        let reason = match &end {
-            LifeEnd::Stopped => "the extension was stopped",
-            LifeEnd::Left => "the extension has exited",
-            LifeEnd::NeverGreeted(reason) | LifeEnd::Crashed(reason) => reason,
-        };
-        extension.disconnect(reason);
+        extension.disconnect(end.reason());
         if self.output.is_held().await || self.errors.is_held().await {
             extension.log(
                 "a process it started holds its output and is left behind: it has left its process \
@@ -340,22 +353,24 @@ impl Life<'_> {
             self.extension.log("it has not said hello and is ended");
             return self.terminate(group).await;
         }
-        let asked = self.extension.send(&HostFrame::Shutdown);
+        let extension = self.extension;
+        let asked = extension.send(&HostFrame::Shutdown);
         let leaving = async {
             if asked.is_ok() {
-                self.extension.outbox.flushed().await;
+                extension.outbox.flushed().await;
             }
             // Whoever does not know `shutdown` knows the end of its input.
-            self.extension.outbox.close();
+            extension.outbox.close();
             group.exited().await;
         };
-        let drained = drain(&mut self.output, &mut self.errors, self.extension);
+        let drained = self.drain();
         let left = tokio::select! {
             left = timeout(SHUTDOWN_TIME, leaving) => left.is_ok(),
             never = drained => match never {},
         };
         if left {
-            self.hear_last_errors();
+            self.has_exited = true;
+            self.hear_last_words();
             if group.close().await.had_survivors {
                 self.extension.log(SURVIVORS);
             }
@@ -370,31 +385,32 @@ impl Life<'_> {
     }
 
     async fn terminate(&mut self, group: ProcessGroup) {
-        let drained = drain(&mut self.output, &mut self.errors, self.extension);
+        let drained = self.drain();
         tokio::select! {
             _ = group.end(TERMINATION_TIME) => {}
             never = drained => match never {},
         }
         self.hear_last_errors();
     }
-}
 
-/// Reads what an ending process says, so that it does not wait for us; only its errors are kept.
-async fn drain(
-    output: &mut Channel,
-    errors: &mut Channel,
-    extension: &Extension,
-) -> std::convert::Infallible {
-    output.paused_until = None;
-    errors.paused_until = None;
-    let mut kept = 0;
-    loop {
-        tokio::select! {
-            _ = output.read() => {}
-            count = errors.read() => {
-                if let Some(count) = count && kept < LAST_WORDS_BYTES {
-                    kept += count;
-                    extension.log_output(errors.bytes(count));
+    /// Reads what an ending process says, so that it does not wait for us, and heeds the beginning.
+    async fn drain(&mut self) -> std::convert::Infallible {
+        self.output.paused_until = None;
+        self.errors.paused_until = None;
+        let mut heeded = 0;
+        loop {
+            tokio::select! {
+                count = self.output.read() => {
+                    if let Some(count) = count && heeded < LAST_WORDS_BYTES {
+                        heeded += count;
+                        self.take_lines(count);
+                    }
+                }
+                count = self.errors.read() => {
+                    if let Some(count) = count && heeded < LAST_WORDS_BYTES {
+                        heeded += count;
+                        self.extension.log_output(self.errors.bytes(count));
+                    }
                 }
             }
         }

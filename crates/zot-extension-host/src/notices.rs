@@ -100,15 +100,18 @@ impl Notices {
     /// Adds a notice. False when the queue is full and it is lost.
     pub(crate) fn push(&self, notice: Notice) -> bool {
         let mut queue = self.lock();
-        if let Some(last) = queue.notices.back()
-            && notice.supersedes(last)
-            && let Some(old) = queue.notices.pop_back()
-        {
-            queue.bytes -= old.bytes();
-        }
-        let bytes = queue.bytes + notice.bytes();
-        if queue.notices.len() == MAX_NOTICES || bytes > MAX_NOTICE_BYTES {
+        let superseded = queue
+            .notices
+            .back()
+            .filter(|last| notice.supersedes(last))
+            .map(Notice::bytes);
+        let count = queue.notices.len() - usize::from(superseded.is_some());
+        let bytes = queue.bytes - superseded.unwrap_or(0) + notice.bytes();
+        if count == MAX_NOTICES || bytes > MAX_NOTICE_BYTES {
             return false;
+        }
+        if superseded.is_some() {
+            queue.notices.pop_back();
         }
         queue.bytes = bytes;
         queue.notices.push_back(notice);

@@ -1,11 +1,11 @@
 //! A child process together with everything it started in its group.
 
 use std::io;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::exit_watch::ExitWatch;
@@ -78,6 +78,18 @@ impl ProcessGroup {
         if self.reaped.is_none() {
             self.watch.exited().await;
         }
+    }
+
+    /// How the leader exited, if it has; it is not reaped yet.
+    pub fn status(&self) -> Option<ExitStatus> {
+        if let Some(status) = self.reaped {
+            return status;
+        }
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let found = waitid(WaitId::Pid(self.group), options).ok().flatten()?;
+        let code = found.exit_status().map(|code| code << 8);
+        code.or(found.terminating_signal())
+            .map(ExitStatus::from_raw)
     }
 
     /// Takes leave of a group whose leader has exited; whoever is left in it is killed.

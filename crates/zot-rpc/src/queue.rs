@@ -45,7 +45,10 @@ impl Job {
                 text.len() + images.sum::<usize>()
             }
             JobWork::Compact => 0,
-            JobWork::Command(invoked) => invoked.prompt.as_ref().map_or(0, String::len),
+            JobWork::Command(invoked) => {
+                let texts = [&invoked.prompt, &invoked.error];
+                texts.into_iter().flatten().map(String::len).sum()
+            }
         };
         id + work
     }

@@ -164,7 +164,7 @@ impl Server {
             ExtensionNotice::Event(event) => self.report(event),
             ExtensionNotice::Warning(warning) => {
                 // When even standard error is gone, there is nobody to warn.
-                let _ = writeln!(io::stderr(), "{warning}");
+                let _ = writeln!(io::stderr(), "{}", printable(&warning));
                 Ok(())
             }
         }
@@ -281,12 +281,16 @@ impl Server {
     async fn close_extensions(&mut self) {
         let runtime = Arc::clone(&self.runtime);
         let mut closing = pin!(runtime.close());
+        let mut is_read = true;
         loop {
             let notice = tokio::select! {
                 () = &mut closing => break,
                 notice = runtime.next_notice() => notice,
-                // Its failure shows again when the rest is written.
-                _ = self.output.drive() => continue,
+                // A failure shows again when the rest is written.
+                written = self.output.drive(), if is_read => {
+                    is_read = written.is_ok();
+                    continue;
+                }
             };
             let _ = self.pass_on(notice);
         }
@@ -304,6 +308,16 @@ impl Server {
             }
         }
     }
+}
+
+/// Text of others, safe for a terminal.
+pub fn printable(text: &str) -> String {
+    let safe = |character: char| match character {
+        '\n' | '\t' => character,
+        _ if character.is_control() => '\u{FFFD}',
+        _ => character,
+    };
+    text.chars().map(safe).collect()
 }
 
 /// A reader that has gone away is an end like others; a disk that is full is a failure.

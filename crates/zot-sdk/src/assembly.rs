@@ -108,7 +108,7 @@ pub(crate) struct Assembled {
     pub(crate) warnings: Vec<String>,
     pub(crate) own_tools: ToolSet,
     pub(crate) prompt: PromptParts,
-    /// The extensions to start, if there is any, or anything to report.
+    /// The extensions to start, if any are wanted.
     pub(crate) extensions: Option<(HostConfig, Discovery)>,
     pub(crate) clients: Clients,
     pub(crate) budget: Budget,
@@ -207,8 +207,9 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         approval: config.approval.clone(),
     };
     apply_model(&mut settings, &model, &clients);
-    let has_extensions = discovery.enabled().next().is_some() || !discovery.problems.is_empty();
-    let extensions = has_extensions.then(|| {
+    // Also when there is none yet: a reload may find some.
+    let wants_extensions = config.extensions.discover || !config.extensions.paths.is_empty();
+    let extensions = wants_extensions.then(|| {
         let config = HostConfig {
             search,
             home,

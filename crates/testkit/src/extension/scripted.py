@@ -9,6 +9,7 @@ script.json, all parts optional; STEPS is one step or a list of them:
   intercept        {EVENT: STEPS}; without, an interceptor allows
   events           {EVENT: STEPS}
   panel            {"panel_key": STEPS, "panel_resize": STEPS, "panel_close": STEPS}
+  at_shutdown      STEPS before what follows
   shutdown         "ack" (as without), "exit", "hang"
   ignore_sigterm   true
   quiet            true: no frames.log (a confined extension may not write it)
@@ -135,6 +136,7 @@ def obey(frame):
     elif kind in ("panel_key", "panel_resize", "panel_close"):
         do(SCRIPT.get("panel", {}).get(kind, []), frame)
     elif kind == "shutdown":
+        do(SCRIPT.get("at_shutdown", []), frame)
         way = SCRIPT.get("shutdown", "ack")
         if way == "ack":
             put(json.dumps({"type": "shutdown_ack"}))

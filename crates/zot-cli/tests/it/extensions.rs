@@ -1,5 +1,6 @@
 //! Extensions, seen from both of their sides: by a client of `zot rpc`, and by the extension.
 
+mod ending;
 mod failures;
 mod finding;
 mod interception;

@@ -99,6 +99,17 @@ impl Roster {
             .collect()
     }
 
+    /// Whether a problem is that of an extension which does not work here either.
+    pub(crate) fn has_failed(&self, problem: &str) -> bool {
+        self.extensions.iter().any(|extension| {
+            let name = extension.name();
+            let is_its = problem
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with(": "));
+            is_its && matches!(extension.phase(), Phase::Failed { .. })
+        })
+    }
+
     pub(crate) fn tools(&self, taken: &[String]) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         for (index, extension) in self.extensions.iter().enumerate() {

@@ -62,7 +62,7 @@ async fn a_hundred_thousand_events_for_one_that_never_reads() {
 #[tokio::test]
 async fn a_guard_that_was_ready_and_guards_nothing_blocks_nothing() {
     let home = tempfile::tempdir().unwrap();
-    let host = host(home.path(), r#"echo '{"type":"ready"}'; exit 1"#);
+    let host = host(home.path(), r#"echo '{"type":"ready"}'; sleep 0.5; exit 1"#);
     let manifest = home.path().join("sleeper/extension.json");
     let text = fs::read_to_string(&manifest).unwrap();
     host.shut_down().await;

@@ -1,5 +1,7 @@
 //! Whether a value fits a schema, by the keywords tools use.
 
+use std::cell::Cell;
+
 use serde_json::{Map, Value};
 
 use super::{MAX_DEPTH, kind};
@@ -7,6 +9,9 @@ use super::{MAX_DEPTH, kind};
 /// The most values in arguments that are checked: each costs up to a hundred times what it takes on
 /// the line. Long texts are one value.
 pub(super) const MAX_VALUES: usize = 10_000;
+
+/// The most steps one check takes.
+const MAX_STEPS: usize = 1_000_000;
 
 /// Whether `arguments` fit a tool's schema; otherwise what is wrong with which field.
 pub(crate) fn fits(schema: &str, arguments: &str) -> Result<(), String> {
@@ -18,7 +23,7 @@ pub(crate) fn fits(schema: &str, arguments: &str) -> Result<(), String> {
         return Err(format!("must be an object, not {}", kind(&arguments)));
     }
     let schema: Value = serde_json::from_str(schema).map_err(|error| error.to_string())?;
-    check(&schema, &arguments, "", 0)
+    check(&schema, &arguments, "", 0, &Budget(Cell::new(MAX_STEPS)))
 }
 
 /// How many values a JSON text has, and a few more, without reading them.
@@ -37,32 +42,39 @@ fn value_count(text: &str) -> usize {
     count
 }
 
-fn check(schema: &Value, value: &Value, path: &str, depth: usize) -> Result<(), String> {
+fn check(
+    schema: &Value,
+    value: &Value,
+    path: &str,
+    depth: usize,
+    budget: &Budget,
+) -> Result<(), String> {
     let schema = match schema {
         Value::Bool(false) => return Err(format!("{}is not allowed", named(path))),
         Value::Object(schema) if depth < MAX_DEPTH => schema,
         _ => return Ok(()),
     };
+    budget.spend(1)?;
     check_type(schema, value, path)?;
-    if let Some(Value::Array(allowed)) = schema.get("enum")
-        && !allowed.contains(value)
-    {
-        let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-        return Err(format!(
-            "{}must be one of {}",
-            named(path),
-            allowed.join(", ")
-        ));
+    if let Some(Value::Array(allowed)) = schema.get("enum") {
+        budget.spend(allowed.len())?;
+        if !allowed.contains(value) {
+            return Err(format!(
+                "{}must be one of {}",
+                named(path),
+                some_of(allowed)
+            ));
+        }
     }
     if let Some(expected) = schema.get("const")
         && expected != value
     {
         return Err(format!("{}must be {expected}", named(path)));
     }
-    check_alternatives(schema, value, path, depth)?;
+    check_alternatives(schema, value, path, depth, budget)?;
     match value {
-        Value::Object(fields) => check_object(schema, fields, path, depth),
-        Value::Array(items) => check_array(schema, items, path, depth),
+        Value::Object(fields) => check_object(schema, fields, path, depth, budget),
+        Value::Array(items) => check_array(schema, items, path, depth, budget),
         Value::String(text) => {
             let length = text.chars().count() as f64;
             check_range(schema, "minLength", "maxLength", length, "characters", path)
@@ -72,6 +84,33 @@ fn check(schema: &Value, value: &Value, path: &str, depth: usize) -> Result<(), 
             check_range(schema, "minimum", "maximum", number, "", path)
         }
         _ => Ok(()),
+    }
+}
+
+/// The first values of a list that may be long.
+fn some_of(values: &[Value]) -> String {
+    const SHOWN: usize = 20;
+    let shown: Vec<String> = values.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = if values.len() > SHOWN { ", …" } else { "" };
+    shown.join(", ") + more
+}
+
+/// How many steps a check may still take: alternatives within alternatives multiply.
+struct Budget(Cell<usize>);
+
+impl Budget {
+    fn spend(&self, steps: usize) -> Result<(), String> {
+        match self.0.get().checked_sub(steps) {
+            Some(rest) => {
+                self.0.set(rest);
+                Ok(())
+            }
+            None => {
+                // Whatever comes now fails at once, in every alternative.
+                self.0.set(0);
+                Err("cannot be checked: the schema is too complex for them".to_owned())
+            }
+        }
     }
 }
 
@@ -104,11 +143,12 @@ fn check_alternatives(
     value: &Value,
     path: &str,
     depth: usize,
+    budget: &Budget,
 ) -> Result<(), String> {
-    let fits = |alternative: &&Value| check(alternative, value, path, depth + 1).is_ok();
+    let fits = |alternative: &&Value| check(alternative, value, path, depth + 1, budget).is_ok();
     if let Some(Value::Array(all)) = schema.get("allOf") {
         for part in all {
-            check(part, value, path, depth + 1)?;
+            check(part, value, path, depth + 1, budget)?;
         }
     }
     if let Some(Value::Array(any)) = schema.get("anyOf")
@@ -129,6 +169,7 @@ fn check_object(
     fields: &Map<String, Value>,
     path: &str,
     depth: usize,
+    budget: &Budget,
 ) -> Result<(), String> {
     if let Some(Value::Array(required)) = schema.get("required") {
         let missing = required
@@ -143,12 +184,12 @@ fn check_object(
     for (name, value) in fields {
         let path = below(path, name);
         match properties.and_then(|properties| properties.get(name)) {
-            Some(property) => check(property, value, &path, depth + 1)?,
+            Some(property) => check(property, value, &path, depth + 1, budget)?,
             None => match schema.get("additionalProperties") {
                 Some(Value::Bool(false)) => {
                     return Err(format!("{}is not a known field", named(&path)));
                 }
-                Some(other) => check(other, value, &path, depth + 1)?,
+                Some(other) => check(other, value, &path, depth + 1, budget)?,
                 None => {}
             },
         }
@@ -161,12 +202,19 @@ fn check_array(
     items: &[Value],
     path: &str,
     depth: usize,
+    budget: &Budget,
 ) -> Result<(), String> {
     let count = items.len() as f64;
     check_range(schema, "minItems", "maxItems", count, "items", path)?;
     if let Some(item_schema) = schema.get("items") {
         for (index, item) in items.iter().enumerate() {
-            check(item_schema, item, &format!("{path}[{index}]"), depth + 1)?;
+            check(
+                item_schema,
+                item,
+                &format!("{path}[{index}]"),
+                depth + 1,
+                budget,
+            )?;
         }
     }
     Ok(())

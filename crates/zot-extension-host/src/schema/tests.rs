@@ -140,3 +140,16 @@ fn arguments_of_too_many_values_are_not_even_read() {
     let long = format!(r#"{{"a": "{}"}}"#, r#",[{\",\\"#.repeat(MAX_VALUES));
     assert_eq!(fits(schema, &long), Ok(()));
 }
+
+#[test]
+fn a_check_cannot_take_for_ever() {
+    let zeros = vec!["0"; 30_000].join(",");
+    let schema =
+        format!(r#"{{"properties":{{"a":{{"items":{{"anyOf":[{{"enum":[{zeros}]}},{{}}]}}}}}}}}"#);
+    let ones = vec!["1"; 9_000].join(",");
+    let error = fits(&schema, &format!(r#"{{"a":[{ones}]}}"#)).unwrap_err();
+    assert!(
+        error.contains("too complex") || error.contains("none"),
+        "{error}"
+    );
+}

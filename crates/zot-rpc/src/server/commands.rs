@@ -81,6 +81,7 @@ impl Server {
             }
             Command::Abort => {
                 self.runtime.cancel();
+                self.replies.cancel();
                 self.aborted = self.running.is_some();
                 self.acknowledge(id, name)
             }

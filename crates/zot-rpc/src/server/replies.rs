@@ -1,9 +1,12 @@
 //! Commands whose answer takes time: extensions are asked, or started anew.
 
+use std::collections::HashMap;
 use std::future::{Future, pending};
 use std::io;
+use std::sync::Arc;
 
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinSet};
+use tokio_util::sync::CancellationToken;
 use zot_sdk::{Event, InvokeError, InvokedData, ReloadFailure, RequestError};
 use zot_wire::rpc::{CommandEntry, CommandsData, ExtensionEntry, ExtensionsData, RequestId};
 
@@ -22,13 +25,25 @@ pub(super) enum Reply {
         Option<RequestId>,
         Result<Vec<ExtensionEntry>, ReloadFailure>,
     ),
+    /// It came to nothing, by a defect of ours.
+    Broken(Asked),
+}
+
+/// Which command a task works on.
+#[derive(Clone)]
+pub(super) struct Asked {
+    id: Option<RequestId>,
+    command: &'static str,
 }
 
 /// The commands under way. Dropping this abandons them.
 #[derive(Default)]
 pub(super) struct Replies {
     tasks: JoinSet<Reply>,
+    asked: HashMap<Id, Asked>,
     reloading: bool,
+    /// Cuts short what extensions are asked.
+    cancel: CancellationToken,
 }
 
 impl Replies {
@@ -41,6 +56,12 @@ impl Replies {
         self.reloading
     }
 
+    /// Those under way end with an error.
+    pub(super) fn cancel(&mut self) {
+        self.cancel.cancel();
+        self.cancel = CancellationToken::new();
+    }
+
     pub(super) fn abandon(&mut self) {
         self.tasks.abort_all();
         self.reloading = false;
@@ -49,32 +70,49 @@ impl Replies {
     /// The next reply; never returns while there is none to come.
     pub(super) async fn next(&mut self) -> Reply {
         loop {
-            match self.tasks.join_next().await {
-                Some(Ok(reply)) => return reply,
-                // Abandoned.
-                Some(Err(_)) => {}
+            match self.tasks.join_next_with_id().await {
+                Some(Ok((task, reply))) => {
+                    self.asked.remove(&task);
+                    return reply;
+                }
+                Some(Err(error)) => {
+                    let asked = self.asked.remove(&error.id());
+                    if let (Some(asked), true) = (asked, error.is_panic()) {
+                        return Reply::Broken(asked);
+                    }
+                }
                 None => pending().await,
             }
         }
     }
 
-    fn add(&mut self, reply: impl Future<Output = Reply> + Send + 'static) -> Result<(), Refusal> {
+    fn add(
+        &mut self,
+        asked: Asked,
+        reply: impl Future<Output = Reply> + Send + 'static,
+    ) -> Result<(), Refusal> {
         if self.tasks.len() >= MAX_REPLIES {
             return Err(Refusal::new(
                 "queue_full",
                 "too many commands wait for extensions; wait for their responses",
             ));
         }
-        self.tasks.spawn(reply);
+        let task = self.tasks.spawn(reply).id();
+        self.asked.insert(task, asked);
         Ok(())
     }
 }
 
 impl Server {
     pub(super) fn get_commands(&mut self, id: Option<RequestId>) -> Result<(), Refusal> {
-        let runtime = std::sync::Arc::clone(&self.runtime);
-        self.replies
-            .add(async move { Reply::Commands(id, runtime.commands().await) })
+        let runtime = Arc::clone(&self.runtime);
+        let asked = Asked {
+            id: id.clone(),
+            command: "get_commands",
+        };
+        self.replies.add(asked, async move {
+            Reply::Commands(id, runtime.commands().await)
+        })
     }
 
     pub(super) fn invoke_command(
@@ -83,21 +121,35 @@ impl Server {
         name: String,
         arguments: String,
     ) -> Result<(), Refusal> {
-        let runtime = std::sync::Arc::clone(&self.runtime);
-        self.replies.add(async move {
+        let runtime = Arc::clone(&self.runtime);
+        let cancel = self.replies.cancel.clone();
+        let asked = Asked {
+            id: id.clone(),
+            command: "invoke_command",
+        };
+        self.replies.add(asked, async move {
             let name = name.strip_prefix('/').unwrap_or(&name);
-            let invoked = runtime.invoke_command(name, &arguments).await;
+            let invoked = tokio::select! {
+                invoked = runtime.invoke_command(name, &arguments) => invoked,
+                () = cancel.cancelled() => Err(InvokeError::Cancelled),
+            };
             Reply::Invoked(id, invoked.map(Box::new))
         })
     }
 
     pub(super) fn reload_ext(&mut self, id: Option<RequestId>) -> Result<(), Refusal> {
-        if self.running.is_some() || self.replies.reloading {
+        // An extension that is asked something must be there to answer.
+        if self.running.is_some() || !self.replies.is_empty() {
             return Err(Refusal::new("busy", "busy"));
         }
-        let runtime = std::sync::Arc::clone(&self.runtime);
-        self.replies
-            .add(async move { Reply::Reloaded(id, runtime.reload_extensions().await) })?;
+        let runtime = Arc::clone(&self.runtime);
+        let asked = Asked {
+            id: id.clone(),
+            command: "reload_ext",
+        };
+        self.replies.add(asked, async move {
+            Reply::Reloaded(id, runtime.reload_extensions().await)
+        })?;
         self.replies.reloading = true;
         Ok(())
     }
@@ -111,6 +163,13 @@ impl Server {
             Reply::Invoked(id, Err(error)) => {
                 let Refusal { code, error } = error.into();
                 self.refuse(id, "invoke_command", code, error)
+            }
+            Reply::Broken(Asked { id, command }) => {
+                if command == "reload_ext" {
+                    self.replies.reloading = false;
+                }
+                let error = "the command failed internally; please report this".to_owned();
+                self.refuse(id, command, "internal", error)
             }
             Reply::Reloaded(id, outcome) => {
                 self.replies.reloading = false;
@@ -154,6 +213,7 @@ impl From<InvokeError> for Refusal {
                 error: RequestError::NotRunning,
                 ..
             } => "unavailable",
+            InvokeError::Cancelled => "aborted",
             InvokeError::Failed { .. } => "extension",
         };
         Self::new(code, error)

@@ -3,7 +3,7 @@
 use zot_extension_host::{InvokeError, ReloadError, RequestError};
 use zot_wire::rpc::{CommandEntry, ExtensionEntry, InvokedData};
 
-use super::{Busy, Runtime};
+use super::{Busy, Occupation, Runtime};
 use crate::hosting::{self, ExtensionNotice, PanelAction};
 
 impl Runtime {
@@ -46,10 +46,11 @@ impl Runtime {
         let Some(host) = &self.extensions else {
             return Ok(Vec::new());
         };
-        self.occupation.begin()?;
-        let outcome = host.reload().await;
-        self.occupation.end();
-        outcome?;
+        let cancel = self.occupation.begin()?;
+        // Ended also when this future is dropped.
+        let occupied = Occupied(&self.occupation);
+        host.reload(&cancel).await?;
+        drop(occupied);
         self.toolbox.refresh(&self.agent);
         Ok(self.extensions())
     }
@@ -85,6 +86,15 @@ impl Runtime {
         if let Some(host) = &self.extensions {
             host.shut_down().await;
         }
+    }
+}
+
+/// Frees the runtime when dropped.
+struct Occupied<'a>(&'a Occupation);
+
+impl Drop for Occupied<'_> {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 

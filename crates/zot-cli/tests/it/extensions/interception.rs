@@ -175,6 +175,27 @@ fn held_text_is_shown_when_it_was_looked_at() {
 }
 
 #[test]
+fn held_text_that_nobody_looked_at_is_not_shown() {
+    // Aborted while the guard thinks.
+    let mut run = Extended::start(&[holding(verdict(json!({})))]);
+    run.zot.prompt("1", "say:2");
+    testkit::poll_until("it is asked", || run.installed[0].has("asked"));
+    run.zot.send(json!({"id": "a", "type": "abort"}));
+    let frames = collect(&mut run.zot);
+    assert_eq!(streamed_text(&frames), "");
+    assert!(of_kind(&frames, "assistant_message").is_empty());
+
+    // The guard is gone, and must not fail open.
+    let dying = holding(json!({"exit": 3})).manifest("on_failure", json!("block"));
+    let mut run = Extended::start(&[dying]);
+    run.installed[0].release("go");
+    run.zot.turn("1", "say:2");
+    let frames = run.zot.turn("2", "say:2");
+    assert_eq!(streamed_text(&frames), "");
+    assert!(of_kind(&frames, "assistant_message").is_empty());
+}
+
+#[test]
 fn a_blocked_turn_ends_the_prompt() {
     let block = verdict(json!({"block": true, "reason": "office hours"}));
     let mut run = Extended::start(&[guard("guard", json!({"turn_start": block}))]);
