@@ -1,7 +1,5 @@
 //! The hard memories: one file, and an index over it that is made when it is first asked for.
 
-#[cfg(test)]
-mod tests;
 
 use std::io::Write as _;
 use std::path::PathBuf;
