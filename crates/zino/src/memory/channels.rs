@@ -114,18 +114,12 @@ impl Channels {
                 self.mend(&path)?;
                 continue;
             }
-            let begin = match locked.append(&found, &elements) {
-                Ok(begin) => begin,
+            let after = match locked.append(&found, &elements) {
+                Ok((after, _)) => after,
                 Err(error) => {
                     self.forget(&path);
                     return Err(error);
                 }
-            };
-            let after = Inspected {
-                shape: Shape::Canonical,
-                count: found.count + messages.len() as u64,
-                whole_end: begin + elements.bytes().len() as u64,
-                stamp: locked.stamp()?,
             };
             self.remember(&path, after);
             return Ok(());

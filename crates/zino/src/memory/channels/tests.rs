@@ -55,7 +55,6 @@ fn ids_that_would_share_a_file_do_not() {
     }
     let mut listed: Vec<_> = channels.list().unwrap().into_iter().map(|listed| listed.channel_id).collect();
     let mut expected = ids.map(str::to_owned).to_vec();
-    // Its id was never written down anywhere but in the list of claims.
     listed.sort();
     expected.sort();
     assert_eq!(listed, expected);

@@ -2,11 +2,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Access, BLOCK_BYTES, FILE_MODE, Inspected, Locked, lock};
+use super::{Access, BLOCK_BYTES, FILE_MODE, Inspected, Locked, Stamp, lock, stamp_of};
 use crate::memory::array::Shape;
 use crate::memory::element::{CLOSING, Elements, OPENING, SEPARATOR};
 use crate::memory::error::StoreError;
@@ -48,6 +48,27 @@ pub(in crate::memory) fn replace(
         let _ = fs::remove_file(&new);
     }
     replaced.map_err(StoreError::io(path))
+}
+
+/// Puts a file with `bytes` behind the first `kept` bytes in the place of the locked one.
+///
+/// The name on the way is one that only who holds the file's lock uses.
+pub(super) fn grow(locked: &Locked, kept: u64, bytes: &[u8]) -> Result<Stamp, StoreError> {
+    let new = beside(&locked.path, "grown");
+    let grown = write_new(&new, |file| {
+        let mut text = vec![0; kept as usize];
+        locked.file.read_exact_at(&mut text, 0)?;
+        text.extend_from_slice(bytes);
+        file.write_all(&text)?;
+        // What the file was allowed, it stays.
+        file.set_permissions(locked.file.metadata()?.permissions())?;
+        let stamp = stamp_of(&file.metadata()?);
+        fs::rename(&new, &locked.path).map(|()| stamp)
+    });
+    if grown.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    grown.map_err(StoreError::io(&locked.path))
 }
 
 /// Brings a file that is no canonical array into that form. What was cut off stays beside it.
@@ -120,7 +141,7 @@ fn laid_out(bytes: Vec<u8>) -> Vec<u8> {
         .collect()
 }
 
-fn write_new(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+fn write_new<T>(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
     let mut file = OpenOptions::new()
         .write(true)
         .create(true)
