@@ -91,8 +91,9 @@ async fn ask(peer: &Peer, request: Value) -> (Duration, Value) {
 fn print(what: &str, mut times: Vec<Duration>) {
     times.sort();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;
+    let mean = times.iter().sum::<Duration>().as_secs_f64() * 1e3 / times.len() as f64;
     println!(
-        "{what:<44} p50 {:>8.3} ms   p99 {:>8.3} ms   max {:>8.3} ms",
+        "{what:<44} mean {mean:>8.3} ms   p50 {:>8.3} ms   p99 {:>8.3} ms   max {:>8.3} ms",
         at(0.5),
         at(0.99),
         at(1.0)
@@ -131,7 +132,10 @@ async fn channels(folder: &Path) {
             times.push(ask(&peer, get.clone()).await.0);
         }
         print(&format!("get_history of 50, {length} messages"), times);
-        println!("  first append of a process: {:.3} ms", first.as_secs_f64() * 1e3);
+        println!(
+            "  first append of a process: {:.3} ms",
+            first.as_secs_f64() * 1e3
+        );
     }
 }
 
@@ -151,7 +155,9 @@ async fn memories(folder: &Path, count: usize, zipf: &mut Zipf) {
     file.into_inner().unwrap();
     let before = resident_mebibytes();
     let peer = start(folder);
-    let first = ask(&peer, json!({ "type": "search_hard", "query": "w5" })).await.0;
+    let first = ask(&peer, json!({ "type": "search_hard", "query": "w5" }))
+        .await
+        .0;
     println!(
         "{count} memories: index made in {:.0} ms, {} MiB resident ({before} before)",
         first.as_secs_f64() * 1e3,
@@ -160,28 +166,48 @@ async fn memories(folder: &Path, count: usize, zipf: &mut Zipf) {
     let mut times = Vec::new();
     for number in 0..REQUESTS {
         let query = zipf.text(3 + number % 6);
-        times.push(ask(&peer, json!({ "type": "search_hard", "query": query })).await.0);
+        times.push(
+            ask(&peer, json!({ "type": "search_hard", "query": query }))
+                .await
+                .0,
+        );
     }
     print(&format!("search_hard, {count} memories"), times);
     let mut times = Vec::new();
     for _ in 0..REQUESTS {
         let text = zipf.text(WORDS_PER_MEMORY);
         let messages = json!([{ "role": "user", "content": text }]);
-        times.push(ask(&peer, json!({ "type": "store_hard", "messages": messages })).await.0);
+        times.push(
+            ask(&peer, json!({ "type": "store_hard", "messages": messages }))
+                .await
+                .0,
+        );
     }
     print(&format!("store_hard, {count} memories"), times);
     let mut times = Vec::new();
     for number in 0..REQUESTS {
         let query = zipf.text(3 + number % 6);
-        times.push(ask(&peer, json!({ "type": "search_hard", "query": query })).await.0);
+        times.push(
+            ask(&peer, json!({ "type": "search_hard", "query": query }))
+                .await
+                .0,
+        );
     }
-    print(&format!("search_hard after stores, {count} memories"), times);
-    let deleted = ask(&peer, json!({ "type": "delete_hard", "id": count / 2 })).await.0;
+    print(
+        &format!("search_hard after stores, {count} memories"),
+        times,
+    );
+    let deleted = ask(&peer, json!({ "type": "delete_hard", "id": count / 2 }))
+        .await
+        .0;
     println!("  delete_hard: {:.1} ms", deleted.as_secs_f64() * 1e3);
 }
 
 fn main() {
-    let given: Vec<usize> = std::env::args().skip(1).flat_map(|count| count.parse()).collect();
+    let given: Vec<usize> = std::env::args()
+        .skip(1)
+        .flat_map(|count| count.parse())
+        .collect();
     let counts = if given.is_empty() {
         vec![1000, 50_000, 1_000_000]
     } else {

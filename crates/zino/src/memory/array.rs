@@ -174,12 +174,7 @@ impl Scanner {
     }
 
     /// Reads on inside an element; returns where it stopped.
-    fn nested(
-        &mut self,
-        chunk: &[u8],
-        begin: usize,
-        each: &mut impl FnMut(u64, &[u8]),
-    ) -> usize {
+    fn nested(&mut self, chunk: &[u8], begin: usize, each: &mut impl FnMut(u64, &[u8])) -> usize {
         for (offset, &byte) in chunk[begin..].iter().enumerate() {
             if self.in_string {
                 if self.escaped {

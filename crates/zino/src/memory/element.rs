@@ -53,7 +53,9 @@ impl Elements {
 
     /// Where each begins when the first is written at `position`.
     pub(super) fn starts(&self, position: u64) -> impl Iterator<Item = u64> {
-        self.starts.iter().map(move |start| position + *start as u64)
+        self.starts
+            .iter()
+            .map(move |start| position + *start as u64)
     }
 
     /// What is written: `opening`, the elements, the end of the array.

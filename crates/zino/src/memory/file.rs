@@ -18,7 +18,7 @@ use super::array::{Scanner, Shape};
 use super::element::{CLOSING, Elements, OPENING, SEPARATOR};
 use super::error::StoreError;
 
-pub(super) use repair::{create, normalise, replace};
+pub(super) use repair::{create, mend_torn, normalise, replace};
 
 /// What the original gives its files.
 const FILE_MODE: u32 = 0o644;
@@ -232,7 +232,10 @@ impl Locked {
     pub(super) fn read_at(&self, buffer: &mut [u8], position: u64) -> Result<usize, StoreError> {
         let mut filled = 0;
         while filled < buffer.len() {
-            match self.file.read_at(&mut buffer[filled..], position + filled as u64) {
+            match self
+                .file
+                .read_at(&mut buffer[filled..], position + filled as u64)
+            {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

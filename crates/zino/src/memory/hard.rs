@@ -157,6 +157,11 @@ impl HardMemories {
         Err(StoreError::Busy(self.path.clone()))
     }
 
+    /// Mends what a killed process left; whether there was anything.
+    pub(super) fn mend_torn(&self) -> Result<bool, StoreError> {
+        file::mend_torn(&self.path, &self.folder)
+    }
+
     /// How many there are.
     pub(super) fn count(&self) -> Result<usize, StoreError> {
         let mut state = self.state();
@@ -165,7 +170,10 @@ impl HardMemories {
     }
 
     /// Entries as they are on disk, for those numbers that are there.
-    pub(super) fn entries(&self, numbers: std::ops::Range<usize>) -> Result<Vec<Value>, StoreError> {
+    pub(super) fn entries(
+        &self,
+        numbers: std::ops::Range<usize>,
+    ) -> Result<Vec<Value>, StoreError> {
         let mut state = self.state();
         let Some(locked) = self.current(&mut state, Access::Read)? else {
             return Ok(Vec::new());

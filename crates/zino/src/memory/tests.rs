@@ -67,7 +67,12 @@ async fn answers_as_the_original() {
             fs::write(&path, format!("{text},\n{more}]\n")).unwrap();
         }
         let answer = frames(&peer, captured["req"].clone()).await;
-        assert_eq!(Value::Array(answer), captured["resp"], "{}", captured["name"]);
+        assert_eq!(
+            Value::Array(answer),
+            captured["resp"],
+            "{}",
+            captured["name"]
+        );
     }
     let text = fs::read_to_string(folder.path().join("channels/c1.json")).unwrap();
     let expected = "[\n  {\n    \"role\": \"user\",\n    \"content\": \"one\"\n  },\n  {\n    \"role\": \"assistant\",\n    \"content\": \"zwei é\"\n  },\n";
@@ -76,9 +81,15 @@ async fn answers_as_the_original() {
     let hard = fs::read_to_string(folder.path().join("hard_memories.json")).unwrap();
     let expected = "[\n  {\n    \"messages\": [\n      {\n        \"role\": \"user\",\n        \"content\": \"how do I list hidden files\"\n      },\n";
     assert_eq!(hard.get(..expected.len()), Some(expected));
-    assert!(hard.contains("\n    ],\n    \"tag\": \"shell\"\n  },\n"), "{hard}");
+    assert!(
+        hard.contains("\n    ],\n    \"tag\": \"shell\"\n  },\n"),
+        "{hard}"
+    );
     for file in ["channels/c1.json", "hard_memories.json", "soft_memory.txt"] {
-        let mode = fs::metadata(folder.path().join(file)).unwrap().permissions().mode();
+        let mode = fs::metadata(folder.path().join(file))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o644, "{file}");
     }
 }
@@ -91,19 +102,63 @@ async fn odd_requests_are_refused_by_name() {
         let answer = ask(&peer, request).await;
         assert_eq!(answer, json!({ "type": "error", "message": message }));
     };
-    check(json!({ "type": "get_history", "channel_id": "" }), "channel_id required").await;
+    check(
+        json!({ "type": "get_history", "channel_id": "" }),
+        "channel_id required",
+    )
+    .await;
     check(json!({ "type": "clear_history" }), "channel_id required").await;
-    check(json!({ "type": "get_history", "channel_id": 3 }), "channel_id must be a string").await;
-    check(json!({ "type": "get_history", "channel_id": "a", "limit": "x" }), "limit must be a whole number").await;
-    check(json!({ "type": "append_history", "channel_id": "a", "messages": {} }), "messages must be a list").await;
-    check(json!({ "type": "append_history", "channel_id": "a", "messages": ["x"] }), "messages[0] must be an object with role and content").await;
+    check(
+        json!({ "type": "get_history", "channel_id": 3 }),
+        "channel_id must be a string",
+    )
+    .await;
+    check(
+        json!({ "type": "get_history", "channel_id": "a", "limit": "x" }),
+        "limit must be a whole number",
+    )
+    .await;
+    check(
+        json!({ "type": "append_history", "channel_id": "a", "messages": {} }),
+        "messages must be a list",
+    )
+    .await;
+    check(
+        json!({ "type": "append_history", "channel_id": "a", "messages": ["x"] }),
+        "messages[0] must be an object with role and content",
+    )
+    .await;
     check(json!({ "type": "append_history", "channel_id": "a", "messages": [said("x"), { "role": "user", "content": 5 }] }), "messages[1]: content must be a string").await;
-    check(json!({ "type": "store_hard", "messages": [{ "content": "x" }] }), "messages[0]: role must be a string").await;
-    check(json!({ "type": "store_hard", "messages": [], "tag": 1 }), "tag must be a string").await;
-    check(json!({ "type": "search_hard", "query": [] }), "query must be a string").await;
-    check(json!({ "type": "delete_hard", "id": 0 }), "there is no memory 0").await;
-    check(json!({ "type": "delete_hard" }), "id must be a whole number").await;
-    check(json!({ "type": "set_soft", "content": 1 }), "content must be a string").await;
+    check(
+        json!({ "type": "store_hard", "messages": [{ "content": "x" }] }),
+        "messages[0]: role must be a string",
+    )
+    .await;
+    check(
+        json!({ "type": "store_hard", "messages": [], "tag": 1 }),
+        "tag must be a string",
+    )
+    .await;
+    check(
+        json!({ "type": "search_hard", "query": [] }),
+        "query must be a string",
+    )
+    .await;
+    check(
+        json!({ "type": "delete_hard", "id": 0 }),
+        "there is no memory 0",
+    )
+    .await;
+    check(
+        json!({ "type": "delete_hard" }),
+        "id must be a whole number",
+    )
+    .await;
+    check(
+        json!({ "type": "set_soft", "content": 1 }),
+        "content must be a string",
+    )
+    .await;
     check(json!({}), "Unknown message type: None").await;
     assert!(!folder.path().join("channels/a.json").exists());
 }
@@ -112,7 +167,11 @@ async fn odd_requests_are_refused_by_name() {
 async fn what_is_on_disk_is_served_and_searched() {
     let folder = TempDir::new().unwrap();
     fs::create_dir(folder.path().join("channels")).unwrap();
-    fs::write(folder.path().join("channels/c5.json"), "[\n  1,\n  {\n    \"x\": null\n  }\n]").unwrap();
+    fs::write(
+        folder.path().join("channels/c5.json"),
+        "[\n  1,\n  {\n    \"x\": null\n  }\n]",
+    )
+    .unwrap();
     fs::write(
         folder.path().join("hard_memories.json"),
         r#"[{"messages":[{"role":"user","content":"apples and pears"}],"tag":""}, 7,
@@ -124,15 +183,30 @@ async fn what_is_on_disk_is_served_and_searched() {
     let peer = start(folder.path());
     let history = ask(&peer, json!({ "type": "get_history", "channel_id": "c5" })).await;
     assert_eq!(history["messages"], json!([1, { "x": null }]));
-    let last = ask(&peer, json!({ "type": "get_history", "channel_id": "c5", "limit": 1 })).await;
+    let last = ask(
+        &peer,
+        json!({ "type": "get_history", "channel_id": "c5", "limit": 1 }),
+    )
+    .await;
     assert_eq!(last["messages"], json!([{ "x": null }]));
     let found = ask(&peer, json!({ "type": "search_hard", "query": "Apples" })).await;
     assert_eq!(found["results"].as_array().unwrap().len(), 2, "{found}");
-    assert_eq!(found["results"][0]["messages"], json!([3, null, { "content": "apples" }]));
-    let found = ask(&peer, json!({ "type": "search_hard", "query": "lonely odd", "top_k": -1 })).await;
+    assert_eq!(
+        found["results"][0]["messages"],
+        json!([3, null, { "content": "apples" }])
+    );
+    let found = ask(
+        &peer,
+        json!({ "type": "search_hard", "query": "lonely odd", "top_k": -1 }),
+    )
+    .await;
     assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
     // Nothing of it is lost when something is added.
-    let stored = ask(&peer, json!({ "type": "store_hard", "messages": [said("new")] })).await;
+    let stored = ask(
+        &peer,
+        json!({ "type": "store_hard", "messages": [said("new")] }),
+    )
+    .await;
     assert_eq!(stored, json!({ "type": "ok", "id": 7 }));
     let text = fs::read_to_string(folder.path().join("hard_memories.json")).unwrap();
     assert!(text.starts_with("[\n  {\"messages\":[{\"role\":\"user\",\"content\":\"apples and pears\"}],\"tag\":\"\"},\n  7,\n"), "{text}");
@@ -144,14 +218,29 @@ async fn a_deleted_memory_leaves_the_others_their_numbers() {
     let folder = TempDir::new().unwrap();
     let peer = start(folder.path());
     for text in ["red apple", "green pear", "blue plum", "black grape"] {
-        ask(&peer, json!({ "type": "store_hard", "messages": [said(text)], "tag": "fruit" })).await;
+        ask(
+            &peer,
+            json!({ "type": "store_hard", "messages": [said(text)], "tag": "fruit" }),
+        )
+        .await;
     }
-    assert_eq!(ask(&peer, json!({ "type": "delete_hard", "id": 1 })).await, json!({ "type": "ok" }));
-    let stored = ask(&peer, json!({ "type": "store_hard", "messages": [said("white melon")] })).await;
+    assert_eq!(
+        ask(&peer, json!({ "type": "delete_hard", "id": 1 })).await,
+        json!({ "type": "ok" })
+    );
+    let stored = ask(
+        &peer,
+        json!({ "type": "store_hard", "messages": [said("white melon")] }),
+    )
+    .await;
     assert_eq!(stored["id"], 4);
     // The same from what is known and from the file.
     for peer in [&peer, &start(folder.path())] {
-        let found = ask(peer, json!({ "type": "search_hard", "query": "green pear" })).await;
+        let found = ask(
+            peer,
+            json!({ "type": "search_hard", "query": "green pear" }),
+        )
+        .await;
         assert_eq!(found["results"], json!([]));
         for text in ["red apple", "blue plum", "black grape", "white melon"] {
             let found = ask(peer, json!({ "type": "search_hard", "query": text })).await;
@@ -171,7 +260,11 @@ async fn two_services_see_what_the_other_stores() {
     for number in 0..40_usize {
         let peer = &peers[number % 2];
         let text = format!("word{number} common");
-        let stored = ask(peer, json!({ "type": "store_hard", "messages": [said(&text)] })).await;
+        let stored = ask(
+            peer,
+            json!({ "type": "store_hard", "messages": [said(&text)] }),
+        )
+        .await;
         assert_eq!(stored["id"], number);
         if number == 20 {
             ask(peer, json!({ "type": "delete_hard", "id": 3 })).await;
@@ -179,7 +272,10 @@ async fn two_services_see_what_the_other_stores() {
     }
     for peer in &peers {
         let found = ask(peer, json!({ "type": "search_hard", "query": "word31" })).await;
-        assert_eq!(found["results"][0]["messages"], json!([said("word31 common")]));
+        assert_eq!(
+            found["results"][0]["messages"],
+            json!([said("word31 common")])
+        );
         let found = ask(peer, json!({ "type": "search_hard", "query": "word3" })).await;
         assert_eq!(found["results"], json!([]));
     }
@@ -191,33 +287,79 @@ async fn everything_goes_out_and_in_again() {
     let peer = start(first.path());
     let messages: Vec<_> = (0..250).map(|number| said(&format!("m{number}"))).collect();
     for channel in ["plain", "a/b", "a_b"] {
-        ask(&peer, json!({ "type": "append_history", "channel_id": channel, "messages": messages })).await;
+        ask(
+            &peer,
+            json!({ "type": "append_history", "channel_id": channel, "messages": messages }),
+        )
+        .await;
     }
     for number in 0..120 {
         let text = format!("memory {number}");
-        ask(&peer, json!({ "type": "store_hard", "messages": [said(&text)], "tag": "t" })).await;
+        ask(
+            &peer,
+            json!({ "type": "store_hard", "messages": [said(&text)], "tag": "t" }),
+        )
+        .await;
     }
     ask(&peer, json!({ "type": "delete_hard", "id": 5 })).await;
     ask(&peer, json!({ "type": "set_soft", "content": "soft" })).await;
     let mut exported = frames(&peer, json!({ "type": "export" })).await;
-    assert_eq!(exported.pop(), Some(json!({ "type": "done", "items": 9 + 120 + 1 })));
+    assert_eq!(
+        exported.pop(),
+        Some(json!({ "type": "done", "items": 9 + 120 + 1 }))
+    );
     let other = start(second.path());
     let answers = frames(&other, json!({ "type": "import", "items": exported })).await;
     let (last, progress) = answers.split_last().unwrap();
     assert_eq!(*last, json!({ "type": "ok", "items": 130 }));
-    assert_eq!(progress.last(), Some(&json!({ "type": "progress", "done": 130, "total": 130 })));
+    assert_eq!(
+        progress.last(),
+        Some(&json!({ "type": "progress", "done": 130, "total": 130 }))
+    );
     assert!(progress.len() > 2);
     let mut again = frames(&other, json!({ "type": "export" })).await;
     again.pop();
     assert_eq!(again, exported);
     let listed = ask(&other, json!({ "type": "list_channels" })).await;
-    let ids: Vec<_> = listed["channels"].as_array().unwrap().iter().map(|channel| &channel["channel_id"]).collect();
+    let ids: Vec<_> = listed["channels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|channel| &channel["channel_id"])
+        .collect();
     assert_eq!(ids, ["a/b", "a_b", "plain"]);
     // One that is not right, and nothing of it is taken.
     let mut items = exported;
     items.push(json!({ "kind": "history", "channel_id": "x", "messages": [{ "role": 1 }] }));
     let refused = ask(&other, json!({ "type": "import", "items": items })).await;
-    assert_eq!(refused["message"], "items[130]: messages[0]: role must be a string");
+    assert_eq!(
+        refused["message"],
+        "items[130]: messages[0]: role must be a string"
+    );
     let listed = ask(&other, json!({ "type": "list_channels" })).await;
     assert_eq!(listed["channels"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn ends_left_open_are_closed_at_the_start() {
+    let folder = TempDir::new().unwrap();
+    let channels = folder.path().join("channels");
+    assert_eq!(service(folder.path()).mend(), Ok(0));
+    fs::create_dir(&channels).unwrap();
+    fs::write(channels.join("torn.json"), "[\n  1,\n  {\"a").unwrap();
+    fs::write(channels.join("odd.json"), "[1 ]\n").unwrap();
+    fs::write(channels.join("whole.json"), "[\n  1\n]").unwrap();
+    fs::write(channels.join("other.json"), "{}").unwrap();
+    fs::write(folder.path().join("hard_memories.json"), "").unwrap();
+    let service = service(folder.path());
+    assert_eq!(service.mend(), Ok(2));
+    assert_eq!(service.mend(), Ok(0));
+    let text = |name: &str| fs::read_to_string(channels.join(name)).unwrap();
+    assert_eq!(text("torn.json"), "[\n  1\n]");
+    assert_eq!(text("odd.json"), "[1 ]\n");
+    assert_eq!(text("other.json"), "{}");
+    assert_eq!(
+        fs::read_to_string(folder.path().join("hard_memories.json")).unwrap(),
+        "[]"
+    );
 }

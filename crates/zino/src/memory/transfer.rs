@@ -54,7 +54,11 @@ impl Store {
     }
 
     /// Adds the items of an export, all or, when one is not right, none of them.
-    pub(super) fn import(&self, request: &Object, answers: &Sender<Answer>) -> Result<Value, Refused> {
+    pub(super) fn import(
+        &self,
+        request: &Object,
+        answers: &Sender<Answer>,
+    ) -> Result<Value, Refused> {
         let Some(Value::Array(values)) = request.get("items") else {
             return Err(Refused::Wrong("items", "a list"));
         };
@@ -67,9 +71,9 @@ impl Store {
         }
         let total = items.len();
         let mut done = 0;
-        for batch in items.chunk_by_mut(|left, right| {
-            matches!((left, right), (Item::Hard(_), Item::Hard(_)))
-        }) {
+        for batch in items
+            .chunk_by_mut(|left, right| matches!((left, right), (Item::Hard(_), Item::Hard(_))))
+        {
             for part in batch.chunks(BATCH) {
                 self.take(part)?;
                 done += part.len();

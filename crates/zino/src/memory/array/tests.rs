@@ -20,7 +20,10 @@ fn shapes() {
     let check = |text: &str, shape: Shape, elements: &[&str]| {
         for pieces in [1, 3, 1000] {
             let (found, list, _) = scan(text, pieces);
-            assert_eq!((found, list), (shape, elements.iter().map(ToString::to_string).collect()));
+            assert_eq!(
+                (found, list),
+                (shape, elements.iter().map(ToString::to_string).collect())
+            );
         }
     };
     check("[]", Shape::Canonical, &[]);
@@ -28,10 +31,22 @@ fn shapes() {
     check("", Shape::Torn, &[]);
     check("{}", Shape::NotAnArray, &[]);
     check("[\n  1\n]", Shape::Canonical, &["1"]);
-    check("[\n  1,\n  \"a]\\\"\"\n]", Shape::Canonical, &["1", "\"a]\\\"\""]);
-    check("[\n  {\n    \"a\": []\n  }\n]", Shape::Canonical, &["{\n    \"a\": []\n  }"]);
+    check(
+        "[\n  1,\n  \"a]\\\"\"\n]",
+        Shape::Canonical,
+        &["1", "\"a]\\\"\""],
+    );
+    check(
+        "[\n  {\n    \"a\": []\n  }\n]",
+        Shape::Canonical,
+        &["{\n    \"a\": []\n  }"],
+    );
     check("[\n  [\n  1\n  ]\n]", Shape::Whole, &["[\n  1\n  ]"]);
-    check("[1,{\"x\":[2]} ,3]", Shape::Whole, &["1", "{\"x\":[2]}", "3"]);
+    check(
+        "[1,{\"x\":[2]} ,3]",
+        Shape::Whole,
+        &["1", "{\"x\":[2]}", "3"],
+    );
     check("[\n  1,\n  2", Shape::Torn, &["1"]);
     check("[\n  1,]", Shape::Torn, &["1"]);
     check("[\n  1\n],\n  {\"", Shape::Torn, &["1"]);

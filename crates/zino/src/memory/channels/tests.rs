@@ -17,7 +17,10 @@ fn said(text: &str) -> Value {
 
 fn texts(channels: &Channels, id: &str) -> Vec<String> {
     let history = channels.history(id, None).unwrap();
-    history.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
+    history
+        .iter()
+        .map(|message| message["content"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn files(folder: &Path) -> Vec<String> {
@@ -34,12 +37,17 @@ fn files(folder: &Path) -> Vec<String> {
 fn ids_that_would_share_a_file_do_not() {
     let folder = TempDir::new().unwrap();
     let long = "x".repeat(300);
-    let ids = ["a/b", "a_b", "a:b", "../a/b", "..", ".", "é", "ü", "c1", "C1", " ", &long, "a_b-", "___a_b"];
+    let ids = [
+        "a/b", "a_b", "a:b", "../a/b", "..", ".", "é", "ü", "c1", "C1", " ", &long, "a_b-",
+        "___a_b",
+    ];
     for round in 0..2 {
         // Each round a new process, as it were.
         let channels = channels(folder.path());
         for id in ids {
-            channels.append(id, &[said(&format!("{id} {round}"))]).unwrap();
+            channels
+                .append(id, &[said(&format!("{id} {round}"))])
+                .unwrap();
         }
     }
     let channels = channels(folder.path());
@@ -53,7 +61,12 @@ fn ids_that_would_share_a_file_do_not() {
         let text = fs::read_to_string(folder.path().join(exact)).unwrap();
         assert!(text.contains(&format!("\"{} 0\"", exact.strip_suffix(".json").unwrap())));
     }
-    let mut listed: Vec<_> = channels.list().unwrap().into_iter().map(|listed| listed.channel_id).collect();
+    let mut listed: Vec<_> = channels
+        .list()
+        .unwrap()
+        .into_iter()
+        .map(|listed| listed.channel_id)
+        .collect();
     let mut expected = ids.map(str::to_owned).to_vec();
     listed.sort();
     expected.sort();
@@ -64,9 +77,17 @@ fn ids_that_would_share_a_file_do_not() {
 fn the_originals_files_are_found() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("___e_vil___1.json");
-    fs::write(&file, "[\n  {\n    \"role\": \"user\",\n    \"content\": \"x\"\n  }\n]").unwrap();
+    fs::write(
+        &file,
+        "[\n  {\n    \"role\": \"user\",\n    \"content\": \"x\"\n  }\n]",
+    )
+    .unwrap();
     let channels = channels(folder.path());
-    assert_eq!(texts(&channels, "../e/vil: 1"), Vec::<String>::new(), "another name");
+    assert_eq!(
+        texts(&channels, "../e/vil: 1"),
+        Vec::<String>::new(),
+        "another name"
+    );
     assert_eq!(texts(&channels, "../e/vil...1"), ["x"]);
     // It is the first's that asked.
     assert_eq!(texts(&channels, "../e/vil///1"), Vec::<String>::new());
@@ -105,7 +126,11 @@ fn others_may_change_a_file() {
     channels.append("c", &[said("4")]).unwrap();
     assert_eq!(texts(&channels, "c"), ["1", "2", "3", "4"]);
     let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace("\n  ", "\n").replace("\"4\"", "\"four\"") + "\n\n").unwrap();
+    fs::write(
+        &file,
+        text.replace("\n  ", "\n").replace("\"4\"", "\"four\"") + "\n\n",
+    )
+    .unwrap();
     let last = channels.history("c", Some(1)).unwrap();
     assert_eq!(last, [said("four")]);
     channels.append("c", &[said("5")]).unwrap();
@@ -115,5 +140,9 @@ fn others_may_change_a_file() {
     channels.append("c", &[said("6")]).unwrap();
     assert_eq!(texts(&channels, "c"), ["6"]);
     assert_eq!(channels.history("c", Some(5)).unwrap(), [said("6")]);
-    assert!(fs::read_to_string(&file).unwrap().starts_with("[\n  {\n    \"role\": \"user\",\n"));
+    assert!(
+        fs::read_to_string(&file)
+            .unwrap()
+            .starts_with("[\n  {\n    \"role\": \"user\",\n")
+    );
 }

@@ -10,6 +10,7 @@ use super::{Access, BLOCK_BYTES, FILE_MODE, Inspected, Locked, Stamp, lock, stam
 use crate::memory::array::Shape;
 use crate::memory::element::{CLOSING, Elements, OPENING, SEPARATOR};
 use crate::memory::error::StoreError;
+use crate::memory::folder::Folder;
 
 /// How long a file that looks cut off must stay the same before it is believed to be: the original
 /// empties a file and then writes it anew.
@@ -20,13 +21,14 @@ const SETTLING_TIME: Duration = Duration::from_millis(100);
 /// The caller holds the folder's lock.
 pub(in crate::memory) fn create(path: &Path, elements: &Elements) -> Result<bool, StoreError> {
     let new = beside(path, "new");
-    let made = write_new(&new, |file| file.write_all(&elements.closed(OPENING)))
-        .and_then(|()| match fs::hard_link(&new, path) {
+    let made = write_new(&new, |file| file.write_all(&elements.closed(OPENING))).and_then(|()| {
+        match fs::hard_link(&new, path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             // A file system without links.
             Err(_) => fs::rename(&new, path).map(|()| true),
-        });
+        }
+    });
     let _ = fs::remove_file(&new);
     made.map_err(StoreError::io(path))
 }
@@ -100,6 +102,26 @@ pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
         }
     }
     Err(StoreError::Busy(path.to_owned()))
+}
+
+/// Mends a file when its end was cut off. Only the end of one that is whole is read.
+pub(in crate::memory) fn mend_torn(path: &Path, folder: &Folder) -> Result<bool, StoreError> {
+    let Some(locked) = lock(path, Access::Read)? else {
+        return Ok(false);
+    };
+    let length = locked.stamp()?.length;
+    let mut ending = [0; CLOSING.len()];
+    locked.read_at(&mut ending, length.saturating_sub(CLOSING.len() as u64))?;
+    if ending == *CLOSING || ending == *b"[]" {
+        return Ok(false);
+    }
+    let found = locked.inspect(None, &mut |_, _| {})?;
+    if found.shape != Shape::Torn {
+        return Ok(false);
+    }
+    drop(locked);
+    let _guard = folder.lock()?;
+    normalise(path).map(|()| true)
 }
 
 /// Writes all whole elements anew, in the canonical form.

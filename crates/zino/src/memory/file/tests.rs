@@ -10,7 +10,11 @@ use crate::memory::element::{Elements, Message};
 fn cut_anywhere_it_is_mended() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a.json");
-    let values = [json!({ "role": "user", "content": "a\nb]" }), json!([1, [2]]), json!("x")];
+    let values = [
+        json!({ "role": "user", "content": "a\nb]" }),
+        json!([1, [2]]),
+        json!("x"),
+    ];
     assert!(create(&path, &Elements::of(values.iter().map(Message))).unwrap());
     assert!(!create(&path, &Elements::of(["other"])).unwrap());
     let text = fs::read(&path).unwrap();
@@ -23,7 +27,10 @@ fn cut_anywhere_it_is_mended() {
         let kept = fs::read(folder.path().join(".a.json.torn")).unwrap();
         assert_eq!(kept, &text[..cut]);
     }
-    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }
 
@@ -49,13 +56,19 @@ fn the_last_are_read_from_behind() {
         })
         .collect();
     create(&path, &Elements::of(&values)).unwrap();
-    assert_eq!(fs::read_to_string(&path).unwrap(), serde_json::to_string_pretty(&values).unwrap());
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        serde_json::to_string_pretty(&values).unwrap()
+    );
     let locked = lock(&path, Access::Read).unwrap().unwrap();
     let found = locked.inspect(None, &mut |_, _| {}).unwrap();
     assert_eq!((found.shape, found.count), (Shape::Canonical, 3000));
     for wanted in [1, 2, 50, 2999, 3000, 4000] {
         let last = locked.last(found.whole_end, wanted).unwrap();
-        let last: Vec<Value> = last.iter().map(|bytes| serde_json::from_slice(bytes).unwrap()).collect();
+        let last: Vec<Value> = last
+            .iter()
+            .map(|bytes| serde_json::from_slice(bytes).unwrap())
+            .collect();
         assert_eq!(last, values[3000 - wanted.min(3000)..]);
     }
 }

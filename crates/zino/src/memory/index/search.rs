@@ -205,7 +205,9 @@ impl Index {
         for place in self.places(number) {
             let word = self.contents[place];
             let share = self.count(number, word, self.counts[place]) / total;
-            let asked = query.known.binary_search_by_key(&word, |&(word, _, _)| word);
+            let asked = query
+                .known
+                .binary_search_by_key(&word, |&(word, _, _)| word);
             let weight = match asked {
                 Ok(found) => {
                     let (_, asked_share, weight) = query.known[found];

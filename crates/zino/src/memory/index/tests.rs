@@ -45,7 +45,11 @@ fn directly(memories: &[String], query: &str) -> Vec<(usize, f64)> {
             .collect()
     };
     let length = |vector: &HashMap<String, f64>| -> f64 {
-        vector.values().map(|value| value * value).sum::<f64>().sqrt()
+        vector
+            .values()
+            .map(|value| value * value)
+            .sum::<f64>()
+            .sqrt()
     };
     let asked = vector(&documents[memories.len()]);
     let mut scores: Vec<(usize, f64)> = (0..memories.len())
@@ -63,7 +67,11 @@ fn directly(memories: &[String], query: &str) -> Vec<(usize, f64)> {
     scores.sort_by(|left, right| {
         let close = (left.1 - right.1).abs() < 1e-11;
         let by_score = right.1.total_cmp(&left.1);
-        if close { right.0.cmp(&left.0) } else { by_score }
+        if close {
+            right.0.cmp(&left.0)
+        } else {
+            by_score
+        }
     });
     scores
 }
@@ -73,7 +81,12 @@ fn agrees(found: &[Hit], expected: &[(usize, f64)]) -> Result<(), TestCaseError>
     for (hit, &(number, score)) in found.iter().zip(expected) {
         prop_assert_eq!(hit.number as usize, number, "{:?} {:?}", found, expected);
         // One more step where the fifth place is exactly between two.
-        prop_assert!((hit.score - score).abs() < 0.000_050_1, "{} {}", hit.score, score);
+        prop_assert!(
+            (hit.score - score).abs() < 0.000_050_1,
+            "{} {}",
+            hit.score,
+            score
+        );
     }
     Ok(())
 }
@@ -154,7 +167,9 @@ fn many_blocks_and_a_long_way_from_the_first_sums() {
     // Words drawn so that low ones are frequent; the sums are made early and then followed.
     let mut state = 7_u64;
     let mut draw = |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         (state >> 33) % below
     };
     let mut index = Index::default();
@@ -170,7 +185,13 @@ fn many_blocks_and_a_long_way_from_the_first_sums() {
         index.add(&[&text]);
         memories.push(text);
     }
-    for query in ["w0", "w0 w1 w2", "w399 w0", "w17 w300 w5 unknown", "w250 w251 w252"] {
+    for query in [
+        "w0",
+        "w0 w1 w2",
+        "w399 w0",
+        "w17 w300 w5 unknown",
+        "w250 w251 w252",
+    ] {
         let expected = directly(&memories, query);
         for count in [1, 3, 50] {
             let found = index.search(query, Wanted::Best(count));

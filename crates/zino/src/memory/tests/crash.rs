@@ -59,7 +59,12 @@ fn message(writer: &str, number: usize) -> Value {
 }
 
 fn start(folder: &Path, writer: &str, from: usize) -> Child {
-    start_as(Command::new(env::current_exe().unwrap()).args(CHILD), folder, writer, from)
+    start_as(
+        Command::new(env::current_exe().unwrap()).args(CHILD),
+        folder,
+        writer,
+        from,
+    )
 }
 
 fn start_as(command: &mut Command, folder: &Path, writer: &str, from: usize) -> Child {
@@ -97,7 +102,10 @@ fn stored(folder: &Path, writer: &str) -> Vec<Value> {
     let store = service(folder).0;
     if writer == "hard" {
         let entries = store.hard.entries(0..usize::MAX).unwrap();
-        return entries.iter().map(|entry| entry["messages"][0].clone()).collect();
+        return entries
+            .iter()
+            .map(|entry| entry["messages"][0].clone())
+            .collect();
     }
     store.channels.history("channel", None).unwrap()
 }
@@ -107,7 +115,9 @@ fn kill_often(writer: &str, file: &str, rounds: usize) {
     let path = folder.path().join(file);
     let (mut written, mut torn, mut state) = (0, 0, 12_345_u64);
     for round in 0..rounds {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         let wait = Duration::from_micros((state >> 33) % 4000);
         let mut child = start(folder.path(), writer, written);
         let mut first = None;
@@ -136,25 +146,35 @@ fn kill_often(writer: &str, file: &str, rounds: usize) {
             torn += 1;
         }
         let messages = stored(folder.path(), writer);
-        assert!(messages.len() >= last, "round {round}: {} of {last}", messages.len());
+        assert!(
+            messages.len() >= last,
+            "round {round}: {} of {last}",
+            messages.len()
+        );
         for (number, found) in messages.iter().enumerate() {
             assert_eq!(*found, message(writer, number), "round {round}");
         }
         let text = fs::read(&path).unwrap();
         serde_json::from_slice::<Vec<Value>>(&text).unwrap();
         written = messages.len();
-        if text.len() > 1_000_000 && round + 1 < rounds {
+        if text.len() > 500_000 && round + 1 < rounds {
             fs::remove_file(&path).unwrap();
             written = 0;
         }
     }
     println!("{rounds} kills, {torn} of them left an end to mend");
     let python = Command::new("python3")
-        .args(["-c", "import json,sys; print(len(json.load(open(sys.argv[1]))))"])
+        .args([
+            "-c",
+            "import json,sys; print(len(json.load(open(sys.argv[1]))))",
+        ])
         .arg(&path)
         .output();
     if let Ok(python) = python {
-        assert_eq!(String::from_utf8_lossy(&python.stdout).trim(), written.to_string());
+        assert_eq!(
+            String::from_utf8_lossy(&python.stdout).trim(),
+            written.to_string()
+        );
     }
 }
 
@@ -182,7 +202,10 @@ fn two_writers_lose_nothing() {
     let last = children.map(|child| child.join().unwrap());
     let messages = stored(folder.path(), "one");
     for (writer, last) in writers.into_iter().zip(last) {
-        let own: Vec<_> = messages.iter().filter(|message| message["role"] == writer).collect();
+        let own: Vec<_> = messages
+            .iter()
+            .filter(|message| message["role"] == writer)
+            .collect();
         assert!(own.len() > last);
         for (number, found) in own.into_iter().enumerate() {
             assert_eq!(*found, message(writer, number));
@@ -192,7 +215,10 @@ fn two_writers_lose_nothing() {
 
 #[test]
 fn no_room_for_more() {
-    for (writer, file) in [("user", "channels/channel.json"), ("hard", "hard_memories.json")] {
+    for (writer, file) in [
+        ("user", "channels/channel.json"),
+        ("hard", "hard_memories.json"),
+    ] {
         let folder = TempDir::new().unwrap();
         // A limit on the size of files stands in for a full disk: what fits is written, then comes
         // the error.
