@@ -114,18 +114,12 @@ impl Channels {
                 self.mend(&path)?;
                 continue;
             }
-            let begin = match locked.append(&found, &elements) {
-                Ok(begin) => begin,
+            let after = match locked.append(&found, &elements) {
+                Ok((after, _)) => after,
                 Err(error) => {
                     self.forget(&path);
                     return Err(error);
                 }
-            };
-            let after = Inspected {
-                shape: Shape::Canonical,
-                count: found.count + messages.len() as u64,
-                whole_end: begin + elements.bytes().len() as u64,
-                stamp: locked.stamp()?,
             };
             self.remember(&path, after);
             return Ok(());
@@ -148,12 +142,35 @@ impl Channels {
     }
 
     pub(super) fn list(&self) -> Result<Vec<Listed>, StoreError> {
+        let mut listed = Vec::new();
+        for (stem, bytes) in self.files()? {
+            listed.push(Listed {
+                channel_id: self.names.channel_of(&stem)?,
+                bytes,
+            });
+        }
+        listed.sort_by(|left, right| left.channel_id.cmp(&right.channel_id));
+        Ok(listed)
+    }
+
+    /// Mends what a killed process left; returns how many files that were.
+    pub(super) fn mend_all(&self) -> Result<usize, StoreError> {
+        let mut mended = 0;
+        for (stem, _) in self.files()? {
+            let path = self.folder.path().join(format!("{stem}.json"));
+            mended += usize::from(file::mend_torn(&path, &self.folder)?);
+        }
+        Ok(mended)
+    }
+
+    /// Name without ending, and length, of all files.
+    fn files(&self) -> Result<Vec<(String, u64)>, StoreError> {
         let entries = match fs::read_dir(self.folder.path()) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(StoreError::io(self.folder.path())(error)),
         };
-        let mut listed = Vec::new();
+        let mut files = Vec::new();
         for entry in entries.flatten() {
             let name = entry.file_name();
             let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".json")) else {
@@ -162,16 +179,11 @@ impl Channels {
             let Ok(metadata) = entry.metadata() else {
                 continue;
             };
-            if stem.is_empty() || stem.starts_with('.') || !metadata.is_file() {
-                continue;
+            if !stem.is_empty() && !stem.starts_with('.') && metadata.is_file() {
+                files.push((stem.to_owned(), metadata.len()));
             }
-            listed.push(Listed {
-                channel_id: self.names.channel_of(stem)?,
-                bytes: metadata.len(),
-            });
         }
-        listed.sort_by(|left, right| left.channel_id.cmp(&right.channel_id));
-        Ok(listed)
+        Ok(files)
     }
 
     /// What is known of a file; it is read only as far as it has changed.

@@ -43,6 +43,10 @@ impl Elements {
         self.bytes.extend_from_slice(inner);
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }

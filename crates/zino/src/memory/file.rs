@@ -18,13 +18,19 @@ use super::array::{Scanner, Shape};
 use super::element::{CLOSING, Elements, OPENING, SEPARATOR};
 use super::error::StoreError;
 
-pub(super) use repair::{create, normalise, replace};
+pub(super) use repair::{create, mend_torn, normalise, replace};
 
 /// What the original gives its files.
 const FILE_MODE: u32 = 0o644;
 
 /// How much is read at a time.
 const BLOCK_BYTES: usize = 64 * 1024;
+
+/// The smallest page there is.
+const PAGE_BYTES: u64 = 4096;
+
+/// Files up to this are replaced where a write in place could be cut.
+const REPLACED_BYTES: u64 = 128 * 1024;
 
 /// How often to look again when others replace the file between two steps.
 pub(super) const ATTEMPTS: usize = 100;
@@ -161,19 +167,41 @@ impl Locked {
         Ok(bytes[..count] == *SEPARATOR || bytes[..count] == *CLOSING)
     }
 
-    /// Puts elements behind those of a canonical array; returns where the first begins.
-    pub(super) fn append(&self, known: &Inspected, elements: &Elements) -> Result<u64, StoreError> {
+    /// Puts elements behind those of a canonical array; returns how the file is then and where the
+    /// first of them begins.
+    ///
+    /// A write within one page happens or does not, whenever the process is killed. One that crosses
+    /// into another page may be cut there, so a file that is not long is replaced instead.
+    pub(super) fn append(
+        &self,
+        known: &Inspected,
+        elements: &Elements,
+    ) -> Result<(Inspected, u64), StoreError> {
         let opening = if known.whole_end == 0 {
             OPENING
         } else {
             SEPARATOR
         };
         let bytes = elements.closed(opening);
-        if let Err(error) = self.write_at(&bytes, known.whole_end) {
-            self.take_back(known);
-            return Err(StoreError::io(&self.path)(error));
-        }
-        Ok(known.whole_end + opening.len() as u64)
+        let last = known.whole_end + bytes.len() as u64 - 1;
+        let crosses = known.whole_end / PAGE_BYTES != last / PAGE_BYTES;
+        let stamp = if crosses && last <= REPLACED_BYTES {
+            repair::grow(self, known.whole_end, &bytes)?
+        } else {
+            if let Err(error) = self.write_at(&bytes, known.whole_end) {
+                self.take_back(known);
+                return Err(StoreError::io(&self.path)(error));
+            }
+            self.stamp()?
+        };
+        let begin = known.whole_end + opening.len() as u64;
+        let after = Inspected {
+            shape: Shape::Canonical,
+            count: known.count + elements.len() as u64,
+            whole_end: begin + elements.bytes().len() as u64,
+            stamp,
+        };
+        Ok((after, begin))
     }
 
     /// Restores the end after a write that did not come to its own. What cannot be restored now is

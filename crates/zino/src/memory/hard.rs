@@ -1,8 +1,5 @@
 //! The hard memories: one file, and an index over it that is made when it is first asked for.
 
-#[cfg(test)]
-mod tests;
-
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -95,8 +92,8 @@ impl HardMemories {
             if u32::try_from(seen.count + memories.len() as u64).is_err() {
                 return Err(StoreError::Full);
             }
-            let begin = match locked.append(&seen, &elements) {
-                Ok(begin) => begin,
+            let (after, begin) = match locked.append(&seen, &elements) {
+                Ok(appended) => appended,
                 Err(error) => {
                     *state = State::default();
                     return Err(error);
@@ -106,12 +103,7 @@ impl HardMemories {
                 state.index.add(&texts(memory.messages, memory.tag));
             }
             state.starts.extend(elements.starts(begin));
-            state.seen = Some(Inspected {
-                shape: Shape::Canonical,
-                count: seen.count + memories.len() as u64,
-                whole_end: begin + elements.bytes().len() as u64,
-                stamp: locked.stamp()?,
-            });
+            state.seen = Some(after);
             return Ok(seen.count);
         }
         Err(StoreError::Busy(self.path.clone()))
@@ -163,6 +155,11 @@ impl HardMemories {
             return Ok(());
         }
         Err(StoreError::Busy(self.path.clone()))
+    }
+
+    /// Mends what a killed process left; whether there was anything.
+    pub(super) fn mend_torn(&self) -> Result<bool, StoreError> {
+        file::mend_torn(&self.path, &self.folder)
     }
 
     /// How many there are.

@@ -58,6 +58,14 @@ async fn answers_as_the_original() {
         if captured["name"] == "ping" {
             continue;
         }
+        if captured["name"] == "search_files" {
+            // Two more were stored at this point of the capture, which ours refuses today.
+            let path = folder.path().join("hard_memories.json");
+            let text = fs::read_to_string(&path).unwrap();
+            let text = text.strip_suffix("\n]").unwrap();
+            let more = r#"{"messages": [], "tag": ""}, {"messages": [{"role": "user"}], "tag": "odd tag"}"#;
+            fs::write(&path, format!("{text},\n{more}]\n")).unwrap();
+        }
         let answer = frames(&peer, captured["req"].clone()).await;
         assert_eq!(
             Value::Array(answer),
@@ -73,7 +81,10 @@ async fn answers_as_the_original() {
     let hard = fs::read_to_string(folder.path().join("hard_memories.json")).unwrap();
     let expected = "[\n  {\n    \"messages\": [\n      {\n        \"role\": \"user\",\n        \"content\": \"how do I list hidden files\"\n      },\n";
     assert_eq!(hard.get(..expected.len()), Some(expected));
-    assert!(hard.contains("\n    ],\n    \"tag\": \"shell\"\n  },\n"));
+    assert!(
+        hard.contains("\n    ],\n    \"tag\": \"shell\"\n  },\n"),
+        "{hard}"
+    );
     for file in ["channels/c1.json", "hard_memories.json", "soft_memory.txt"] {
         let mode = fs::metadata(folder.path().join(file))
             .unwrap()
@@ -327,4 +338,28 @@ async fn everything_goes_out_and_in_again() {
     );
     let listed = ask(&other, json!({ "type": "list_channels" })).await;
     assert_eq!(listed["channels"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn ends_left_open_are_closed_at_the_start() {
+    let folder = TempDir::new().unwrap();
+    let channels = folder.path().join("channels");
+    assert_eq!(service(folder.path()).mend(), Ok(0));
+    fs::create_dir(&channels).unwrap();
+    fs::write(channels.join("torn.json"), "[\n  1,\n  {\"a").unwrap();
+    fs::write(channels.join("odd.json"), "[1 ]\n").unwrap();
+    fs::write(channels.join("whole.json"), "[\n  1\n]").unwrap();
+    fs::write(channels.join("other.json"), "{}").unwrap();
+    fs::write(folder.path().join("hard_memories.json"), "").unwrap();
+    let service = service(folder.path());
+    assert_eq!(service.mend(), Ok(2));
+    assert_eq!(service.mend(), Ok(0));
+    let text = |name: &str| fs::read_to_string(channels.join(name)).unwrap();
+    assert_eq!(text("torn.json"), "[\n  1\n]");
+    assert_eq!(text("odd.json"), "[1 ]\n");
+    assert_eq!(text("other.json"), "{}");
+    assert_eq!(
+        fs::read_to_string(folder.path().join("hard_memories.json")).unwrap(),
+        "[]"
+    );
 }

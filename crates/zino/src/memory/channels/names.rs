@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -162,17 +162,30 @@ impl Names {
             .map_err(io::Error::other)
             .map_err(StoreError::io(&path))?;
         line.push(b'\n');
-        // A line that broke off must not swallow this one.
-        let text = fs::read(&path).unwrap_or_default();
-        if text.last().is_some_and(|&last| last != b'\n') {
-            line.insert(0, b'\n');
-        }
-        OpenOptions::new()
+        let mut list = OpenOptions::new()
+            .read(true)
             .append(true)
             .create(true)
             .open(&path)
-            .and_then(|mut list| list.write_all(&line))
             .map_err(StoreError::io(&path))?;
+        let mut append = || {
+            let length = list.metadata()?.len();
+            let mut last = [b'\n'];
+            if length > 0 {
+                list.read_exact_at(&mut last, length - 1)?;
+            }
+            if last != [b'\n'] {
+                // A line that broke off must not swallow this one.
+                line.insert(0, b'\n');
+            }
+            list.write_all(&line)?;
+            list.metadata()
+        };
+        let written = append().map_err(StoreError::io(&path))?;
+        // All lines before this one have been read since the folder was locked.
+        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
+        claims.by_file.insert(file.to_owned(), claim);
+        claims.read = Some((written.ino(), written.len()));
         Ok(file.to_owned())
     }
 

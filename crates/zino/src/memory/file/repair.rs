@@ -2,14 +2,15 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Access, BLOCK_BYTES, FILE_MODE, Inspected, Locked, lock};
+use super::{Access, BLOCK_BYTES, FILE_MODE, Inspected, Locked, Stamp, lock, stamp_of};
 use crate::memory::array::Shape;
 use crate::memory::element::{CLOSING, Elements, OPENING, SEPARATOR};
 use crate::memory::error::StoreError;
+use crate::memory::folder::Folder;
 
 /// How long a file that looks cut off must stay the same before it is believed to be: the original
 /// empties a file and then writes it anew.
@@ -51,6 +52,27 @@ pub(in crate::memory) fn replace(
     replaced.map_err(StoreError::io(path))
 }
 
+/// Puts a file with `bytes` behind the first `kept` bytes in the place of the locked one.
+///
+/// The name on the way is one that only who holds the file's lock uses.
+pub(super) fn grow(locked: &Locked, kept: u64, bytes: &[u8]) -> Result<Stamp, StoreError> {
+    let new = beside(&locked.path, "grown");
+    let grown = write_new(&new, |file| {
+        let mut text = vec![0; kept as usize];
+        locked.file.read_exact_at(&mut text, 0)?;
+        text.extend_from_slice(bytes);
+        file.write_all(&text)?;
+        // What the file was allowed, it stays.
+        file.set_permissions(locked.file.metadata()?.permissions())?;
+        let stamp = stamp_of(&file.metadata()?);
+        fs::rename(&new, &locked.path).map(|()| stamp)
+    });
+    if grown.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    grown.map_err(StoreError::io(&locked.path))
+}
+
 /// Brings a file that is no canonical array into that form. What was cut off stays beside it.
 ///
 /// The caller holds the folder's lock and none on the file.
@@ -80,6 +102,26 @@ pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
         }
     }
     Err(StoreError::Busy(path.to_owned()))
+}
+
+/// Mends a file when its end was cut off. Only the end of one that is whole is read.
+pub(in crate::memory) fn mend_torn(path: &Path, folder: &Folder) -> Result<bool, StoreError> {
+    let Some(locked) = lock(path, Access::Read)? else {
+        return Ok(false);
+    };
+    let length = locked.stamp()?.length;
+    let mut ending = [0; CLOSING.len()];
+    locked.read_at(&mut ending, length.saturating_sub(CLOSING.len() as u64))?;
+    if ending == *CLOSING || ending == *b"[]" {
+        return Ok(false);
+    }
+    let found = locked.inspect(None, &mut |_, _| {})?;
+    if found.shape != Shape::Torn {
+        return Ok(false);
+    }
+    drop(locked);
+    let _guard = folder.lock()?;
+    normalise(path).map(|()| true)
 }
 
 /// Writes all whole elements anew, in the canonical form.
@@ -121,7 +163,7 @@ fn laid_out(bytes: Vec<u8>) -> Vec<u8> {
         .collect()
 }
 
-fn write_new(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+fn write_new<T>(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
     let mut file = OpenOptions::new()
         .write(true)
         .create(true)
