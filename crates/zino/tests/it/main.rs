@@ -7,7 +7,9 @@
 )]
 
 mod agent_loop;
+mod captures;
 mod executor;
+mod installation;
 mod router;
 mod stack;
 mod transcript;
