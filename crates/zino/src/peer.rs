@@ -64,7 +64,13 @@ impl Peer {
                 let mut frame = Vec::new();
                 write_frame(&mut frame, &request)
                     .map_err(|error| CallError::Unreadable(error.to_string()))?;
-                stream.write_all(&frame).await.map_err(CallError::Broken)?;
+                match stream.write_all(&frame).await {
+                    // Who does not read to the end may have said why.
+                    Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                        return Err(CallError::Broken(error));
+                    }
+                    _ => {}
+                }
                 Ok(Call(Inner::Remote {
                     stream,
                     decoder: FrameDecoder::with_limit(*max_frame_bytes),

@@ -13,3 +13,4 @@ mod installation;
 mod router;
 mod stack;
 mod transcript;
+mod wire;
