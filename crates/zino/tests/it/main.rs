@@ -8,8 +8,10 @@
 
 mod agent_loop;
 mod captures;
+mod degradation;
 mod executor;
 mod installation;
+mod mixed;
 mod router;
 mod stack;
 mod transcript;
