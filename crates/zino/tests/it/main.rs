@@ -8,6 +8,7 @@
 
 mod agent_loop;
 mod captures;
+mod command_line;
 mod degradation;
 mod executor;
 mod installation;

@@ -508,3 +508,19 @@ fn a_stream_arrives_as_it_comes() {
     assert_eq!(first["type"], "chunk");
     assert_eq!(model.answers_in_progress(), 1);
 }
+
+/// A peer that stalls is told so in the end. The clock jumps when nobody does anything.
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_stalls() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let stack = crate::stack::Stack::new(NOBODY, "").with_router();
+    let socket = stack.config.socket(Router);
+    let mut stream = tokio::net::UnixStream::connect(socket).await.unwrap();
+    stream.write_all(b"\0\0\0\x10{").await.unwrap();
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).await.unwrap();
+    let answer: Value = serde_json::from_slice(&received[4..]).unwrap();
+    assert_eq!(answer["message"], "the request did not arrive in time");
+    drop(stream);
+    stack.end().await;
+}
