@@ -8,7 +8,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::notify;
+use super::{descriptors, notify};
 use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
@@ -42,12 +42,14 @@ pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunEr
         .iter()
         .map(|service| Socket::bind(&config.socket(service.kind())))
         .collect::<Result<_, _>>()?;
+    let max_connections = descriptors::connections();
     let mut serving = JoinSet::new();
     for (service, socket) in services.iter().zip(sockets) {
         let log = Log::new(service.kind().name(), config.log_level());
         log.info(format_args!("listening on {}", socket.path().display()));
         let options = ServeOptions {
             max_frame_bytes: config.wire.max_frame_bytes,
+            max_connections,
             log,
         };
         serving.spawn(serve(socket, Arc::clone(service), options, stop.clone()));

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use testkit::process::is_running;
 use testkit::{ModelServer, Wire};
 use zino::kind::ServiceKind::{AgentLoop, Context, Daemon, Executor, Memory, Router, SystemPrompt};
 
-use crate::installation::{Installation, Process, eventually, frames, next_frame};
+use crate::installation::{BINARY, Installation, Process, eventually, frames, next_frame};
 
 /// What a client that hangs up may still cost.
 const CANCEL_TIME: Duration = Duration::from_millis(100);
@@ -245,4 +246,35 @@ fn a_waiting_caller_that_hangs_up_never_runs() {
     assert_eq!(frames(first)[0]["exit_code"], 0);
     assert_eq!(frames(third)[0]["exit_code"], 0);
     assert!(!installation.path("second").exists());
+}
+
+/// With few descriptors, clients wait for their turn; nobody fails and nothing is forgotten.
+#[test]
+fn more_clients_than_descriptors() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "agr.max_iterations = 0\n");
+    let mut command = installation.program(
+        Path::new("/bin/sh"),
+        &["-c", "ulimit -n 120; exec \"$0\" up"],
+    );
+    command.arg(BINARY);
+    let process = installation.spawn(command, "few");
+    eventually("it listens", || {
+        UnixStream::connect(installation.socket(Daemon)).is_ok()
+    });
+    let ask = |number: usize| {
+        let message = json!({ "message": "say:1", "channel_id": format!("c{number}") });
+        let answer = installation.ask(Daemon, &message);
+        assert_eq!(answer, [json!({ "type": "response", "content": "alpha " })]);
+    };
+    thread::scope(|scope| {
+        for number in 0..200 {
+            scope.spawn(move || ask(number));
+        }
+    });
+    let log = process.log();
+    assert!(!log.contains("WARNING") && !log.contains("ERROR"), "{log}");
+    for number in 0..200 {
+        assert_eq!(history(&installation, &format!("c{number}")).len(), 2);
+    }
 }
