@@ -123,10 +123,26 @@ impl Installation {
 
     /// A program in Python that takes a service's place.
     pub(crate) fn stand_in(&self, kind: ServiceKind) -> Process {
+        let command = self.stand_in_command(kind);
+        self.spawn_stand_in(kind, command)
+    }
+
+    /// One that has a queue for a single caller, which is full, until `go` exists.
+    pub(crate) fn waiting_stand_in(&self, kind: ServiceKind, go: &str) -> Process {
+        let mut command = self.stand_in_command(kind);
+        command.env("STAND_IN_WAITS", self.path(go));
+        self.spawn_stand_in(kind, command)
+    }
+
+    fn stand_in_command(&self, kind: ServiceKind) -> Command {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/stand_in.py");
         fs::create_dir_all(self.path("run")).unwrap();
         let mut command = self.program(Path::new("python3"), &[]);
         command.arg(script).arg(kind.name()).arg(self.socket(kind));
+        command
+    }
+
+    fn spawn_stand_in(&self, kind: ServiceKind, command: Command) -> Process {
         let process = self.spawn(command, &format!("stand-in-{}", kind.name()));
         self.wait_for(kind, &process);
         process

@@ -1,8 +1,10 @@
 //! Stacks in which one service is not ours, and callers that are not.
 
-use std::io::Write as _;
+use std::fs;
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::{ModelServer, Wire};
@@ -10,7 +12,8 @@ use zino::kind::ServiceKind::{
     self, AgentLoop, Context, Daemon, Executor, Memory, Router, SystemPrompt,
 };
 
-use crate::installation::{Installation, Process, text};
+use crate::installation::{Installation, Process, frames, text};
+use crate::stack::PATIENCE;
 
 /// A stack of ours with one stand-in; who is replaced comes first.
 fn with_stand_in(installation: &Installation, kind: ServiceKind) -> Vec<Process> {
@@ -90,6 +93,25 @@ fn with_a_loop_of_someone_else() {
     assert_eq!(request["max_iterations"], 5);
     assert_eq!(request["stream"], false);
     assert_eq!(request["messages"][0]["role"], "system");
+}
+
+/// The router alone would run no tools.
+#[test]
+fn a_full_queue_is_no_missing_service() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let _processes = installation.start_all_but(&[AgentLoop]);
+    let _stand_in = installation.waiting_stand_in(AgentLoop, "go");
+    let client = installation.begin(Daemon, &message("say:1", false));
+    let patience = Some(Duration::from_millis(200));
+    client.set_read_timeout(patience).unwrap();
+    let nothing_yet = (&client).read(&mut [0]).unwrap_err();
+    assert_eq!(nothing_yet.kind(), ErrorKind::WouldBlock);
+    client.set_read_timeout(Some(PATIENCE)).unwrap();
+    fs::write(installation.path("go"), "").unwrap();
+    let expected = json!({ "type": "response", "content": "agr read 6 messages" });
+    assert_eq!(frames(client), [expected]);
+    assert_eq!(model.requests().len(), 0);
 }
 
 #[test]
