@@ -271,7 +271,9 @@ pub struct Loaded {
 impl Config {
     /// Where the configuration is, unless an argument says otherwise.
     pub fn default_path() -> PathBuf {
-        env::var_os("ZINO_CONFIG").map_or_else(|| PathBuf::from("ZINO.toml"), PathBuf::from)
+        env::var_os("ZINO_CONFIG")
+            .filter(|path| !path.is_empty())
+            .map_or_else(|| PathBuf::from("ZINO.toml"), PathBuf::from)
     }
 
     pub fn load(path: &Path) -> Result<Loaded, ConfigError> {

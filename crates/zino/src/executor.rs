@@ -230,6 +230,8 @@ impl ExecutorService {
         for variable in secret_variables() {
             command.env_remove(variable);
         }
+        // A program must not speak for the service.
+        command.env_remove("NOTIFY_SOCKET");
         command
     }
 

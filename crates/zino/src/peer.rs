@@ -2,19 +2,24 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 use zot_conversation::BoxFuture;
 use zot_wire::{FrameDecoder, write_frame};
 
 use crate::service::{Answer, Answers, Object, Service};
 
 const READ_BYTES: usize = 16 * 1024;
+
+/// How long to wait before a full queue is tried again.
+const QUEUE_PAUSE: Duration = Duration::from_millis(5);
 
 /// Where a service can be reached.
 #[derive(Clone)]
@@ -58,13 +63,17 @@ impl Peer {
                 path,
                 max_frame_bytes,
             } => {
-                let mut stream = UnixStream::connect(path)
-                    .await
-                    .map_err(CallError::Unreachable)?;
+                let mut stream = connect(path).await.map_err(CallError::Unreachable)?;
                 let mut frame = Vec::new();
                 write_frame(&mut frame, &request)
                     .map_err(|error| CallError::Unreadable(error.to_string()))?;
-                stream.write_all(&frame).await.map_err(CallError::Broken)?;
+                match stream.write_all(&frame).await {
+                    // Who does not read to the end may have said why.
+                    Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                        return Err(CallError::Broken(error));
+                    }
+                    _ => {}
+                }
                 Ok(Call(Inner::Remote {
                     stream,
                     decoder: FrameDecoder::with_limit(*max_frame_bytes),
@@ -78,6 +87,16 @@ impl Peer {
     pub async fn ask(&self, request: Object) -> Result<Answer, CallError> {
         let mut call = self.call(request).await?;
         call.next().await?.ok_or(CallError::EndedEarly)
+    }
+}
+
+/// Waits while the service's queue is full: a service that has much to do is there all the same.
+async fn connect(path: &Path) -> io::Result<UnixStream> {
+    loop {
+        match UnixStream::connect(path).await {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(QUEUE_PAUSE).await,
+            connected => return connected,
+        }
     }
 }
 

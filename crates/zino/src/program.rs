@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod client;
+mod descriptors;
 pub mod init;
 pub mod notify;
 pub mod run;

@@ -15,9 +15,6 @@ use crate::service::Service;
 
 pub use socket::{BindError, Socket};
 
-/// How many clients are served at a time; more wait in the socket's own queue.
-const MAX_CONNECTIONS: usize = 4096;
-
 /// How long requests under way may take to finish after the service was told to stop.
 const ENDING_TIME: Duration = Duration::from_secs(5);
 
@@ -28,6 +25,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, Copy)]
 pub struct ServeOptions {
     pub max_frame_bytes: usize,
+    /// How many clients are served at a time; more wait in the socket's own queue.
+    pub max_connections: usize,
     pub log: Log,
 }
 
@@ -38,7 +37,7 @@ pub async fn serve(
     options: ServeOptions,
     stop: CancellationToken,
 ) {
-    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let slots = Arc::new(Semaphore::new(options.max_connections));
     let mut connections = JoinSet::new();
     loop {
         let slot = tokio::select! {

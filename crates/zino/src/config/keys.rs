@@ -30,9 +30,20 @@ const KEYS: [(&str, &[&str]); 14] = [
     ("wire", &["max_frame_bytes"]),
 ];
 
+/// The keys of each `[[api.fallback]]`.
+const FALLBACK_KEYS: [&str; 4] = ["base_url", "key", "provider", "model"];
+
 /// A warning for every section and key that means nothing.
 pub(super) fn unknown(table: &toml::Table) -> Vec<String> {
     let mut warnings = Vec::new();
+    let fallbacks = table.get("api").and_then(|api| api.get("fallback"));
+    for fallback in fallbacks
+        .and_then(|list| list.as_array())
+        .into_iter()
+        .flatten()
+    {
+        unknown_in(fallback, "[[api.fallback]]", &FALLBACK_KEYS, &mut warnings);
+    }
     for (section, value) in table {
         let Some((_, keys)) = KEYS.iter().find(|(known, _)| known == section) else {
             let known = KEYS.iter().map(|(known, _)| *known);
@@ -42,13 +53,17 @@ pub(super) fn unknown(table: &toml::Table) -> Vec<String> {
             ));
             continue;
         };
-        let entries = value.as_table().into_iter().flatten();
-        for (key, _) in entries.filter(|(key, _)| !keys.contains(&key.as_str())) {
-            let hint = suggestion(key, keys.iter().copied());
-            warnings.push(format!("unknown key {key:?} in [{section}]{hint}"));
-        }
+        unknown_in(value, &format!("[{section}]"), keys, &mut warnings);
     }
     warnings
+}
+
+fn unknown_in(value: &toml::Value, place: &str, known: &[&str], warnings: &mut Vec<String>) {
+    let entries = value.as_table().into_iter().flatten();
+    for (key, _) in entries.filter(|(key, _)| !known.contains(&key.as_str())) {
+        let hint = suggestion(key, known.iter().copied());
+        warnings.push(format!("unknown key {key:?} in {place}{hint}"));
+    }
 }
 
 fn suggestion<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {

@@ -27,7 +27,7 @@ impl DaemonService {
             "messages": messages,
             "temperature": self.config.agent.temperature,
             "top_p": self.config.agent.top_p,
-            "max_iterations": self.config.agr.max_iterations,
+            "max_iterations": self.config.agr.max_iterations.max(1),
             "stream": stream,
         }));
         match self.peers.agent_loop.call(request).await {

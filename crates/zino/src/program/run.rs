@@ -4,11 +4,11 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::notify;
+use super::{descriptors, notify};
 use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
@@ -29,6 +29,9 @@ pub enum RunError {
 
 /// Serves one service, or all of them.
 pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunError> {
+    // Before there is a socket: who sees one may send a signal, which would else end the process as
+    // it is.
+    let mut signals = Signals::listen()?;
     let services = match kind {
         Some(kind) => vec![Stack::new(config).build(kind).map_err(RunError::Build)?],
         None => Stack::all(config).map_err(RunError::Build)?,
@@ -39,34 +42,50 @@ pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunEr
         .iter()
         .map(|service| Socket::bind(&config.socket(service.kind())))
         .collect::<Result<_, _>>()?;
+    let max_connections = descriptors::connections();
     let mut serving = JoinSet::new();
     for (service, socket) in services.iter().zip(sockets) {
         let log = Log::new(service.kind().name(), config.log_level());
         log.info(format_args!("listening on {}", socket.path().display()));
         let options = ServeOptions {
             max_frame_bytes: config.wire.max_frame_bytes,
+            max_connections,
             log,
         };
         serving.spawn(serve(socket, Arc::clone(service), options, stop.clone()));
     }
     notify::ready();
-    wait_for_end(&services, config).await?;
+    wait_for_end(&mut signals, &services, config).await;
     notify::stopping();
     stop.cancel();
     while serving.join_next().await.is_some() {}
     Ok(())
 }
 
+/// The signals that mean something.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+}
+
 /// Returns at SIGTERM or SIGINT; at SIGHUP everything is read again.
-async fn wait_for_end(services: &[Arc<dyn Service>], config: &Config) -> io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
+async fn wait_for_end(signals: &mut Signals, services: &[Arc<dyn Service>], config: &Config) {
     loop {
         tokio::select! {
-            _ = terminate.recv() => return Ok(()),
-            _ = interrupt.recv() => return Ok(()),
-            _ = hang_up.recv() => {
+            _ = signals.terminate.recv() => return,
+            _ = signals.interrupt.recv() => return,
+            _ = signals.hang_up.recv() => {
                 for service in services {
                     let log = Log::new(service.kind().name(), config.log_level());
                     match service.reload() {

@@ -20,6 +20,9 @@ const STALL_TIME: Duration = Duration::from_secs(30);
 /// How long a peer may take to read what is written to it.
 const WRITE_TIME: Duration = Duration::from_secs(60);
 
+/// How long a peer that sends more than is wanted may go on before the connection is cut.
+const LINGER_TIME: Duration = Duration::from_secs(1);
+
 const READ_BYTES: usize = 16 * 1024;
 
 /// Frames are collected up to this before they are written together.
@@ -45,7 +48,9 @@ pub(super) async fn answer(
         Err(BadRequest::Nothing) => return,
         Err(BadRequest::Answerable(message)) => {
             log.warning(format_args!("type=? outcome=refused: {message}"));
-            let _ = write(&mut stream, &Answer::error(message)).await;
+            if write(&mut stream, &Answer::error(message)).await.is_ok() {
+                discard_rest(&mut stream).await;
+            }
             return;
         }
         Err(BadRequest::Broken(error)) => {
@@ -65,6 +70,22 @@ pub(super) async fn answer(
         "{subject} duration_ms={:.1} outcome={outcome}",
         began.elapsed().as_secs_f64() * 1000.0
     ));
+    // Seldom is anything left that was sent after the request.
+    if stream.try_read(&mut [0]).is_ok_and(|count| count > 0) {
+        discard_rest(&mut stream).await;
+    }
+}
+
+/// Ends our half and takes what the peer still sends: closed with bytes unread, the connection
+/// would end for it in an error, and while it writes it would not get to the answer.
+async fn discard_rest(stream: &mut UnixStream) {
+    let mut buffer = vec![0; READ_BYTES];
+    let discarded = async {
+        stream.shutdown().await?;
+        while stream.read(&mut buffer).await? > 0 {}
+        io::Result::Ok(())
+    };
+    let _ = timeout(LINGER_TIME, discarded).await;
 }
 
 /// The answer to what every service can be asked.

@@ -103,10 +103,15 @@ fn remove_stale(path: &Path) -> Result<(), BindError> {
         return Err(BindError::NotASocket(path.to_owned()));
     }
     match BlockingStream::connect(path) {
-        Ok(_) => Err(BindError::Live(path.to_owned())),
-        Err(_) => fs::remove_file(path).map_err(|source| BindError::Listen {
-            path: path.to_owned(),
-            source,
-        }),
+        Ok(_) => return Err(BindError::Live(path.to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
+        // Gone meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // Someone may well be there, only not for us.
+        Err(error) => Err(error),
     }
+    .map_err(|source| BindError::Listen {
+        path: path.to_owned(),
+        source,
+    })
 }

@@ -7,7 +7,13 @@
 )]
 
 mod agent_loop;
+mod captures;
+mod command_line;
+mod degradation;
 mod executor;
+mod installation;
+mod mixed;
 mod router;
 mod stack;
 mod transcript;
+mod wire;

@@ -88,6 +88,7 @@ impl Stack {
         let socket = Socket::bind(&self.config.socket(kind)).unwrap();
         let options = ServeOptions {
             max_frame_bytes: MAX_FRAME_BYTES,
+            max_connections: 64,
             log: log(kind),
         };
         let stop = self.stop.clone();

@@ -21,12 +21,18 @@ pub(crate) struct Record {
     /// Bytes to send instead, in hexadecimal.
     pub(crate) raw: Option<String>,
     pub(crate) resp: Vec<Value>,
+    pub(crate) note: Option<String>,
 }
 
 /// The records of a service, ours in the place of the original's.
 pub(crate) fn records(kind: ServiceKind) -> Vec<Record> {
-    let mut records = read(&format!("{}.jsonl", kind.name())).unwrap();
-    for ours in read(&format!("{}.ours.jsonl", kind.name())).unwrap_or_default() {
+    read_records(kind.name())
+}
+
+/// The records of a capture, ours in the place of the original's.
+pub(crate) fn read_records(name: &str) -> Vec<Record> {
+    let mut records = read(&format!("{name}.jsonl")).unwrap();
+    for ours in read(&format!("{name}.ours.jsonl")).unwrap_or_default() {
         let replaced = records.iter_mut().find(|record| record.name == ours.name);
         *replaced.expect("ours replaces a record") = ours;
     }

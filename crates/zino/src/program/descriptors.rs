@@ -1,0 +1,40 @@
+//! How many files and connections the process may have open.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// More would only let a mistake go unnoticed longer.
+const ENOUGH: u64 = 65_536;
+
+/// What one request may need: its connection, one to the next service, one to the model, a file.
+const PER_CONNECTION: u64 = 4;
+
+/// How many clients a service has at a time when descriptors are no matter.
+const MAX_CONNECTIONS: usize = 4096;
+
+/// However few descriptors there are.
+const MIN_CONNECTIONS: usize = 16;
+
+/// Asks for as many descriptors as the system lets us have, and returns how many connections a
+/// service may serve at a time with them. More wait: without a descriptor a request would fail half
+/// way, its history not stored.
+pub(super) fn connections() -> usize {
+    let present = getrlimit(Resource::Nofile);
+    let wanted = present.maximum.map_or(ENOUGH, |most| most.min(ENOUGH));
+    let limit = match present.current {
+        Some(current) if current < wanted => {
+            let raised = Rlimit {
+                current: Some(wanted),
+                maximum: present.maximum,
+            };
+            match setrlimit(Resource::Nofile, raised) {
+                Ok(()) => wanted,
+                Err(_) => current,
+            }
+        }
+        Some(current) => current,
+        None => ENOUGH,
+    };
+    usize::try_from(limit / PER_CONNECTION)
+        .unwrap_or(MAX_CONNECTIONS)
+        .clamp(MIN_CONNECTIONS, MAX_CONNECTIONS)
+}

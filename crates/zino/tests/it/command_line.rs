@@ -1,0 +1,381 @@
+//! The binary as a user calls it.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use testkit::{ModelServer, Wire};
+use zino::kind::ServiceKind::{self, Daemon, Memory, SystemPrompt};
+
+use crate::installation::{BINARY, Installation, eventually, text};
+use crate::stack::PATIENCE;
+
+const NOBODY: &str = "http://127.0.0.1:1/v1";
+
+/// Runs to the end with `input` piped in.
+fn piped(mut command: Command, input: &[u8]) -> Output {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // One that fails early does not read.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+/// Exit code, output, complaints.
+fn told(output: &Output) -> (i32, &str, &str) {
+    let code = output.status.code().unwrap();
+    (code, text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn what_init_writes_works_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(BINARY);
+        command.args(arguments).current_dir(folder.path());
+        for name in ["ZINO_CONFIG", "ZINO_LOG_LEVEL", "LLM_API_KEY"] {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::null());
+        command
+    };
+    let written = run(&["init"]).output().unwrap();
+    assert_eq!(text(&written.stdout).matches("wrote ").count(), 6);
+    let again = run(&["init"]).output().unwrap();
+    assert_eq!(text(&again.stdout).matches("kept ").count(), 6);
+    let checked = run(&["check"]).output().unwrap();
+    assert!(checked.status.success(), "{}", text(&checked.stdout));
+    let down = run(&["status"]).output().unwrap();
+    assert_eq!(down.status.code(), Some(1));
+    assert_eq!(text(&down.stdout).matches(" down ").count(), 7);
+
+    let log = fs::File::create(folder.path().join("up.log")).unwrap();
+    let mut up = run(&["up"]).stderr(log).spawn().unwrap();
+    eventually("everyone answers", || {
+        run(&["status"]).output().unwrap().status.success()
+    });
+    fs::write(folder.path().join("a-file-to-find"), "").unwrap();
+    for arguments in [
+        &["cli", "list the files here"][..],
+        &["cli", "-s", "list the files here"],
+    ] {
+        let answer = run(arguments).output().unwrap();
+        assert!(answer.status.success(), "{}", text(&answer.stderr));
+        assert!(
+            text(&answer.stdout).contains("a-file-to-find"),
+            "{}",
+            text(&answer.stdout)
+        );
+    }
+    up.kill().unwrap();
+    up.wait().unwrap();
+}
+
+#[test]
+fn it_is_the_service_it_is_called() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let mut processes = Vec::new();
+    for kind in ServiceKind::ALL {
+        let name = format!("zino-{}", kind.name());
+        let link = installation.path(&name);
+        symlink(BINARY, &link).unwrap();
+        processes.push(installation.spawn(installation.program(&link, &[]), &name));
+    }
+    for kind in ServiceKind::ALL {
+        eventually(kind.name(), || installation.socket(kind).exists());
+        eventually(kind.name(), || {
+            std::os::unix::net::UnixStream::connect(installation.socket(kind)).is_ok()
+        });
+        let version = installation.ask_one(kind, &json!({ "type": "version" }));
+        assert_eq!(version["service"], kind.name());
+    }
+    let link = installation.path("zino-cli");
+    symlink(BINARY, &link).unwrap();
+    let output = installation
+        .program(&link, &["-c", "ZINO.toml", "say:2"])
+        .output()
+        .unwrap();
+    assert_eq!(told(&output), (0, "alpha beta \n", ""));
+}
+
+#[test]
+fn the_configuration_is_found() {
+    let installation = Installation::new(NOBODY, "");
+    let rename = |to: &str| {
+        let text = fs::read_to_string(installation.path("ZINO.toml")).unwrap();
+        let text = text.replace("run/sys.sock", &format!("run/{to}.sock"));
+        fs::write(installation.path(format!("{to}.toml")), text).unwrap();
+    };
+    rename("argument");
+    rename("variable");
+    let cases: [(&[&str], Option<&str>, &str); 6] = [
+        (&["sys"], None, "run/sys.sock"),
+        (&["sys"], Some(""), "run/sys.sock"),
+        (&["sys"], Some("variable.toml"), "run/variable.sock"),
+        (
+            &["sys", "--config", "argument.toml"],
+            Some("variable.toml"),
+            "run/argument.sock",
+        ),
+        (&["sys", "-c", "argument.toml"], None, "run/argument.sock"),
+        (
+            &["sys", "--config=argument.toml"],
+            None,
+            "run/argument.sock",
+        ),
+    ];
+    for (arguments, variable, expected) in cases {
+        let mut command = installation.command(arguments);
+        if let Some(variable) = variable {
+            command.env("ZINO_CONFIG", variable);
+        }
+        let mut process = installation.spawn(command, "found");
+        eventually(expected, || installation.path(expected).exists());
+        process.signal(Signal::TERM);
+        assert!(process.wait().success());
+    }
+}
+
+#[test]
+fn a_bad_configuration_is_told() {
+    let installation = Installation::new(NOBODY, "");
+    let missing = installation.run(&["up", "--config", "nowhere.toml"]);
+    let (code, _, complaint) = told(&missing);
+    assert_eq!(code, 1);
+    assert_eq!(
+        complaint,
+        "zino: no configuration at nowhere.toml: `zino init` writes one, --config FILE names another\n"
+    );
+    let cases = [
+        ("[rtr]\nstreaming = \"yes\"\n", "streaming"),
+        ("[agr]\nmax_iterations = -1\n", "max_iterations"),
+        ("[mem]\ndata_dir = 5\n", "data_dir"),
+        ("[exc]\ntimeout = \"long\"\n", "timeout"),
+        (
+            "api.provider = \"offline\"\n[exc]\ntimeout = 0\n",
+            "[exc] timeout",
+        ),
+        (
+            "api.provider = \"offline\"\n[exc]\ntimeout = nan\n",
+            "[exc] timeout",
+        ),
+        ("[wire]\nmax_frame_bytes = -1\n", "max_frame_bytes"),
+        ("[api]\nfallback = 3\n", "fallback"),
+        ("rtr = 3\n", "rtr"),
+        ("[rtr\n", "line 1"),
+        (
+            "api.provider = \"offline\"\n[sys]\ntemplate = \"nowhere.md\"\n",
+            "nowhere.md",
+        ),
+    ];
+    for (config, expected) in cases {
+        fs::write(installation.path("bad.toml"), config).unwrap();
+        let output = installation.run(&["up", "-c", "bad.toml"]);
+        let (code, _, complaint) = told(&output);
+        assert_eq!(code, 1, "{config}");
+        assert!(complaint.contains(expected), "{config}: {complaint}");
+        assert!(complaint.starts_with("zino: "), "{config}: {complaint}");
+    }
+    for arguments in [
+        &[][..],
+        &["frobnicate"],
+        &["up", "--frobnicate"],
+        &["cli", "--channel"],
+    ] {
+        assert_eq!(
+            installation.run(arguments).status.code(),
+            Some(2),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn a_misspelt_key_is_told_with_the_nearest() {
+    let more = "agr.max_iteration = 3\nmemm.socket = \"x\"\n\
+        [[api.fallback]]\nbase_urll = \"http://127.0.0.1:1/v1\"\n";
+    let installation = Installation::new(NOBODY, more);
+    let output = installation.run(&["cli", "hello"]);
+    let (code, _, complaint) = told(&output);
+    assert_eq!(code, 1);
+    for expected in [
+        "unknown key \"max_iteration\" in [agr]: did you mean \"max_iterations\"?",
+        "unknown section [memm]: did you mean \"mem\"?",
+        "unknown key \"base_urll\" in [[api.fallback]]: did you mean \"base_url\"?",
+    ] {
+        assert!(complaint.contains(expected), "{complaint}");
+    }
+}
+
+#[test]
+fn the_client_without_a_daemon() {
+    let installation = Installation::new(NOBODY, "");
+    let output = installation.run(&["cli", "hello"]);
+    assert_eq!(
+        told(&output),
+        (
+            1,
+            "",
+            "zino: cannot reach the daemon: No such file or directory (os error 2); \
+             is `zino up` running with the same configuration?\n"
+        )
+    );
+    let output = installation.run(&["cli"]);
+    assert_eq!(
+        told(&output),
+        (
+            2,
+            "",
+            "zino: no message: give it as an argument or pipe it in\n"
+        )
+    );
+    let output = piped(installation.command(&["cli"]), b" \n");
+    assert_eq!(output.status.code(), Some(2));
+    let output = piped(installation.command(&["cli"]), b"\xff\xfe");
+    let (code, _, complaint) = told(&output);
+    assert_eq!(code, 1);
+    assert!(
+        complaint.contains("cannot read what is piped in"),
+        "{complaint}"
+    );
+}
+
+#[test]
+fn the_client() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let _process = installation.up();
+    let last_question = || {
+        let messages = model.requests().pop().unwrap().body["messages"].clone();
+        messages.as_array().unwrap().last().unwrap()["content"].clone()
+    };
+    let output = installation.run(&["cli", "say:2"]);
+    assert_eq!(told(&output), (0, "alpha beta \n", ""));
+    let output = installation.run(&["cli", "--stream", "say:2"]);
+    assert_eq!(told(&output), (0, "alpha beta \n", ""));
+    let output = piped(installation.command(&["cli", "-s"]), b"say:3\n");
+    assert_eq!(told(&output), (0, "alpha beta gamm \n", ""));
+    assert_eq!(last_question(), "say:3");
+    let output = piped(
+        installation.command(&["cli", "explain", "this"]),
+        b"some text\n",
+    );
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(last_question(), "explain this\n\nsome text");
+    for flags in [["-ch", "one"], ["--channel", "one"]] {
+        let output = installation.run(&["cli", flags[0], flags[1], "-s", "say:1"]);
+        assert_eq!(told(&output), (0, "alpha \n", ""));
+    }
+    let history = json!({ "type": "get_history", "channel_id": "one" });
+    let history = installation.ask_one(Memory, &history);
+    assert_eq!(history["messages"].as_array().unwrap().len(), 4);
+    // What fails is told, on a line of its own, with what came before.
+    let output = installation.run(&["cli", "err:400:not today"]);
+    let (code, printed, complaint) = told(&output);
+    assert_eq!((code, printed), (1, ""));
+    assert!(complaint.contains("not today"), "{complaint}");
+    let output = installation.run(&["cli", "-s", "errmid"]);
+    let (code, printed, complaint) = told(&output);
+    assert_eq!(code, 1);
+    assert!(printed.ends_with('\n') && printed.len() > 1, "{printed:?}");
+    assert!(complaint.starts_with("zino: "), "{complaint}");
+}
+
+/// A stream is shown as it comes, and an interrupted client ends the work it asked for.
+#[test]
+fn the_client_shows_a_stream_live() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let _process = installation.up();
+    let mut command = installation.command(&["cli", "-s", "hangmid"]);
+    let mut client = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 1];
+    client
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut first)
+        .unwrap();
+    assert_eq!(model.answers_in_progress(), 1);
+    client.kill().unwrap();
+    client.wait().unwrap();
+    eventually("the model is left alone", || {
+        model.answers_in_progress() == 0
+    });
+}
+
+#[test]
+fn the_supervisor_is_told() {
+    let installation = Installation::new(NOBODY, "");
+    let path = installation.path("notify");
+    let supervisor = UnixDatagram::bind(&path).unwrap();
+    supervisor.set_read_timeout(Some(PATIENCE)).unwrap();
+    let receive = || {
+        let mut buffer = [0; 256];
+        let count = supervisor.recv(&mut buffer).unwrap();
+        text(&buffer[..count]).to_owned()
+    };
+    for arguments in [["up"], ["mem"]] {
+        let mut command = installation.command(&arguments);
+        command.env("NOTIFY_SOCKET", &path);
+        let mut process = installation.spawn(command, "notified");
+        assert_eq!(receive(), "READY=1");
+        // Ready means that it answers.
+        let pong = installation.ask_one(Memory, &json!({ "type": "ping" }));
+        assert_eq!(pong["type"], "pong");
+        process.signal(Signal::TERM);
+        assert_eq!(receive(), "STOPPING=1");
+        assert!(process.wait().success());
+    }
+    // Programs that are run are not the service: they must not speak for it.
+    let mut command = installation.command(&["exc"]);
+    command.env("NOTIFY_SOCKET", &path);
+    let _process = installation.spawn(command, "notified");
+    assert_eq!(receive(), "READY=1");
+    let run = json!({ "type": "execute", "executor": "bash", "code": "echo \"[$NOTIFY_SOCKET]\"" });
+    let answer: Value = installation.ask_one(ServiceKind::Executor, &run);
+    assert_eq!(answer["stdout"], "[]\n");
+}
+
+#[test]
+fn requests_are_logged_without_what_was_said() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let process = installation.up();
+    let ask = json!({ "message": "raw:my secret", "channel_id": "c\n1" });
+    installation.ask_one(Daemon, &ask);
+    installation.ask_one(SystemPrompt, &json!({ "type": "frobnicate" }));
+    eventually("both are logged", || {
+        process.log().contains("frobnicate duration_ms=")
+    });
+    let log = process.log();
+    assert!(
+        log.contains("INFO zino.daemon: type=- channel=c?1 duration_ms="),
+        "{log}"
+    );
+    assert!(log.contains("outcome=error: Unknown message type"), "{log}");
+    assert!(!log.contains("my secret"), "{log}");
+    for level in ["ERROR", "error"] {
+        let mut command = installation.command(&["sys", "-c", "quiet.toml"]);
+        let config = fs::read_to_string(installation.path("ZINO.toml")).unwrap();
+        let config = config.replace("run/", "quiet/");
+        fs::write(installation.path("quiet.toml"), config).unwrap();
+        command.env("ZINO_LOG_LEVEL", level);
+        let mut quiet = installation.spawn(command, "quiet");
+        eventually("it listens", || {
+            Path::exists(&installation.path("quiet/sys.sock"))
+        });
+        quiet.signal(Signal::TERM);
+        quiet.wait();
+        assert_eq!(quiet.log(), "");
+    }
+}

@@ -1,0 +1,280 @@
+//! Callers that hang up, many at once, and services that are not there.
+
+use std::fs;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::process::is_running;
+use testkit::{ModelServer, Wire};
+use zino::kind::ServiceKind::{AgentLoop, Context, Daemon, Executor, Memory, Router, SystemPrompt};
+
+use crate::installation::{BINARY, Installation, Process, eventually, frames, next_frame};
+
+/// What a client that hangs up may still cost.
+const CANCEL_TIME: Duration = Duration::from_millis(100);
+
+/// Both ways to run everything.
+fn stacks(model: &ModelServer) -> Vec<(Installation, Vec<Process>)> {
+    let installation = || Installation::new(&model.url(Wire::OpenAi), "");
+    let (apart, together) = (installation(), installation());
+    let processes = apart.start_all_but(&[]);
+    let process = together.up();
+    vec![(apart, processes), (together, vec![process])]
+}
+
+fn history(installation: &Installation, channel: &str) -> Vec<Value> {
+    let request = json!({ "type": "get_history", "channel_id": channel });
+    let answer = installation.ask_one(Memory, &request);
+    answer["messages"].as_array().unwrap().clone()
+}
+
+fn tool(code: &str) -> String {
+    let call = json!({ "name": "execute_bash", "arguments": { "code": code } });
+    format!("raw:<tool_call>{call}</tool_call>")
+}
+
+/// Waits, and returns how long that took.
+fn timed(what: &str, holds: impl FnMut() -> bool) -> Duration {
+    let began = Instant::now();
+    eventually(what, holds);
+    began.elapsed()
+}
+
+#[test]
+fn a_client_that_hangs_up_ends_the_models_work() {
+    let model = ModelServer::start();
+    for (installation, _processes) in stacks(&model) {
+        for (message, stream) in [("hang", false), ("hang", true), ("hangmid", true)] {
+            let ask = json!({ "message": message, "channel_id": "c", "stream": stream });
+            let mut client = installation.begin(Daemon, &ask);
+            if message == "hangmid" {
+                next_frame(&mut client).unwrap();
+            }
+            eventually("the model works", || model.answers_in_progress() == 1);
+            drop(client);
+            let took = timed("the model's connection is closed", || {
+                model.answers_in_progress() == 0
+            });
+            assert!(took < CANCEL_TIME, "{message} stream={stream}: {took:?}");
+        }
+        assert_eq!(history(&installation, "c"), Vec::<Value>::new());
+    }
+}
+
+#[test]
+fn a_client_that_hangs_up_ends_its_tools() {
+    let model = ModelServer::start();
+    for (installation, _processes) in stacks(&model) {
+        for stream in [false, true] {
+            let marker = installation.path("pids");
+            let _ = fs::remove_file(&marker);
+            let code = "sleep 60 & echo $$ $! end >pids; wait";
+            let ask = json!({ "message": tool(code), "channel_id": "c", "stream": stream });
+            let client = installation.begin(Daemon, &ask);
+            let mut pids = Vec::new();
+            eventually("the program runs", || {
+                let text = fs::read_to_string(&marker).unwrap_or_default();
+                pids = text.split(' ').filter_map(|pid| pid.parse().ok()).collect();
+                text.ends_with("end\n")
+            });
+            assert_eq!(pids.len(), 2);
+            drop(client);
+            let took = timed("the program is gone", || {
+                !pids.iter().any(|pid| is_running(*pid))
+            });
+            assert!(took < CANCEL_TIME, "stream={stream}: {took:?}");
+        }
+        assert_eq!(history(&installation, "c"), Vec::<Value>::new());
+    }
+}
+
+#[test]
+fn many_clients_are_all_answered() {
+    let model = ModelServer::start();
+    for (installation, _processes) in stacks(&model) {
+        let ask = |number: usize| {
+            let stream = number.is_multiple_of(2);
+            let message = json!({
+                "message": "say:3", "channel_id": format!("c{}", number % 8), "stream": stream,
+            });
+            let answer = installation.ask(Daemon, &message);
+            let last = answer.last().unwrap();
+            let text = if stream {
+                &last["full_text"]
+            } else {
+                &last["content"]
+            };
+            assert_eq!(text, "alpha beta gamm ", "{answer:?}");
+        };
+        thread::scope(|scope| {
+            for number in 0..64 {
+                scope.spawn(move || ask(number));
+            }
+        });
+        for channel in 0..8 {
+            let stored = history(&installation, &format!("c{channel}"));
+            assert_eq!(stored.len(), 16, "channel {channel}");
+            let roles = stored
+                .iter()
+                .map(|message| message["role"].as_str().unwrap());
+            assert_eq!(roles.collect::<Vec<_>>(), ["user", "assistant"].repeat(8));
+        }
+    }
+}
+
+#[test]
+fn only_a_finished_exchange_is_remembered() {
+    let model = ModelServer::start();
+    for (installation, _processes) in stacks(&model) {
+        for (message, stream) in [
+            ("err:400:no", false),
+            ("err:400:no", true),
+            ("errmid", true),
+        ] {
+            let ask = json!({ "message": message, "channel_id": "c", "stream": stream });
+            let answer = installation.ask(Daemon, &ask);
+            assert_eq!(
+                answer.last().unwrap()["type"],
+                "error",
+                "{message}: {answer:?}"
+            );
+            assert_eq!(
+                history(&installation, "c"),
+                Vec::<Value>::new(),
+                "{message}"
+            );
+        }
+        // It is there as soon as the client knows of the end, and stays when that hangs up at once.
+        for turn in 1..20 {
+            let ask = json!({ "message": "say:1", "channel_id": "c", "stream": true });
+            let mut client = installation.begin(Daemon, &ask);
+            while next_frame(&mut client).unwrap()["type"] != "done" {}
+            drop(client);
+            assert_eq!(history(&installation, "c").len(), 2 * turn);
+        }
+    }
+}
+
+/// What each missing service costs, both ways of asking, beyond what is captured.
+#[test]
+fn a_missing_service_is_told_or_done_without() {
+    let model = ModelServer::start();
+    let url = model.url(Wire::OpenAi);
+    for missing in [AgentLoop, SystemPrompt, Context, Memory, Executor, Router] {
+        let installation = Installation::new(&url, "");
+        let mut processes = installation.start_all_but(&[missing]);
+        for stream in [false, true] {
+            let ask = json!({ "message": "say:2", "channel_id": "c", "stream": stream });
+            let answer = installation.ask(Daemon, &ask);
+            let last = answer.last().unwrap();
+            if missing == Router {
+                assert_eq!(answer.len(), 1, "{answer:?}");
+                let expected = "Agentic runtime error: [Errno 2] No such file or directory";
+                assert_eq!(last["message"], expected);
+            } else {
+                let text = if stream {
+                    &last["full_text"]
+                } else {
+                    &last["content"]
+                };
+                assert_eq!(text, "alpha beta ", "{missing:?}: {answer:?}");
+            }
+        }
+        // Once it is there everything is well, without a restart of the others.
+        processes.push(installation.start(missing));
+        let code = tool("echo back");
+        let answer = installation.ask(Daemon, &json!({ "message": code, "stream": true }));
+        assert_eq!(
+            answer.last().unwrap()["full_text"],
+            "final answer",
+            "{missing:?}: {answer:?}"
+        );
+        assert!(
+            answer[0]["delta"].as_str().unwrap().contains("back"),
+            "{missing:?}: {answer:?}"
+        );
+    }
+}
+
+/// A socket that nobody serves any more is like none.
+#[test]
+fn a_service_that_died_is_like_one_that_is_missing() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let _processes = installation.start_all_but(&[AgentLoop, Memory]);
+    for kind in [AgentLoop, Memory] {
+        drop(std::os::unix::net::UnixListener::bind(installation.socket(kind)).unwrap());
+        assert!(UnixStream::connect(installation.socket(kind)).is_err());
+    }
+    let answer = installation.ask(Daemon, &json!({ "message": "say:1", "channel_id": "c" }));
+    assert_eq!(answer, [json!({ "type": "response", "content": "alpha " })]);
+}
+
+/// One client that does not read does not hold up others.
+#[test]
+fn a_client_that_does_not_read_is_alone_with_that() {
+    let model = ModelServer::start();
+    for (installation, _processes) in stacks(&model) {
+        let ask = json!({ "message": "say:60000", "stream": true });
+        let slow = installation.begin(Daemon, &ask);
+        for _ in 0..10 {
+            let answer = installation.ask(Daemon, &json!({ "message": "say:1" }));
+            assert_eq!(answer[0]["content"], "alpha ");
+        }
+        let answer = frames(slow);
+        assert_eq!(answer.len(), 60_001);
+    }
+}
+
+/// The executor by itself: a caller that hangs up while it waits for its turn is forgotten.
+#[test]
+fn a_waiting_caller_that_hangs_up_never_runs() {
+    let installation = Installation::new("http://127.0.0.1:1/v1", "exc.concurrency = 1\n");
+    let _process = installation.start(Executor);
+    let run = |code: &str| json!({ "type": "execute", "executor": "bash", "code": code });
+    let first = installation.begin(
+        Executor,
+        &run("touch first; while [ ! -e go ]; do sleep 0.01; done"),
+    );
+    eventually("the first runs", || installation.path("first").exists());
+    drop(installation.begin(Executor, &run("touch second")));
+    let third = installation.begin(Executor, &run("touch third"));
+    fs::write(installation.path("go"), "").unwrap();
+    assert_eq!(frames(first)[0]["exit_code"], 0);
+    assert_eq!(frames(third)[0]["exit_code"], 0);
+    assert!(!installation.path("second").exists());
+}
+
+/// With few descriptors, clients wait for their turn; nobody fails and nothing is forgotten.
+#[test]
+fn more_clients_than_descriptors() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "agr.max_iterations = 0\n");
+    let mut command = installation.program(
+        Path::new("/bin/sh"),
+        &["-c", "ulimit -n 120; exec \"$0\" up"],
+    );
+    command.arg(BINARY);
+    let process = installation.spawn(command, "few");
+    eventually("it listens", || {
+        UnixStream::connect(installation.socket(Daemon)).is_ok()
+    });
+    let ask = |number: usize| {
+        let message = json!({ "message": "say:1", "channel_id": format!("c{number}") });
+        let answer = installation.ask(Daemon, &message);
+        assert_eq!(answer, [json!({ "type": "response", "content": "alpha " })]);
+    };
+    thread::scope(|scope| {
+        for number in 0..200 {
+            scope.spawn(move || ask(number));
+        }
+    });
+    let log = process.log();
+    assert!(!log.contains("WARNING") && !log.contains("ERROR"), "{log}");
+    for number in 0..200 {
+        assert_eq!(history(&installation, &format!("c{number}")).len(), 2);
+    }
+}

@@ -1,0 +1,526 @@
+//! What arrives on the sockets of the real binary, and what files it leaves.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use testkit::process::peak_resident_bytes;
+use testkit::{ModelServer, Wire};
+use zino::kind::ServiceKind::{
+    self, AgentLoop, Context, Daemon, Executor, Memory, Router, SystemPrompt,
+};
+
+use crate::installation::{Installation, announced, eventually, frame, frames, next_frame, text};
+
+const NOBODY: &str = "http://127.0.0.1:1/v1";
+
+fn mode(installation: &Installation, name: &str) -> u32 {
+    let metadata = fs::metadata(installation.path(name)).unwrap();
+    metadata.permissions().mode() & 0o7777
+}
+
+fn error(frames: &[Value]) -> &str {
+    assert_eq!(frames.len(), 1, "{frames:?}");
+    assert_eq!(frames[0]["type"], "error", "{frames:?}");
+    frames[0]["message"].as_str().unwrap()
+}
+
+#[test]
+fn broken_frames_are_answered_by_every_service() {
+    let installation = Installation::new(NOBODY, "wire.max_frame_bytes = 1000\n");
+    let _process = installation.up();
+    let long = vec![b' '; 1001];
+    let cases: [(&str, Vec<u8>, &str); 8] = [
+        (
+            "over the limit",
+            announced(&long),
+            "a frame of 1001 bytes is too long: the limit is 1000",
+        ),
+        (
+            "only announced",
+            vec![0xff; 4],
+            "a frame of 4294967295 bytes is too long: the limit is 1000",
+        ),
+        ("no body", vec![0; 4], "the request is no JSON object: "),
+        (
+            "broken JSON",
+            announced(b"{nope"),
+            "the request is no JSON object: ",
+        ),
+        (
+            "no object",
+            announced(b"[1]"),
+            "the request is no JSON object: ",
+        ),
+        (
+            "no UTF-8",
+            announced(b"{\"type\":\"\xff\"}"),
+            "the request is no JSON object: ",
+        ),
+        (
+            "more than JSON",
+            announced(b"{} {}"),
+            "the request is no JSON object: ",
+        ),
+        (
+            "too deep",
+            announced("[".repeat(900).as_bytes()),
+            "the request is no JSON object: ",
+        ),
+    ];
+    for kind in ServiceKind::ALL {
+        for (name, bytes, expected) in &cases {
+            let answer = installation.exchange(kind, bytes);
+            let found = error(&answer);
+            assert!(
+                found.starts_with(expected),
+                "{} {name}: {found}",
+                kind.name()
+            );
+        }
+        // At the limit is not over it.
+        let mut longest = br#"{"type":"ping"}"#.to_vec();
+        longest.resize(1000, b' ');
+        let pong = installation.exchange(kind, &announced(&longest));
+        assert_eq!(pong, [json!({ "type": "pong" })]);
+    }
+}
+
+/// One that cannot read while it writes must get the answer all the same.
+#[test]
+fn a_frame_far_over_the_limit_is_answered() {
+    let installation = Installation::new(NOBODY, "wire.max_frame_bytes = 1000\n");
+    let _process = installation.start(SystemPrompt);
+    let answer = installation.exchange(SystemPrompt, &announced(&vec![b' '; 3_000_000]));
+    assert_eq!(
+        error(&answer),
+        "a frame of 3000000 bytes is too long: the limit is 1000"
+    );
+}
+
+#[test]
+fn an_unknown_type_is_refused() {
+    let installation = Installation::new(NOBODY, "");
+    let _process = installation.up();
+    for kind in ServiceKind::ALL.into_iter().filter(|kind| *kind != Daemon) {
+        let cases = [
+            (json!({ "type": "frobnicate" }), "frobnicate"),
+            (json!({}), "None"),
+            (json!({ "type": null }), "None"),
+            (json!({ "type": 5 }), "5"),
+        ];
+        for (request, name) in cases {
+            let answer = installation.ask(kind, &request);
+            assert_eq!(error(&answer), format!("Unknown message type: {name}"));
+        }
+    }
+}
+
+/// For each field of each request, whatever it must not be.
+#[test]
+fn wrong_types_are_refused() {
+    let installation = Installation::new(NOBODY, "");
+    let _process = installation.up();
+    let cases: [(ServiceKind, Value, &[&str]); 16] = [
+        (
+            Daemon,
+            json!({ "message": "hi", "channel_id": "c" }),
+            &["message", "channel_id"],
+        ),
+        (
+            Router,
+            json!({ "type": "infer", "messages": [], "temperature": 1, "top_p": 1, "stream": true }),
+            &["messages", "temperature", "top_p", "stream"],
+        ),
+        (
+            AgentLoop,
+            json!({ "type": "run", "messages": [], "max_iterations": 1, "stream": true }),
+            &["messages", "max_iterations", "stream"],
+        ),
+        (
+            SystemPrompt,
+            json!({ "type": "set_soft_memory", "content": "" }),
+            &["content"],
+        ),
+        (
+            Executor,
+            json!({ "type": "execute", "executor": "bash", "code": "" }),
+            &["executor", "code"],
+        ),
+        (
+            Executor,
+            json!({ "type": "validate", "executor": "bash", "code": "" }),
+            &["executor", "code"],
+        ),
+        (
+            Context,
+            json!({ "type": "build", "user_message": "", "channel_id": "" }),
+            &["user_message", "channel_id"],
+        ),
+        (
+            Memory,
+            json!({ "type": "get_history", "channel_id": "c", "limit": 1 }),
+            &["channel_id", "limit"],
+        ),
+        (
+            Memory,
+            json!({ "type": "append_history", "channel_id": "c", "messages": [] }),
+            &["channel_id", "messages"],
+        ),
+        (
+            Memory,
+            json!({ "type": "clear_history", "channel_id": "c" }),
+            &["channel_id"],
+        ),
+        (
+            Memory,
+            json!({ "type": "search_hard", "query": "", "top_k": 1 }),
+            &["query", "top_k"],
+        ),
+        (
+            Memory,
+            json!({ "type": "store_hard", "messages": [], "tag": "" }),
+            &["messages", "tag"],
+        ),
+        (Memory, json!({ "type": "delete_hard", "id": 1 }), &["id"]),
+        (
+            Memory,
+            json!({ "type": "set_soft", "content": "" }),
+            &["content"],
+        ),
+        (
+            Memory,
+            json!({ "type": "append_history", "channel_id": "c", "messages": [{ "role": "user", "content": 5 }] }),
+            &[],
+        ),
+        (
+            Memory,
+            json!({ "type": "store_hard", "messages": [{ "role": 5, "content": "x" }] }),
+            &[],
+        ),
+    ];
+    for (kind, request, fields) in cases {
+        for field in fields {
+            for wrong in [
+                json!({ "a": 1 }),
+                json!([{}, [], 5]),
+                json!(true),
+                json!("x"),
+                json!(1.5),
+            ] {
+                let right = &request[field];
+                let same = right.is_string() && wrong.is_string()
+                    || right.is_boolean() && wrong.is_boolean()
+                    || *right == json!(1)
+                        && wrong.is_f64()
+                        && matches!(*field, "temperature" | "top_p")
+                    || kind == AgentLoop && *field == "messages" && wrong.is_array();
+                if same {
+                    continue;
+                }
+                let mut request = request.clone();
+                request[field] = wrong;
+                let answer = installation.ask(kind, &request);
+                let found = error(&answer);
+                assert!(found.contains(field), "{} {request}: {found}", kind.name());
+            }
+        }
+        if fields.is_empty() {
+            let answer = installation.ask(kind, &request);
+            assert!(error(&answer).contains("messages[0]"), "{answer:?}");
+        }
+    }
+    // Nothing of it was stored, and everyone is still there.
+    let history =
+        installation.ask_one(Memory, &json!({ "type": "get_history", "channel_id": "c" }));
+    assert_eq!(history["messages"], json!([]));
+    assert!(installation.run(&["status"]).status.success());
+}
+
+#[test]
+fn one_request_a_connection() {
+    let installation = Installation::new(NOBODY, "");
+    let _process = installation.start(SystemPrompt);
+    let ping = frame(&json!({ "type": "ping" }));
+    let pong = [json!({ "type": "pong" })];
+    assert_eq!(installation.exchange(SystemPrompt, &ping.repeat(2)), pong);
+    assert_eq!(
+        installation.exchange(SystemPrompt, &ping.repeat(50_000)),
+        pong
+    );
+    // A byte at a time.
+    let mut slow = installation.connect(SystemPrompt);
+    for byte in &ping {
+        slow.write_all(&[*byte]).unwrap();
+    }
+    assert_eq!(frames(slow), pong);
+    // One that has said that it will send no more still waits.
+    let mut half = installation.connect(SystemPrompt);
+    half.write_all(&ping).unwrap();
+    half.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(frames(half), pong);
+}
+
+#[test]
+fn a_request_that_breaks_off() {
+    let installation = Installation::new(NOBODY, "");
+    let process = installation.start(SystemPrompt);
+    for (sent, expected) in [
+        (&b""[..], None),
+        (b"\0\0", Some("the request ended too early")),
+        (b"\0\0\0\x05{", Some("the request ended too early")),
+    ] {
+        let mut stream = installation.connect(SystemPrompt);
+        stream.write_all(sent).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let found = frames(stream);
+        match expected {
+            Some(message) => assert_eq!(error(&found), message),
+            None => assert_eq!(found, Vec::<Value>::new()),
+        }
+    }
+    // Others are served while one stalls.
+    let mut stalled = installation.connect(SystemPrompt);
+    stalled.write_all(b"\0\0\0\x0f{").unwrap();
+    let pong = installation.ask_one(SystemPrompt, &json!({ "type": "ping" }));
+    assert_eq!(pong["type"], "pong");
+    drop(stalled);
+    assert!(!process.log().contains("panic"), "{}", process.log());
+}
+
+/// Memory is not reserved ahead of what has arrived.
+#[test]
+#[cfg(target_os = "linux")]
+fn announcements_cost_nothing() {
+    let installation = Installation::new(NOBODY, "wire.max_frame_bytes = 4294967295\n");
+    let process = installation.start(SystemPrompt);
+    installation.ask_one(SystemPrompt, &json!({ "type": "get" }));
+    let before = peak_resident_bytes(process.id()).unwrap();
+    let announce = || {
+        let mut stream = installation.connect(SystemPrompt);
+        stream.write_all(&[0xff; 4]).unwrap();
+        stream.write_all(&[b' '; 1000]).unwrap();
+        stream
+    };
+    let streams: Vec<UnixStream> = (0..256).map(|_| announce()).collect();
+    let pong = installation.ask_one(SystemPrompt, &json!({ "type": "ping" }));
+    assert_eq!(pong["type"], "pong");
+    let grown = peak_resident_bytes(process.id()).unwrap() - before;
+    // A read buffer for each, and what else a connection needs.
+    assert!(
+        grown < 256 * 64 * 1024,
+        "{grown} bytes for {} connections",
+        streams.len()
+    );
+}
+
+#[test]
+fn sockets_are_for_the_owner_and_the_group() {
+    let installation = Installation::new(NOBODY, "");
+    let mut process = installation.up();
+    assert_eq!(mode(&installation, "run"), 0o750);
+    for kind in ServiceKind::ALL {
+        assert_eq!(
+            mode(&installation, &format!("run/{}.sock", kind.name())),
+            0o660
+        );
+    }
+    process.signal(Signal::TERM);
+    assert!(process.wait().success());
+    assert_eq!(fs::read_dir(installation.path("run")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
+    let installation = Installation::new(NOBODY, "");
+    fs::create_dir(installation.path("run")).unwrap();
+    drop(UnixListener::bind(installation.socket(SystemPrompt)).unwrap());
+    let live = installation.spawn(installation.command(&["sys"]), "sys");
+    eventually("the stale socket is replaced", || {
+        UnixStream::connect(installation.socket(SystemPrompt)).is_ok()
+    });
+    for arguments in [&["sys"][..], &["up"]] {
+        let second = installation.run(arguments);
+        assert_eq!(second.status.code(), Some(1));
+        let told = text(&second.stderr);
+        assert!(told.contains("run/sys.sock is served already"), "{told}");
+    }
+    // Nobody who could not start has left a socket or taken the live one away.
+    let left = fs::read_dir(installation.path("run")).unwrap().count();
+    assert_eq!(left, 1);
+    let pong = installation.ask_one(SystemPrompt, &json!({ "type": "ping" }));
+    assert_eq!(pong["type"], "pong", "{}", live.log());
+}
+
+#[test]
+fn a_file_in_the_sockets_place_is_not_touched() {
+    let installation = Installation::new(NOBODY, "");
+    fs::create_dir(installation.path("run")).unwrap();
+    fs::write(installation.socket(SystemPrompt), "precious").unwrap();
+    let output = installation.run(&["sys"]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("run/sys.sock is there and is no socket"),
+        "{told}"
+    );
+    let kept = fs::read_to_string(installation.socket(SystemPrompt)).unwrap();
+    assert_eq!(kept, "precious");
+}
+
+#[test]
+fn requests_under_way_finish_when_the_service_is_told_to_end() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let mut process = installation.up();
+    let code = "echo begun; touch running; sleep 0.5; echo finished";
+    let run = json!({ "type": "execute", "executor": "bash", "code": code });
+    let under_way = installation.begin(Executor, &run);
+    eventually("the program runs", || installation.path("running").exists());
+    process.signal(Signal::TERM);
+    eventually("the sockets are gone", || {
+        !installation.socket(Executor).exists()
+    });
+    assert!(UnixStream::connect(installation.socket(Executor)).is_err());
+    let answer = frames(under_way);
+    assert_eq!(answer[0]["stdout"], "begun\nfinished\n");
+    assert!(process.wait().success());
+}
+
+/// Work that does not end in time ends with the service.
+#[test]
+fn an_endless_request_does_not_keep_the_service_alive() {
+    let installation = Installation::new(NOBODY, "");
+    let mut process = installation.start(Executor);
+    let run =
+        json!({ "type": "execute", "executor": "bash", "code": "echo $$ >running; sleep 60" });
+    let mut under_way = installation.begin(Executor, &run);
+    let mut program = 0;
+    eventually("the program runs", || {
+        let pid = fs::read_to_string(installation.path("running")).unwrap_or_default();
+        program = pid.trim().parse().unwrap_or(0);
+        program != 0
+    });
+    let asked = Instant::now();
+    process.signal(Signal::TERM);
+    assert!(process.wait().success());
+    assert!(
+        asked.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        asked.elapsed()
+    );
+    eventually("the program is gone", || {
+        !testkit::process::is_running(program)
+    });
+    let mut rest = Vec::new();
+    let _ = under_way.read_to_end(&mut rest);
+}
+
+#[test]
+fn everything_is_read_again_at_a_hangup_signal() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let process = installation.up();
+    fs::write(
+        installation.path("SYSTEM.md"),
+        "new %%TOOL_LIST%% %%SKILL_LINES%%",
+    )
+    .unwrap();
+    fs::write(
+        installation.path("tools/sh.json"),
+        r#"{"meta": {"executor": "sh"}}"#,
+    )
+    .unwrap();
+    let skill = json!({
+        "meta": { "executor": "sh" },
+        "fabricator": [{ "role": "user", "content": "a new example" }],
+    });
+    fs::write(installation.path("skills/sh.json"), skill.to_string()).unwrap();
+    process.signal(Signal::HUP);
+    let get = json!({ "type": "get" });
+    eventually("the prompt is new", || {
+        let prompt = installation.ask_one(SystemPrompt, &get);
+        prompt["content"]
+            .as_str()
+            .unwrap()
+            .starts_with("new   - \"execute_bash\"")
+    });
+    let prompt = installation.ask_one(SystemPrompt, &get);
+    assert!(
+        prompt["content"].as_str().unwrap().contains("execute_sh"),
+        "{prompt}"
+    );
+    eventually("the others have reloaded", || {
+        process.log().matches("reloaded").count() == 7
+    });
+    let context = installation.ask_one(Context, &json!({ "type": "build", "user_message": "x" }));
+    assert!(context.to_string().contains("a new example"), "{context}");
+    let capabilities = installation.ask_one(Executor, &json!({ "type": "capabilities" }));
+    assert_eq!(capabilities["executors"]["sh"]["command"], "sh");
+    let call = json!({ "name": "execute_sh", "arguments": { "code": "echo from sh" } });
+    let message = format!("raw:<tool_call>{call}</tool_call>");
+    let answer = installation.ask(Daemon, &json!({ "message": message, "stream": true }));
+    assert!(
+        answer[0]["delta"].as_str().unwrap().contains("from sh"),
+        "{answer:?}"
+    );
+    // One that cannot be read leaves what there was.
+    fs::remove_file(installation.path("SYSTEM.md")).unwrap();
+    process.signal(Signal::HUP);
+    eventually("the failure is told", || {
+        process.log().contains("not reloaded")
+    });
+    assert_eq!(installation.ask_one(SystemPrompt, &get), prompt);
+}
+
+/// A process that was killed leaves sockets; the next one starts all the same.
+#[test]
+fn killed_and_started_again() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let ask = json!({ "message": "say:2", "channel_id": "kept" });
+    let mut process = installation.up();
+    assert_eq!(installation.ask_one(Daemon, &ask)["content"], "alpha beta ");
+    process.signal(Signal::KILL);
+    process.wait();
+    let left = fs::symlink_metadata(installation.socket(Daemon)).unwrap();
+    assert!(left.file_type().is_socket());
+    let _again = installation.up();
+    assert_eq!(installation.ask_one(Daemon, &ask)["content"], "alpha beta ");
+    let history = json!({ "type": "get_history", "channel_id": "kept" });
+    let history = installation.ask_one(Memory, &history);
+    assert_eq!(history["messages"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn a_stream_arrives_as_it_comes() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let _processes = installation.start_all_but(&[]);
+    let ask = json!({ "message": "hangmid", "stream": true });
+    let mut stream = installation.begin(Daemon, &ask);
+    let first = next_frame(&mut stream).unwrap();
+    assert_eq!(first["type"], "chunk");
+    assert_eq!(model.answers_in_progress(), 1);
+}
+
+/// A peer that stalls is told so in the end. The clock jumps when nobody does anything.
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_stalls() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let stack = crate::stack::Stack::new(NOBODY, "").with_router();
+    let socket = stack.config.socket(Router);
+    let mut stream = tokio::net::UnixStream::connect(socket).await.unwrap();
+    stream.write_all(b"\0\0\0\x10{").await.unwrap();
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).await.unwrap();
+    let answer: Value = serde_json::from_slice(&received[4..]).unwrap();
+    assert_eq!(answer["message"], "the request did not arrive in time");
+    drop(stream);
+    stack.end().await;
+}
