@@ -15,12 +15,18 @@ use super::client::{Client, frame};
 use super::crowd::{Server, crowd};
 use super::place::Place;
 
-/// The model that answers in 1.5 ms, the one that answers at once, the one that takes its time.
-const SOON: &str = "delay:1.5:say:1";
+/// How long the model that takes part in one request after the other takes for its answer.
+const SOON: Duration = Duration::from_micros(1_500);
+
 const AT_ONCE: &str = "say:1";
-const LATE: &str = "delay:200:say:1";
+
+/// 200 ms in all: the server's timers add one.
+const LATE: &str = "delay:199:say:1";
 
 const CHANNEL: &str = "bench";
+
+/// So many messages of a channel are sent along, by default.
+const HISTORY: usize = 50;
 
 const DELTAS: usize = 20_000;
 
@@ -33,10 +39,14 @@ impl Bench<'_> {
         let count = self.rounds(2_000);
         let mut rows = Vec::new();
         for (name, channel) in [("request", None), ("request with a channel", Some(CHANNEL))] {
-            let request = request(SOON, channel, Streamed::No)?;
+            // Grown to as much history as is ever sent.
+            let grow = request(AT_ONCE, channel, Streamed::No)?;
+            Client::new(&daemon).sample(HISTORY, |_| Ok(grow.clone()))?;
+            let directive = self.answering_soon(&place, channel)?;
+            let request = request(&directive, channel, Streamed::No)?;
             let own = Client::new(&daemon).sample(count, |_| Ok(request.clone()))?;
             self.reset_server()?;
-            let body = model_request(&place, SOON, channel)?;
+            let body = model_request(&place, &directive, channel)?;
             let model = Server::Model(self.model_port());
             let floor = crowd(&model, 1, count, &body)?.samples;
             self.reset_server()?;
@@ -50,6 +60,21 @@ impl Bench<'_> {
             original: "",
         });
         Ok(rows)
+    }
+
+    /// The directive for an answer in [`SOON`]: its pause is shorter by what the server takes for
+    /// its own work on such a request.
+    fn answering_soon(&self, place: &Place, channel: Option<&str>) -> anyhow::Result<String> {
+        let directive = |pause: Duration| format!("delay:{}:say:1", pause.as_secs_f64() * 1e3);
+        let guess = SOON.mul_f64(0.75);
+        let body = model_request(place, &directive(guess), channel)?;
+        let model = Server::Model(self.model_port());
+        let taken = crowd(&model, 1, self.rounds(1_000), &body)?
+            .samples
+            .median();
+        self.reset_server()?;
+        let work = taken.saturating_sub(guess);
+        Ok(directive(SOON.saturating_sub(work).max(SOON / 3)))
     }
 
     /// Many clients, each of which waits for its answer.
