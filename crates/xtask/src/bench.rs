@@ -1,5 +1,5 @@
-//! Measures zot: over real pipes against the scripted model server in another process, and its
-//! extensions.
+//! Measures zot and zino: over real pipes and sockets against the scripted model server in another
+//! process, and zot's extensions.
 //!
 //! Every figure is the median of many rounds and stands beside its floor: the same work, done in
 //! the same run by a program that does nothing else. Reads `/proc`, so it is for Linux only.
@@ -12,6 +12,7 @@ mod recording;
 mod report;
 mod samples;
 mod scenarios;
+mod zino;
 
 use std::io::{self, Write};
 
@@ -25,7 +26,7 @@ use scenarios::Bench;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
     Full,
-    /// Few rounds and no transcript of 10,000 messages.
+    /// Few rounds, no transcript of 10,000 messages and no million memories.
     Quick,
 }
 
@@ -42,7 +43,7 @@ pub(crate) fn rpc(effort: Effort) -> anyhow::Result<()> {
     check_system()?;
     let programs = Programs::build()?;
     let bench = Bench::new(&programs, effort)?;
-    print_heading("rpc", effort)?;
+    print_heading("rpc", "zot", effort)?;
     print(bench.start()?)?;
     print(bench.idle_memory()?)?;
     print(bench.streaming()?)?;
@@ -58,21 +59,44 @@ pub(crate) fn extensions(effort: Effort) -> anyhow::Result<()> {
     check_system()?;
     let programs = Programs::build()?;
     if cfg!(debug_assertions) {
-        let mut command = programs.optimised();
-        command.args(["bench", "ext"]);
-        if effort == Effort::Quick {
-            command.arg("--quick");
-        }
-        let status = command.status()?;
-        ensure!(status.success(), "the bench failed");
-        return Ok(());
+        return again_optimised(&programs, "ext", effort);
     }
     let bench = Bench::new(&programs, effort)?;
-    print_heading("ext", effort)?;
+    print_heading("ext", "zot", effort)?;
     print(bench.tool_round_trips()?)?;
     print(bench.extension_start_up()?)?;
     print(bench.fan_out()?)?;
     print(bench.extension_memory()?)
+}
+
+/// Measures the services of zino. The clients run in this process and must not be what is slow.
+pub(crate) fn zino(effort: Effort) -> anyhow::Result<()> {
+    check_system()?;
+    let programs = Programs::build()?;
+    if cfg!(debug_assertions) {
+        return again_optimised(&programs, "zino", effort);
+    }
+    let bench = Bench::new(&programs, effort)?;
+    print_heading("zino", "zino", effort)?;
+    print(bench.service_start()?)?;
+    print(bench.service_memory()?)?;
+    print(bench.requests()?)?;
+    print(bench.crowds()?)?;
+    print(bench.service_streaming()?)?;
+    print(bench.histories()?)?;
+    bench.hard_memories(print)
+}
+
+/// Does the same as this process was told to, as a release build.
+fn again_optimised(programs: &Programs, bench: &str, effort: Effort) -> anyhow::Result<()> {
+    let mut command = programs.optimised();
+    command.args(["bench", bench]);
+    if effort == Effort::Quick {
+        command.arg("--quick");
+    }
+    let status = command.status()?;
+    ensure!(status.success(), "the bench failed");
+    Ok(())
 }
 
 fn check_system() -> anyhow::Result<()> {
@@ -83,8 +107,9 @@ fn check_system() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_heading(bench: &str, effort: Effort) -> anyhow::Result<()> {
-    write!(io::stdout(), "{}", report::heading(bench, effort))?;
+fn print_heading(bench: &str, program: &str, effort: Effort) -> anyhow::Result<()> {
+    let heading = report::heading(bench, program, effort);
+    write!(io::stdout(), "{heading}")?;
     Ok(())
 }
 

@@ -12,6 +12,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   schema               write docs/schema anew from the types of the protocol
   bench rpc [--quick]  measure `zot rpc` and print the table of BENCHMARKS.md
   bench ext [--quick]  measure what extensions cost, likewise
+  bench zino [--quick] measure the services of zino, likewise
   fuzz [SECONDS]       run every fuzz target that long (60); needs nightly and cargo-fuzz
 ";
 
@@ -28,6 +29,8 @@ fn main() -> anyhow::Result<()> {
         ["bench", "rpc", "--quick"] => bench::rpc(bench::Effort::Quick),
         ["bench", "ext"] => bench::extensions(bench::Effort::Full),
         ["bench", "ext", "--quick"] => bench::extensions(bench::Effort::Quick),
+        ["bench", "zino"] => bench::zino(bench::Effort::Full),
+        ["bench", "zino", "--quick"] => bench::zino(bench::Effort::Quick),
         ["fuzz"] => fuzz::run(60),
         ["fuzz", seconds] => fuzz::run(seconds.parse().context("SECONDS must be a number")?),
         [] | ["help" | "--help" | "-h"] => Ok(write!(io::stdout(), "{USAGE}")?),

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -171,9 +172,7 @@ async fn carry_out(
     shared: &Shared,
 ) -> io::Result<After> {
     let Plan { transport, answer } = plan;
-    if !transport.before_headers.is_zero() {
-        tokio::time::sleep(transport.before_headers).await;
-    }
+    wait(transport.before_headers).await;
     let whole = match answer {
         Answer::Hang => {
             delivery::hang().await;
@@ -219,6 +218,18 @@ async fn carry_out(
     };
     writer.write_all(&whole).await?;
     Ok(After::KeepOpen)
+}
+
+/// The runtime's timers tick once a millisecond; a wait with a fraction gets a thread of its own.
+async fn wait(time: Duration) {
+    if time.subsec_nanos().is_multiple_of(1_000_000) {
+        if !time.is_zero() {
+            tokio::time::sleep(time).await;
+        }
+        return;
+    }
+    // Fails only when the server is being shut down.
+    let _ = tokio::task::spawn_blocking(move || std::thread::sleep(time)).await;
 }
 
 /// Everything that is not a question to a model.

@@ -406,6 +406,14 @@ fn number(text: &str) -> Result<usize, BadDirective> {
         .map_err(|_| BadDirective(format!("`{text}` is not a number")))
 }
 
+/// May have a fraction.
 fn milliseconds(text: &str) -> Result<Duration, BadDirective> {
-    Ok(Duration::from_millis(number(text)? as u64))
+    let milliseconds: Option<f64> = text.parse().ok();
+    let duration = milliseconds.map(|number| Duration::try_from_secs_f64(number / 1e3));
+    match duration {
+        Some(Ok(duration)) => Ok(duration),
+        _ => Err(BadDirective(format!(
+            "`{text}` is no number of milliseconds"
+        ))),
+    }
 }

@@ -9,8 +9,9 @@ use serde::Deserialize;
 use testkit::{Wire, Workdir};
 use xtask::repository::root;
 
-const BINARIES: [&str; 5] = [
+const BINARIES: [&str; 6] = [
     "zot",
+    "zino",
     "scripted-model",
     "bench-floor",
     "bench-child",
@@ -20,6 +21,7 @@ const BINARIES: [&str; 5] = [
 /// Where they are.
 pub(super) struct Programs {
     pub(super) zot: PathBuf,
+    pub(super) zino: PathBuf,
     pub(super) scripted_model: PathBuf,
     pub(super) floor: PathBuf,
     pub(super) child: PathBuf,
@@ -44,6 +46,7 @@ impl Programs {
         ensure!(output.status.success(), "the release build failed");
         Ok(Self {
             zot: executable(&output.stdout, "zot")?,
+            zino: executable(&output.stdout, "zino")?,
             scripted_model: executable(&output.stdout, "scripted-model")?,
             floor: executable(&output.stdout, "bench-floor")?,
             child: executable(&output.stdout, "bench-child")?,

@@ -20,7 +20,7 @@ pub(super) struct Row {
     /// The same work done by a program that does nothing else.
     pub(super) floor: Option<(&'static str, Quantity)>,
     pub(super) target: Option<Quantity>,
-    /// What the original zot was measured at, on another machine.
+    /// What the original was measured at, on another machine.
     pub(super) original: &'static str,
 }
 
@@ -31,6 +31,8 @@ pub(super) enum Quantity {
     Ratio(f64),
     /// A part of one.
     Share(f64),
+    /// How many of something a second; the more the better.
+    Rate(f64),
 }
 
 impl Quantity {
@@ -42,12 +44,21 @@ impl Quantity {
         Self::Time(Duration::from_secs_f64(milliseconds / 1e3))
     }
 
-    fn exceeds(self, target: Self) -> bool {
+    fn misses(self, target: Self) -> bool {
         match (self, target) {
+            (Self::Rate(own), Self::Rate(target)) => own < target,
             (Self::Time(own), Self::Time(target)) => own > target,
             (Self::Bytes(own), Self::Bytes(target)) => own > target,
             (Self::Ratio(own), Self::Ratio(target)) => own > target,
             _ => false,
+        }
+    }
+
+    /// On which side of a target of this kind it is good to be.
+    fn bound(self) -> char {
+        match self {
+            Self::Rate(_) => '≥',
+            _ => '≤',
         }
     }
 }
@@ -72,6 +83,7 @@ impl fmt::Display for Quantity {
             }
             Self::Ratio(ratio) => write!(formatter, "{ratio:.2} ×"),
             Self::Share(share) => write!(formatter, "{:.1} %", share * 1e2),
+            Self::Rate(rate) => write!(formatter, "{rate:.0}/s"),
         }
     }
 }
@@ -90,8 +102,13 @@ impl fmt::Display for Row {
             write!(formatter, "{floor} ({name})")?;
         }
         match target {
-            Some(target) if value.exceeds(*target) => write!(formatter, " | ≤ {target} | **no**")?,
-            Some(target) => write!(formatter, " | ≤ {target} | yes")?,
+            Some(target) => {
+                let verdict = match value.misses(*target) {
+                    true => "**no**",
+                    false => "yes",
+                };
+                write!(formatter, " | {} {target} | {verdict}", target.bound())?;
+            }
             None => write!(formatter, " | | ")?,
         }
         write!(formatter, " | {original} |")
@@ -99,7 +116,7 @@ impl fmt::Display for Row {
 }
 
 /// The machine, the command and the head of the table.
-pub(super) fn heading(bench: &str, effort: Effort) -> String {
+pub(super) fn heading(bench: &str, program: &str, effort: Effort) -> String {
     let line = |program: &str, arguments: &[&str]| {
         let output = Command::new(program).args(arguments).output();
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
@@ -114,7 +131,7 @@ pub(super) fn heading(bench: &str, effort: Effort) -> String {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     format!(
         "`cargo xtask bench {bench}{}` on {}, commit {}: {processors} × {model}, {}, load {}\n\n\
-         | what | zot | floor | target | met | original |\n\
+         | what | {program} | floor | target | met | original |\n\
          |---|---:|---:|---:|---|---:|\n",
         if effort == Effort::Quick {
             " --quick"

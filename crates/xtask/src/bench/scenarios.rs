@@ -243,6 +243,14 @@ impl<'a> Bench<'a> {
         &self.programs.zot
     }
 
+    pub(super) fn zino_binary(&self) -> &Path {
+        &self.programs.zino
+    }
+
+    pub(super) fn model_port(&self) -> u16 {
+        self.port
+    }
+
     pub(super) fn child_binary(&self) -> &Path {
         &self.programs.child
     }
@@ -266,7 +274,7 @@ impl<'a> Bench<'a> {
     }
 
     /// `times` raw requests with a conversation of `messages`, per request.
-    fn exchange(
+    pub(super) fn exchange(
         &self,
         floor: &mut Peer,
         count: usize,
@@ -328,7 +336,7 @@ pub(super) fn cpu_row(
     }
 }
 
-fn wall_row(what: &str, own: Cost, (name, floor): (&'static str, Cost)) -> Row {
+pub(super) fn wall_row(what: &str, own: Cost, (name, floor): (&'static str, Cost)) -> Row {
     Row {
         what: format!("{what}, wall"),
         value: Quantity::Time(own.wall),

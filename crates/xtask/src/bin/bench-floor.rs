@@ -5,7 +5,9 @@
 
 use std::io::{self, BufRead, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
+use std::thread;
 
 const DONE: &[u8] = b"{\"type\":\"done\"}\n";
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
@@ -35,6 +37,10 @@ fn main() -> io::Result<()> {
                     Command::new("bash").args(["-c", "true"]).output()?;
                 }
             }
+            ["echo", path] => {
+                let listener = UnixListener::bind(path)?;
+                thread::spawn(move || echo(&listener));
+            }
             ["write", bytes] => stdout.write_all(&vec![b'x'; number(bytes)?])?,
             _ => return Err(io::Error::other(format!("unknown command {line:?}"))),
         }
@@ -42,6 +48,31 @@ fn main() -> io::Result<()> {
         stdout.flush()?;
     }
     Ok(())
+}
+
+/// Answers every connection with the one frame that comes over it, until the process ends.
+fn echo(listener: &UnixListener) -> io::Result<()> {
+    let mut buffer = vec![0; BUFFER];
+    for connection in listener.incoming() {
+        // A client that has gone is nobody else's concern.
+        let _ = return_frame(connection?, &mut buffer);
+    }
+    Ok(())
+}
+
+fn return_frame(mut connection: UnixStream, buffer: &mut [u8]) -> io::Result<()> {
+    let mut count = 0;
+    loop {
+        match connection.read(&mut buffer[count..])? {
+            0 => return Ok(()),
+            more => count += more,
+        }
+        let header = buffer[..count].first_chunk::<4>();
+        let length = header.map(|header| 4 + u32::from_be_bytes(*header) as usize);
+        if length.is_some_and(|length| length <= count) {
+            return connection.write_all(&buffer[..count]);
+        }
+    }
 }
 
 fn number(text: &str) -> io::Result<usize> {

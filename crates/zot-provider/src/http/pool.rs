@@ -1,6 +1,6 @@
 //! Connections that wait for the next request.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,8 +12,9 @@ use super::connection::Connection;
 /// Idle connections are given up before the servers in front of most providers do so.
 const MAX_IDLE: Duration = Duration::from_secs(60);
 
-/// More calls side by side to one provider are rare; further connections are not kept.
-const MAX_IDLE_PER_HOST: usize = 8;
+/// A service with many clients has as many calls side by side: when fewer connections are kept, most
+/// of its calls dial anew, which takes longer than all else it does. Further ones are not kept.
+const MAX_IDLE_PER_HOST: usize = 256;
 
 /// What two requests must share to use one connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -40,7 +41,8 @@ struct Idle {
 
 #[derive(Default)]
 pub(super) struct Pool {
-    idle: Mutex<HashMap<PoolKey, Vec<Idle>>>,
+    /// Those that wait longest come first.
+    idle: Mutex<HashMap<PoolKey, VecDeque<Idle>>>,
 }
 
 impl Pool {
@@ -48,8 +50,12 @@ impl Pool {
     pub(super) fn take(&self, key: &PoolKey) -> Option<Connection> {
         let mut idle = self.lock();
         let connections = idle.get_mut(key)?;
-        connections.retain(|idle| idle.since.elapsed() < MAX_IDLE);
-        while let Some(mut idle) = connections.pop() {
+        let now = Instant::now();
+        while connections
+            .pop_front_if(|idle| now.duration_since(idle.since) >= MAX_IDLE)
+            .is_some()
+        {}
+        while let Some(mut idle) = connections.pop_back() {
             if !idle.connection.is_stale() {
                 return Some(idle.connection);
             }
@@ -61,15 +67,15 @@ impl Pool {
         let mut idle = self.lock();
         let connections = idle.entry(key).or_default();
         if connections.len() == MAX_IDLE_PER_HOST {
-            connections.remove(0);
+            connections.pop_front();
         }
-        connections.push(Idle {
+        connections.push_back(Idle {
             connection,
             since: Instant::now(),
         });
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PoolKey, Vec<Idle>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PoolKey, VecDeque<Idle>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

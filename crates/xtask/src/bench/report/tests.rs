@@ -40,6 +40,14 @@ fn ratios_have_targets_of_their_own() {
 }
 
 #[test]
+fn of_rates_more_is_better() {
+    let enough = row(Quantity::Rate(3000.0), Some(Quantity::Rate(3000.0)));
+    assert!(enough.contains("| ≥ 3000/s | yes |"));
+    let too_few = row(Quantity::Rate(2999.0), Some(Quantity::Rate(3000.0)));
+    assert!(too_few.contains("| ≥ 3000/s | **no** |"));
+}
+
+#[test]
 fn quantities_show_three_digits_or_so() {
     let shown = |microseconds| Quantity::Time(Duration::from_micros(microseconds)).to_string();
     assert_eq!(shown(99), "99.0 µs");

@@ -1,0 +1,252 @@
+//! Requests through the daemon: one after the other, from many at once, and with long answers.
+
+use std::time::Duration;
+
+use anyhow::ensure;
+use serde_json::{Value, json};
+use testkit::Wire;
+
+use super::super::measure::{nothing, rounds};
+use super::super::peer::Peer;
+use super::super::report::{Quantity, Row};
+use super::super::samples::Samples;
+use super::super::scenarios::{Bench, cpu_row, wall_row};
+use super::client::{Client, frame};
+use super::crowd::{Server, crowd};
+use super::place::Place;
+
+/// How long the model that takes part in one request after the other takes for its answer.
+const SOON: Duration = Duration::from_micros(1_500);
+
+const AT_ONCE: &str = "say:1";
+
+/// 200 ms in all: the server's timers add one.
+const LATE: &str = "delay:199:say:1";
+
+const CHANNEL: &str = "bench";
+
+/// So many messages of a channel are sent along, by default.
+const HISTORY: usize = 50;
+
+const DELTAS: usize = 20_000;
+
+impl Bench<'_> {
+    /// One client that waits for each answer.
+    pub(in super::super) fn requests(&self) -> anyhow::Result<Vec<Row>> {
+        let place = Place::new(self, "requests")?;
+        let zino = place.up()?;
+        let daemon = place.socket("daemon");
+        let count = self.rounds(2_000);
+        let mut rows = Vec::new();
+        for (name, channel) in [("request", None), ("request with a channel", Some(CHANNEL))] {
+            // Grown to as much history as is ever sent.
+            let grow = request(AT_ONCE, channel, Streamed::No)?;
+            Client::new(&daemon).sample(HISTORY, |_| Ok(grow.clone()))?;
+            let directive = self.answering_soon(&place, channel)?;
+            let request = request(&directive, channel, Streamed::No)?;
+            let own = Client::new(&daemon).sample(count, |_| Ok(request.clone()))?;
+            self.reset_server()?;
+            let body = model_request(&place, &directive, channel)?;
+            let model = Server::Model(self.model_port());
+            let floor = crowd(&model, 1, count, &body)?.samples;
+            self.reset_server()?;
+            rows.extend(percentile_rows(name, &own, ("the model alone", &floor)));
+        }
+        rows.push(Row {
+            what: format!("RSS after {} requests", 2 * count),
+            value: Quantity::Bytes(zino.resident_bytes()?),
+            floor: None,
+            target: None,
+            original: "",
+        });
+        Ok(rows)
+    }
+
+    /// The directive for an answer in [`SOON`]: its pause is shorter by what the server takes for
+    /// its own work on such a request.
+    fn answering_soon(&self, place: &Place, channel: Option<&str>) -> anyhow::Result<String> {
+        let directive = |pause: Duration| format!("delay:{}:say:1", pause.as_secs_f64() * 1e3);
+        let guess = SOON.mul_f64(0.75);
+        let body = model_request(place, &directive(guess), channel)?;
+        let model = Server::Model(self.model_port());
+        let taken = crowd(&model, 1, self.rounds(1_000), &body)?
+            .samples
+            .median();
+        self.reset_server()?;
+        let work = taken.saturating_sub(guess);
+        Ok(directive(SOON.saturating_sub(work).max(SOON / 3)))
+    }
+
+    /// Many clients, each of which waits for its answer.
+    pub(in super::super) fn crowds(&self) -> anyhow::Result<Vec<Row>> {
+        let place = Place::new(self, "crowds")?;
+        let zino = place.up()?;
+        let (_floor, echo) = self.echo(&place)?;
+        let services = Server::Service(place.socket("daemon"));
+        let (echo, model) = (Server::Service(echo), Server::Model(self.model_port()));
+        let mut rows = Vec::new();
+        for (clients, target, original) in [(64, Some(3_000.0), "76–86/s"), (1_000, None, "")] {
+            let count = self.rounds(20_000);
+            let request = request(AT_ONCE, None, Streamed::No)?;
+            let body = model_request(&place, AT_ONCE, None)?;
+            crowd(&services, clients, count / 10, &request)?;
+            let before = zino.cpu()?;
+            let own = crowd(&services, clients, count, &request)?;
+            let cpu = zino.cpu()?.saturating_sub(before) / count as u32;
+            let sent_back = crowd(&echo, clients, count, &request)?;
+            let alone = crowd(&model, clients, count, &body)?;
+            self.reset_server()?;
+            let target = target.map(Quantity::Rate);
+            let name = format!("{clients} clients, model at once");
+            for (what, floor) in [
+                (name.clone(), ("echo, same clients", sent_back.rate())),
+                ("the same".to_owned(), ("the model alone", alone.rate())),
+            ] {
+                rows.push(Row {
+                    what,
+                    value: own.rate(),
+                    floor: Some(floor),
+                    target,
+                    original,
+                });
+            }
+            rows.push(Row {
+                what: format!("{name}, CPU a request"),
+                value: Quantity::Time(cpu),
+                floor: None,
+                target: None,
+                original: "",
+            });
+            rows.push(time_row(
+                format!("{name}, p99"),
+                own.samples.percentile(99),
+                Some(("the model alone", alone.samples.percentile(99))),
+            ));
+        }
+        for (clients, target, original) in [(64, Some(310.0), "25/s"), (1_000, None, "")] {
+            let count = clients * self.rounds(20);
+            let request = request(LATE, None, Streamed::No)?;
+            let body = model_request(&place, LATE, None)?;
+            let own = crowd(&services, clients, count, &request)?;
+            let alone = crowd(&model, clients, count, &body)?;
+            self.reset_server()?;
+            rows.push(Row {
+                what: format!("{clients} clients, model in 200 ms"),
+                value: own.rate(),
+                floor: Some(("the model alone", alone.rate())),
+                target: target.map(Quantity::Rate),
+                original,
+            });
+        }
+        Ok(rows)
+    }
+
+    /// Processor time of a long streamed answer, daemon to loop to router.
+    pub(in super::super) fn service_streaming(&self) -> anyhow::Result<Vec<Row>> {
+        let place = Place::new(self, "streaming")?;
+        let mut zino = place.up()?;
+        let daemon = place.socket("daemon");
+        let mut client = Client::new(&daemon);
+        let directive = format!("say:{DELTAS}");
+        let request = request(&directive, None, Streamed::Yes)?;
+        let count = self.rounds(25);
+        let own = rounds(&mut zino, count, nothing, |_: &mut Peer| {
+            let (frames, last) = client.drain(&request)?;
+            ensure!(frames > DELTAS, "only {frames} frames for {DELTAS} deltas");
+            let last: Value = serde_json::from_slice(&last)?;
+            ensure!(last["type"] == "done", "the last frame is {last}");
+            Ok(())
+        })?;
+        let mut floor = self.floor()?;
+        let plain = self.exchange(&mut floor, count, Wire::OpenAi, 1, 1, &directive)?;
+        let plain = ("plain reader", plain);
+        let name = format!("{DELTAS} deltas");
+        Ok(vec![
+            cpu_row(&name, own, plain, Some(150.0), "6,700 ms"),
+            wall_row(&name, own, plain),
+        ])
+    }
+}
+
+enum Streamed {
+    Yes,
+    No,
+}
+
+fn request(message: &str, channel: Option<&str>, streamed: Streamed) -> anyhow::Result<Vec<u8>> {
+    let stream = matches!(streamed, Streamed::Yes);
+    frame(&json!({"message": message, "channel_id": channel, "stream": stream}))
+}
+
+/// What the router sends to the model for such a request, more or less.
+fn model_request(place: &Place, message: &str, channel: Option<&str>) -> anyhow::Result<Vec<u8>> {
+    let prompt = Client::new(&place.socket("sys")).value(&json!({"type": "get"}))?;
+    let build = json!({"type": "build", "channel_id": channel, "user_message": message});
+    let context = Client::new(&place.socket("ctx")).value(&build)?;
+    let mut messages = vec![json!({"role": "system", "content": prompt["content"]})];
+    messages.extend(
+        context["messages"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .cloned(),
+    );
+    messages.push(json!({"role": "user", "content": message}));
+    let body = json!({
+        "model": "m",
+        "stream": true,
+        "stream_options": {"include_usage": true},
+        "temperature": 0.7,
+        "top_p": 1.0,
+        "messages": messages,
+    });
+    let body = body.to_string();
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer x\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    Ok([head, body].concat().into_bytes())
+}
+
+fn percentile_rows(
+    name: &str,
+    own: &Samples,
+    (floor_name, floor): (&'static str, &Samples),
+) -> [Row; 2] {
+    let row = |per_cent, target| Row {
+        target,
+        ..time_row(
+            format!("{name}, p{per_cent}"),
+            own.percentile(per_cent),
+            Some((floor_name, floor.percentile(per_cent))),
+        )
+    };
+    let target = Some(Quantity::milliseconds(2.0));
+    let original = match name {
+        "request" => "13–19 ms",
+        _ => "30 ms",
+    };
+    [
+        Row {
+            original,
+            ..row(50, target)
+        },
+        row(99, None),
+    ]
+}
+
+/// A time without a target.
+pub(super) fn time_row(
+    what: String,
+    value: Duration,
+    floor: Option<(&'static str, Duration)>,
+) -> Row {
+    Row {
+        what,
+        value: Quantity::Time(value),
+        floor: floor.map(|(name, floor)| (name, Quantity::Time(floor))),
+        target: None,
+        original: "",
+    }
+}
