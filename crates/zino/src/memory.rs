@@ -26,6 +26,7 @@ use zot_conversation::BoxFuture;
 
 use crate::config::Config;
 use crate::kind::ServiceKind;
+use crate::logging::Log;
 use crate::service::{Answer, Answers, Object, Service, unknown_type};
 
 use channels::Channels;
@@ -71,6 +72,14 @@ impl MemoryService {
 impl Service for MemoryService {
     fn kind(&self) -> ServiceKind {
         ServiceKind::Memory
+    }
+
+    fn prepare(&self, log: Log) {
+        match self.mend() {
+            Ok(0) => {}
+            Ok(count) => log.warning(format_args!("{count} files were left open and are mended")),
+            Err(error) => log.error(format_args!("files that were left open: {error}")),
+        }
     }
 
     fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {

@@ -121,7 +121,8 @@ impl Call {
         match &mut self.0 {
             Inner::Local { work, answers } => Ok(poll_fn(|context| {
                 loop {
-                    if let Ok(answer) = answers.try_recv() {
+                    // Also wakes this when another task of the service adds a frame.
+                    if let Poll::Ready(Some(answer)) = answers.poll_recv(context) {
                         return Poll::Ready(Some(answer));
                     }
                     let Some(future) = work else {

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use zot_conversation::BoxFuture;
 
 use crate::kind::ServiceKind;
+use crate::logging::Log;
 
 /// A request, or the fields of an answer.
 pub type Object = Map<String, Value>;
@@ -21,6 +22,9 @@ pub trait Service: Send + Sync {
     /// Answers one request. Dropping the future gives the request up: whatever it started elsewhere
     /// ends with it.
     fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()>;
+
+    /// Done once at the start, on a thread of its own, beside the first requests.
+    fn prepare(&self, _log: Log) {}
 
     /// Reads what it has from disk again.
     fn reload(&self) -> Result<(), String> {

@@ -10,6 +10,8 @@ use zot_provider::{Endpoint, HttpClient};
 
 use crate::config::{Config, Loaded};
 use crate::kind::ServiceKind;
+use crate::logging::{Level, Log};
+use crate::router::RouterService;
 
 /// How long a path to a socket may be.
 const MAX_SOCKET_PATH: usize = 107;
@@ -177,11 +179,13 @@ async fn check_model(config: &Config, findings: &mut Findings) {
     if config.api.provider.as_deref() == Some("offline") {
         return findings.add(Verdict::Good, "model", "offline: the built-in stand-in");
     }
+    // What the router itself refuses is wrong, whatever else is right.
+    let log = Log::new(ServiceKind::Router.name(), Level::Error);
+    if let Err(error) = RouterService::new(config, log) {
+        return findings.add(Verdict::Bad, "model", error.to_string());
+    }
     let Some(base_url) = &config.api.base_url else {
-        if config.api.provider.is_none() {
-            findings.add(Verdict::Bad, "model", "[api] base_url is missing");
-        }
-        return;
+        return findings.add(Verdict::Good, "model", "the provider's own server");
     };
     if config.service.model.is_none() {
         findings.add(Verdict::Bad, "model", "[service] model is missing");

@@ -32,6 +32,7 @@ pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunEr
     // Before there is a socket: who sees one may send a signal, which would else end the process as
     // it is.
     let mut signals = Signals::listen()?;
+    hide_environment();
     let services = match kind {
         Some(kind) => vec![Stack::new(config).build(kind).map_err(RunError::Build)?],
         None => Stack::all(config).map_err(RunError::Build)?,
@@ -53,6 +54,8 @@ pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunEr
             log,
         };
         serving.spawn(serve(socket, Arc::clone(service), options, stop.clone()));
+        let preparing = Arc::clone(service);
+        serving.spawn_blocking(move || preparing.prepare(log));
     }
     notify::ready();
     wait_for_end(&mut signals, &services, config).await;
@@ -61,6 +64,18 @@ pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunEr
     while serving.join_next().await.is_some() {}
     Ok(())
 }
+
+/// Programs that `exc` runs for the same user must not read our environment, which may hold a key.
+#[cfg(target_os = "linux")]
+fn hide_environment() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    // Refused by no kernel; without it the key is as safe as the user's other processes.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
+
+/// Elsewhere one user's processes cannot read each other's environment.
+#[cfg(not(target_os = "linux"))]
+fn hide_environment() {}
 
 /// The signals that mean something.
 struct Signals {
