@@ -15,7 +15,9 @@ use zino::kind::ServiceKind::{
     self, AgentLoop, Context, Daemon, Executor, Memory, Router, SystemPrompt,
 };
 
-use crate::installation::{Installation, announced, eventually, frame, frames, next_frame, text};
+use crate::installation::{
+    Installation, Process, announced, eventually, frame, frames, next_frame, text,
+};
 
 const NOBODY: &str = "http://127.0.0.1:1/v1";
 
@@ -355,6 +357,38 @@ fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
     assert_eq!(left, 1);
     let pong = installation.ask_one(SystemPrompt, &json!({ "type": "ping" }));
     assert_eq!(pong["type"], "pong", "{}", live.log());
+}
+
+/// However many start at once where a killed one was, one serves.
+#[test]
+fn of_many_that_start_one_serves() {
+    let installation = Installation::new(NOBODY, "");
+    for _ in 0..5 {
+        fs::create_dir_all(installation.path("run")).unwrap();
+        drop(UnixListener::bind(installation.socket(SystemPrompt)).unwrap());
+        let begin = || installation.spawn(installation.command(&["sys"]), "many");
+        let mut processes: Vec<Process> = (0..6).map(|_| begin()).collect();
+        eventually("the others have given up", || {
+            let running = processes.iter();
+            running
+                .filter(|one| testkit::process::is_running(one.id()))
+                .count()
+                <= 1
+        });
+        let pong = installation.ask_one(SystemPrompt, &json!({ "type": "ping" }));
+        assert_eq!(pong["type"], "pong");
+        let serving = processes.iter();
+        let serving: Vec<usize> = serving
+            .enumerate()
+            .filter(|(_, one)| testkit::process::is_running(one.id()))
+            .map(|(index, _)| index)
+            .collect();
+        assert_eq!(serving.len(), 1);
+        let mut last = processes.remove(serving[0]);
+        last.signal(Signal::TERM);
+        assert!(last.wait().success());
+        assert!(processes.iter_mut().all(|one| one.wait().code() == Some(1)));
+    }
 }
 
 #[test]
