@@ -306,3 +306,24 @@ fn more_clients_than_descriptors() {
         assert_eq!(history(&installation, &format!("c{number}")).len(), 2);
     }
 }
+
+/// What does not fit on the way to the next service is told to the client in that one's words.
+#[test]
+fn a_message_too_long_for_the_next_service() {
+    let model = ModelServer::start();
+    for limit in [2000, 400_000] {
+        let more = format!("wire.max_frame_bytes = {limit}\n");
+        let installation = Installation::new(&model.url(Wire::OpenAi), &more);
+        let _processes = installation.start_all_but(&[]);
+        let message = "x".repeat(limit - 100);
+        for stream in [false, true] {
+            let ask = json!({ "message": message, "channel_id": "c", "stream": stream });
+            let answer = installation.ask(Daemon, &ask);
+            assert_eq!(answer.len(), 1, "{answer:?}");
+            let told = answer[0]["message"].as_str().unwrap();
+            let expected = format!("bytes is too long: the limit is {limit}");
+            assert!(told.contains(&expected), "{told}");
+        }
+        assert_eq!(history(&installation, "c"), Vec::<Value>::new());
+    }
+}
