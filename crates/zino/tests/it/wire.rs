@@ -426,6 +426,25 @@ fn requests_under_way_finish_when_the_service_is_told_to_end() {
     assert!(process.wait().success());
 }
 
+/// Who has asked for nothing is not waited for.
+#[test]
+fn an_idle_connection_does_not_hold_up_the_end() {
+    let installation = Installation::new(NOBODY, "");
+    let mut process = installation.start(SystemPrompt);
+    let idle = installation.connect(SystemPrompt);
+    // Accepted in order, so the idle one is by now.
+    installation.ask_one(SystemPrompt, &json!({ "type": "ping" }));
+    let asked = Instant::now();
+    process.signal(Signal::TERM);
+    assert!(process.wait().success());
+    assert!(
+        asked.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        asked.elapsed()
+    );
+    assert_eq!(frames(idle), Vec::<Value>::new());
+}
+
 /// Work that does not end in time ends with the service.
 #[test]
 fn an_endless_request_does_not_keep_the_service_alive() {
