@@ -90,6 +90,8 @@ fn make_folder(path: &Path) -> Result<(), BindError> {
         .recursive(true)
         .mode(FOLDER_MODE)
         .create(folder)
+        // The group is let in whatever the mask says.
+        .and_then(|()| fs::set_permissions(folder, fs::Permissions::from_mode(FOLDER_MODE)))
         .map_err(|source| BindError::Folder {
             path: folder.to_owned(),
             source,

@@ -5,6 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -16,7 +17,7 @@ use zino::kind::ServiceKind::{
 };
 
 use crate::installation::{
-    Installation, Process, announced, eventually, frame, frames, next_frame, text,
+    BINARY, Installation, Process, announced, eventually, frame, frames, next_frame, text,
 };
 
 const NOBODY: &str = "http://127.0.0.1:1/v1";
@@ -324,17 +325,24 @@ fn announcements_cost_nothing() {
 #[test]
 fn sockets_are_for_the_owner_and_the_group() {
     let installation = Installation::new(NOBODY, "");
-    let mut process = installation.up();
-    assert_eq!(mode(&installation, "run"), 0o750);
-    for kind in ServiceKind::ALL {
-        assert_eq!(
-            mode(&installation, &format!("run/{}.sock", kind.name())),
-            0o660
-        );
+    for mask in ["000", "022", "077"] {
+        let script = format!("umask {mask}; exec \"$0\" up");
+        let mut command = installation.program(Path::new("/bin/sh"), &["-c", &script]);
+        command.arg(BINARY);
+        let mut process = installation.spawn(command, "up");
+        for kind in ServiceKind::ALL {
+            eventually("it listens", || {
+                UnixStream::connect(installation.socket(kind)).is_ok()
+            });
+            let name = format!("run/{}.sock", kind.name());
+            eventually("its mode is set", || mode(&installation, &name) == 0o660);
+        }
+        assert_eq!(mode(&installation, "run"), 0o750, "umask {mask}");
+        process.signal(Signal::TERM);
+        assert!(process.wait().success());
+        // Empty, or this fails.
+        fs::remove_dir(installation.path("run")).unwrap();
     }
-    process.signal(Signal::TERM);
-    assert!(process.wait().success());
-    assert_eq!(fs::read_dir(installation.path("run")).unwrap().count(), 0);
 }
 
 #[test]
