@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use zino::config::{Config, Loaded};
 use zino::kind::ServiceKind;
 use zino::peer::Peer;
@@ -102,7 +102,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// `zino-mem …` is `zino mem …`, and `-ch` is a flag of its own in the original's client.
+/// `zino-mem …` is `zino mem …` while `zino-0.1` is `zino`, and `-ch` is a flag of its own in the original's client.
 fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let name = arguments
         .first()
@@ -112,6 +112,7 @@ fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
                 .to_str()?
                 .strip_prefix("zino-")
         })
+        .filter(|name| Arguments::command().find_subcommand(name).is_some())
         .map(OsString::from);
     if let Some(name) = name {
         arguments.insert(1, name);

@@ -51,8 +51,9 @@ pub async fn serve(
         match accepted {
             Ok(stream) => {
                 let service = Arc::clone(&service);
+                let stop = stop.clone();
                 connections.spawn(async move {
-                    connection::answer(stream, service, options).await;
+                    connection::answer(stream, service, options, stop).await;
                     drop(slot);
                 });
             }

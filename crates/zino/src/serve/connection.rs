@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
 use zot_wire::{FrameDecoder, write_frame};
 
 use super::ServeOptions;
@@ -40,10 +41,11 @@ pub(super) async fn answer(
     mut stream: UnixStream,
     service: Arc<dyn Service>,
     options: ServeOptions,
+    stop: CancellationToken,
 ) {
     let began = Instant::now();
     let log = options.log;
-    let request = match read_request(&mut stream, options.max_frame_bytes).await {
+    let request = match read_request(&mut stream, options.max_frame_bytes, &stop).await {
         Ok(request) => request,
         Err(BadRequest::Nothing) => return,
         Err(BadRequest::Answerable(message)) => {
@@ -141,7 +143,12 @@ fn printable(text: &str) -> String {
         .collect()
 }
 
-async fn read_request(stream: &mut UnixStream, limit: usize) -> Result<Object, BadRequest> {
+/// Reads the request, unless none has begun to arrive when the service is told to stop.
+async fn read_request(
+    stream: &mut UnixStream,
+    limit: usize,
+    stop: &CancellationToken,
+) -> Result<Object, BadRequest> {
     let mut decoder = FrameDecoder::with_limit(limit);
     let mut buffer = vec![0; READ_BYTES];
     loop {
@@ -154,7 +161,13 @@ async fn read_request(stream: &mut UnixStream, limit: usize) -> Result<Object, B
             Ok(None) => {}
             Err(too_long) => return Err(BadRequest::Answerable(too_long.to_string())),
         }
-        match timeout(STALL_TIME, stream.read(&mut buffer)).await {
+        let read = tokio::select! {
+            // What has arrived already is a request under way.
+            biased;
+            read = timeout(STALL_TIME, stream.read(&mut buffer)) => read,
+            () = stop.cancelled(), if !decoder.is_partial() => return Err(BadRequest::Nothing),
+        };
+        match read {
             Err(_) => {
                 return Err(BadRequest::Answerable(
                     "the request did not arrive in time".to_owned(),

@@ -1,11 +1,12 @@
 //! A socket that only its owner and group can use, in the place of one nobody serves any more.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
 use tokio::net::{UnixListener, UnixStream};
 
 const SOCKET_MODE: u32 = 0o660;
@@ -35,6 +36,7 @@ pub struct Socket {
 impl Socket {
     pub fn bind(path: &Path) -> Result<Self, BindError> {
         make_folder(path)?;
+        let _alone = lock_folder(path);
         remove_stale(path)?;
         let failed = |source| BindError::Listen {
             path: path.to_owned(),
@@ -88,10 +90,26 @@ fn make_folder(path: &Path) -> Result<(), BindError> {
         .recursive(true)
         .mode(FOLDER_MODE)
         .create(folder)
+        // The group is let in whatever the mask says.
+        .and_then(|()| fs::set_permissions(folder, fs::Permissions::from_mode(FOLDER_MODE)))
         .map_err(|source| BindError::Folder {
             path: folder.to_owned(),
             source,
         })
+}
+
+/// Held while one looks and binds: of two that start together, each could take the other's socket
+/// for a stale one. A folder that cannot be locked is no reason not to serve.
+fn lock_folder(path: &Path) -> Option<File> {
+    let folder = path.parent()?;
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    let folder = File::open(folder).ok()?;
+    flock(&folder, FlockOperation::LockExclusive).ok()?;
+    Some(folder)
 }
 
 /// Removes the socket of a service that is gone. A live one is left alone.

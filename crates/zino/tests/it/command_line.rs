@@ -98,6 +98,10 @@ fn it_is_the_service_it_is_called() {
         let version = installation.ask_one(kind, &json!({ "type": "version" }));
         assert_eq!(version["service"], kind.name());
     }
+    let link = installation.path("zino-1.0");
+    symlink(BINARY, &link).unwrap();
+    let output = installation.program(&link, &["status"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
     let link = installation.path("zino-cli");
     symlink(BINARY, &link).unwrap();
     let output = installation

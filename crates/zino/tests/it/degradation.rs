@@ -1,6 +1,7 @@
 //! Callers that hang up, many at once, and services that are not there.
 
 use std::fs;
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread;
@@ -43,24 +44,50 @@ fn timed(what: &str, holds: impl FnMut() -> bool) -> Duration {
     began.elapsed()
 }
 
+/// Measures up to three times: a busy machine may be slow once.
+fn soon(what: &str, mut measure: impl FnMut() -> Duration) {
+    let mut took = (0..3).map(|_| measure());
+    let fastest = took.find(|took| *took < CANCEL_TIME);
+    assert!(fastest.is_some(), "{what} takes more than {CANCEL_TIME:?}");
+}
+
 #[test]
 fn a_client_that_hangs_up_ends_the_models_work() {
     let model = ModelServer::start();
     for (installation, _processes) in stacks(&model) {
         for (message, stream) in [("hang", false), ("hang", true), ("hangmid", true)] {
             let ask = json!({ "message": message, "channel_id": "c", "stream": stream });
-            let mut client = installation.begin(Daemon, &ask);
-            if message == "hangmid" {
-                next_frame(&mut client).unwrap();
-            }
-            eventually("the model works", || model.answers_in_progress() == 1);
-            drop(client);
-            let took = timed("the model's connection is closed", || {
-                model.answers_in_progress() == 0
+            soon(&format!("{message} stream={stream}"), || {
+                let mut client = installation.begin(Daemon, &ask);
+                if message == "hangmid" {
+                    next_frame(&mut client).unwrap();
+                }
+                eventually("the model works", || model.answers_in_progress() == 1);
+                drop(client);
+                timed("the model's connection is closed", || {
+                    model.answers_in_progress() == 0
+                })
             });
-            assert!(took < CANCEL_TIME, "{message} stream={stream}: {took:?}");
         }
         assert_eq!(history(&installation, "c"), Vec::<Value>::new());
+    }
+}
+
+/// One that has closed its sending half is noticed too when it goes.
+#[test]
+fn a_half_closed_client_that_hangs_up_ends_the_models_work() {
+    let model = ModelServer::start();
+    for (installation, _processes) in stacks(&model) {
+        soon("half-closed", || {
+            let ask = json!({ "message": "hang", "stream": true });
+            let client = installation.begin(Daemon, &ask);
+            client.shutdown(Shutdown::Write).unwrap();
+            eventually("the model works", || model.answers_in_progress() == 1);
+            drop(client);
+            timed("the model's connection is closed", || {
+                model.answers_in_progress() == 0
+            })
+        });
     }
 }
 
@@ -70,22 +97,23 @@ fn a_client_that_hangs_up_ends_its_tools() {
     for (installation, _processes) in stacks(&model) {
         for stream in [false, true] {
             let marker = installation.path("pids");
-            let _ = fs::remove_file(&marker);
             let code = "sleep 60 & echo $$ $! end >pids; wait";
             let ask = json!({ "message": tool(code), "channel_id": "c", "stream": stream });
-            let client = installation.begin(Daemon, &ask);
-            let mut pids = Vec::new();
-            eventually("the program runs", || {
-                let text = fs::read_to_string(&marker).unwrap_or_default();
-                pids = text.split(' ').filter_map(|pid| pid.parse().ok()).collect();
-                text.ends_with("end\n")
+            soon(&format!("stream={stream}"), || {
+                let _ = fs::remove_file(&marker);
+                let client = installation.begin(Daemon, &ask);
+                let mut pids = Vec::new();
+                eventually("the program runs", || {
+                    let text = fs::read_to_string(&marker).unwrap_or_default();
+                    pids = text.split(' ').filter_map(|pid| pid.parse().ok()).collect();
+                    text.ends_with("end\n")
+                });
+                assert_eq!(pids.len(), 2);
+                drop(client);
+                timed("the program is gone", || {
+                    !pids.iter().any(|pid| is_running(*pid))
+                })
             });
-            assert_eq!(pids.len(), 2);
-            drop(client);
-            let took = timed("the program is gone", || {
-                !pids.iter().any(|pid| is_running(*pid))
-            });
-            assert!(took < CANCEL_TIME, "stream={stream}: {took:?}");
         }
         assert_eq!(history(&installation, "c"), Vec::<Value>::new());
     }
@@ -276,5 +304,26 @@ fn more_clients_than_descriptors() {
     assert!(!log.contains("WARNING") && !log.contains("ERROR"), "{log}");
     for number in 0..200 {
         assert_eq!(history(&installation, &format!("c{number}")).len(), 2);
+    }
+}
+
+/// What does not fit on the way to the next service is told to the client in that one's words.
+#[test]
+fn a_message_too_long_for_the_next_service() {
+    let model = ModelServer::start();
+    for limit in [2000, 400_000] {
+        let more = format!("wire.max_frame_bytes = {limit}\n");
+        let installation = Installation::new(&model.url(Wire::OpenAi), &more);
+        let _processes = installation.start_all_but(&[]);
+        let message = "x".repeat(limit - 100);
+        for stream in [false, true] {
+            let ask = json!({ "message": message, "channel_id": "c", "stream": stream });
+            let answer = installation.ask(Daemon, &ask);
+            assert_eq!(answer.len(), 1, "{answer:?}");
+            let told = answer[0]["message"].as_str().unwrap();
+            let expected = format!("bytes is too long: the limit is {limit}");
+            assert!(told.contains(&expected), "{told}");
+        }
+        assert_eq!(history(&installation, "c"), Vec::<Value>::new());
     }
 }

@@ -5,6 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -15,7 +16,9 @@ use zino::kind::ServiceKind::{
     self, AgentLoop, Context, Daemon, Executor, Memory, Router, SystemPrompt,
 };
 
-use crate::installation::{Installation, announced, eventually, frame, frames, next_frame, text};
+use crate::installation::{
+    BINARY, Installation, Process, announced, eventually, frame, frames, next_frame, text,
+};
 
 const NOBODY: &str = "http://127.0.0.1:1/v1";
 
@@ -322,17 +325,24 @@ fn announcements_cost_nothing() {
 #[test]
 fn sockets_are_for_the_owner_and_the_group() {
     let installation = Installation::new(NOBODY, "");
-    let mut process = installation.up();
-    assert_eq!(mode(&installation, "run"), 0o750);
-    for kind in ServiceKind::ALL {
-        assert_eq!(
-            mode(&installation, &format!("run/{}.sock", kind.name())),
-            0o660
-        );
+    for mask in ["000", "022", "077"] {
+        let script = format!("umask {mask}; exec \"$0\" up");
+        let mut command = installation.program(Path::new("/bin/sh"), &["-c", &script]);
+        command.arg(BINARY);
+        let mut process = installation.spawn(command, "up");
+        for kind in ServiceKind::ALL {
+            eventually("it listens", || {
+                UnixStream::connect(installation.socket(kind)).is_ok()
+            });
+            let name = format!("run/{}.sock", kind.name());
+            eventually("its mode is set", || mode(&installation, &name) == 0o660);
+        }
+        assert_eq!(mode(&installation, "run"), 0o750, "umask {mask}");
+        process.signal(Signal::TERM);
+        assert!(process.wait().success());
+        // Empty, or this fails.
+        fs::remove_dir(installation.path("run")).unwrap();
     }
-    process.signal(Signal::TERM);
-    assert!(process.wait().success());
-    assert_eq!(fs::read_dir(installation.path("run")).unwrap().count(), 0);
 }
 
 #[test]
@@ -355,6 +365,38 @@ fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
     assert_eq!(left, 1);
     let pong = installation.ask_one(SystemPrompt, &json!({ "type": "ping" }));
     assert_eq!(pong["type"], "pong", "{}", live.log());
+}
+
+/// However many start at once where a killed one was, one serves.
+#[test]
+fn of_many_that_start_one_serves() {
+    let installation = Installation::new(NOBODY, "");
+    for _ in 0..5 {
+        fs::create_dir_all(installation.path("run")).unwrap();
+        drop(UnixListener::bind(installation.socket(SystemPrompt)).unwrap());
+        let begin = || installation.spawn(installation.command(&["sys"]), "many");
+        let mut processes: Vec<Process> = (0..6).map(|_| begin()).collect();
+        eventually("the others have given up", || {
+            let running = processes.iter();
+            running
+                .filter(|one| testkit::process::is_running(one.id()))
+                .count()
+                <= 1
+        });
+        let pong = installation.ask_one(SystemPrompt, &json!({ "type": "ping" }));
+        assert_eq!(pong["type"], "pong");
+        let serving = processes.iter();
+        let serving: Vec<usize> = serving
+            .enumerate()
+            .filter(|(_, one)| testkit::process::is_running(one.id()))
+            .map(|(index, _)| index)
+            .collect();
+        assert_eq!(serving.len(), 1);
+        let mut last = processes.remove(serving[0]);
+        last.signal(Signal::TERM);
+        assert!(last.wait().success());
+        assert!(processes.iter_mut().all(|one| one.wait().code() == Some(1)));
+    }
 }
 
 #[test]
@@ -390,6 +432,25 @@ fn requests_under_way_finish_when_the_service_is_told_to_end() {
     let answer = frames(under_way);
     assert_eq!(answer[0]["stdout"], "begun\nfinished\n");
     assert!(process.wait().success());
+}
+
+/// Who has asked for nothing is not waited for.
+#[test]
+fn an_idle_connection_does_not_hold_up_the_end() {
+    let installation = Installation::new(NOBODY, "");
+    let mut process = installation.start(SystemPrompt);
+    let idle = installation.connect(SystemPrompt);
+    // Accepted in order, so the idle one is by now.
+    installation.ask_one(SystemPrompt, &json!({ "type": "ping" }));
+    let asked = Instant::now();
+    process.signal(Signal::TERM);
+    assert!(process.wait().success());
+    assert!(
+        asked.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        asked.elapsed()
+    );
+    assert_eq!(frames(idle), Vec::<Value>::new());
 }
 
 /// Work that does not end in time ends with the service.
