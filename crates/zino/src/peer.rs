@@ -121,8 +121,7 @@ impl Call {
         match &mut self.0 {
             Inner::Local { work, answers } => Ok(poll_fn(|context| {
                 loop {
-                    // Also wakes this when another task of the service adds a frame.
-                    if let Poll::Ready(Some(answer)) = answers.poll_recv(context) {
+                    if let Ok(answer) = answers.try_recv() {
                         return Poll::Ready(Some(answer));
                     }
                     let Some(future) = work else {
@@ -132,7 +131,11 @@ impl Call {
                     if finished {
                         *work = None;
                     } else if answers.is_empty() {
-                        return Poll::Pending;
+                        // Another task of the service may add a frame and must wake this one.
+                        return match answers.poll_recv(context) {
+                            Poll::Ready(Some(answer)) => Poll::Ready(Some(answer)),
+                            _ => Poll::Pending,
+                        };
                     }
                 }
             })
