@@ -10,10 +10,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-pub use permissions::{ExecPermission, Limits, Permissions, Places};
+pub use permissions::{ExecPermission, Limits, Permissions, PermittedPath, Places};
 
 /// What the file is called.
 pub const MANIFEST_FILE: &str = "extension.json";
+
+/// What the folder in `$ZOT_HOME` is called that holds the data folders of confined extensions.
+pub(crate) const DATA_FOLDER: &str = "extension-data";
 
 /// A manifest is a page of text; more is a mistake.
 const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
@@ -140,7 +143,7 @@ impl Manifest {
     pub fn data_dir(&self, directory: &Path, home: &Path) -> PathBuf {
         match self.permissions {
             None => directory.to_owned(),
-            Some(_) => home.join("extension-data").join(&self.name),
+            Some(_) => home.join(DATA_FOLDER).join(&self.name),
         }
     }
 }

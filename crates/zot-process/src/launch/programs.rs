@@ -133,7 +133,8 @@ fn find(program: &Path, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
         None => path.to_owned(),
     };
     if program.as_os_str().as_bytes().contains(&b'/') {
-        return Some(in_folder(program)).filter(|path| path.is_file());
+        // Anything else may be a secret that a link or a first line leads to.
+        return Some(in_folder(program)).filter(|path| is_executable(path));
     }
     std::env::split_paths(surroundings.search_path)
         .map(|folder| in_folder(&folder.join(program)))

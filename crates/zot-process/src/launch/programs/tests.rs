@@ -206,3 +206,18 @@ fn loaders_are_found_in_every_kind_of_program() {
     }
     assert_eq!(elf::loader(Cursor::new(b"#!/bin/sh")), None);
 }
+
+#[test]
+fn what_is_no_program_is_not_needed() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let secret = root.join("secret");
+    fs::write(&secret, "secret").unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    let link = root.join("link");
+    symlink(&secret, &link).unwrap();
+    assert_eq!(programs_needed(&link, OsStr::new("")), [PathBuf::new(); 0]);
+    let script = root.join("script");
+    executable(&script, &format!("#!{}\n", secret.display()));
+    assert_eq!(programs_needed(&script, OsStr::new("")), [script]);
+}
