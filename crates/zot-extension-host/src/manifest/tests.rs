@@ -125,3 +125,37 @@ fn permitted_paths_are_where_they_seem_to_be() {
         check(serde_json::json!({ "fs_write": [path] })).unwrap();
     }
 }
+
+#[test]
+fn only_files_are_manifests() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(MANIFEST_FILE);
+    let refused = || {
+        let error = Manifest::load(directory.path()).unwrap_err();
+        assert!(matches!(error, ManifestError::NotAFile), "{error}");
+    };
+    // Would wait for a writer.
+    let fifo = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(fifo.unwrap().success());
+    refused();
+    for other in ["/dev/zero", "/dev"] {
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(other, &path).unwrap();
+        refused();
+    }
+}
+
+#[test]
+fn the_data_of_a_project_extension_is_its_own() {
+    let confined = parse(r#"{"name":"guard","exec":"x","permissions":{}}"#).unwrap();
+    let home = Path::new("/home/me/.zot");
+    let data_dir = |directory: &str| confined.data_dir(Path::new(directory), home);
+    let own = data_dir("/home/me/.zot/extensions/guard");
+    assert_eq!(own, home.join("extension-data/guard"));
+    let one = data_dir("/work/one/.zot/extensions/guard");
+    assert_eq!(one, home.join("extension-data/guard@487b553a1d8b8ebc"));
+    assert_ne!(one, data_dir("/work/two/.zot/extensions/guard"));
+    let free = parse(r#"{"name":"guard","exec":"x"}"#).unwrap();
+    let directory = Path::new("/work/one/.zot/extensions/guard");
+    assert_eq!(free.data_dir(directory, home), directory);
+}
