@@ -216,7 +216,8 @@ fn what_is_no_program_is_not_needed() {
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
     let link = root.join("link");
     symlink(&secret, &link).unwrap();
-    assert_eq!(programs_needed(&link, OsStr::new("")), [PathBuf::new(); 0]);
+    let none: [PathBuf; 0] = [];
+    assert_eq!(programs_needed(&link, OsStr::new("")), none);
     let script = root.join("script");
     executable(&script, &format!("#!{}\n", secret.display()));
     assert_eq!(programs_needed(&script, OsStr::new("")), [script]);
