@@ -117,9 +117,16 @@ impl Needs {
         if surroundings.is_home_or_above(root) {
             return;
         }
+        let Ok(resolved_root) = root.canonicalize() else {
+            return;
+        };
         for name in INSTALLED {
-            let path = root.join(name);
-            if !self.read.contains(&path) && path.exists() {
+            // A link out of the installation may lead to anything.
+            let path = root.join(name).canonicalize();
+            if let Ok(path) = path
+                && path.starts_with(&resolved_root)
+                && !self.read.contains(&path)
+            {
                 self.read.push(path);
             }
         }

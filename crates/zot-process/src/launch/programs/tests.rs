@@ -222,3 +222,25 @@ fn what_is_no_program_is_not_needed() {
     executable(&script, &format!("#!{}\n", secret.display()));
     assert_eq!(programs_needed(&script, OsStr::new("")), [script]);
 }
+
+#[test]
+fn an_installation_ends_where_a_link_leaves_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let installed = root.join("installed");
+    let program = installed.join("bin/program");
+    executable(&program, "");
+    fs::create_dir(root.join("private")).unwrap();
+    fs::create_dir(installed.join("lib")).unwrap();
+    symlink("lib", installed.join("lib64")).unwrap();
+    symlink(root.join("private"), installed.join("ssl")).unwrap();
+    symlink(&root, installed.join("libexec")).unwrap();
+    let surroundings = Surroundings {
+        search_path: OsStr::new(""),
+        folder: None,
+        home: None,
+    };
+    let mut needs = Needs::default();
+    needs.add(&program, &surroundings);
+    assert_eq!(needs.read, [installed.join("lib")]);
+}
