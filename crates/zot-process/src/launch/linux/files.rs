@@ -143,8 +143,11 @@ pub(super) fn ruleset(access: &FileAccess, needs: &Needs) -> Result<RulesetCreat
             allow(&mut ruleset, opened, READ)?;
         }
     }
-    for path in paths(&needs.execute) {
-        allow_if_there(&mut ruleset, path, execute)?;
+    for path in &needs.execute {
+        // They were found without links, and may have been replaced since.
+        if let Ok(opened) = open_exactly(path) {
+            allow(&mut ruleset, opened, execute)?;
+        }
     }
     for path in WRITABLE {
         allow_if_there(&mut ruleset, Path::new(path), WRITE)?;
