@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     /// The model's id; see --list-models
     #[arg(long, value_name = "ID")]
     model: Option<String>,
-    /// The provider's key (better: its environment variable or $ZOT_HOME/auth.json)
+    /// The provider's key, visible to all processes (better: its variable or $ZOT_HOME/auth.json)
     #[arg(long, value_name = "KEY")]
     api_key: Option<String>,
     /// A compatible server instead of the provider's own

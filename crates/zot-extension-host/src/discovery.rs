@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::manifest::{MANIFEST_FILE, Manifest};
+use crate::manifest::{FailurePolicy, MANIFEST_FILE, Manifest};
 
 /// Where to look, in this order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -113,7 +113,7 @@ impl Discovery {
             });
         match loaded {
             Ok((directory, manifest)) => {
-                let standing = self.standing(&manifest);
+                let standing = self.standing(&manifest, &directory, source);
                 self.found.push(Found {
                     manifest,
                     directory,
@@ -128,11 +128,17 @@ impl Discovery {
         }
     }
 
-    fn standing(&self, manifest: &Manifest) -> Standing {
-        let first = self
-            .found
-            .iter()
-            .find(|found| found.manifest.name == manifest.name);
+    fn standing(&mut self, manifest: &Manifest, directory: &Path, source: Source) -> Standing {
+        if source == Source::Global
+            && manifest.enabled
+            && manifest.on_failure == FailurePolicy::Block
+        {
+            self.give_way(&manifest.name, directory);
+        }
+        let first = self.found.iter().find(|found| {
+            found.manifest.name == manifest.name
+                && !matches!(found.standing, Standing::Shadowed { .. })
+        });
         match first {
             Some(first) => Standing::Shadowed {
                 by: first.directory.clone(),
@@ -141,9 +147,43 @@ impl Discovery {
             None => Standing::Disabled,
         }
     }
+
+    /// Takes the name from extensions of the project: who downloads a project does not mean to
+    /// switch off a guard that blocks even when it fails.
+    fn give_way(&mut self, name: &str, guard: &Path) {
+        let of_project = self
+            .found
+            .iter_mut()
+            .filter(|found| found.source == Source::Project && found.manifest.name == name);
+        for found in of_project {
+            // One that is hidden by the command line hides nothing, and in the folder that holds
+            // zot's own the two are one.
+            let is_hidden = matches!(found.standing, Standing::Shadowed { .. });
+            if is_hidden || is_same_folder(&found.directory, guard) {
+                continue;
+            }
+            found.standing = Standing::Shadowed {
+                by: guard.to_owned(),
+            };
+            self.problems.push(LoadProblem {
+                path: found.directory.clone(),
+                error: format!(
+                    "the project's {name:?} is not used: yours in {} blocks when it fails, and cannot be replaced by a project",
+                    guard.display()
+                ),
+            });
+        }
+    }
 }
 
-/// Looks for extensions. The first of a name wins, in a folder in order of file names.
+fn is_same_folder(one: &Path, other: &Path) -> bool {
+    one == other
+        || fs::canonicalize(one)
+            .is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
+}
+
+/// Looks for extensions. The first of a name wins, in a folder in order of file names; but no
+/// extension of a project wins against a global one that blocks when it fails.
 pub fn discover(paths: &SearchPaths) -> Discovery {
     let mut discovery = Discovery::default();
     for path in &paths.explicit {

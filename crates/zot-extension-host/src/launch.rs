@@ -1,8 +1,9 @@
 //! Starts the process of an extension, with what it may do settled.
 
+mod grants;
+
 use std::env;
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,12 +12,10 @@ use std::time::Duration;
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep};
 use zot_process::ProcessGroup;
-use zot_process::launch::{
-    ConfineError, Confinement, Enforcement, Execution, FileAccess, Status, confine,
-};
+use zot_process::launch::{ConfineError, Confinement, Enforcement, FileAccess, Status, confine};
 
 use crate::limits::EffectiveLimits;
-use crate::manifest::{ExecPermission, Manifest, Permissions, Places};
+use crate::manifest::{Manifest, Permissions};
 use crate::store::{ProgramError, check_program};
 
 /// The secret between zot and the program that drives it is nobody else's business.
@@ -125,6 +124,7 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
         .stdout(child_stdout)
         .stderr(child_stderr);
     let mut shortfalls = Vec::new();
+    let mut includes_project_extensions = false;
     let mut confinement = confinement(manifest, &launch.limits);
     match &manifest.permissions {
         None => {
@@ -132,11 +132,16 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
         }
         Some(permissions) => {
             command.env_clear().envs(variables(permissions));
-            let files = files(launch, permissions, &mut shortfalls)?;
-            confinement = confinement.filesystem(files);
+            let grants = grants::grants(launch, permissions)?;
+            confinement = confinement.filesystem(grants.files);
+            includes_project_extensions = grants.includes_project_extensions;
+            shortfalls = grants.refusals;
         }
     }
-    let enforcement = confine(&mut command, &confinement)?;
+    let mut enforcement = confine(&mut command, &confinement)?;
+    if includes_project_extensions {
+        enforcement.files = with_gap(enforcement.files, grants::PROJECT_GAP);
+    }
     for (part, status) in enforcement.parts() {
         if let Status::Partly(_) | Status::NotEnforced(_) = status {
             shortfalls.push(format!("{part}: {status}"));
@@ -162,11 +167,27 @@ pub fn enforcement(manifest: &Manifest) -> Enforcement {
     let mut confinement = confinement(manifest, &EffectiveLimits::of(manifest));
     if let Some(permissions) = &manifest.permissions {
         confinement = confinement.filesystem(FileAccess {
-            execute: execution(permissions),
+            execute: grants::execution(permissions),
             ..FileAccess::default()
         });
     }
-    zot_process::launch::enforcement(&confinement)
+    let mut enforcement = zot_process::launch::enforcement(&confinement);
+    if manifest
+        .permissions
+        .as_ref()
+        .is_some_and(Permissions::writes_whole_project)
+    {
+        enforcement.files = with_gap(enforcement.files, grants::PROJECT_GAP);
+    }
+    enforcement
+}
+
+fn with_gap(status: Status, gap: &str) -> Status {
+    match status {
+        Status::NotRequested | Status::Enforced => Status::Partly(gap.to_owned()),
+        Status::Partly(gaps) => Status::Partly(format!("{gaps}; {gap}")),
+        Status::NotEnforced(reason) => Status::NotEnforced(reason),
+    }
 }
 
 /// All but the files, which have to be looked for.
@@ -192,52 +213,4 @@ fn variables(permissions: &Permissions) -> Vec<(OsString, OsString)> {
     env::vars_os()
         .filter(|(name, _)| name.to_str().is_some_and(is_given))
         .collect()
-}
-
-/// The files of an extension that declares permissions: its own folder to read, its data folder to
-/// write, and what it asks for.
-fn files(
-    launch: &Launch<'_>,
-    permissions: &Permissions,
-    shortfalls: &mut Vec<String>,
-) -> Result<FileAccess, LaunchError> {
-    let data_dir = launch.data_dir;
-    fs::create_dir_all(data_dir).map_err(|source| LaunchError::DataFolder {
-        path: data_dir.to_owned(),
-        source,
-    })?;
-    let home = env::home_dir();
-    let places = Places {
-        cwd: launch.cwd,
-        home: home.as_deref(),
-        data_dir,
-    };
-    let mut read = permissions.readable(&places);
-    read.push(launch.directory.to_owned());
-    let (mut write, missing): (Vec<PathBuf>, Vec<PathBuf>) = permissions
-        .writable(&places)
-        .into_iter()
-        .partition(|path| path.exists());
-    for path in missing {
-        let path = path.display();
-        shortfalls.push(format!(
-            "fs_write: {path} is not there and cannot be written"
-        ));
-    }
-    write.push(data_dir.to_owned());
-    Ok(FileAccess {
-        read,
-        write,
-        execute: execution(permissions),
-    })
-}
-
-fn execution(permissions: &Permissions) -> Execution {
-    match &permissions.exec {
-        ExecPermission::Anything(true) => Execution::Anything,
-        ExecPermission::Anything(false) => Execution::Only(Vec::new()),
-        ExecPermission::Only(programs) => {
-            Execution::Only(programs.iter().map(PathBuf::from).collect())
-        }
-    }
 }

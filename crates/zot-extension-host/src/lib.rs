@@ -34,7 +34,7 @@ pub use limits::{COMMAND_TIME, HELLO_TIME, INTERCEPT_TIME, READY_GRACE, TOOL_TIM
 pub use log::log_path;
 pub use manifest::{
     ExecPermission, FailurePolicy, Limits, MANIFEST_FILE, Manifest, ManifestError, NameError,
-    Permissions, Places, check_name,
+    Permissions, PermittedPath, Places, check_name,
 };
 pub use notices::Notice;
 pub use pending::RequestError;

@@ -6,9 +6,11 @@ mod tests;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use rustix::fs::OFlags;
 use tokio::time::Instant;
 
 use crate::throttle::Throttle;
@@ -56,8 +58,11 @@ impl ExtensionLog {
         }
         let longer_than_any = usize::try_from(self.limit).unwrap_or(usize::MAX);
         for piece in bytes.chunks(longer_than_any.max(1)) {
-            if self.size > 0 && self.size + piece.len() as u64 > self.limit {
-                self.rotate();
+            // Twice: the first may find that another process has begun a new log, and filled it.
+            for _ in 0..2 {
+                if self.size > 0 && self.size + piece.len() as u64 > self.limit {
+                    self.rotate();
+                }
             }
             if let Some(file) = &mut self.file
                 && file.write_all(piece).is_ok()
@@ -100,15 +105,25 @@ impl ExtensionLog {
     }
 
     fn rotate(&mut self) {
-        let mut older = self.path.clone().into_os_string();
-        older.push(".1");
-        if fs::rename(&self.path, older).is_err() {
-            // Someone else's log, or none: a file that only grows is worse than a lost one.
-            let _ = fs::remove_file(&self.path);
+        if self.is_in_place() {
+            let mut older = self.path.clone().into_os_string();
+            older.push(".1");
+            if fs::rename(&self.path, older).is_err() {
+                // Something is in the way: a file that only grows is worse than a lost one.
+                let _ = fs::remove_file(&self.path);
+            }
         }
         self.file = None;
         self.size = 0;
         self.open();
+    }
+
+    /// Whether the open log is still the one at its path: another process may have rotated it.
+    fn is_in_place(&self) -> bool {
+        let open = self.file.as_ref().and_then(|file| file.metadata().ok());
+        let there = fs::symlink_metadata(&self.path).ok();
+        let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+        open.is_some() && open.map(identity) == there.map(identity)
     }
 }
 
@@ -128,9 +143,13 @@ fn open_for_appending(path: &Path) -> io::Result<(File, u64)> {
     }
     let mut options = OpenOptions::new();
     options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // Neither what a link leads to nor a pipe without a reader is a log.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    options.mode(0o600).custom_flags(flags.bits().cast_signed());
     let file = options.open(path)?;
-    let size = file.metadata()?.len();
-    Ok((file, size))
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("no file"));
+    }
+    Ok((file, metadata.len()))
 }

@@ -4,16 +4,25 @@ mod permissions;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 
-pub use permissions::{ExecPermission, Limits, Permissions, Places};
+pub use permissions::{ExecPermission, Limits, Permissions, PermittedPath, Places};
 
 /// What the file is called.
 pub const MANIFEST_FILE: &str = "extension.json";
+
+/// What the folder in `$ZOT_HOME` is called that holds the data folders of confined extensions.
+pub(crate) const DATA_FOLDER: &str = "extension-data";
+
+/// Where a project has its extensions.
+pub(crate) const PROJECT_FOLDER: &str = ".zot/extensions";
 
 /// A manifest is a page of text; more is a mistake.
 const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
@@ -68,6 +77,8 @@ pub enum ManifestError {
     Missing(PathBuf),
     #[error("read manifest: {0}")]
     Read(#[source] io::Error),
+    #[error("read manifest: it is no file")]
+    NotAFile,
     #[error("parse manifest: it is larger than {MAX_MANIFEST_BYTES} bytes")]
     TooLarge,
     #[error("parse manifest: {0}")]
@@ -96,8 +107,16 @@ pub enum NameError {
 impl Manifest {
     /// Reads the manifest of the extension in `directory`.
     pub fn load(directory: &Path) -> Result<Self, ManifestError> {
-        let mut file = match File::open(directory.join(MANIFEST_FILE)) {
-            Ok(file) => file.take(MAX_MANIFEST_BYTES + 1),
+        // What is no file is opened without waiting for it, and not read.
+        let opened = OpenOptions::new()
+            .read(true)
+            .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed())
+            .open(directory.join(MANIFEST_FILE));
+        let mut file = match opened {
+            Ok(file) if file.metadata().map_err(ManifestError::Read)?.is_file() => {
+                file.take(MAX_MANIFEST_BYTES + 1)
+            }
+            Ok(_) => return Err(ManifestError::NotAFile),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(ManifestError::Missing(directory.to_owned()));
             }
@@ -136,13 +155,30 @@ impl Manifest {
     }
 
     /// Where the extension in `directory` may keep what has to outlive it. One that is confined
-    /// cannot write to its own folder: it could give itself more permissions.
+    /// cannot write to its own folder: it could give itself more permissions. One that comes with a
+    /// project has nothing in common with others of its name.
     pub fn data_dir(&self, directory: &Path, home: &Path) -> PathBuf {
-        match self.permissions {
-            None => directory.to_owned(),
-            Some(_) => home.join("extension-data").join(&self.name),
+        if self.permissions.is_none() {
+            return directory.to_owned();
         }
+        let name = match directory.parent() {
+            Some(folder)
+                if folder.ends_with(PROJECT_FOLDER) && folder != home.join("extensions") =>
+            {
+                // No name has an '@' in it.
+                format!("{}@{}", self.name, fingerprint(directory))
+            }
+            _ => self.name.clone(),
+        };
+        home.join(DATA_FOLDER).join(name)
     }
+}
+
+/// The same for the same folder, always.
+fn fingerprint(directory: &Path) -> String {
+    let digest = Sha256::digest(directory.as_os_str().as_encoded_bytes());
+    let start = digest.iter().take(8);
+    start.map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether an extension may be called `name`: it becomes part of file names.

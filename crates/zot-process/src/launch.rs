@@ -1,7 +1,7 @@
 //! What a child is denied, settled between `fork` and `exec`.
 //!
 //! A [`Confinement`] says what to deny, [`confine`] adds it to a command, and the [`Enforcement`]
-//! it returns says what this system really enforces. Everything that allocates or opens files
+//! it returns says what this system really enforces. All but the standard streams is closed, too. Everything that allocates or opens files
 //! happens before the fork. Limits on files and network pass on to all that a child starts, can
 //! never be shed, and make set-user-ID programs ordinary ones.
 
@@ -77,11 +77,12 @@ impl Confinement {
 }
 
 /// The files a child may use; everything else is refused with `EACCES`. Paths are absolute, or start
-/// at our own folder.
+/// at our own folder. Links in them are not followed, so that what was checked is what is allowed:
+/// give canonical paths.
 ///
 /// A program always may read what programs need to start: `/usr`, `/etc` and their like, `/proc`,
 /// the harmless devices, itself, and the libraries its interpreter is installed with; and it may
-/// write to `/dev/null` and `/dev/tty`.
+/// write to `/dev/null`. It has no terminal: it is started in a session of its own.
 ///
 /// The kernel watches over contents and names. Whether a file exists can still be found out, and
 /// its mode, owner and times can still be changed by who may.
@@ -105,7 +106,8 @@ pub enum Execution {
     /// for in the command's `PATH`, or paths, which start at its folder.
     ///
     /// This is about starting programs. Code that a child loads into itself, by the dynamic loader
-    /// for instance, is its own code, and is held by everything else.
+    /// for instance, is its own code, and is held by everything else. What is no executable file is
+    /// left out: to start it is to read it.
     Only(Vec<PathBuf>),
 }
 

@@ -1,5 +1,8 @@
 //! What an extension asks for, in words.
 
+#[cfg(test)]
+mod tests;
+
 use serde_json::{Map, Value, json};
 use zot_sdk::extensions::{
     self, Enforcement, EnforcementStatus, ExecPermission, Manifest, Permissions,
@@ -94,7 +97,7 @@ fn asked_for(permissions: &Permissions) -> Vec<(&'static str, String)> {
     let mut asked = Vec::new();
     let mut list = |what, names: &[String]| {
         if !names.is_empty() {
-            asked.push((what, names.join(", ")));
+            asked.push((what, shown(names)));
         }
     };
     list("read", &permissions.fs_read);
@@ -107,9 +110,25 @@ fn asked_for(permissions: &Permissions) -> Vec<(&'static str, String)> {
         ExecPermission::Anything(true) => asked.push(("exec", "any program".to_owned())),
         ExecPermission::Anything(false) => {}
         ExecPermission::Only(programs) if programs.is_empty() => {}
-        ExecPermission::Only(programs) => asked.push(("exec", programs.join(", "))),
+        ExecPermission::Only(programs) => asked.push(("exec", shown(programs))),
     }
     asked
+}
+
+/// Names that cannot be taken for something else: what is not plain is quoted and escaped.
+fn shown(names: &[String]) -> String {
+    let is_plain =
+        |character: char| character.is_ascii_alphanumeric() || "/._-+@$~".contains(character);
+    let shown: Vec<String> = names
+        .iter()
+        .map(
+            |name| match name.chars().all(is_plain) && !name.is_empty() {
+                true => name.clone(),
+                false => format!("{name:?}"),
+            },
+        )
+        .collect();
+    shown.join(", ")
 }
 
 /// As the manifest has them; nothing for full access.

@@ -76,3 +76,78 @@ fn the_manifest_itself_may_be_named() {
     });
     assert_eq!(discovery.found[0].directory, directory);
 }
+
+#[test]
+fn a_project_does_not_switch_off_a_guard() {
+    let root = tempfile::tempdir().unwrap();
+    let (project, global) = (root.path().join("project"), root.path().join("global"));
+    let block = r#","on_failure":"block""#;
+    let decoy = extension(&project, "a", "guard", r#","enabled":false"#);
+    let twin = extension(&project, "b", "guard", "");
+    extension(&project, "off", "off", "");
+    let guard = extension(&global, "guard", "guard", block);
+    extension(
+        &global,
+        "off",
+        "off",
+        &format!(r#"{block},"enabled":false"#),
+    );
+    let paths = SearchPaths {
+        explicit: Vec::new(),
+        project: Some(project),
+        global: Some(global),
+    };
+    let discovery = discover(&paths);
+    let standing = |discovery: &Discovery, directory: &Path| {
+        let mut found = discovery.found.iter();
+        let found = found.find(|found| found.directory == directory).unwrap();
+        found.standing.clone()
+    };
+    let by = |directory: &Path| Standing::Shadowed {
+        by: directory.to_owned(),
+    };
+    assert_eq!(standing(&discovery, &guard), Standing::Enabled);
+    assert_eq!(standing(&discovery, &decoy), by(&guard));
+    assert_ne!(standing(&discovery, &twin), Standing::Enabled);
+    let [problem] = discovery.problems.as_slice() else {
+        panic!("{:?}", discovery.problems);
+    };
+    assert_eq!(problem.path, decoy);
+    assert!(
+        problem.to_string().contains("cannot be replaced"),
+        "{problem}"
+    );
+    // What the user switched off is free for the project.
+    let enabled: Vec<&str> = discovery
+        .enabled()
+        .map(|found| found.manifest.name.as_str())
+        .collect();
+    assert_eq!(enabled, ["off", "guard"]);
+
+    // What is named on the command line is the user's choice.
+    let chosen = extension(root.path(), "chosen", "guard", "");
+    let discovery = discover(&SearchPaths {
+        explicit: vec![chosen.clone()],
+        ..paths
+    });
+    assert_eq!(standing(&discovery, &chosen), Standing::Enabled);
+    assert_eq!(standing(&discovery, &guard), by(&chosen));
+}
+
+#[test]
+fn a_guard_does_not_give_way_to_itself() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("extensions");
+    extension(&folder, "guard", "guard", r#","on_failure":"block""#);
+    let alias = root.path().join("alias");
+    std::os::unix::fs::symlink(&folder, &alias).unwrap();
+    for project in [&folder, &alias] {
+        let discovery = discover(&SearchPaths {
+            explicit: Vec::new(),
+            project: Some(project.clone()),
+            global: Some(folder.clone()),
+        });
+        assert_eq!(discovery.problems, []);
+        assert_eq!(discovery.enabled().count(), 1);
+    }
+}

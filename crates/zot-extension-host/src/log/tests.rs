@@ -71,3 +71,49 @@ async fn a_log_that_cannot_be_written_hurts_nobody() {
     log.append(b"text");
     log.remark("remark");
 }
+
+#[tokio::test]
+async fn what_is_no_file_is_not_written_to() {
+    let home = tempfile::tempdir().unwrap();
+    let path = log_path(home.path(), "x");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let victim = home.path().join("victim");
+    fs::write(&victim, "kept").unwrap();
+    std::os::unix::fs::symlink(&victim, &path).unwrap();
+    ExtensionLog::new(path.clone(), 1000).append(b"text");
+    assert_eq!(fs::read(&victim).unwrap(), b"kept");
+
+    fs::remove_file(&path).unwrap();
+    let fifo = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(fifo.unwrap().success());
+    // Would wait for a reader, or write to this one.
+    ExtensionLog::new(path.clone(), 1000).append(b"text");
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let reader = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(&path);
+    let mut reader = reader.unwrap();
+    ExtensionLog::new(path, 1000).append(b"text");
+    let mut text = Vec::new();
+    io::Read::read_to_end(&mut reader, &mut text).unwrap();
+    assert_eq!(text, b"");
+}
+
+#[tokio::test]
+async fn two_writers_rotate_a_log_once() {
+    let home = tempfile::tempdir().unwrap();
+    let path = log_path(home.path(), "x");
+    let mut one = ExtensionLog::new(path.clone(), 100);
+    one.append(&[b'1'; 60]);
+    let mut other = ExtensionLog::new(path.clone(), 100);
+    other.append(b"o");
+    one.append(&[b'2'; 60]);
+    // Its log has become the older one; that must not push the newer one out.
+    other.append(&[b'3'; 39]);
+    other.append(&[b'4'; 30]);
+    let older = fs::read_to_string(path.with_extension("log.1")).unwrap();
+    assert!(older.starts_with('1'), "{older}");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.starts_with('2') && text.ends_with('4'), "{text}");
+}

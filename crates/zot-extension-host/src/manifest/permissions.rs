@@ -1,6 +1,6 @@
 //! What an extension asks to be allowed, and how much it may use.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -45,45 +45,100 @@ pub struct Places<'a> {
 impl Permissions {
     pub(super) fn check(&self) -> Result<(), String> {
         for path in self.fs_read.iter().chain(&self.fs_write) {
-            if !path.starts_with('/') && variable_and_rest(path).is_none() {
+            let Some((_, rest)) = variable_and_rest(path) else {
                 return Err(format!(
                     "{path:?} is neither absolute nor below $CWD, $HOME, ~ or $DATA_DIR"
                 ));
+            };
+            let mut components = Path::new(rest).components();
+            if components
+                .any(|component| matches!(component, Component::RootDir | Component::ParentDir))
+            {
+                return Err(format!(
+                    "{path:?} is not where it seems to be: give it without \"..\" and double slashes"
+                ));
             }
         }
-        Ok(())
+        let programs = match &self.exec {
+            ExecPermission::Anything(_) => &[],
+            ExecPermission::Only(programs) => programs.as_slice(),
+        };
+        let mut names = self.fs_read.iter().chain(&self.fs_write).chain(&self.env);
+        match names
+            .by_ref()
+            .chain(programs)
+            .find(|name| name.contains(char::is_control))
+        {
+            Some(name) => Err(format!("{name:?} has control characters in it")),
+            None => Ok(()),
+        }
     }
 
-    pub fn readable(&self, places: &Places<'_>) -> Vec<PathBuf> {
+    pub fn readable(&self, places: &Places<'_>) -> Vec<PermittedPath> {
         places.resolve_all(&self.fs_read)
     }
 
-    pub fn writable(&self, places: &Places<'_>) -> Vec<PathBuf> {
+    pub fn writable(&self, places: &Places<'_>) -> Vec<PermittedPath> {
         places.resolve_all(&self.fs_write)
+    }
+
+    /// Whether it may write everything in the folder that the agent works in.
+    pub(crate) fn writes_whole_project(&self) -> bool {
+        let is_whole = |path: &String| {
+            variable_and_rest(path).is_some_and(|(variable, rest)| {
+                variable == "$CWD"
+                    && Path::new(rest)
+                        .components()
+                        .all(|component| component == Component::CurDir)
+            })
+        };
+        self.fs_write.iter().any(is_whole)
+    }
+}
+
+/// A path that a permission is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermittedPath {
+    /// What its variable stands for; nothing when it is absolute.
+    pub base: Option<PathBuf>,
+    /// Relative to the base, or to the root.
+    pub rest: PathBuf,
+}
+
+impl PermittedPath {
+    pub fn path(&self) -> PathBuf {
+        let base = self.base.as_deref().unwrap_or(Path::new("/"));
+        // Joined with nothing, a path would end in a slash.
+        base.join(&self.rest).components().collect()
     }
 }
 
 impl Places<'_> {
     /// The paths that are known here; `$HOME` may be nowhere.
-    fn resolve_all(&self, paths: &[String]) -> Vec<PathBuf> {
+    fn resolve_all(&self, paths: &[String]) -> Vec<PermittedPath> {
         paths.iter().filter_map(|path| self.resolve(path)).collect()
     }
 
-    fn resolve(&self, path: &str) -> Option<PathBuf> {
-        let Some((variable, rest)) = variable_and_rest(path) else {
-            return Some(PathBuf::from(path));
-        };
+    fn resolve(&self, path: &str) -> Option<PermittedPath> {
+        let (variable, rest) = variable_and_rest(path)?;
         let base = match variable {
-            "$CWD" => self.cwd,
-            "$DATA_DIR" => self.data_dir,
-            _ => self.home?,
+            "" => None,
+            "$CWD" => Some(self.cwd),
+            "$DATA_DIR" => Some(self.data_dir),
+            _ => Some(self.home?),
         };
-        Some(base.join(rest))
+        Some(PermittedPath {
+            base: base.map(Path::to_owned),
+            rest: PathBuf::from(rest),
+        })
     }
 }
 
-/// Splits `$HOME/notes` into `$HOME` and `notes`.
+/// Splits `$HOME/notes` into `$HOME` and `notes`, and `/notes` into nothing and `notes`.
 fn variable_and_rest(path: &str) -> Option<(&'static str, &str)> {
+    if let Some(rest) = path.strip_prefix('/') {
+        return Some(("", rest));
+    }
     ["$CWD", "$HOME", "$DATA_DIR", "~"]
         .into_iter()
         .find_map(|variable| {

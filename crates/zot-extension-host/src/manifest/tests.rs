@@ -78,12 +78,15 @@ fn permitted_paths_are_resolved() {
         home: Some(Path::new("/home/me")),
         data_dir: Path::new("/data"),
     };
+    let paths = |permitted: Vec<PermittedPath>| -> Vec<PathBuf> {
+        permitted.iter().map(PermittedPath::path).collect()
+    };
     assert_eq!(
-        permissions.readable(&places),
-        ["/work/", "/home/me/notes", "/etc/hosts"].map(PathBuf::from)
+        paths(permissions.readable(&places)),
+        ["/work", "/home/me/notes", "/etc/hosts"].map(PathBuf::from)
     );
     assert_eq!(
-        permissions.writable(&places),
+        paths(permissions.writable(&places)),
         [PathBuf::from("/data/cache")]
     );
     assert_eq!(
@@ -91,4 +94,68 @@ fn permitted_paths_are_resolved() {
         ExecPermission::Only(vec!["git".to_owned()])
     );
     assert!(!permissions.network);
+}
+
+#[test]
+fn permitted_paths_are_where_they_seem_to_be() {
+    let check = |permissions: serde_json::Value| {
+        let manifest = serde_json::json!({"name": "a", "exec": "a", "permissions": permissions});
+        parse(&manifest.to_string()).map_err(|error| error.to_string())
+    };
+    for path in [
+        "$DATA_DIR//",
+        "$DATA_DIR//etc",
+        "$DATA_DIR/../../x",
+        "$CWD/a/..",
+        "~//",
+        "//etc",
+        "/tmp/../etc",
+    ] {
+        for field in ["fs_read", "fs_write"] {
+            let error = check(serde_json::json!({ field: [path] })).unwrap_err();
+            assert!(error.contains("not where it seems"), "{path}: {error}");
+        }
+    }
+    for field in ["fs_read", "fs_write", "exec", "env"] {
+        let error = check(serde_json::json!({ field: ["/a\u{1b}[2K\n"] })).unwrap_err();
+        assert!(error.contains("control characters"), "{error}");
+        assert!(!error.contains('\u{1b}'), "{error}");
+    }
+    for path in ["/", "/tmp/", "$CWD/", "~/a b", "$HOME/.config/x..y"] {
+        check(serde_json::json!({ "fs_write": [path] })).unwrap();
+    }
+}
+
+#[test]
+fn only_files_are_manifests() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(MANIFEST_FILE);
+    let refused = || {
+        let error = Manifest::load(directory.path()).unwrap_err();
+        assert!(matches!(error, ManifestError::NotAFile), "{error}");
+    };
+    // Would wait for a writer.
+    let fifo = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(fifo.unwrap().success());
+    refused();
+    for other in ["/dev/zero", "/dev"] {
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(other, &path).unwrap();
+        refused();
+    }
+}
+
+#[test]
+fn the_data_of_a_project_extension_is_its_own() {
+    let confined = parse(r#"{"name":"guard","exec":"x","permissions":{}}"#).unwrap();
+    let home = Path::new("/home/me/.zot");
+    let data_dir = |directory: &str| confined.data_dir(Path::new(directory), home);
+    let own = data_dir("/home/me/.zot/extensions/guard");
+    assert_eq!(own, home.join("extension-data/guard"));
+    let one = data_dir("/work/one/.zot/extensions/guard");
+    assert_eq!(one, home.join("extension-data/guard@487b553a1d8b8ebc"));
+    assert_ne!(one, data_dir("/work/two/.zot/extensions/guard"));
+    let free = parse(r#"{"name":"guard","exec":"x"}"#).unwrap();
+    let directory = Path::new("/work/one/.zot/extensions/guard");
+    assert_eq!(free.data_dir(directory, home), directory);
 }

@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::process::{Resource, Rlimit, getpid, getrlimit};
+use rustix::process::{Resource, Rlimit, getpgrp, getpid, getrlimit};
 
 use super::programs::{Needs, Surroundings};
 use super::{ConfineError, Confinement, Enforcement, Execution, FileAccess, Status};
@@ -37,6 +37,7 @@ pub(super) fn confine(
         let needs = needs(command, access);
         steps.files = Some(files::ruleset(access, &needs)?);
         steps.privileges = Surplus::present();
+        steps.session_from = Some(getpgrp());
     }
     if confinement.without_network && network::filters_available().is_ok() {
         steps.calls = network::filters()?;

@@ -117,9 +117,16 @@ impl Needs {
         if surroundings.is_home_or_above(root) {
             return;
         }
+        let Ok(resolved_root) = root.canonicalize() else {
+            return;
+        };
         for name in INSTALLED {
-            let path = root.join(name);
-            if !self.read.contains(&path) && path.exists() {
+            // A link out of the installation may lead to anything.
+            let path = root.join(name).canonicalize();
+            if let Ok(path) = path
+                && path.starts_with(&resolved_root)
+                && !self.read.contains(&path)
+            {
                 self.read.push(path);
             }
         }
@@ -133,7 +140,8 @@ fn find(program: &Path, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
         None => path.to_owned(),
     };
     if program.as_os_str().as_bytes().contains(&b'/') {
-        return Some(in_folder(program)).filter(|path| path.is_file());
+        // Anything else may be a secret that a link or a first line leads to.
+        return Some(in_folder(program)).filter(|path| is_executable(path));
     }
     std::env::split_paths(surroundings.search_path)
         .map(|folder| in_folder(&folder.join(program)))

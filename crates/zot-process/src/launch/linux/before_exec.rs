@@ -10,17 +10,26 @@ use std::process::Command;
 
 use landlock::{Errno, RulesetCreated};
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getppid, set_parent_process_death_signal, setrlimit,
+    Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setpgid,
+    setrlimit, setsid,
 };
 use seccompiler::BpfProgram;
 
 use super::privileges::Surplus;
+
+/// The first descriptor after the standard streams.
+const FIRST_OTHER: libc::c_int = 3;
+
+/// How many descriptors are looked at one by one where the kernel does not take them all at once.
+const MAX_LOOKED_AT: libc::c_int = 65_536;
 
 /// What to do, made ready in the parent.
 #[derive(Default)]
 pub(super) struct Steps {
     /// Who must still be there.
     pub(super) parent: Option<Pid>,
+    /// Makes the child the leader of a session, without a terminal; this is the parent's group.
+    pub(super) session_from: Option<Pid>,
     pub(super) memory: Option<Rlimit>,
     pub(super) privileges: Option<Surplus>,
     pub(super) files: Option<RulesetCreated>,
@@ -30,6 +39,7 @@ pub(super) struct Steps {
 impl Steps {
     pub(super) fn is_empty(&self) -> bool {
         self.parent.is_none()
+            && self.session_from.is_none()
             && self.memory.is_none()
             && self.privileges.is_none()
             && self.files.is_none()
@@ -45,6 +55,10 @@ impl Steps {
                 return Err(rustix::io::Errno::SRCH.into());
             }
         }
+        if let Some(group) = self.session_from {
+            start_session(group)?;
+        }
+        close_others_on_exec();
         if let Some(limit) = self.memory {
             setrlimit(Resource::Data, limit)?;
         }
@@ -64,6 +78,41 @@ impl Steps {
             })?;
         }
         Ok(())
+    }
+}
+
+/// The leader of a group cannot start a session, so that one which already is goes back to the
+/// parent's group for a moment. Its new group has its own number, as before.
+fn start_session(parent_group: Pid) -> rustix::io::Result<()> {
+    if setsid().is_ok() {
+        return Ok(());
+    }
+    setpgid(None, Some(parent_group))?;
+    setsid().map(|_| ())
+}
+
+/// What zot itself inherited, or what a library opened carelessly, is not for the child.
+fn close_others_on_exec() {
+    // SAFETY: only flags of descriptors are changed, in a process that is about to call exec.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            FIRST_OTHER,
+            libc::c_uint::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        )
+    };
+    if done == 0 {
+        return;
+    }
+    // Before Linux 5.11, or filtered by a container.
+    let limit = getrlimit(Resource::Nofile).current;
+    let limit = limit.and_then(|limit| libc::c_int::try_from(limit).ok());
+    for descriptor in FIRST_OTHER..limit.unwrap_or(MAX_LOOKED_AT).min(MAX_LOOKED_AT) {
+        // SAFETY: as above; a number that is no descriptor is refused.
+        unsafe {
+            libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC);
+        }
     }
 }
 

@@ -1,14 +1,15 @@
 //! Landlock: which files a child may use.
 
 use std::io;
-use std::os::fd::AsFd;
-use std::path::Path;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, Errno, LandlockStatus, PathBeneath, PathFd, PathFdError,
-    RestrictSelf, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
-    make_bitflags,
+    ABI, Access, AccessFs, BitFlags, LandlockStatus, PathBeneath, PathFd, RestrictSelf, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
 };
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
 
 use crate::launch::programs::Needs;
 use crate::launch::{ConfineError, Execution, FileAccess, Status};
@@ -17,7 +18,7 @@ use crate::launch::{ConfineError, Execution, FileAccess, Status};
 const NEWEST_ABI: ABI = ABI::V7;
 
 /// What any program may read.
-const READABLE: [&str; 22] = [
+const READABLE: [&str; 21] = [
     "/usr",
     "/lib",
     "/lib32",
@@ -42,11 +43,10 @@ const READABLE: [&str; 22] = [
     "/dev/full",
     "/dev/random",
     "/dev/urandom",
-    "/dev/tty",
 ];
 
-/// What any program may write to. Not with `ioctl`: a terminal could be made to type commands.
-const WRITABLE: [&str; 2] = ["/dev/null", "/dev/tty"];
+/// What any program may write to. No terminal: it could be made to type commands.
+const WRITABLE: [&str; 1] = ["/dev/null"];
 
 const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
 
@@ -91,6 +91,9 @@ pub(super) fn status(abi: Result<ABI, String>, held: AlsoHeld) -> Status {
     if abi < ABI::V3 {
         gaps.push("any file can be truncated (not since Linux 6.2)");
     }
+    if abi < ABI::V5 {
+        gaps.push("devices it may open take every ioctl (not since Linux 6.10)");
+    }
     if abi < ABI::V6 {
         gaps.push("other processes can be signalled (not since Linux 6.12)");
     }
@@ -132,30 +135,53 @@ pub(super) fn ruleset(access: &FileAccess, needs: &Needs) -> Result<RulesetCreat
         .map_err(refused)?;
 
     let readable = READABLE.iter().map(Path::new);
-    for path in readable
-        .chain(paths(&needs.read))
-        .chain(paths(&access.read))
-    {
+    for path in readable.chain(paths(&needs.read)) {
         allow_if_there(&mut ruleset, path, READ)?;
     }
-    for path in paths(&needs.execute) {
-        allow_if_there(&mut ruleset, path, execute)?;
+    for path in &access.read {
+        if let Ok(opened) = open_exactly(path) {
+            allow(&mut ruleset, opened, READ)?;
+        }
+    }
+    for path in &needs.execute {
+        // They were found without links, and may have been replaced since.
+        if let Ok(opened) = open_exactly(path) {
+            allow(&mut ruleset, opened, execute)?;
+        }
     }
     for path in WRITABLE {
         allow_if_there(&mut ruleset, Path::new(path), WRITE)?;
     }
     for path in &access.write {
-        let opened = PathFd::new(path).map_err(|error| match error {
-            PathFdError::OpenCall { source, path, .. } => ConfineError::Writable { path, source },
-            _ => ConfineError::FileRules(io::Error::other(error)),
+        let opened = open_exactly(path).map_err(|source| ConfineError::Writable {
+            path: path.clone(),
+            source,
         })?;
         allow(&mut ruleset, opened, WRITE)?;
     }
     Ok(ruleset)
 }
 
-fn paths(paths: &[std::path::PathBuf]) -> impl Iterator<Item = &Path> {
-    paths.iter().map(std::path::PathBuf::as_path)
+/// Opens what `path` itself names: a link anywhere in it is an error, because whoever made it would
+/// decide what is allowed.
+fn open_exactly(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // Some containers filter the call.
+        Err(Errno::NOSYS | Errno::PERM) => {}
+        opened => return Ok(opened?),
+    }
+    let opened = rustix::fs::open(path, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    let name = std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd()))?;
+    if name == std::path::absolute(path)?.components().collect::<PathBuf>() {
+        Ok(opened)
+    } else {
+        Err(Errno::LOOP.into())
+    }
+}
+
+fn paths(paths: &[PathBuf]) -> impl Iterator<Item = &Path> {
+    paths.iter().map(PathBuf::as_path)
 }
 
 fn allow_if_there(
@@ -172,7 +198,7 @@ fn allow_if_there(
 
 fn allow(
     ruleset: &mut RulesetCreated,
-    opened: PathFd,
+    opened: impl AsFd,
     mut access: BitFlags<AccessFs>,
 ) -> Result<(), ConfineError> {
     let stat = rustix::fs::fstat(opened.as_fd())
@@ -187,5 +213,5 @@ fn allow(
 }
 
 fn refused(error: RulesetError) -> ConfineError {
-    ConfineError::FileRules(io::Error::from_raw_os_error(*Errno::from(error)))
+    ConfineError::FileRules(io::Error::from_raw_os_error(*landlock::Errno::from(error)))
 }

@@ -17,10 +17,11 @@ fn the_gaps_of_older_kernels_are_named() {
         ABI::V1,
         true,
         "partly enforced: any file can be truncated (not since Linux 6.2); \
+         devices it may open take every ioctl (not since Linux 6.10); \
          other processes can be signalled (not since Linux 6.12)",
     );
     check(
-        ABI::V3,
+        ABI::V5,
         true,
         "partly enforced: other processes can be signalled (not since Linux 6.12)",
     );

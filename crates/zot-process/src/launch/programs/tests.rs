@@ -206,3 +206,41 @@ fn loaders_are_found_in_every_kind_of_program() {
     }
     assert_eq!(elf::loader(Cursor::new(b"#!/bin/sh")), None);
 }
+
+#[test]
+fn what_is_no_program_is_not_needed() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let secret = root.join("secret");
+    fs::write(&secret, "secret").unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    let link = root.join("link");
+    symlink(&secret, &link).unwrap();
+    let none: [PathBuf; 0] = [];
+    assert_eq!(programs_needed(&link, OsStr::new("")), none);
+    let script = root.join("script");
+    executable(&script, &format!("#!{}\n", secret.display()));
+    assert_eq!(programs_needed(&script, OsStr::new("")), [script]);
+}
+
+#[test]
+fn an_installation_ends_where_a_link_leaves_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let installed = root.join("installed");
+    let program = installed.join("bin/program");
+    executable(&program, "");
+    fs::create_dir(root.join("private")).unwrap();
+    fs::create_dir(installed.join("lib")).unwrap();
+    symlink("lib", installed.join("lib64")).unwrap();
+    symlink(root.join("private"), installed.join("ssl")).unwrap();
+    symlink(&root, installed.join("libexec")).unwrap();
+    let surroundings = Surroundings {
+        search_path: OsStr::new(""),
+        folder: None,
+        home: None,
+    };
+    let mut needs = Needs::default();
+    needs.add(&program, &surroundings);
+    assert_eq!(needs.read, [installed.join("lib")]);
+}

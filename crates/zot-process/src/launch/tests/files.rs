@@ -225,3 +225,40 @@ fn sockets_are_a_gap_that_the_report_names() {
     let enforcement = confine(&mut command, &without).unwrap();
     assert_eq!(enforcement.files, crate::launch::enforceable().files);
 }
+
+#[test]
+fn a_link_in_a_path_allows_nothing() {
+    if !has_landlock() {
+        return;
+    }
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("secret"), "secret").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let link = root.join("link");
+    symlink(outside.path(), &link).unwrap();
+    for path in [link.clone(), link.join("secret")] {
+        let error = confine(&mut shell("true"), &confined(writing(&[&path]))).unwrap_err();
+        assert!(matches!(error, ConfineError::Writable { .. }), "{error}");
+        let read = script("cat {}/secret", outside.path());
+        fails(read, &confined(reading(&[&path])));
+    }
+}
+
+#[test]
+fn a_confined_child_has_a_session_of_its_own_and_no_terminal() {
+    if !has_landlock() {
+        return;
+    }
+    let confinement = confined(FileAccess::default());
+    // The fields after the name: state, parent, group, session, terminal.
+    let mut command = shell("read stat < /proc/self/stat; set -- ${stat##*)}; echo $$ $3 $4 $5");
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let said = succeeds(command, &confinement);
+    let fields: Vec<&str> = said.split_whitespace().collect();
+    let [own, group, session, terminal] = fields[..] else {
+        panic!("{said}");
+    };
+    assert_eq!((group, session, terminal), (own, own, "0"));
+    fails(shell(": < /dev/tty"), &confinement);
+}

@@ -128,3 +128,20 @@ fn wait_until(mut condition: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+#[test]
+fn a_confined_child_inherits_the_standard_streams_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("open");
+    fs::write(&path, "leaked").unwrap();
+    let file = fs::File::open(&path).unwrap();
+    // A duplicate without the flag, as a parent that is less careful leaves it to us.
+    let inherited = rustix::io::dup(&file).unwrap();
+    rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty()).unwrap();
+    let number = std::os::fd::AsRawFd::as_raw_fd(&inherited);
+    let read = || shell(&format!("cat <&{number}"));
+    assert_eq!(succeeds(read(), &Confinement::default()), "leaked");
+    fails(read(), &Confinement::default().die_with_parent(true));
+    let confinement = Confinement::default().filesystem(writing(&[]));
+    fails(read(), &confinement);
+}

@@ -1,0 +1,305 @@
+//! From the files a manifest asks for to those that are granted.
+//!
+//! What is granted is decided by people who read the manifest, so that nothing an extension can
+//! change itself may move it: no link it may have made, and no folder it is loaded from.
+
+#[cfg(test)]
+mod tests;
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use zot_process::launch::{Execution, FileAccess};
+
+use super::{Launch, LaunchError};
+use crate::manifest::{DATA_FOLDER, ExecPermission, Permissions, PermittedPath, Places};
+
+/// How many links a path may lead through; the kernel follows as many.
+const MAX_LINKS: usize = 40;
+
+/// What is not held although the project is: the rules of the kernel have no exceptions.
+pub(super) const PROJECT_GAP: &str = "what it may write in $CWD includes .zot/extensions, from which zot starts extensions without limits";
+
+/// What an extension is given.
+pub(super) struct Grants {
+    pub(super) files: FileAccess,
+    /// Whether [`PROJECT_GAP`] applies.
+    pub(super) includes_project_extensions: bool,
+    /// What it asked for and is not given, and why.
+    pub(super) refusals: Vec<String>,
+}
+
+/// Its own folder to read, its data folder to write, and what it asks for.
+pub(super) fn grants(
+    launch: &Launch<'_>,
+    permissions: &Permissions,
+) -> Result<Grants, LaunchError> {
+    let data_dir = fs::create_dir_all(launch.data_dir)
+        .and_then(|()| launch.data_dir.canonicalize())
+        .map_err(|source| LaunchError::DataFolder {
+            path: launch.data_dir.to_owned(),
+            source,
+        })?;
+    let home = env::home_dir();
+    let places = Places {
+        cwd: launch.cwd,
+        home: home.as_deref(),
+        data_dir: &data_dir,
+    };
+    let directory = as_far_as_there(launch.directory);
+    let wanted = permissions.writable(&places);
+    let mut own_links: Vec<PathBuf> = wanted
+        .iter()
+        .filter_map(|wanted| wanted.path().canonicalize().ok())
+        .collect();
+    own_links.push(data_dir.clone());
+    let guarded = Guarded::of(launch, &directory, &data_dir);
+    let mut refusals = Vec::new();
+
+    let mut write = vec![data_dir.clone()];
+    let mut includes_project_extensions = false;
+    for wanted in wanted {
+        match resolve(&wanted, &own_links).and_then(|path| Ok((guarded.check(&path)?, path))) {
+            Ok((with_project, path)) => {
+                includes_project_extensions |= with_project;
+                write.push(path);
+            }
+            Err(refusal) => refusals.push(refusal.in_words("fs_write", "written", &wanted)),
+        }
+    }
+    let mut read = vec![directory.clone()];
+    for wanted in permissions.readable(&places) {
+        match resolve(&wanted, &own_links) {
+            Ok(path) => read.push(path),
+            Err(Refusal::Missing) => {}
+            Err(refusal) => refusals.push(refusal.in_words("fs_read", "read", &wanted)),
+        }
+    }
+    let mut execute = execution(permissions);
+    if let Execution::Only(programs) = &mut execute {
+        *programs = inside_folder(programs, &directory, &mut refusals);
+    }
+    Ok(Grants {
+        files: FileAccess {
+            read,
+            write,
+            execute,
+        },
+        includes_project_extensions,
+        refusals,
+    })
+}
+
+pub(super) fn execution(permissions: &Permissions) -> Execution {
+    match &permissions.exec {
+        ExecPermission::Anything(true) => Execution::Anything,
+        ExecPermission::Anything(false) => Execution::Only(Vec::new()),
+        ExecPermission::Only(programs) => {
+            Execution::Only(programs.iter().map(PathBuf::from).collect())
+        }
+    }
+}
+
+/// Why a path is not granted.
+#[derive(Debug, PartialEq, Eq)]
+enum Refusal {
+    Missing,
+    /// A link in a place that the extension may write to.
+    OwnLink(PathBuf),
+    /// A link out of the folder that the permission names.
+    LeavesBase(PathBuf),
+    /// It holds, or is part of, what zot decides by.
+    Guarded(&'static str),
+    Unreadable(io::ErrorKind),
+}
+
+impl Refusal {
+    fn in_words(&self, permission: &str, done: &str, wanted: &PermittedPath) -> String {
+        let path = wanted.path();
+        let path = path.display();
+        match self {
+            Self::Missing => format!("{permission}: {path} is not there and cannot be {done}"),
+            Self::OwnLink(link) => format!(
+                "{permission}: {path} is not granted: {} is a link where the extension may make links",
+                link.display()
+            ),
+            Self::LeavesBase(target) => format!(
+                "{permission}: {path} is not granted: it leads to {}, out of the folder it is said to be in",
+                target.display()
+            ),
+            Self::Guarded(what) => {
+                format!(
+                    "{permission}: {path} is not granted: with it goes {what}; name a narrower folder"
+                )
+            }
+            Self::Unreadable(kind) => format!("{permission}: {path} is not granted: {kind}"),
+        }
+    }
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::Missing,
+            kind => Self::Unreadable(kind),
+        }
+    }
+}
+
+/// Where `wanted` is, without links.
+fn resolve(wanted: &PermittedPath, own_links: &[PathBuf]) -> Result<PathBuf, Refusal> {
+    let Some(base) = &wanted.base else {
+        return follow(Path::new("/"), &wanted.rest, own_links);
+    };
+    let base = base.canonicalize()?;
+    let path = follow(&base, &wanted.rest, own_links)?;
+    if path.starts_with(&base) {
+        Ok(path)
+    } else {
+        Err(Refusal::LeavesBase(path))
+    }
+}
+
+/// Follows `rest` from `base` as the kernel does, but no link in one of `own_links`.
+fn follow(base: &Path, rest: &Path, own_links: &[PathBuf]) -> Result<PathBuf, Refusal> {
+    let mut reached = base.to_owned();
+    let mut ahead = Vec::new();
+    put_ahead(&mut ahead, rest);
+    let mut links = 0;
+    while let Some(step) = ahead.pop() {
+        if step == ".." {
+            reached.pop();
+            continue;
+        }
+        let next = reached.join(step);
+        if !fs::symlink_metadata(&next)?.is_symlink() {
+            reached = next;
+            continue;
+        }
+        if own_links.iter().any(|place| reached.starts_with(place)) {
+            return Err(Refusal::OwnLink(next));
+        }
+        links += 1;
+        if links > MAX_LINKS {
+            return Err(Refusal::Unreadable(io::ErrorKind::Other));
+        }
+        let target = fs::read_link(&next)?;
+        if target.is_absolute() {
+            reached = PathBuf::from("/");
+        }
+        put_ahead(&mut ahead, &target);
+    }
+    Ok(reached)
+}
+
+fn put_ahead(ahead: &mut Vec<OsString>, path: &Path) {
+    let steps = path
+        .components()
+        .rev()
+        .filter_map(|component| match component {
+            Component::Normal(_) | Component::ParentDir => Some(component.as_os_str().to_owned()),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+        });
+    ahead.extend(steps);
+}
+
+/// What an extension could free itself with, if it could write it.
+struct Guarded {
+    cwd: PathBuf,
+    directory: PathBuf,
+    data_dir: PathBuf,
+    project: PathBuf,
+    zot_home: Option<PathBuf>,
+}
+
+impl Guarded {
+    fn of(launch: &Launch<'_>, directory: &Path, data_dir: &Path) -> Self {
+        let parent = launch.data_dir.parent();
+        let zot_home = match parent {
+            Some(parent) if parent.ends_with(DATA_FOLDER) => parent.parent().map(Path::to_owned),
+            _ => env::var_os("ZOT_HOME").map(PathBuf::from),
+        };
+        Self {
+            cwd: as_far_as_there(launch.cwd),
+            directory: directory.to_owned(),
+            data_dir: data_dir.to_owned(),
+            project: as_far_as_there(&launch.cwd.join(".zot").join("extensions")),
+            zot_home: zot_home.as_deref().map(as_far_as_there),
+        }
+    }
+
+    /// Whether the project's extensions come with `path`, which is granted nevertheless: without
+    /// the project an extension is good for little.
+    fn check(&self, path: &Path) -> Result<bool, Refusal> {
+        if path.starts_with(&self.data_dir) {
+            return Ok(false);
+        }
+        let overlaps = |place: &Path| place.starts_with(path) || path.starts_with(place);
+        if let Some(home) = &self.zot_home {
+            if home.starts_with(path) {
+                return Err(Refusal::Guarded("zot's own folder"));
+            }
+            if overlaps(&as_far_as_there(&home.join("extensions"))) {
+                return Err(Refusal::Guarded("the folder of your extensions"));
+            }
+        }
+        let is_work = self.cwd.starts_with(path);
+        if overlaps(&self.directory) && !(is_work && self.directory.starts_with(&self.project)) {
+            return Err(Refusal::Guarded("the extension's own folder"));
+        }
+        if overlaps(&self.project) && !is_work {
+            return Err(Refusal::Guarded("the folder of the project's extensions"));
+        }
+        Ok(overlaps(&self.project))
+    }
+}
+
+/// `path` without links, as far as it exists.
+fn as_far_as_there(path: &Path) -> PathBuf {
+    for ancestor in path.ancestors() {
+        if let Ok(there) = ancestor.canonicalize() {
+            let rest = path.strip_prefix(ancestor).unwrap_or(Path::new(""));
+            // Joined with nothing, a path would end in a slash.
+            return there.join(rest).components().collect();
+        }
+    }
+    path.to_owned()
+}
+
+/// Programs with those that are given by a relative path looked up: these must be the extension's.
+fn inside_folder(
+    programs: &[PathBuf],
+    directory: &Path,
+    refusals: &mut Vec<String>,
+) -> Vec<PathBuf> {
+    let mut granted = Vec::new();
+    for program in programs {
+        if program.is_absolute() || !program.as_os_str().as_encoded_bytes().contains(&b'/') {
+            granted.push(program.clone());
+            continue;
+        }
+        let reason = match directory.join(program).canonicalize() {
+            Ok(path) if !path.starts_with(directory) => "it leads out of the extension's folder",
+            Ok(path) if !is_program(&path) => "it is no executable file",
+            Ok(path) => {
+                granted.push(path);
+                continue;
+            }
+            Err(_) => "it is not there",
+        };
+        refusals.push(format!(
+            "exec: {} is not granted: {reason}",
+            program.display()
+        ));
+    }
+    granted
+}
+
+fn is_program(path: &Path) -> bool {
+    fs::metadata(path)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
