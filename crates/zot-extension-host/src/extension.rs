@@ -337,10 +337,13 @@ impl Extension {
             Err(error) => {
                 let blocks = self.found.manifest.on_failure == FailurePolicy::Block;
                 let consequence = if blocks { "blocked" } else { "allowed" };
-                self.log(&format!(
-                    "event_intercept {}: {error}; {consequence}",
-                    kind.as_str()
-                ));
+                let told = format!("event_intercept {}: {error}; {consequence}", kind.as_str());
+                self.log(&told);
+                // A guard that let something pass unseen is not only the log's business.
+                self.notify(Notice::Problem(format!(
+                    "extension {}: {told}",
+                    self.name()
+                )));
                 Interception::Failed {
                     reason: format!("extension {} did not answer: {error}", self.name()),
                     blocks,

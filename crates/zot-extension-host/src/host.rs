@@ -305,10 +305,12 @@ fn broken_by(discovery: &Discovery, running: &Roster) -> Vec<String> {
         .problems
         .iter()
         .filter(|problem| {
+            // The path is told as it was given, which may be relative.
+            let directory = std::path::absolute(&problem.path).ok();
             running
                 .extensions()
                 .iter()
-                .any(|extension| extension.found().directory == problem.path)
+                .any(|extension| Some(&extension.found().directory) == directory.as_ref())
         })
         .map(ToString::to_string)
         .collect()

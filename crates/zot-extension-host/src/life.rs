@@ -318,7 +318,10 @@ impl Life<'_> {
         self.extension.log(&format!("it exited: {told}"));
         match (self.stage, status) {
             (Stage::Silent, _) => {
-                LifeEnd::NeverGreeted(format!("extension exited before hello: {told}"))
+                let name = self.extension.name();
+                LifeEnd::NeverGreeted(format!(
+                    "extension exited before hello: {told} (see: zot ext logs {name})"
+                ))
             }
             (_, Some(status)) if status.success() => LifeEnd::Left,
             _ => LifeEnd::Crashed(format!("the extension crashed ({told})")),
