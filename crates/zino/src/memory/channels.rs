@@ -52,6 +52,13 @@ impl Channels {
         }
     }
 
+    /// Whether a channel was looked through before, so that its end is found at once.
+    pub(super) fn is_known(&self, channel: &str) -> bool {
+        let path = self.names.path(channel, Purpose::Read);
+        let Ok(Some(path)) = path else { return false };
+        self.remembered().files.contains_key(&path)
+    }
+
     /// The last `limit` messages of a channel, or all.
     pub(super) fn history(
         &self,

@@ -51,6 +51,11 @@ impl HardMemories {
         }
     }
 
+    /// Whether nothing was ever stored.
+    pub(super) fn is_absent(&self) -> bool {
+        !self.path.exists()
+    }
+
     pub(super) fn search(&self, query: &str, wanted: Wanted) -> Result<Vec<Found>, StoreError> {
         let mut state = self.state();
         let Some(locked) = self.current(&mut state, Access::Read)? else {
