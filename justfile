@@ -15,6 +15,7 @@ test:
 # The figures of BENCHMARKS.md, on this machine
 bench:
     cargo xtask bench rpc
+    cargo xtask bench ext
 
 # The program, as small and fast as it gets: target/release/zot
 release:
