@@ -84,7 +84,6 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         errors: Channel::new(stderr),
         stopping: None,
         leaving: None,
-        has_exited: false,
     };
     let turn = life.run(&group, stop).await;
     life.end(turn, group).await
@@ -122,7 +121,6 @@ struct Life<'a> {
     stopping: Option<Instant>,
     /// It closed its output, and has to have exited by then.
     leaving: Option<Instant>,
-    has_exited: bool,
 }
 
 impl Life<'_> {
@@ -265,8 +263,9 @@ impl Life<'_> {
         if lines > 0 {
             self.last_frame = Instant::now();
         }
-        // One that is gone cannot become part of the agent.
-        if is_ready && self.stage == Stage::Greeted && !self.has_exited {
+        // Also one that is gone by now: whether it is heard first or its end is noticed first is
+        // chance, and its tools are to be known as unavailable either way.
+        if is_ready && self.stage == Stage::Greeted {
             self.become_ready();
         }
         lines
@@ -280,7 +279,6 @@ impl Life<'_> {
                 LifeEnd::Stopped
             }
             Turn::Exited => {
-                self.has_exited = true;
                 self.hear_last_words();
                 // Who waits for it is told now, not when the last of its children is gone.
                 let end = self.judge(group.status());
@@ -372,7 +370,6 @@ impl Life<'_> {
             never = drained => match never {},
         };
         if left {
-            self.has_exited = true;
             self.hear_last_words();
             if group.close().await.had_survivors {
                 self.extension.log(SURVIVORS);
