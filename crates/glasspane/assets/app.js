@@ -1,0 +1,215 @@
+// Brings the parts together: where records come from, when the page is drawn, what keys do.
+
+import { Cards } from './cards.js';
+import { Connection } from './connection.js';
+import { Detail } from './detail.js';
+import { Filters } from './filters.js';
+import { Model } from './model.js';
+import { Overview } from './overview.js';
+import { ReplayBar } from './replaybar.js';
+import { listenToKeys } from './keys.js';
+import { setUpTheme } from './theme.js';
+import { plural, stateWords } from './format.js';
+
+const find = (id) => document.getElementById(id);
+
+/** The order follows what changes all the time at most this often: a grid that jumps cannot be read. */
+const REORDER_EVERY = 1000;
+/** Durations and strips go on this often while nothing happens. */
+const TICK = 500;
+const ANNOUNCE_EVERY = 3000;
+/** Unseen text may pile up while the page is hidden or held; it is applied all the same. */
+
+class App {
+  constructor() {
+    this.model = new Model();
+    this.paused = false;
+    this.replay = null;
+    this.lastOrder = 0;
+    this.lastTick = 0;
+    this.announced = 0;
+    this.attention = new Map();
+    this.wanted = false;
+    this.cards = new Cards(find('grid'), (id) => this.open(id));
+    this.cards.wake = () => this.wake();
+    this.detail = new Detail(find('detail'), () => this.close());
+    this.filters = new Filters(find, () => this.reshape());
+    this.overview = new Overview(find);
+    this.connection = new Connection(find, {
+      snapshot: (data) => this.takeSnapshot(data),
+      batch: (data) => this.takeBatch(data),
+    });
+    this.replayBar = new ReplayBar(find, this);
+    find('pause').addEventListener('click', () => this.togglePause());
+    find('clear-filters').addEventListener('click', () => {
+      this.filters.clear();
+      this.reshape();
+    });
+    find('help-open').addEventListener('click', () => find('help').showModal());
+    setUpTheme(find('theme'), () => this.repaint());
+    listenToKeys(this, find);
+    window.addEventListener('resize', () => this.repaint());
+    document.addEventListener('visibilitychange', () => this.wake());
+    setInterval(() => this.wake(), TICK);
+    if (!this.replayBar.openServedLog()) this.connection.start();
+  }
+
+  /** What time it is for what is shown. */
+  now() {
+    return this.replay ? this.replay.now : this.connection.now();
+  }
+
+  takeSnapshot(data) {
+    if (this.replay) return;
+    this.model.snapshot(data);
+    this.rebuild();
+  }
+
+  takeBatch(data) {
+    if (this.replay) return;
+    this.model.batch(data);
+    this.wake();
+  }
+
+  /** Leaves the live feed for a log, or with null goes back. */
+  setReplay(player) {
+    this.replay = player;
+    this.setPaused(false);
+    if (player) {
+      this.connection.stop();
+    } else {
+      this.model.clear();
+      this.connection.restart();
+    }
+    this.rebuild();
+  }
+
+  /** All cards anew: the agents may be others under the same ids. */
+  rebuild() {
+    this.attention.clear();
+    this.cards.clear();
+    if (this.detail.agentId) this.detail.show(this.detail.agentId);
+    this.repaint();
+  }
+
+  repaint() {
+    this.overview.resize();
+    this.cards.stripWidth = 0;
+    this.detail.width = 0;
+    for (const id of this.cards.visible) this.cards.stale.add(id);
+    this.reshape();
+  }
+
+  reshape() {
+    this.model.reshaped = true;
+    this.lastOrder = 0;
+    this.forced = true;
+    this.wake();
+  }
+
+  wake() {
+    if (this.wanted || document.hidden) return;
+    this.wanted = true;
+    requestAnimationFrame((at) => this.frame(at));
+  }
+
+  frame(at) {
+    this.wanted = false;
+    if (this.replay) this.replayBar.advance(at);
+    if (this.paused && !this.forced) return;
+    this.forced = false;
+    const model = this.model;
+    for (const id of model.dirty) {
+      if (this.cards.visible.has(id)) this.cards.stale.add(id);
+    }
+    const ticking = at - this.lastTick >= TICK - 50;
+    const touched = model.dirty.has(this.detail.agentId);
+    if ((model.reshaped || this.filters.isRestless) && at - this.lastOrder >= (this.lastOrder === 0 ? 0 : REORDER_EVERY / 4)) {
+      if (model.reshaped || at - this.lastOrder >= REORDER_EVERY) this.arrange(at);
+    }
+    const now = this.now();
+    this.cards.draw(model, now, ticking);
+    const shown = model.agents.get(this.detail.agentId);
+    if (shown && (touched || ticking)) this.detail.draw(shown, now);
+    if (ticking) {
+      this.lastTick = at;
+      this.overview.draw(model, this.chosen ?? [], now, at);
+      this.announce(at);
+    }
+    model.dirty.clear();
+    if (this.replay?.playing) this.wake();
+  }
+
+  arrange(at) {
+    const model = this.model;
+    model.reshaped = false;
+    this.lastOrder = at;
+    const totals = model.totals();
+    this.filters.showCounts(totals);
+    this.chosen = this.filters.choose(model.agents.values());
+    const focused = this.cards.focusedId();
+    this.cards.arrange(this.chosen);
+    if (focused && this.cards.focusedId() !== focused) this.cards.focus(focused);
+    if (this.detail.agentId) this.cards.mark(this.detail.agentId, true);
+    const none = this.chosen.length === 0;
+    find('empty').hidden = !none;
+    find('clear-filters').hidden = totals.agents === 0;
+    find('empty-title').textContent = totals.agents === 0 ? 'No agents yet' : 'No agent fits the filters';
+    find('empty-words').hidden = totals.agents > 0;
+    find('shown').textContent = this.filters.isActive
+      ? `${this.chosen.length} of ${plural(totals.agents, 'agent')}`
+      : plural(totals.agents, 'agent');
+  }
+
+  /** Tells those who cannot see it which agents need somebody; not more often than can be listened to. */
+  announce(at) {
+    const news = [];
+    for (const agent of this.model.agents.values()) {
+      const needs = agent.status === 'waiting_for_approval' || agent.status === 'failed';
+      if (!needs) this.attention.delete(agent.id);
+      else if (this.attention.get(agent.id) !== agent.status) news.push(agent);
+    }
+    if (news.length === 0 || at - this.announced < ANNOUNCE_EVERY) return;
+    this.announced = at;
+    for (const agent of news) this.attention.set(agent.id, agent.status);
+    find('announce').textContent = news.length > 3
+      ? `${news.length} agents failed or wait for approval`
+      : news.map((agent) => `${agent.label}: ${stateWords(agent)}`).join('; ');
+  }
+
+  open(id) {
+    if (!this.model.agents.has(id)) return;
+    if (this.detail.agentId) this.cards.mark(this.detail.agentId, false);
+    this.detail.show(id);
+    this.cards.mark(id, true);
+    this.detail.draw(this.model.agents.get(id), this.now());
+    this.cards.stripWidth = 0;
+    if (matchMedia('(max-width: 900px)').matches) this.detail.title.focus();
+    this.wake();
+  }
+
+  close() {
+    const id = this.detail.agentId;
+    if (!id) return;
+    this.detail.hide();
+    this.cards.mark(id, false);
+    this.cards.stripWidth = 0;
+    this.cards.focus(id);
+    this.wake();
+  }
+
+  togglePause() {
+    if (this.replay) this.replayBar.togglePlay();
+    else this.setPaused(!this.paused);
+  }
+
+  setPaused(paused) {
+    this.paused = paused;
+    find('pause').setAttribute('aria-pressed', String(paused));
+    find('pause').textContent = paused ? 'Go on' : 'Pause';
+    find('pause').disabled = this.replay !== null;
+    if (!paused) this.repaint();
+  }
+}
+
+new App();

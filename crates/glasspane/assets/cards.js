@@ -1,0 +1,220 @@
+// The grid of cards. A card is drawn in full only while it can be seen; of the others nothing but
+// their place is kept up to date.
+
+import { ACTIVE, STATES, count, dollars, duration, stateWords, totalTokens } from './format.js';
+import { drawStrip } from './timeline.js';
+
+/** A card shows about five lines; more would only be laid out to be cut off. */
+const SHOWN_TEXT = 420;
+const STRIP_HEIGHT = 22;
+/** What a strip spans: at least the first, at most the second. */
+const SHORTEST_SPAN = 60_000;
+const LONGEST_SPAN = 300_000;
+
+export class Cards {
+  constructor(grid, open) {
+    this.grid = grid;
+    this.open = open;
+    this.cards = new Map();
+    this.visible = new Set();
+    /** Visible cards whose content is older than their agent. */
+    this.stale = new Set();
+    this.order = [];
+    this.stripWidth = 0;
+    this.observer = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: '200px 0px' });
+    new ResizeObserver(() => { this.stripWidth = 0; }).observe(grid);
+    grid.addEventListener('click', (event) => {
+      const card = event.target.closest('.card');
+      if (card && !window.getSelection()?.toString()) this.open(card.dataset.id);
+    });
+  }
+
+  seen(entries) {
+    for (const entry of entries) {
+      const id = entry.target.dataset.id;
+      if (entry.isIntersecting) {
+        this.visible.add(id);
+        this.stale.add(id);
+      } else {
+        this.visible.delete(id);
+      }
+    }
+    this.wake?.();
+  }
+
+  clear() {
+    this.observer.disconnect();
+    this.cards.clear();
+    this.visible.clear();
+    this.stale.clear();
+    this.order = [];
+    this.grid.replaceChildren();
+  }
+
+  /** Puts the cards of `agents`, and no others, in this order. */
+  arrange(agents) {
+    const wanted = new Set();
+    let place = this.grid.firstElementChild;
+    for (const agent of agents) {
+      const card = this.cards.get(agent.id) ?? this.make(agent);
+      wanted.add(agent.id);
+      if (card.root === place) place = place.nextElementSibling;
+      else this.grid.insertBefore(card.root, place);
+    }
+    while (place) {
+      const next = place.nextElementSibling;
+      place.remove();
+      this.visible.delete(place.dataset.id);
+      this.observer.unobserve(place);
+      this.cards.delete(place.dataset.id);
+      place = next;
+    }
+    this.order = [...wanted];
+  }
+
+  make(agent) {
+    const root = element('li', 'card');
+    root.dataset.id = agent.id;
+    const card = { root, shown: {} };
+    const header = element('header');
+    card.title = element('button', 'title');
+    card.title.type = 'button';
+    card.source = element('span', 'source');
+    header.append(card.title, card.source);
+    const state = element('p', 'state');
+    card.sign = element('span', 'sign');
+    card.sign.setAttribute('aria-hidden', 'true');
+    card.words = element('span', 'words');
+    card.since = element('span', 'since');
+    state.append(card.sign, card.words, card.since);
+    card.strip = element('canvas');
+    card.strip.setAttribute('aria-hidden', 'true');
+    const tail = element('div', 'tail');
+    card.text = element('p', 'text');
+    tail.append(card.text);
+    const footer = element('footer');
+    card.turns = element('span');
+    card.tools = element('span');
+    card.errors = element('span');
+    card.tokens = element('span');
+    card.cost = element('span', 'cost');
+    footer.append(card.turns, card.tools, card.errors, card.tokens, card.cost);
+    root.append(header, state, card.strip, tail, footer);
+    this.cards.set(agent.id, card);
+    this.observer.observe(root);
+    this.stale.add(agent.id);
+    put(card, 'title', agent.label);
+    this.colour(card, agent);
+    return card;
+  }
+
+  colour(card, agent) {
+    if (card.shown.status === agent.status) return;
+    card.shown.status = agent.status;
+    card.root.dataset.status = agent.status;
+    card.root.style.setProperty('--state', `var(--${agent.status})`);
+  }
+
+  /** Draws what changed and can be seen; `ticking`: time has gone on as well. */
+  draw(model, now, ticking) {
+    if (ticking) for (const id of this.visible) this.stale.add(id);
+    if (this.stale.size === 0) return 0;
+    if (this.stripWidth === 0) {
+      const first = this.visible.values().next().value;
+      this.stripWidth = this.cards.get(first)?.strip.clientWidth ?? 0;
+    }
+    let drawn = 0;
+    for (const id of this.stale) {
+      const card = this.cards.get(id);
+      const agent = model.agents.get(id);
+      if (!card || !agent || !this.visible.has(id)) continue;
+      this.fill(card, agent, now);
+      drawn += 1;
+    }
+    this.stale.clear();
+    return drawn;
+  }
+
+  fill(card, agent, now) {
+    this.colour(card, agent);
+    put(card, 'title', agent.label);
+    put(card, 'source', agent.source);
+    put(card, 'sign', STATES[agent.status]?.sign ?? '?');
+    put(card, 'words', stateWords(agent));
+    put(card, 'since', duration(now - agent.since_ms));
+    const failed = agent.status === 'failed' && agent.error;
+    put(card, 'text', failed ? agent.error.slice(0, SHOWN_TEXT) : agent.text.slice(-SHOWN_TEXT));
+    if (card.shown.failed !== Boolean(failed)) {
+      card.shown.failed = Boolean(failed);
+      card.text.dataset.kind = failed ? 'error' : 'text';
+    }
+    put(card, 'turns', `${agent.turns} turn${agent.turns === 1 ? '' : 's'}`);
+    put(card, 'tools', `${agent.tools} tool${agent.tools === 1 ? '' : 's'}`);
+    const bad = agent.errors + agent.violation_count;
+    put(card, 'errors', bad > 0 ? `${bad} error${bad === 1 ? '' : 's'}` : '');
+    if (bad > 0) card.errors.className = 'bad';
+    put(card, 'tokens', `${count(totalTokens(agent.usage))} tok`);
+    put(card, 'cost', dollars(agent.usage.cost_usd));
+    if (this.stripWidth > 0) {
+      const [from, to] = stripSpan(agent, now);
+      drawStrip(card.strip, agent, from, to, this.stripWidth, STRIP_HEIGHT);
+    }
+  }
+
+  /** Which cards move: those that stand still need no clock. */
+  mark(id, current) {
+    const card = this.cards.get(id);
+    if (!card) return;
+    if (current) card.root.setAttribute('aria-current', 'true');
+    else card.root.removeAttribute('aria-current');
+  }
+
+  focusedId() {
+    return document.activeElement?.closest?.('.card')?.dataset.id ?? null;
+  }
+
+  /** Moves the focus by so many cards; from nowhere to the first. */
+  step(by, from = this.focusedId()) {
+    if (this.order.length === 0) return null;
+    const index = this.order.indexOf(from);
+    const next = index < 0 ? 0 : Math.min(this.order.length - 1, Math.max(0, index + by));
+    return this.focus(this.order[next]);
+  }
+
+  focus(id) {
+    const card = this.cards.get(id);
+    if (!card) return null;
+    card.title.focus({ preventScroll: true });
+    card.root.scrollIntoView({ block: 'nearest' });
+    return id;
+  }
+
+  columns() {
+    const tops = this.grid.children;
+    if (tops.length < 2) return 1;
+    const top = tops[0].offsetTop;
+    let columns = 1;
+    while (columns < tops.length && tops[columns].offsetTop === top) columns += 1;
+    return columns;
+  }
+}
+
+/** From when to when the strip of an agent shows: to now while it works, to its end after that. */
+function stripSpan(agent, now) {
+  const ended = !ACTIVE.has(agent.status) && agent.status !== 'waiting_for_approval';
+  const to = ended ? Math.max(agent.since_ms, agent.lastAt) : now;
+  const span = Math.min(LONGEST_SPAN, Math.max(SHORTEST_SPAN, to - agent.started_ms));
+  return [Math.max(to - span, agent.started_ms), Math.max(to, agent.started_ms + span)];
+}
+
+function put(card, name, words) {
+  if (card.shown[name] === words) return;
+  card.shown[name] = words;
+  card[name].textContent = words;
+}
+
+export function element(name, className) {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  return made;
+}

@@ -1,0 +1,227 @@
+// One agent in full.
+
+import { count, dollars, duration, plural, stateWords, timeOfDay } from './format.js';
+import { drawLanes } from './timeline.js';
+import { drawSums } from './charts.js';
+import { element } from './cards.js';
+
+export const TOKEN_LINES = [
+  { colour: 'tokens-cache', words: 'cached', value: (usage) => usage.cache_read_tokens + usage.cache_write_tokens },
+  { colour: 'tokens-input', words: 'input', value: (usage) => usage.input_tokens },
+  { colour: 'tokens-output', words: 'output', value: (usage) => usage.output_tokens },
+];
+const COST_LINES = [{ colour: 'cost', words: 'cost', value: (usage) => usage.cost_usd }];
+
+const MAX_ABOUT = 300;
+
+export class Detail {
+  constructor(root, close) {
+    this.root = root;
+    this.agentId = null;
+    this.build(close);
+    new ResizeObserver(() => { this.width = 0; }).observe(root);
+  }
+
+  build(close) {
+    const root = this.root;
+    const header = element('header');
+    this.title = element('h2');
+    this.title.id = 'detail-title';
+    this.title.tabIndex = -1;
+    const closer = element('button', 'close');
+    closer.type = 'button';
+    closer.textContent = 'Close';
+    closer.addEventListener('click', close);
+    header.append(this.title, closer);
+
+    const state = element('p', 'state');
+    this.state = element('span');
+    this.since = element('span', 'since');
+    state.append(this.state, ' ', this.since);
+    this.error = element('p', 'error');
+
+    this.facts = {};
+    const facts = element('dl', 'facts');
+    for (const [name, words, wide] of [
+      ['turns', 'turns'], ['tools', 'tools'], ['errors', 'errors'], ['runtime', 'since start'],
+      ['input', 'input'], ['output', 'output'], ['cache', 'cached'], ['cost', 'cost'],
+      ['source', 'source'], ['id', 'id'], ['model', 'model', true], ['cwd', 'folder', true],
+    ]) {
+      const fact = element('div', wide ? 'wide' : '');
+      const term = element('dt');
+      term.textContent = words;
+      this.facts[name] = element('dd');
+      fact.append(term, this.facts[name]);
+      facts.append(fact);
+    }
+
+    this.lanes = canvas('lanes', 'Timeline of turns, model and tools');
+    this.tokens = canvas('usage', 'Tokens over time');
+    this.cost = canvas('usage', 'Cost over time');
+    const charts = element('div', 'charts');
+    charts.append(section('Tokens', this.tokens), section('Cost', this.cost));
+
+    this.stream = element('pre', 'stream');
+    this.stream.tabIndex = 0;
+    this.stream.setAttribute('aria-label', 'What the model says');
+    this.violations = element('ul', 'violations');
+    this.violationSection = section('Broken rules', this.violations);
+    this.log = element('ol', 'log');
+    this.log.tabIndex = 0;
+    this.log.setAttribute('aria-label', 'Events');
+    const events = section('Events', this.log);
+    events.className = 'events';
+    this.logCount = events.querySelector('small');
+    root.append(header, state, this.error, facts, section('Timeline', this.lanes), charts,
+      section('Text', this.stream), this.violationSection, events);
+  }
+
+  show(id) {
+    this.agentId = id;
+    this.root.hidden = false;
+    this.drawnLog = null;
+    this.width = 0;
+    this.log.replaceChildren();
+    this.stream.textContent = '';
+  }
+
+  hide() {
+    this.agentId = null;
+    this.root.hidden = true;
+  }
+
+  draw(agent, now) {
+    this.root.style.setProperty('--state', `var(--${agent.status})`);
+    put(this.title, agent.label);
+    put(this.state, stateWords(agent));
+    put(this.since, `for ${duration(now - agent.since_ms)}`);
+    put(this.error, agent.error ?? '');
+    this.error.hidden = !agent.error;
+    const usage = agent.usage;
+    const facts = {
+      turns: String(agent.turns),
+      tools: agent.tool_errors > 0 ? `${agent.tools} (${agent.tool_errors} failed)` : String(agent.tools),
+      errors: agent.unknown > 0 ? `${agent.errors} + ${agent.unknown} unknown` : String(agent.errors),
+      runtime: duration(now - agent.started_ms),
+      input: count(usage.input_tokens),
+      output: count(usage.output_tokens),
+      cache: count(usage.cache_read_tokens + usage.cache_write_tokens),
+      cost: dollars(usage.cost_usd),
+      source: agent.source || 'unknown',
+      id: agent.id,
+      model: agent.model ?? 'not told',
+      cwd: agent.cwd ?? 'not told',
+    };
+    for (const [name, words] of Object.entries(facts)) put(this.facts[name], words);
+    this.drawText(agent);
+    this.drawViolations(agent);
+    this.drawLog(agent);
+    if (!this.width) {
+      this.width = this.lanes.clientWidth;
+      this.chartWidth = this.tokens.clientWidth;
+    }
+    if (this.width > 0) {
+      const end = agent.detached === null ? now : Math.max(agent.lastAt, agent.since_ms);
+      const from = Math.max(agent.started_ms, agent.segments[0].start);
+      drawLanes(this.lanes, agent, from, Math.max(end, from + 10_000), this.width, 84);
+      drawSums(this.tokens, agent.usageSeries, TOKEN_LINES, end, this.chartWidth, 76, count);
+      drawSums(this.cost, agent.usageSeries, COST_LINES, end, this.chartWidth, 76, dollars);
+    }
+  }
+
+  drawText(agent) {
+    if (this.stream.textContent === agent.text) return;
+    const stream = this.stream;
+    const atEnd = stream.scrollHeight - stream.scrollTop - stream.clientHeight < 30;
+    stream.textContent = agent.text;
+    if (atEnd) stream.scrollTop = stream.scrollHeight;
+  }
+
+  drawViolations(agent) {
+    this.violationSection.hidden = agent.violation_count === 0;
+    const words = agent.violations.join('\n');
+    if (this.violations.dataset.words === words) return;
+    this.violations.dataset.words = words;
+    this.violations.replaceChildren(...agent.violations.map((violation) => {
+      const item = element('li');
+      item.textContent = violation;
+      return item;
+    }));
+    this.violationSection.querySelector('small').textContent =
+      agent.violation_count > agent.violations.length ? `the last of ${agent.violation_count}` : '';
+  }
+
+  /** Newest at the end; only what is new is added. */
+  drawLog(agent) {
+    const records = agent.log;
+    const last = records.at(-1);
+    if (this.drawnLog === last) return;
+    const log = this.log;
+    const atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 30;
+    const known = this.drawnLog ? records.lastIndexOf(this.drawnLog) : -1;
+    if (known < 0) log.replaceChildren();
+    log.append(...records.slice(known + 1).map(row));
+    while (log.childElementCount > records.length) log.firstElementChild.remove();
+    this.drawnLog = last;
+    put(this.logCount, plural(records.length, 'event'));
+    if (atEnd) log.scrollTop = log.scrollHeight;
+  }
+}
+
+function row(record) {
+  const { what, about, kind } = describe(record);
+  const item = element('li');
+  if (kind) item.dataset.kind = kind;
+  const time = element('time');
+  time.textContent = timeOfDay(record.at_ms);
+  const name = element('span', 'what');
+  name.textContent = what;
+  const words = element('span', 'about');
+  words.textContent = about;
+  words.title = about;
+  item.append(time, name, words);
+  return item;
+}
+
+function describe({ event, usage, attached, detached }) {
+  if (attached) return { what: 'attached', about: [attached.label, attached.source, attached.model].filter(Boolean).join(' · ') };
+  if (detached) return { what: 'detached', about: detached.reason ?? '', kind: detached.failed ? 'error' : '' };
+  if (usage) {
+    return { what: 'usage', about: `${count(usage.input_tokens)} in, ${count(usage.output_tokens)} out, ${dollars(usage.cost_usd)}` };
+  }
+  if (!event) return { what: 'empty', about: '' };
+  const parts = [];
+  if (event.step !== undefined) parts.push(`step ${event.step}`);
+  if (event.tool_name) parts.push(event.tool_name);
+  if (event.raw_type) parts.push(event.raw_type);
+  if (event.stop) parts.push(`stop: ${event.stop}`);
+  if (event.is_error) parts.push('failed');
+  if (event.message) parts.push(event.message);
+  if (event.text) parts.push(event.text.slice(0, MAX_ABOUT).replace(/\s+/g, ' '));
+  let kind = '';
+  if (event.type === 'error' || event.is_error || event.stop === 'error') kind = 'error';
+  else if (event.type.startsWith('tool_')) kind = 'tool';
+  else if (event.type.startsWith('turn_') || event.type.startsWith('agent_')) kind = 'turn';
+  else if (event.type.startsWith('approval_') || event.type === 'unknown') kind = 'wait';
+  const what = event.type.replace('tool_execution', 'tool').replaceAll('_', ' ');
+  return { what: event.role === 'user' ? 'user message' : what, about: parts.join(' · ').slice(0, MAX_ABOUT), kind };
+}
+
+function section(title, content) {
+  const made = element('section');
+  const heading = element('h3');
+  heading.append(title, element('small'));
+  made.append(heading, content);
+  return made;
+}
+
+function canvas(className, label) {
+  const made = element('canvas', className);
+  made.setAttribute('role', 'img');
+  made.setAttribute('aria-label', label);
+  return made;
+}
+
+function put(target, words) {
+  if (target.textContent !== words) target.textContent = words;
+}

@@ -1,0 +1,104 @@
+// Which agents are shown, and in which order.
+
+import { STATES, totalTokens } from './format.js';
+import { element } from './cards.js';
+
+const ATTENTION = Object.fromEntries(Object.keys(STATES).map((status, index) => [status, index]));
+
+const ORDERS = {
+  attention: (one, other) => ATTENTION[one.status] - ATTENTION[other.status],
+  activity: (one, other) => other.lastAt - one.lastAt,
+  name: (one, other) => one.label.localeCompare(other.label, 'en', { numeric: true }),
+  cost: (one, other) => other.usage.cost_usd - one.usage.cost_usd,
+  tokens: (one, other) => totalTokens(other.usage) - totalTokens(one.usage),
+  errors: (one, other) => other.errors + other.violation_count - one.errors - one.violation_count,
+};
+
+export class Filters {
+  constructor(find, changed) {
+    this.text = find('filter-text');
+    this.source = find('filter-source');
+    this.sort = find('sort');
+    this.states = new Set();
+    this.chips = new Map();
+    this.sources = '';
+    for (const [status, { short, words, sign }] of Object.entries(STATES)) {
+      const chip = element('button');
+      chip.type = 'button';
+      chip.title = words;
+      chip.setAttribute('aria-pressed', 'false');
+      chip.style.setProperty('--state', `var(--${status})`);
+      const mark = element('span', 'sign');
+      mark.setAttribute('aria-hidden', 'true');
+      mark.textContent = sign;
+      const number = element('b');
+      number.textContent = '0';
+      chip.append(mark, short, number);
+      chip.dataset.status = status;
+      chip.dataset.count = '0';
+      chip.addEventListener('click', () => {
+        if (!this.states.delete(status)) this.states.add(status);
+        chip.setAttribute('aria-pressed', String(this.states.has(status)));
+        changed();
+      });
+      this.chips.set(status, { chip, number });
+      find('filter-states').append(chip);
+    }
+    this.text.addEventListener('input', changed);
+    this.source.addEventListener('change', changed);
+    this.sort.addEventListener('change', changed);
+  }
+
+  /** Whether the order depends on what changes all the time. */
+  get isRestless() {
+    return ['activity', 'cost', 'tokens', 'errors'].includes(this.sort.value);
+  }
+
+  get isActive() {
+    return this.text.value.trim() !== '' || this.states.size > 0 || this.source.value !== '';
+  }
+
+  clear() {
+    this.text.value = '';
+    this.source.value = '';
+    this.states.clear();
+    for (const { chip } of this.chips.values()) chip.setAttribute('aria-pressed', 'false');
+  }
+
+  /** The agents to show, in order. Those that are equal stay as they came. */
+  choose(agents) {
+    const words = this.text.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const chosen = [];
+    for (const agent of agents) {
+      if (this.states.size > 0 && !this.states.has(agent.status)) continue;
+      if (this.source.value !== '' && agent.source !== this.source.value) continue;
+      if (words.length > 0) {
+        const about = [agent.label, agent.id, agent.source, agent.model, agent.cwd, agent.tool, agent.error, agent.status]
+          .filter(Boolean).join(' ').toLowerCase();
+        if (!words.every((word) => about.includes(word))) continue;
+      }
+      chosen.push(agent);
+    }
+    const order = ORDERS[this.sort.value];
+    if (order) chosen.sort(order);
+    return chosen;
+  }
+
+  /** How many agents there are of each state and source. */
+  showCounts(totals) {
+    for (const [status, { chip, number }] of this.chips) {
+      const words = String(totals.states[status] ?? 0);
+      if (chip.dataset.count === words) continue;
+      chip.dataset.count = words;
+      number.textContent = words;
+    }
+    const names = [...totals.sources.keys()].filter(Boolean).sort();
+    if (names.join('\n') === this.sources) return;
+    this.sources = names.join('\n');
+    const chosen = this.source.value;
+    const options = names.map((name) => new Option(name, name, false, name === chosen));
+    this.source.replaceChildren(new Option('all', ''), ...options);
+    // A filter stays although its last agent has gone.
+    if (chosen && !names.includes(chosen)) this.source.append(new Option(chosen, chosen, false, true));
+  }
+}

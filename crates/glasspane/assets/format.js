@@ -1,0 +1,76 @@
+// Figures and words as they are shown. Pure.
+
+/** What each state is called and the sign beside the word, so that colour is never the only clue. */
+export const STATES = {
+  waiting_for_approval: { words: 'waiting for approval', short: 'waiting', sign: '!' },
+  failed: { words: 'failed', short: 'failed', sign: '✕' },
+  running_tool: { words: 'running a tool', short: 'tool', sign: '▸' },
+  writing: { words: 'writing', short: 'writing', sign: '✎' },
+  thinking: { words: 'thinking', short: 'thinking', sign: '…' },
+  starting: { words: 'starting', short: 'starting', sign: '○' },
+  idle: { words: 'idle', short: 'idle', sign: '–' },
+  done: { words: 'done', short: 'done', sign: '✓' },
+};
+
+/** States in which an agent is at work. */
+export const ACTIVE = new Set(['thinking', 'writing', 'running_tool']);
+
+export function stateWords(agent) {
+  if (agent.status === 'running_tool' && agent.tool) return `running ${agent.tool}`;
+  if (agent.status === 'waiting_for_approval' && agent.tool) return `waiting for approval: ${agent.tool}`;
+  return STATES[agent.status]?.words ?? String(agent.status);
+}
+
+/** 4s, 1m 05s, 2h 03m */
+export function duration(milliseconds) {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m ${String(seconds % 60).padStart(2, '0')}s`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours}h ${String(minutes % 60).padStart(2, '0')}m`;
+  return `${Math.floor(hours / 24)}d ${hours % 24}h`;
+}
+
+/** 1:05, 2:03:04: a place in a recording. */
+export function clock(milliseconds) {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const two = (number) => String(number).padStart(2, '0');
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor(seconds / 60) % 60;
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
+/** Time of day with tenths, for the event log. */
+export function timeOfDay(unixMilliseconds) {
+  const date = new Date(unixMilliseconds);
+  const two = (number) => String(number).padStart(2, '0');
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${Math.floor(date.getMilliseconds() / 100)}`;
+}
+
+/** 950, 1.2k, 34k, 5.6M */
+export function count(number) {
+  if (number < 1000) return String(Math.round(number));
+  for (const [unit, size] of [['k', 1e3], ['M', 1e6], ['G', 1e9]]) {
+    const scaled = number / size;
+    if (scaled < 9.95) return `${scaled.toFixed(1)}${unit}`;
+    if (scaled < 999.5 || unit === 'G') return `${Math.round(scaled)}${unit}`;
+  }
+  return String(number);
+}
+
+/** $0.00, $0.0042, $1.23, $1,234 */
+export function dollars(amount) {
+  if (!(amount > 0)) return '$0.00';
+  if (amount < 0.01) return `$${amount.toFixed(4)}`;
+  if (amount < 1000) return `$${amount.toFixed(2)}`;
+  return `$${Math.round(amount).toLocaleString('en')}`;
+}
+
+export function plural(number, one, many = `${one}s`) {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+export function totalTokens(usage) {
+  return usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
+}

@@ -1,0 +1,79 @@
+// What keys do. None of them acts while somebody types, but for escape.
+
+import { STATES } from './format.js';
+import { element } from './cards.js';
+
+export function listenToKeys(app, find) {
+  const help = find('help');
+  const filter = find('filter-text');
+  fillLegend(find('legend'));
+
+  const move = (by) => {
+    const from = app.cards.focusedId() ?? app.detail.agentId;
+    const id = app.cards.step(by, from);
+    if (id && app.detail.agentId) app.open(id);
+  };
+  const inGrid = () => document.activeElement === document.body
+    || document.activeElement?.id === 'agents' || app.cards.focusedId() !== null;
+
+  const actions = {
+    '/': () => filter.focus(),
+    j: () => move(1),
+    k: () => move(-1),
+    ArrowRight: () => inGrid() && move(1),
+    ArrowLeft: () => inGrid() && move(-1),
+    ArrowDown: () => inGrid() && move(app.cards.focusedId() ? app.cards.columns() : 1),
+    ArrowUp: () => inGrid() && move(-app.cards.columns()),
+    ' ': () => !isButton(document.activeElement) && app.togglePause(),
+    r: () => find('open-log').click(),
+    ',': () => app.replay && app.replayBar.scaleSpeed(1 / 1.5),
+    '.': () => app.replay && app.replayBar.scaleSpeed(1.5),
+    '[': () => app.replay && app.replayBar.skip(-5000),
+    ']': () => app.replay && app.replayBar.skip(5000),
+    t: () => find('theme').click(),
+    '?': () => help.showModal(),
+  };
+
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+    if (event.key === 'Escape') {
+      if (document.activeElement === filter) {
+        if (filter.value) {
+          filter.value = '';
+          app.reshape();
+        } else {
+          filter.blur();
+        }
+      } else {
+        app.close();
+      }
+      return;
+    }
+    if (isTyping(event.target)) {
+      if (event.key === 'Enter' && event.target === filter) app.cards.step(0, null);
+      return;
+    }
+    const action = actions[event.key];
+    if (action && action() !== false) event.preventDefault();
+  });
+}
+
+function isTyping(target) {
+  return target instanceof HTMLSelectElement || (target instanceof HTMLInputElement && target.type !== 'range');
+}
+
+/** Space presses a button that has the focus; on the name of a card it still holds the page. */
+function isButton(target) {
+  return target instanceof HTMLButtonElement && !target.classList.contains('title');
+}
+
+function fillLegend(list) {
+  for (const [status, { words, sign }] of Object.entries(STATES)) {
+    const item = element('li');
+    const key = element('span', 'key');
+    key.style.setProperty('--key', `var(--${status})`);
+    key.textContent = `${sign} ${words}`;
+    item.append(key);
+    list.append(item);
+  }
+}

@@ -1,0 +1,172 @@
+// The bar with which a recorded log is played.
+
+import { drawDensity } from './charts.js';
+import { clock, plural } from './format.js';
+import { FASTEST, Player, SLOWEST, parseLog } from './replay.js';
+
+/** A browser holds a log in memory; more than this makes it slow. */
+const MAX_LOG_BYTES = 256 * 1024 * 1024;
+const SCALE = 1000;
+
+export class ReplayBar {
+  constructor(find, app) {
+    this.app = app;
+    this.find = find;
+    this.bar = find('replay');
+    this.play = find('replay-play');
+    this.position = find('replay-position');
+    this.time = find('replay-time');
+    this.speed = find('replay-speed');
+    this.speedWords = find('replay-speed-words');
+    this.density = find('replay-density');
+    this.file = find('log-file');
+    this.lastFrame = null;
+    find('open-log').addEventListener('click', () => this.file.click());
+    find('replay-close').addEventListener('click', () => this.close());
+    this.file.addEventListener('change', () => {
+      const file = this.file.files[0];
+      this.file.value = '';
+      if (file) this.openFile(file);
+    });
+    this.play.addEventListener('click', () => this.togglePlay());
+    this.position.addEventListener('input', () => {
+      const player = app.replay;
+      if (player) this.seek(player.start + (Number(this.position.value) / SCALE) * (player.end - player.start));
+    });
+    this.speed.addEventListener('input', () => this.setSpeed(10 ** Number(this.speed.value)));
+    window.addEventListener('resize', () => this.drawDensity());
+    document.addEventListener('dragover', (event) => event.preventDefault());
+    document.addEventListener('drop', (event) => {
+      event.preventDefault();
+      const file = event.dataTransfer?.files[0];
+      if (file) this.openFile(file);
+    });
+  }
+
+  /** Plays the log that the server was started with; says whether there is one. */
+  openServedLog() {
+    const name = document.querySelector('meta[name="glasspane-log"]').content;
+    if (!name) return false;
+    const token = new URLSearchParams(location.search).get('token') ?? '';
+    this.app.connection.show('replay');
+    fetch(`log?token=${encodeURIComponent(token)}`, { cache: 'no-store' })
+      .then((response) => {
+        if (!response.ok) throw new Error(`the server answered ${response.status}`);
+        return response.text();
+      })
+      .then((text) => this.open(name, text))
+      .catch((error) => {
+        this.say(`The log ${name} could not be loaded: ${error.message}.`);
+        this.app.connection.start();
+      });
+    return true;
+  }
+
+  async openFile(file) {
+    if (file.size > MAX_LOG_BYTES) {
+      this.say(`${file.name} is larger than 256 MiB, which is more than a page should hold.`);
+      return;
+    }
+    try {
+      this.open(file.name, await file.text());
+    } catch (error) {
+      this.say(`${file.name} could not be read: ${error.message}.`);
+    }
+  }
+
+  open(name, text) {
+    const { records, skipped } = parseLog(text);
+    if (records.length === 0) {
+      this.say(`${name} has no records. A log is what “glasspane tail” prints.`);
+      if (!this.app.replay) this.app.connection.start();
+      return;
+    }
+    const player = new Player(this.app.model, records);
+    this.app.setReplay(player);
+    this.bar.hidden = false;
+    this.find('replay-name').textContent = name;
+    this.find('replay-name').title = name;
+    this.counts = player.density();
+    this.drawDensity();
+    this.setSpeed(1);
+    this.setPlaying(true);
+    if (skipped > 0) this.say(`${plural(skipped, 'line')} of ${name} ${skipped === 1 ? 'is' : 'are'} no record.`);
+  }
+
+  close() {
+    this.bar.hidden = true;
+    this.say('');
+    this.app.setReplay(null);
+  }
+
+  togglePlay() {
+    const player = this.app.replay;
+    if (!player) return;
+    if (!player.playing && player.isAtEnd) this.seek(player.start);
+    this.setPlaying(!player.playing);
+  }
+
+  setPlaying(playing) {
+    this.app.replay.playing = playing;
+    this.lastFrame = null;
+    this.show();
+    this.app.wake();
+  }
+
+  skip(milliseconds) {
+    this.seek(this.app.replay.now + milliseconds);
+  }
+
+  seek(at) {
+    if (this.app.replay.seek(at)) this.app.rebuild();
+    else this.app.repaint();
+    this.show();
+  }
+
+  setSpeed(speed) {
+    const kept = Math.min(FASTEST, Math.max(SLOWEST, speed));
+    this.app.replay?.setSpeed(kept);
+    this.speed.value = String(Math.log10(kept));
+    const words = `${kept >= 10 ? Math.round(kept) : Number(kept.toPrecision(2))}×`;
+    this.speedWords.textContent = words;
+    this.speed.setAttribute('aria-valuetext', words);
+  }
+
+  scaleSpeed(factor) {
+    this.setSpeed(this.app.replay.speed * factor);
+  }
+
+  /** A frame is about to be drawn. */
+  advance(at) {
+    const player = this.app.replay;
+    if (!player.playing) return;
+    if (this.lastFrame !== null) player.advance(at - this.lastFrame);
+    this.lastFrame = at;
+    this.show();
+  }
+
+  show() {
+    const player = this.app.replay;
+    const position = (player.now - player.start) / (player.end - player.start);
+    this.position.value = String(position * SCALE);
+    const words = `${clock(player.now - player.start)} / ${clock(player.end - player.start)}`;
+    if (this.time.textContent !== words) {
+      this.time.textContent = words;
+      this.position.setAttribute('aria-valuetext', words);
+    }
+    const action = player.playing ? 'Pause' : 'Play';
+    if (this.play.textContent !== action) this.play.textContent = action;
+  }
+
+  drawDensity() {
+    if (this.bar.hidden || !this.counts) return;
+    drawDensity(this.density, this.counts, this.density.clientWidth, this.density.clientHeight);
+  }
+
+  say(words) {
+    const notice = this.find('notice');
+    notice.hidden = words === '';
+    notice.dataset.kind = 'wait';
+    notice.textContent = words;
+  }
+}

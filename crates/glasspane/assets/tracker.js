@@ -1,0 +1,297 @@
+// What an agent is doing, from its records: the same rules as src/tracker.rs, which a test holds
+// against this. The server's word wins while it is there; a replay has only this. Besides, it keeps
+// what the timelines and charts show.
+
+import { Series } from './series.js';
+
+const MAX_TEXT = 8192;
+const MAX_SPANS = 600;
+const MAX_LOG = 300;
+const MAX_VIOLATIONS = 20;
+const MAX_OPEN_TOOLS = 256;
+const WORKING = new Set(['thinking', 'writing', 'running_tool', 'waiting_for_approval']);
+
+export function newAgent(id, at) {
+  return {
+    id,
+    label: id,
+    source: '',
+    cwd: null,
+    model: null,
+    status: 'starting',
+    tool: null,
+    since_ms: at,
+    started_ms: at,
+    turns: 0,
+    tools: 0,
+    errors: 0,
+    tool_errors: 0,
+    unknown: 0,
+    violations: [],
+    violation_count: 0,
+    usage: { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0, cost_usd: 0 },
+    error: null,
+    detached: null,
+    text: '',
+    lastAt: at,
+    // For drawing: spans are { start, end or null, … }, oldest first.
+    segments: [{ status: 'starting', tool: null, start: at, end: null }],
+    turnSpans: [],
+    errorMarks: [],
+    usageSeries: new Series(),
+    log: [],
+    // The tracker's memory.
+    work: { turnOpen: false, openTools: [], approvals: 0, textComplete: true, failed: false, brokenOff: false, over: false },
+  };
+}
+
+/** Takes over what the server says; what the page draws from stays its own. */
+export function overlay(agent, state) {
+  for (const [name, value] of Object.entries(state)) {
+    if (name !== 'last_text') agent[name] = value;
+  }
+  for (const name of ['tool', 'error', 'detached', 'cwd', 'model']) if (!(name in state)) agent[name] = null;
+  const segment = agent.segments.at(-1);
+  if (segment.status !== agent.status) addSegment(agent, agent.status, Math.max(agent.since_ms, segment.start));
+}
+
+export function applyRecord(agent, record) {
+  const at = record.at_ms;
+  agent.lastAt = at;
+  if (record.attached) attached(agent, record.attached, at);
+  if (record.usage) {
+    agent.usage = { ...agent.usage, ...record.usage };
+    agent.usageSeries.push(at, agent.usage);
+  }
+  if (record.event) {
+    checkOrder(agent, record.event);
+    EVENTS[record.event.type]?.(agent, record.event, at);
+  }
+  if (record.detached) detached(agent, record.detached, at);
+  if (isLogged(record)) {
+    agent.log.push(record);
+    if (agent.log.length > MAX_LOG) agent.log.splice(0, agent.log.length - MAX_LOG);
+  }
+}
+
+/** Pieces of text and progress are shown elsewhere. */
+function isLogged({ event }) {
+  if (!event) return true;
+  if (event.type === 'message_update') return event.role === 'user';
+  return event.type !== 'tool_execution_update';
+}
+
+function attached(agent, { label, source, cwd, model }, at) {
+  agent.label = label || agent.id;
+  agent.source = source ?? '';
+  agent.cwd = cwd ?? agent.cwd;
+  agent.model = model ?? agent.model;
+  if (agent.detached !== null) {
+    agent.detached = null;
+    forgetWork(agent, at);
+    agent.work.over = false;
+    agent.work.failed = false;
+    enter(agent, 'starting', at);
+  }
+}
+
+function detached(agent, { reason, failed }, at) {
+  const working = WORKING.has(agent.status);
+  agent.detached = reason ?? '';
+  forgetWork(agent, at);
+  const bad = agent.work.failed || Boolean(failed) || working;
+  if (bad && agent.error === null) agent.error = working && !failed ? `${reason} in the middle of its work` : reason;
+  enter(agent, bad ? 'failed' : 'done', at);
+}
+
+/** After the end, only a new prompt may bring the agent back to work. */
+function checkOrder(agent, event) {
+  if (!agent.work.over) return;
+  if (['notice', 'error', 'unknown'].includes(event.type) || !(event.type in EVENTS)) return;
+  const begins = event.type === 'agent_start' || (event.type.startsWith('message_') && event.role === 'user');
+  if (!begins) violation(agent, `${event.type} after the end`);
+  agent.work.over = false;
+}
+
+const EVENTS = {
+  agent_start: promptBegins,
+  agent_end(agent, _event, at) {
+    const work = agent.work;
+    if (!work.brokenOff) {
+      if (work.turnOpen) violation(agent, 'the agent ended within a turn');
+      for (const tool of work.openTools) violation(agent, `tool ${tool.id} (${tool.name}) never ended`);
+    }
+    forgetWork(agent, at);
+    work.over = true;
+    enter(agent, work.failed ? 'failed' : 'done', at);
+  },
+  turn_start(agent, event, at) {
+    const work = agent.work;
+    if (work.turnOpen) violation(agent, `turn${event.step === undefined ? '' : ` ${event.step}`} started within a turn`);
+    endTurn(agent, at);
+    addSpan(agent.turnSpans, { step: event.step ?? null, start: at, end: null });
+    work.turnOpen = true;
+    work.brokenOff = false;
+    agent.turns += 1;
+    settle(agent, 'thinking', at);
+  },
+  turn_end(agent, event, at) {
+    const work = agent.work;
+    if (!work.turnOpen) violation(agent, 'a turn ended that was not started');
+    endTurn(agent, at);
+    if (event.stop === 'error') work.failed = true;
+    if (['error', 'aborted', 'length'].includes(event.stop)) work.brokenOff = true;
+    // Calls that were being written are forgotten without a word.
+    if (work.brokenOff) work.openTools = [];
+    if (event.message !== undefined) agent.error = event.message;
+    settle(agent, 'idle', at);
+  },
+  message_start(agent, _event, at) {
+    agent.work.textComplete = true;
+    settle(agent, 'thinking', at);
+  },
+  message_update(agent, event, at) {
+    const work = agent.work;
+    if (event.role === 'user') {
+      if (!work.turnOpen && work.openTools.length === 0) promptBegins(agent, event, at);
+      return;
+    }
+    if (event.thinking) {
+      settle(agent, 'thinking', at);
+      return;
+    }
+    if (event.text === undefined) return;
+    takeText(agent, event.text, event.whole || work.textComplete);
+    work.textComplete = false;
+    settle(agent, 'writing', at);
+  },
+  message_end(agent, event, at) {
+    if (event.role === 'user') return;
+    if (event.text) takeText(agent, event.text, event.whole || agent.work.textComplete);
+    agent.work.textComplete = true;
+    if (WORKING.has(agent.status)) settle(agent, 'thinking', at);
+  },
+  tool_execution_start(agent, event, at) {
+    const id = event.tool_id ?? '';
+    if (openTool(agent, id)) {
+      violation(agent, `tool ${id} started twice`);
+      return;
+    }
+    agent.tools += 1;
+    if (agent.work.openTools.length < MAX_OPEN_TOOLS) {
+      agent.work.openTools.push({ id, name: event.tool_name ?? '?', waits: false });
+    } else {
+      violation(agent, `more than ${MAX_OPEN_TOOLS} tools at a time`);
+    }
+    settle(agent, 'running_tool', at);
+  },
+  tool_execution_update(agent, event, at) {
+    const id = event.tool_id ?? '';
+    const tool = openTool(agent, id);
+    if (!tool) {
+      violation(agent, `tool ${id} goes on but was not started`);
+    } else if (!event.arguments && tool.waits) {
+      tool.waits = false;
+      settle(agent, 'running_tool', at);
+    }
+  },
+  tool_execution_end(agent, event, at) {
+    const id = event.tool_id ?? '';
+    const tool = openTool(agent, id);
+    if (tool) agent.work.openTools = agent.work.openTools.filter((open) => open !== tool);
+    else violation(agent, `tool ${id} ended but was not started`);
+    if (event.is_error) agent.tool_errors += 1;
+    settle(agent, 'thinking', at);
+  },
+  approval_request(agent, event, at) {
+    const tool = event.tool_id === undefined ? undefined : openTool(agent, event.tool_id);
+    if (tool) tool.waits = true;
+    else agent.work.approvals += 1;
+    settle(agent, 'waiting_for_approval', at);
+  },
+  approval_end(agent, event, at) {
+    const tool = event.tool_id === undefined ? undefined : openTool(agent, event.tool_id);
+    if (tool) tool.waits = false;
+    else if (agent.work.approvals > 0) agent.work.approvals -= 1;
+    else violation(agent, 'an approval ended that was not asked for');
+    settle(agent, 'thinking', at);
+  },
+  notice() {},
+  error(agent, event, at) {
+    agent.errors += 1;
+    agent.error = event.message ?? 'failed';
+    // A refused command is the trouble of whoever sent it.
+    if (event.raw_type === 'response') return;
+    agent.work.failed = true;
+    agent.work.brokenOff = true;
+    forgetWork(agent, at);
+    agent.errorMarks.push(at);
+    if (agent.errorMarks.length > MAX_SPANS) agent.errorMarks.shift();
+    enter(agent, 'failed', at);
+  },
+  unknown(agent) {
+    agent.unknown += 1;
+  },
+};
+
+function promptBegins(agent, _event, at) {
+  const work = agent.work;
+  work.over = false;
+  work.failed = false;
+  work.brokenOff = false;
+  agent.error = null;
+  if (!work.turnOpen && work.openTools.length === 0) enter(agent, 'thinking', at);
+}
+
+function takeText(agent, text, replaces) {
+  const whole = replaces ? text : agent.text + text;
+  agent.text = whole.length > MAX_TEXT * 2 || replaces ? whole.slice(-MAX_TEXT) : whole;
+}
+
+function openTool(agent, id) {
+  return agent.work.openTools.find((tool) => tool.id === id);
+}
+
+function forgetWork(agent, at) {
+  agent.work.openTools = [];
+  agent.work.approvals = 0;
+  agent.tool = null;
+  endTurn(agent, at);
+}
+
+function endTurn(agent, at) {
+  agent.work.turnOpen = false;
+  const turn = agent.turnSpans.at(-1);
+  if (turn && turn.end === null) turn.end = at;
+}
+
+/** Goes to `status`, unless a tool runs or a person is waited for, which is what is shown then. */
+function settle(agent, status, at) {
+  const { openTools, approvals } = agent.work;
+  agent.tool = openTools.at(-1)?.name ?? null;
+  if (approvals > 0 || openTools.some((tool) => tool.waits)) enter(agent, 'waiting_for_approval', at);
+  else enter(agent, openTools.length > 0 ? 'running_tool' : status, at);
+}
+
+function enter(agent, status, at) {
+  const segment = agent.segments.at(-1);
+  if (segment.status !== status || segment.tool !== agent.tool) addSegment(agent, status, at);
+  if (agent.status === status) return;
+  agent.status = status;
+  agent.since_ms = at;
+}
+
+function addSegment(agent, status, at) {
+  agent.segments.at(-1).end = at;
+  addSpan(agent.segments, { status, tool: agent.tool, start: at, end: null });
+}
+
+function addSpan(spans, span) {
+  spans.push(span);
+  if (spans.length > MAX_SPANS) spans.splice(0, MAX_SPANS / 4);
+}
+
+function violation(agent, what) {
+  agent.violation_count += 1;
+  agent.violations = [...agent.violations.slice(1 - MAX_VIOLATIONS), what];
+}
