@@ -1,0 +1,5 @@
+//! The commands of the binary.
+
+mod failure;
+
+pub use failure::Failure;

@@ -1,0 +1,1 @@
+//! Kinds of agents, and what their lines mean.
