@@ -1,0 +1,343 @@
+//! What watchers are sent: the hub's records as ready frames, made once for all of them.
+//!
+//! Nothing is queued for a watcher. Each has a place among the last frames; who falls behind them
+//! gets a snapshot, so a slow watcher costs no memory.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::{AgentState, Batch, Event, Hub, Kind, Record, Subscription, now_ms};
+
+/// How many frames are kept for who comes back, and how much they may take.
+pub const MAX_FRAMES: usize = 512;
+pub const MAX_FRAME_RING_BYTES: usize = 8 * 1024 * 1024;
+
+/// How much text one frame has at most.
+const MAX_FRAME_TEXT_BYTES: usize = 512 * 1024;
+
+/// What is sent of a message, from its end; the page shows no more.
+pub const MAX_MESSAGE_BYTES: usize = 8 * 1024;
+
+/// What is sent of other texts, and of all in a history, from their beginning.
+pub const MAX_EXCERPT_BYTES: usize = 320;
+
+/// How many records a snapshot has, for all agents together.
+pub const MAX_HISTORY: usize = 20_000;
+
+/// One piece of the feed.
+#[derive(Debug)]
+pub(super) struct Frame {
+    /// The place it goes on from, and that it leads to.
+    after: u64,
+    pub(super) last: u64,
+    pub(super) text: String,
+}
+
+/// What there is for a watcher.
+#[derive(Debug)]
+pub(super) enum Next {
+    Frame(Arc<Frame>),
+    Nothing,
+    /// Its place is not among the frames.
+    Lost,
+}
+
+/// All that was sent lately.
+#[derive(Debug)]
+pub(super) struct Journal {
+    hub: Hub,
+    /// Another one after every start: places of a former run mean nothing.
+    epoch: String,
+    state: Mutex<State>,
+    last: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct State {
+    subscription: Subscription,
+    frames: VecDeque<Arc<Frame>>,
+    bytes: usize,
+}
+
+#[derive(Serialize)]
+struct BatchData<'a> {
+    records: &'a [Cow<'a, Record>],
+    agents: &'a [AgentState],
+}
+
+#[derive(Serialize)]
+struct SnapshotData<'a> {
+    seq: u64,
+    now_ms: u64,
+    agents: &'a [AgentState],
+    history: &'a BTreeMap<String, Vec<Cow<'a, Record>>>,
+}
+
+impl Journal {
+    pub(super) fn new(hub: Hub, epoch: String) -> Self {
+        let after = hub.last_seq();
+        let state = State {
+            subscription: hub.subscribe(after),
+            frames: VecDeque::new(),
+            bytes: 0,
+        };
+        Self {
+            hub,
+            epoch,
+            state: Mutex::new(state),
+            last: watch::Sender::new(after),
+        }
+    }
+
+    /// Tells when there are new frames.
+    pub(super) fn watch(&self) -> watch::Receiver<u64> {
+        self.last.subscribe()
+    }
+
+    pub(super) fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// Whether anybody watches. While nobody does, no frames are made.
+    pub(super) fn is_watched(&self) -> bool {
+        self.last.receiver_count() > 0
+    }
+
+    /// Makes frames of what the hub has got since.
+    pub(super) fn flush(&self) {
+        let mut state = self.state();
+        self.flush_into(&mut state);
+    }
+
+    /// The place that `id` names, if it is one of this run.
+    pub(super) fn place(&self, id: &str) -> Option<u64> {
+        let (epoch, seq) = id.split_once(':').or_else(|| id.split_once("%3A"))?;
+        (epoch == self.epoch).then(|| seq.parse().ok()).flatten()
+    }
+
+    /// What follows the place `after`.
+    pub(super) fn next(&self, after: u64) -> Next {
+        let state = self.state();
+        if after == state.subscription.position() {
+            return Next::Nothing;
+        }
+        let index = state.frames.partition_point(|frame| frame.after < after);
+        match state.frames.get(index) {
+            Some(frame) if frame.after == after => Next::Frame(Arc::clone(frame)),
+            _ => Next::Lost,
+        }
+    }
+
+    /// Everything, and the place from which the frames go on.
+    pub(super) fn snapshot(&self) -> Frame {
+        let mut state = self.state();
+        let (snapshot, history) = loop {
+            self.flush_into(&mut state);
+            let taken = self.hub.snapshot_with_history();
+            // Others may put records in between; frames must go on exactly behind the snapshot.
+            if taken.0.seq == state.subscription.position() {
+                break taken;
+            }
+        };
+        drop(state);
+        let each = MAX_HISTORY / history.len().max(1);
+        let history = history
+            .iter()
+            .map(|(id, records)| {
+                let recent = &records[records.len().saturating_sub(each)..];
+                let cut = recent.iter().map(|record| excerpt(record)).collect();
+                (id.clone(), cut)
+            })
+            .collect();
+        let data = SnapshotData {
+            seq: snapshot.seq,
+            now_ms: now_ms(),
+            agents: &snapshot.agents,
+            history: &history,
+        };
+        self.frame("snapshot", &data, snapshot.seq, snapshot.seq)
+    }
+
+    fn flush_into(&self, state: &mut State) {
+        let mut after = state.subscription.position();
+        while let Some(batch) = state.subscription.take() {
+            match batch {
+                Batch::Records { records, .. } => {
+                    let mut rest = records.as_slice();
+                    while !rest.is_empty() {
+                        let (part, behind) = rest.split_at(frame_length(rest));
+                        let last = part.last().map_or(after, |record| record.seq);
+                        let merged = merge(part);
+                        let agents = self.changed(&merged);
+                        let data = BatchData {
+                            records: &merged,
+                            agents: &agents,
+                        };
+                        state.push(self.frame("batch", &data, after, last));
+                        after = last;
+                        rest = behind;
+                    }
+                }
+                Batch::Missed => {
+                    state.frames.clear();
+                    state.bytes = 0;
+                }
+            }
+            after = state.subscription.position();
+        }
+        self.last.send_if_modified(|last| {
+            let changed = *last != after;
+            *last = after;
+            changed
+        });
+    }
+
+    /// The agents that `records` are about, without their text: that comes in pieces.
+    fn changed(&self, records: &[Cow<'_, Record>]) -> Vec<AgentState> {
+        let mut ids: Vec<&str> = records.iter().map(|record| &*record.agent).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids.into_iter()
+            .filter_map(|id| self.hub.agent(id))
+            .map(|mut agent| {
+                agent.last_text = String::new();
+                agent
+            })
+            .collect()
+    }
+
+    fn frame(&self, event: &str, data: &impl Serialize, after: u64, last: u64) -> Frame {
+        // Our own types always have a JSON form.
+        let data = serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned());
+        let epoch = &self.epoch;
+        Frame {
+            after,
+            last,
+            text: format!("event: {event}\nid: {epoch}:{last}\ndata: {data}\n\n"),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Frames are put in whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn push(&mut self, frame: Frame) {
+        self.bytes += frame.text.len();
+        self.frames.push_back(Arc::new(frame));
+        while self.frames.len() > MAX_FRAMES
+            || (self.bytes > MAX_FRAME_RING_BYTES && self.frames.len() > 1)
+        {
+            if let Some(oldest) = self.frames.pop_front() {
+                self.bytes -= oldest.text.len();
+            }
+        }
+    }
+}
+
+/// How many of the records fit into a frame.
+fn frame_length(records: &[Arc<Record>]) -> usize {
+    let mut bytes = 0;
+    let fitting = records.iter().take_while(|record| {
+        let event = record.event.as_ref();
+        let text = event.and_then(|event| event.text.as_ref());
+        bytes += text.map_or(0, |text| text.len().min(MAX_MESSAGE_BYTES));
+        bytes <= MAX_FRAME_TEXT_BYTES
+    });
+    fitting.count().max(1)
+}
+
+/// The records as they are sent: pieces of one text of one agent that follow each other become one piece.
+pub(super) fn merge(records: &[Arc<Record>]) -> Vec<Cow<'_, Record>> {
+    let mut merged: Vec<Cow<'_, Record>> = Vec::with_capacity(records.len());
+    let mut latest: HashMap<&str, usize> = HashMap::new();
+    for record in records {
+        let before = latest
+            .get(&*record.agent)
+            .and_then(|index| merged.get_mut(*index));
+        if let (Some(before), Some(piece)) = (before, &record.event)
+            && before
+                .event
+                .as_ref()
+                .is_some_and(|event| goes_on(event, piece))
+        {
+            let before = before.to_mut();
+            before.seq = record.seq;
+            before.at_ms = record.at_ms;
+            if let Some(Event {
+                text: Some(text), ..
+            }) = &mut before.event
+            {
+                text.push_str(piece.text.as_deref().unwrap_or_default());
+                keep_end(text, MAX_MESSAGE_BYTES);
+            }
+            continue;
+        }
+        latest.insert(&record.agent, merged.len());
+        merged.push(trimmed(record));
+    }
+    merged
+}
+
+/// Whether `next` adds nothing but text to `event`.
+fn goes_on(event: &Event, next: &Event) -> bool {
+    event.kind == next.kind
+        && matches!(event.kind, Kind::MessageUpdate | Kind::ToolExecutionUpdate)
+        && !next.whole
+        && event.role == next.role
+        && event.thinking == next.thinking
+        && event.arguments == next.arguments
+        && event.tool_id == next.tool_id
+}
+
+/// What the page needs of a record: the end of messages, nothing of a tool's output but the beginning of its result.
+fn trimmed(record: &Record) -> Cow<'_, Record> {
+    let Some(event) = &record.event else {
+        return Cow::Borrowed(record);
+    };
+    let length = event.text.as_ref().map_or(0, String::len);
+    match event.kind {
+        Kind::ToolExecutionUpdate if length > 0 => with_text(record, None),
+        Kind::MessageUpdate | Kind::MessageStart | Kind::MessageEnd => {
+            if length <= MAX_MESSAGE_BYTES {
+                return Cow::Borrowed(record);
+            }
+            let mut text = event.text.clone().unwrap_or_default();
+            keep_end(&mut text, MAX_MESSAGE_BYTES);
+            with_text(record, Some(text))
+        }
+        _ => excerpt(record),
+    }
+}
+
+/// A record for the log of an agent: the beginning of its text.
+fn excerpt(record: &Record) -> Cow<'_, Record> {
+    match record.event.as_ref().and_then(|event| event.text.as_ref()) {
+        Some(text) if text.len() > MAX_EXCERPT_BYTES => {
+            let end = text.floor_char_boundary(MAX_EXCERPT_BYTES);
+            with_text(record, Some(text[..end].to_owned()))
+        }
+        _ => Cow::Borrowed(record),
+    }
+}
+
+fn with_text(record: &Record, text: Option<String>) -> Cow<'_, Record> {
+    let mut record = record.clone();
+    if let Some(event) = &mut record.event {
+        event.text = text;
+    }
+    Cow::Owned(record)
+}
+
+fn keep_end(text: &mut String, limit: usize) {
+    if text.len() > limit {
+        let start = text.ceil_char_boundary(text.len() - limit);
+        text.drain(..start);
+    }
+}

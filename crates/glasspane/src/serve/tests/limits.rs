@@ -1,0 +1,137 @@
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::timeout;
+
+use super::client::{start, status};
+use crate::serve::{MAX_CONNECTIONS, MAX_FRAME_RING_BYTES, MAX_HEAD_BYTES, MAX_HEADERS};
+use crate::{Event, Hub};
+
+#[tokio::test]
+async fn what_is_no_request_is_refused() {
+    let server = start().await;
+    let token = server.token.clone();
+    let good = format!("GET /?token={token} HTTP/1.1\r\nHost: localhost\r\n");
+    let long = format!("{good}X: {}\r\n\r\n", "x".repeat(MAX_HEAD_BYTES));
+    let many = format!("{good}{}\r\n", "X: y\r\n".repeat(MAX_HEADERS));
+    for (request, expected) in [
+        ("\u{16}\u{3}\u{1} hello\r\n\r\n".to_owned(), "400"),
+        ("GET\r\n\r\n".to_owned(), "400"),
+        ("GET / HTTP/9.9\r\n\r\n".to_owned(), "400"),
+        (format!("{good}bad header\r\n\r\n"), "400"),
+        (long, "431"),
+        (many, "431"),
+        (format!("{good}Content-Length: 5\r\n\r\nhello"), "413"),
+        (
+            format!("{good}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+            "413",
+        ),
+    ] {
+        let answer = server.exchange(&request).await;
+        assert_eq!(status(&answer), expected, "{request}");
+    }
+    server.stop().await;
+}
+
+/// The clock goes on by itself as soon as everybody waits.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_does_not_go_on_is_refused() {
+    let server = start().await;
+    let mut stream = server.connect().await;
+    stream.write_all(b"GET / HTTP/1.1\r\nHost:").await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert_eq!(status(&answer), "408");
+
+    let mut silent = server.connect().await;
+    let mut nothing = Vec::new();
+    silent.read_to_end(&mut nothing).await.unwrap();
+    assert!(nothing.is_empty());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn there_is_a_limit_to_connections() {
+    let server = start().await;
+    let mut held = Vec::new();
+    for _ in 0..MAX_CONNECTIONS {
+        held.push(server.connect().await);
+    }
+    let target = format!("/?token={}", server.token);
+    assert_eq!(status(&server.get(&target).await), "503");
+    held.clear();
+    // The server notices one after the other that they are gone.
+    let room = async {
+        while status(&server.get(&target).await) != "200" {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(20), room).await.unwrap();
+    server.stop().await;
+}
+
+/// So many bytes of text.
+fn flood(hub: &Hub, agent: &str, bytes: usize) {
+    let text = "x".repeat(7_000);
+    for _ in 0..(bytes / text.len()) {
+        hub.put(crate::Record::of_event(
+            agent,
+            1,
+            Event {
+                whole: true,
+                ..Event::piece("assistant", text.as_str())
+            },
+        ));
+    }
+}
+
+#[tokio::test]
+async fn a_slow_watcher_holds_up_nobody_and_gets_a_snapshot() {
+    let server = start().await;
+    let agent = server.agent("flood");
+    let mut slow = server.watch(None).await;
+    assert_eq!(slow.next().await.unwrap().event, "snapshot");
+    let mut fast = server.watch(None).await;
+    fast.next().await.unwrap();
+    for _ in 0..4 {
+        flood(&server.hub, agent.id(), 3 * MAX_FRAME_RING_BYTES);
+        // Lost, because more came at once than is kept, or told in full: either way it is current.
+        let seq = server.hub.last_seq().to_string();
+        loop {
+            let message = fast.next().await.unwrap();
+            if message.id.split_once(':').unwrap().1 == seq {
+                break;
+            }
+        }
+    }
+    agent.event(Event::turn_start(1));
+    let last = server.hub.last_seq().to_string();
+    let mut snapshots = 0;
+    loop {
+        let message = slow.next().await.unwrap();
+        snapshots += usize::from(message.event == "snapshot");
+        if message.id.split_once(':').unwrap().1 == last {
+            break;
+        }
+    }
+    assert!(snapshots > 0, "it cannot have got everything");
+    server.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watcher_that_reads_nothing_is_left() {
+    let server = start().await;
+    let agent = server.agent("flood");
+    let mut stuck = server.watch(None).await;
+    // It says nothing and takes nothing. The write waits, the clock goes on, and the server gives up.
+    for _ in 0..8 {
+        flood(&server.hub, agent.id(), MAX_FRAME_RING_BYTES / 4);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let rest = async { while stuck.next().await.is_some() {} };
+    timeout(Duration::from_secs(600), rest)
+        .await
+        .expect("the server closes the connection");
+    server.stop().await;
+}

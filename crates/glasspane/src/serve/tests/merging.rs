@@ -1,0 +1,110 @@
+use std::sync::Arc;
+
+use crate::serve::journal::merge;
+use crate::serve::{MAX_EXCERPT_BYTES, MAX_MESSAGE_BYTES};
+use crate::{Event, Record};
+
+fn check(events: &[(&str, Event)], expected: &[(&str, &str)]) {
+    let records: Vec<_> = (1u64..)
+        .zip(events)
+        .map(|(seq, (agent, event))| {
+            Arc::new(Record {
+                seq,
+                ..Record::of_event(*agent, seq, event.clone())
+            })
+        })
+        .collect();
+    let merged = merge(&records);
+    let told: Vec<_> = merged
+        .iter()
+        .map(|record| {
+            let text = record
+                .event
+                .as_ref()
+                .and_then(|event| event.text.as_deref());
+            (record.agent.as_str(), text.unwrap_or("-"))
+        })
+        .collect();
+    assert_eq!(told, expected);
+}
+
+fn piece(text: &str) -> Event {
+    Event::piece("assistant", text)
+}
+
+#[test]
+fn pieces_of_one_text_become_one() {
+    check(
+        &[
+            ("a", piece("x")),
+            ("b", piece("1")),
+            ("a", piece("y")),
+            ("b", piece("2")),
+        ],
+        &[("a", "xy"), ("b", "12")],
+    );
+}
+
+#[test]
+fn what_comes_in_between_keeps_them_apart() {
+    check(
+        &[
+            ("a", piece("x")),
+            ("a", Event::thought("hm")),
+            ("a", piece("y")),
+        ],
+        &[("a", "x"), ("a", "hm"), ("a", "y")],
+    );
+    check(
+        &[
+            ("a", piece("x")),
+            ("a", Event::turn_start(2)),
+            ("a", piece("y")),
+        ],
+        &[("a", "x"), ("a", "-"), ("a", "y")],
+    );
+}
+
+#[test]
+fn a_whole_text_begins_anew_and_can_go_on() {
+    let whole = Event {
+        whole: true,
+        ..piece("all")
+    };
+    check(
+        &[("a", piece("x")), ("a", whole), ("a", piece("+"))],
+        &[("a", "x"), ("a", "all+")],
+    );
+}
+
+#[test]
+fn output_of_tools_is_left_out_and_results_are_cut() {
+    let long = "é".repeat(MAX_EXCERPT_BYTES);
+    check(
+        &[
+            ("a", Event::tool_output("1", "much")),
+            ("a", Event::tool_output("1", "more")),
+            ("a", Event::tool_output("2", "other")),
+            ("a", Event::tool_end("1", long.as_str(), false)),
+        ],
+        &[
+            ("a", "-"),
+            ("a", "-"),
+            ("a", &"é".repeat(MAX_EXCERPT_BYTES / 2)),
+        ],
+    );
+}
+
+#[test]
+fn of_a_long_message_the_end_is_kept() {
+    let long = format!("{}end", "é".repeat(MAX_MESSAGE_BYTES));
+    let kept = &long[long.ceil_char_boundary(long.len() - MAX_MESSAGE_BYTES)..];
+    check(&[("a", piece(&long))], &[("a", kept)]);
+    check(
+        &[
+            ("a", piece(&"é".repeat(MAX_MESSAGE_BYTES))),
+            ("a", piece("end")),
+        ],
+        &[("a", kept)],
+    );
+}

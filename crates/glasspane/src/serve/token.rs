@@ -1,0 +1,92 @@
+//! The secret in the page's address.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use subtle::ConstantTimeEq as _;
+
+/// 256 bits: nobody guesses them.
+const TOKEN_BYTES: usize = 32;
+
+/// What a request has to know. Hexadecimal, so that it can be written into an address as it is.
+#[derive(Clone)]
+pub struct Token(String);
+
+/// Why there is no token.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    #[error("no random numbers: {0}")]
+    Random(#[source] io::Error),
+    #[error("cannot use the token file {}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    #[error("others can read the token file {}: run `chmod 600` on it", .0.display())]
+    Readable(PathBuf),
+    #[error("{} holds no token: delete it, and a new one is made", .0.display())]
+    Malformed(PathBuf),
+}
+
+impl Token {
+    pub fn random() -> Result<Self, TokenError> {
+        Ok(Self(random_hex(TOKEN_BYTES).map_err(TokenError::Random)?))
+    }
+
+    /// The token in a file, which is made if it is not there: an address that stays the same.
+    pub fn from_file(path: &Path) -> Result<Self, TokenError> {
+        let failed = |source| TokenError::File {
+            path: path.to_owned(),
+            source,
+        };
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => {
+                Err(TokenError::Readable(path.to_owned()))
+            }
+            Ok(_) => {
+                let text = fs::read_to_string(path).map_err(failed)?;
+                let token = text.trim();
+                let whole = token.len() == TOKEN_BYTES * 2
+                    && token.bytes().all(|byte| byte.is_ascii_hexdigit());
+                if whole {
+                    Ok(Self(token.to_owned()))
+                } else {
+                    Err(TokenError::Malformed(path.to_owned()))
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let token = Self::random()?;
+                let mut file = OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .mode(0o600)
+                    .open(path)
+                    .map_err(failed)?;
+                writeln!(file, "{}", token.0).map_err(failed)?;
+                Ok(token)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Takes as long for a token that is nearly right as for one that is all wrong.
+    pub fn is(&self, told: &str) -> bool {
+        self.0.as_bytes().ct_eq(told.as_bytes()).into()
+    }
+}
+
+/// So many random bytes in hexadecimal. The file is there on every Unix.
+pub(super) fn random_hex(bytes: usize) -> io::Result<String> {
+    let mut random = vec![0; bytes];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Token(…)")
+    }
+}
