@@ -1,1 +1,21 @@
-//! How agents come to a hub.
+//! How agents come to a hub: started by us, by a file that grows, over a socket.
+
+mod feed;
+mod file;
+mod listener;
+mod socket;
+mod spawn;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+pub use feed::Feed;
+pub use file::{FileError, FileFeed, POLL_INTERVAL};
+pub use listener::{BindError, Listener, default_socket};
+pub use socket::{HELLO_BYTES, MAX_CONNECTIONS, accept_agents};
+pub use spawn::{Ended, Launch, SpawnError, TERMINATION_GRACE, run_agent};
+pub use watch::{WATCH_INTERVAL, WatchError, Watcher};
+
+/// How much is read at once.
+const READ_BYTES: usize = 64 * 1024;

@@ -28,7 +28,7 @@ pub struct Tracker {
     turn_open: bool,
     /// Tools that have started and not ended, oldest first: id, name, and whether it waits for a person.
     open_tools: Vec<OpenTool>,
-    /// Approvals that belong to no tool.
+    /// Approvals that belong to no tool. Who goes on has got them, even if nobody says so.
     approvals: u64,
     /// Whether the last message came in pieces that a following one does not belong to.
     text_complete: bool,
@@ -132,6 +132,7 @@ impl Tracker {
             Kind::TurnEnd => self.turn_end(event, at),
             Kind::MessageStart => {
                 self.text_complete = true;
+                self.approvals = 0;
                 self.settle(Status::Thinking, at);
             }
             Kind::MessageUpdate => self.message_update(event, at),
@@ -187,6 +188,7 @@ impl Tracker {
         }
         self.forget_work();
         self.over = true;
+        self.state.prompts_over += 1;
         let status = if self.failed {
             Status::Failed
         } else {
@@ -196,6 +198,7 @@ impl Tracker {
     }
 
     fn turn_start(&mut self, event: &Event, at: u64) {
+        self.approvals = 0;
         if self.turn_open {
             let step = event
                 .step
@@ -213,6 +216,7 @@ impl Tracker {
             self.violation("a turn ended that was not started".to_owned());
         }
         self.turn_open = false;
+        self.approvals = 0;
         match event.stop.as_deref() {
             Some("error") => {
                 self.failed = true;
@@ -308,6 +312,7 @@ impl Tracker {
             }
             None => self.violation(format!("tool {id} ended but was not started")),
         }
+        self.approvals = 0;
         if event.is_error == Some(true) {
             self.state.tool_errors += 1;
         }
@@ -339,6 +344,7 @@ impl Tracker {
         self.state.error = Some(cut(message, MAX_NAME_BYTES).to_owned());
         // A refused command is the trouble of whoever sent it.
         if event.raw_type.as_deref() == Some("response") {
+            self.state.prompts_over += u64::from(message.starts_with("prompt:"));
             return;
         }
         self.failed = true;

@@ -75,6 +75,8 @@ pub struct AgentState {
     pub ended_ms: Option<u64>,
     /// How long the agent has worked, up to `since_ms`.
     pub working_ms: u64,
+    /// Prompts that were answered, well or badly, or refused.
+    pub prompts_over: u64,
     pub turns: u64,
     pub tools: u64,
     pub tool_errors: u64,

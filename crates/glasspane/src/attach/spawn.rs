@@ -1,0 +1,259 @@
+//! An agent that we start: its own process group, ended with us.
+
+mod output;
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::unix::pipe;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use zot_process::ProcessGroup;
+use zot_process::launch::{Confinement, confine};
+
+use super::Feed;
+use crate::record::{Attached, Detached};
+use crate::source::SourceKind;
+use crate::{Hub, Status};
+use output::Output;
+
+/// How long an agent may take to end when it is told to.
+pub const TERMINATION_GRACE: Duration = Duration::from_secs(5);
+
+/// How long output may still come from processes that an agent left behind.
+const DRAIN_TIME: Duration = Duration::from_millis(500);
+
+/// How long an agent may leave a prompt unread that does not fit into the pipe.
+const PROMPT_TIME: Duration = Duration::from_secs(60);
+
+/// An agent to start.
+#[derive(Debug, Clone, Default)]
+pub struct Launch {
+    /// For people; the command's name if empty.
+    pub label: String,
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Which kind of agent it is, if that is known.
+    pub kind: Option<SourceKind>,
+    /// What it is asked, one after the other, on its standard input.
+    pub prompts: Vec<String>,
+}
+
+/// Why an agent did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    #[error("no command: say what to run, as in `glasspane run -- zot --json hello`")]
+    NoCommand,
+    #[error("cannot start {program}: {source}; is it installed and in PATH?")]
+    Start { program: String, source: io::Error },
+    #[error(
+        "cannot prompt {program}: of the kinds that take prompts (zot rpc, pi --mode rpc, claude --input-format stream-json), which is it? Say so with --source"
+    )]
+    NoPrompts { program: String },
+}
+
+/// How an agent that was started has ended.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    pub id: String,
+    pub label: String,
+    /// As shells report it: the code, or 128 and the signal.
+    pub exit_code: u8,
+    /// What was last seen of it.
+    pub status: Status,
+}
+
+impl Ended {
+    /// The exit code, and 1 for an agent that failed and did not say so by it.
+    pub fn verdict(&self) -> u8 {
+        match (self.exit_code, self.status) {
+            (0, Status::Failed) => 1,
+            (code, _) => code,
+        }
+    }
+}
+
+/// Starts an agent and reports what it prints, until it ends or is told to.
+pub async fn run_agent(
+    hub: &Hub,
+    launch: Launch,
+    cancel: CancellationToken,
+) -> Result<Ended, SpawnError> {
+    let program = launch.command.first().ok_or(SpawnError::NoCommand)?;
+    let name = Path::new(program)
+        .file_name()
+        .unwrap_or(program)
+        .to_string_lossy()
+        .into_owned();
+    let kind = launch
+        .kind
+        .or_else(|| SourceKind::of_program(Path::new(program)));
+    let mut prompts = VecDeque::new();
+    for prompt in &launch.prompts {
+        let line = kind.and_then(|kind| kind.prompt_line(prompt));
+        prompts.push_back(line.ok_or_else(|| SpawnError::NoPrompts {
+            program: name.clone(),
+        })?);
+    }
+    let start_failed = |source| SpawnError::Start {
+        program: name.clone(),
+        source,
+    };
+    let (group, pipes) = start(&launch.command, !prompts.is_empty()).map_err(start_failed)?;
+
+    let label = match launch.label.is_empty() {
+        true => name.clone(),
+        false => launch.label,
+    };
+    let attached = Attached {
+        label: label.clone(),
+        cwd: std::env::current_dir()
+            .ok()
+            .map(|folder| folder.display().to_string()),
+        ..Attached::default()
+    };
+    // A program's name suggests a kind; what it prints decides, unless the caller has.
+    let mut feed = Feed::new(hub, attached, launch.kind.or(zino_only(kind)));
+    let id = feed.attach().to_owned();
+    let output = Output::new(pipes.output, pipes.errors, feed);
+    let (group, output, cancelled) =
+        converse(hub, &id, group, output, pipes.input, prompts, cancel).await;
+
+    let end = if cancelled {
+        group.end(TERMINATION_GRACE).await
+    } else {
+        group.close().await
+    };
+    let exit_code = end.status.map_or(1, exit_code);
+    output.into_feed().finish(Detached {
+        reason: reason(end.status, cancelled),
+        failed: exit_code != 0,
+    });
+    Ok(Ended {
+        status: hub.agent(&id).map_or(Status::Failed, |state| state.status),
+        id,
+        label,
+        exit_code,
+    })
+}
+
+/// `zino cli` prints plain text, from which nothing could be found out.
+fn zino_only(kind: Option<SourceKind>) -> Option<SourceKind> {
+    kind.filter(|kind| *kind == SourceKind::Zino)
+}
+
+struct Pipes {
+    input: Option<pipe::Sender>,
+    output: pipe::Receiver,
+    errors: pipe::Receiver,
+}
+
+fn start(words: &[OsString], with_input: bool) -> io::Result<(ProcessGroup, Pipes)> {
+    let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let (to_output, output) = pipe::pipe()?;
+    let (to_errors, errors) = pipe::pipe()?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .stdout(Stdio::from(to_output.into_blocking_fd()?))
+        .stderr(Stdio::from(to_errors.into_blocking_fd()?));
+    let input = if with_input {
+        let (input, from_input) = pipe::pipe()?;
+        command.stdin(Stdio::from(from_input.into_blocking_fd()?));
+        Some(input)
+    } else {
+        command.stdin(Stdio::null());
+        None
+    };
+    // Where this cannot be had, an agent outlives only a glasspane that was killed.
+    let _ = confine(&mut command, &Confinement::default().die_with_parent(true));
+    let group = ProcessGroup::spawn(command)?;
+    Ok((
+        group,
+        Pipes {
+            input,
+            output,
+            errors,
+        },
+    ))
+}
+
+/// Reads and prompts until the agent has exited and its output is read, or until cancelled.
+async fn converse(
+    hub: &Hub,
+    id: &str,
+    group: ProcessGroup,
+    mut output: Output,
+    mut input: Option<pipe::Sender>,
+    mut prompts: VecDeque<String>,
+    cancel: CancellationToken,
+) -> (ProcessGroup, Output, bool) {
+    let mut answered = 0;
+    let mut exited = false;
+    loop {
+        // The next prompt waits for the answer to the last, and the end of the input for the last answer.
+        if let Some(sender) = &mut input
+            && answers(hub, id) >= answered
+        {
+            answered = answers(hub, id) + 1;
+            let sent = match prompts.pop_front() {
+                Some(line) => matches!(
+                    timeout(PROMPT_TIME, sender.write_all(line.as_bytes())).await,
+                    Ok(Ok(()))
+                ),
+                None => false,
+            };
+            if !sent {
+                input = None;
+            }
+        }
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return (group, output, true),
+            more = output.read() => if !more { break },
+            () = group.exited(), if !exited => exited = true,
+        }
+        if exited {
+            // What is left in the pipes; processes left behind may hold them open.
+            let _ = timeout(DRAIN_TIME, async { while output.read().await {} }).await;
+            return (group, output, false);
+        }
+    }
+    tokio::select! {
+        () = group.exited() => (group, output, false),
+        () = cancel.cancelled() => (group, output, true),
+    }
+}
+
+/// How many prompts were answered, well or badly.
+fn answers(hub: &Hub, id: &str) -> u64 {
+    hub.agent(id).map_or(0, |state| state.prompts_over)
+}
+
+fn exit_code(status: ExitStatus) -> u8 {
+    use std::os::unix::process::ExitStatusExt as _;
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+fn reason(status: Option<ExitStatus>, cancelled: bool) -> String {
+    use std::os::unix::process::ExitStatusExt as _;
+    if cancelled {
+        return "ended by glasspane".to_owned();
+    }
+    match status {
+        Some(status) => match (status.code(), status.signal()) {
+            (Some(code), _) => format!("exited with {code}"),
+            (None, Some(signal)) => format!("ended by signal {signal}"),
+            (None, None) => "exited".to_owned(),
+        },
+        None => "exited".to_owned(),
+    }
+}
