@@ -18,7 +18,6 @@ const REORDER_EVERY = 1000;
 /** Durations and strips go on this often while nothing happens. */
 const TICK = 500;
 const ANNOUNCE_EVERY = 3000;
-/** Unseen text may pile up while the page is hidden or held; it is applied all the same. */
 
 class App {
   constructor() {
@@ -156,9 +155,7 @@ class App {
     find('clear-filters').hidden = totals.agents === 0;
     find('empty-title').textContent = totals.agents === 0 ? 'No agents yet' : 'No agent fits the filters';
     find('empty-words').hidden = totals.agents > 0;
-    find('shown').textContent = this.filters.isActive
-      ? `${this.chosen.length} of ${plural(totals.agents, 'agent')}`
-      : plural(totals.agents, 'agent');
+    find('shown').textContent = this.filters.isActive ? `${this.chosen.length} of ${plural(totals.agents, 'agent')}` : '';
   }
 
   /** Tells those who cannot see it which agents need somebody; not more often than can be listened to. */

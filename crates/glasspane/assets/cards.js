@@ -1,7 +1,7 @@
 // The grid of cards. A card is drawn in full only while it can be seen; of the others nothing but
 // their place is kept up to date.
 
-import { ACTIVE, STATES, count, dollars, duration, stateWords, totalTokens } from './format.js';
+import { ACTIVE, STATES, count, dollars, duration, plural, stateWords, totalTokens } from './format.js';
 import { drawStrip } from './timeline.js';
 
 /** A card shows about five lines; more would only be laid out to be cut off. */
@@ -95,7 +95,7 @@ export class Cards {
     const footer = element('footer');
     card.turns = element('span');
     card.tools = element('span');
-    card.errors = element('span');
+    card.errors = element('span', 'bad');
     card.tokens = element('span');
     card.cost = element('span', 'cost');
     footer.append(card.turns, card.tools, card.errors, card.tokens, card.cost);
@@ -148,20 +148,18 @@ export class Cards {
       card.shown.failed = Boolean(failed);
       card.text.dataset.kind = failed ? 'error' : 'text';
     }
-    put(card, 'turns', `${agent.turns} turn${agent.turns === 1 ? '' : 's'}`);
-    put(card, 'tools', `${agent.tools} tool${agent.tools === 1 ? '' : 's'}`);
-    const bad = agent.errors + agent.violation_count;
-    put(card, 'errors', bad > 0 ? `${bad} error${bad === 1 ? '' : 's'}` : '');
-    if (bad > 0) card.errors.className = 'bad';
+    put(card, 'turns', plural(agent.turns, 'turn'));
+    put(card, 'tools', plural(agent.tools, 'tool'));
+    put(card, 'errors', agent.errors > 0 ? plural(agent.errors, 'error')
+      : agent.violation_count > 0 ? plural(agent.violation_count, 'broken rule') : '');
     put(card, 'tokens', `${count(totalTokens(agent.usage))} tok`);
     put(card, 'cost', dollars(agent.usage.cost_usd));
     if (this.stripWidth > 0) {
-      const [from, to] = stripSpan(agent, now);
-      drawStrip(card.strip, agent, from, to, this.stripWidth, STRIP_HEIGHT);
+      drawStrip(card.strip, agent, stripView(agent, now), this.stripWidth, STRIP_HEIGHT);
     }
   }
 
-  /** Which cards move: those that stand still need no clock. */
+  /** Shows which agent's details are open. */
   mark(id, current) {
     const card = this.cards.get(id);
     if (!card) return;
@@ -200,11 +198,11 @@ export class Cards {
 }
 
 /** From when to when the strip of an agent shows: to now while it works, to its end after that. */
-function stripSpan(agent, now) {
+function stripView(agent, now) {
   const ended = !ACTIVE.has(agent.status) && agent.status !== 'waiting_for_approval';
   const to = ended ? Math.max(agent.since_ms, agent.lastAt) : now;
   const span = Math.min(LONGEST_SPAN, Math.max(SHORTEST_SPAN, to - agent.started_ms));
-  return [Math.max(to - span, agent.started_ms), Math.max(to, agent.started_ms + span)];
+  return { from: Math.max(to - span, agent.started_ms), to: Math.max(to, agent.started_ms + span), now: to };
 }
 
 function put(card, name, words) {

@@ -2,6 +2,9 @@
 
 import { colours, prepare } from './timeline.js';
 
+/** Above the highest value, for its figure. */
+const ROOM = 13;
+
 /**
  * Draws `lines`, [{ colour, value(values) }], one upon the other, as steps: a sum stays what it was
  * until the next sample.
@@ -10,12 +13,11 @@ export function drawSums(canvas, series, lines, to, width, height, words) {
   const context = prepare(canvas, width, height);
   const colour = colours();
   const points = series.points;
-  const right = 4;
   context.font = `10.5px ${colour.sans}`;
   context.strokeStyle = colour.line;
   context.lineWidth = 1;
   for (const part of [0, 0.5, 1]) {
-    const y = Math.round((height - 1) * part) + 0.5;
+    const y = Math.round(ROOM + (height - 1 - ROOM) * part) + 0.5;
     context.beginPath();
     context.moveTo(0, y);
     context.lineTo(width, y);
@@ -31,8 +33,8 @@ export function drawSums(canvas, series, lines, to, width, height, words) {
     highest = Math.max(highest, sum);
   }
   if (highest <= 0) return;
-  const x = (at) => ((at - from) / (end - from)) * (width - right);
-  const y = (value) => height - (value / highest) * (height - 14);
+  const x = (at) => ((at - from) / (end - from)) * width;
+  const y = (value) => height - (value / highest) * (height - ROOM);
   const under = new Array(points.length).fill(0);
   for (const line of lines) {
     const base = under.slice();
@@ -71,7 +73,7 @@ export function drawSums(canvas, series, lines, to, width, height, words) {
   }
   context.fillStyle = colour.quiet;
   context.textBaseline = 'top';
-  context.fillText(words(highest), 2, 1);
+  context.fillText(words(highest), 1, 0);
 }
 
 /** How much happens where in a recording. */

@@ -40,7 +40,7 @@ export class Connection {
   }
 
   start() {
-    this.show('connecting');
+    if (this.feed.stopped) this.show('connecting');
     this.feed.start();
   }
 

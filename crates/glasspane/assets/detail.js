@@ -5,7 +5,7 @@ import { drawLanes } from './timeline.js';
 import { drawSums } from './charts.js';
 import { element } from './cards.js';
 
-export const TOKEN_LINES = [
+const TOKEN_LINES = [
   { colour: 'tokens-cache', words: 'cached', value: (usage) => usage.cache_read_tokens + usage.cache_write_tokens },
   { colour: 'tokens-input', words: 'input', value: (usage) => usage.input_tokens },
   { colour: 'tokens-output', words: 'output', value: (usage) => usage.output_tokens },
@@ -13,6 +13,10 @@ export const TOKEN_LINES = [
 const COST_LINES = [{ colour: 'cost', words: 'cost', value: (usage) => usage.cost_usd }];
 
 const MAX_ABOUT = 300;
+const SHORTEST_SPAN = 10_000;
+/** As in detail.css. */
+const LANES_HEIGHT = 80;
+const CHART_HEIGHT = 60;
 
 export class Detail {
   constructor(root, close) {
@@ -32,7 +36,10 @@ export class Detail {
     closer.type = 'button';
     closer.textContent = 'Close';
     closer.addEventListener('click', close);
-    header.append(this.title, closer);
+    const names = element('div', 'names');
+    this.origin = element('p', 'origin');
+    names.append(this.title, this.origin);
+    header.append(names, closer);
 
     const state = element('p', 'state');
     this.state = element('span');
@@ -45,7 +52,7 @@ export class Detail {
     for (const [name, words, wide] of [
       ['turns', 'turns'], ['tools', 'tools'], ['errors', 'errors'], ['runtime', 'since start'],
       ['input', 'input'], ['output', 'output'], ['cache', 'cached'], ['cost', 'cost'],
-      ['source', 'source'], ['id', 'id'], ['model', 'model', true], ['cwd', 'folder', true],
+      ['model', 'model', true], ['cwd', 'folder', true],
     ]) {
       const fact = element('div', wide ? 'wide' : '');
       const term = element('dt');
@@ -93,6 +100,7 @@ export class Detail {
   draw(agent, now) {
     this.root.style.setProperty('--state', `var(--${agent.status})`);
     put(this.title, agent.label);
+    put(this.origin, `${agent.source || 'unknown'} · ${agent.id}${agent.detached === null ? '' : ` · ${agent.detached}`}`);
     put(this.state, stateWords(agent));
     put(this.since, `for ${duration(now - agent.since_ms)}`);
     put(this.error, agent.error ?? '');
@@ -107,8 +115,6 @@ export class Detail {
       output: count(usage.output_tokens),
       cache: count(usage.cache_read_tokens + usage.cache_write_tokens),
       cost: dollars(usage.cost_usd),
-      source: agent.source || 'unknown',
-      id: agent.id,
       model: agent.model ?? 'not told',
       cwd: agent.cwd ?? 'not told',
     };
@@ -123,9 +129,10 @@ export class Detail {
     if (this.width > 0) {
       const end = agent.detached === null ? now : Math.max(agent.lastAt, agent.since_ms);
       const from = Math.max(agent.started_ms, agent.segments[0].start);
-      drawLanes(this.lanes, agent, from, Math.max(end, from + 10_000), this.width, 84);
-      drawSums(this.tokens, agent.usageSeries, TOKEN_LINES, end, this.chartWidth, 76, count);
-      drawSums(this.cost, agent.usageSeries, COST_LINES, end, this.chartWidth, 76, dollars);
+      const view = { from, to: Math.max(end, from + SHORTEST_SPAN), now: end };
+      drawLanes(this.lanes, agent, view, this.width, LANES_HEIGHT);
+      drawSums(this.tokens, agent.usageSeries, TOKEN_LINES, end, this.chartWidth, CHART_HEIGHT, count);
+      drawSums(this.cost, agent.usageSeries, COST_LINES, end, this.chartWidth, CHART_HEIGHT, dollars);
     }
   }
 

@@ -33,7 +33,7 @@ export class Filters {
       mark.textContent = sign;
       const number = element('b');
       number.textContent = '0';
-      chip.append(mark, short, number);
+      chip.append(mark, `${short} `, number);
       chip.dataset.status = status;
       chip.dataset.count = '0';
       chip.addEventListener('click', () => {

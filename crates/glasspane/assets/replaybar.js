@@ -76,6 +76,7 @@ export class ReplayBar {
 
   open(name, text) {
     const { records, skipped } = parseLog(text);
+    this.say('');
     if (records.length === 0) {
       this.say(`${name} has no records. A log is what “glasspane tail” prints.`);
       if (!this.app.replay) this.app.connection.start();
@@ -164,9 +165,8 @@ export class ReplayBar {
   }
 
   say(words) {
-    const notice = this.find('notice');
-    notice.hidden = words === '';
-    notice.dataset.kind = 'wait';
-    notice.textContent = words;
+    const message = this.find('message');
+    message.hidden = words === '';
+    message.textContent = words;
   }
 }

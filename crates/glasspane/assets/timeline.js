@@ -37,14 +37,17 @@ export function prepare(canvas, width, height) {
   return context;
 }
 
-const QUIET = new Set(['idle', 'starting', 'done']);
+const QUIET = new Set(['idle', 'starting', 'done', 'failed']);
 
-/** Calls `draw(span, left, width)` for every span that can be seen between `from` and `to`. */
-function eachSpan(spans, from, to, width, draw) {
+/**
+ * Calls `draw(span, left, width)` for every span that can be seen. `view`: { from, to, now } in
+ * milliseconds; what goes on ends now, which may be before the end of the view.
+ */
+function eachSpan(spans, { from, to, now }, width, draw) {
   const perMillisecond = width / Math.max(1, to - from);
   for (let index = spans.length - 1; index >= 0; index -= 1) {
     const span = spans[index];
-    const end = Math.min(span.end ?? to, to);
+    const end = Math.min(span.end ?? now, to);
     if (end < from) break;
     if (span.start > to) continue;
     const left = Math.max(0, (span.start - from) * perMillisecond);
@@ -53,30 +56,34 @@ function eachSpan(spans, from, to, width, draw) {
 }
 
 /** What a card shows: turns behind, work before them, errors as marks. */
-export function drawStrip(canvas, agent, from, to, width, height) {
+export function drawStrip(canvas, agent, view, width, height) {
   const context = prepare(canvas, width, height);
   const colour = colours();
   context.fillStyle = colour.raised;
   context.fillRect(0, 0, width, height);
   context.fillStyle = colour.turn;
-  eachSpan(agent.turnSpans, from, to, width, (_, left, wide) => context.fillRect(left, 0, wide, height));
-  eachSpan(agent.segments, from, to, width, (segment, left, wide) => {
+  eachSpan(agent.turnSpans, view, width, (_, left, wide) => context.fillRect(left, 0, wide, height));
+  eachSpan(agent.segments, view, width, (segment, left, wide) => {
     if (QUIET.has(segment.status)) return;
     context.fillStyle = colour[segment.status];
-    const tall = segment.status === 'running_tool' || segment.status === 'waiting_for_approval' || segment.status === 'failed';
+    const tall = segment.status === 'running_tool' || segment.status === 'waiting_for_approval';
     const top = tall ? 4 : 8;
     context.fillRect(left, top, wide, height - 2 * top);
   });
-  context.fillStyle = colour.failed;
+  drawErrors(context, agent, view, width, height);
+}
+
+function drawErrors(context, agent, { from, to }, width, height) {
+  context.fillStyle = colours().failed;
   for (const at of agent.errorMarks) {
-    if (at >= from && at <= to) context.fillRect(((at - from) / (to - from)) * width - 1, 0, 2, height);
+    if (at >= from && at <= to) context.fillRect(((at - from) / (to - from)) * width - 1, 0, 2.5, height);
   }
 }
 
 const LANES = ['turns', 'model', 'tools'];
 
 /** What the details show: a lane each for turns, the model and tools, with a scale. */
-export function drawLanes(canvas, agent, from, to, width, height) {
+export function drawLanes(canvas, agent, view, width, height) {
   const context = prepare(canvas, width, height);
   const colour = colours();
   const gutter = 44;
@@ -94,12 +101,12 @@ export function drawLanes(canvas, agent, from, to, width, height) {
   context.clip();
   context.fillStyle = colour.raised;
   LANES.forEach((_, index) => context.fillRect(0, lane * index + 1, inner, lane - 2));
-  eachSpan(agent.turnSpans, from, to, inner, (span, left, wide) => {
+  eachSpan(agent.turnSpans, view, inner, (span, left, wide) => {
     context.fillStyle = colour['line-strong'];
     context.fillRect(left, 4, Math.max(1, wide - 1), lane - 8);
     label(context, span.step === null ? '' : String(span.step), left, wide, lane / 2, colour.text);
   });
-  eachSpan(agent.segments, from, to, inner, (segment, left, wide) => {
+  eachSpan(agent.segments, view, inner, (segment, left, wide) => {
     if (QUIET.has(segment.status)) return;
     const tools = segment.status === 'running_tool' || segment.status === 'waiting_for_approval';
     const top = lane * (tools ? 2 : 1) + 4;
@@ -107,12 +114,11 @@ export function drawLanes(canvas, agent, from, to, width, height) {
     context.fillRect(left, top, wide, lane - 8);
     if (tools) label(context, segment.tool ?? '', left, wide, top + lane / 2 - 4, colour.surface);
   });
-  context.fillStyle = colour.failed;
-  for (const at of agent.errorMarks) context.fillRect(((at - from) / (to - from)) * inner - 1, 0, 2, height - scale);
+  drawErrors(context, agent, view, inner, height - scale);
   context.restore();
   context.fillStyle = colour.quiet;
-  context.fillText(clock(from - agent.started_ms), gutter, height - scale / 2 + 1);
-  const total = duration(to - agent.started_ms);
+  context.fillText(clock(view.from - agent.started_ms), gutter, height - scale / 2 + 1);
+  const total = duration(view.to - agent.started_ms);
   context.fillText(total, width - context.measureText(total).width, height - scale / 2 + 1);
 }
 

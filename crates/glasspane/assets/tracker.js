@@ -167,7 +167,12 @@ const EVENTS = {
   },
   message_end(agent, event, at) {
     if (event.role === 'user') return;
-    if (event.text) takeText(agent, event.text, event.whole || agent.work.textComplete);
+    if (event.text) {
+      takeText(agent, event.text, event.whole || agent.work.textComplete);
+      // A history has no pieces: what looks like thinking was writing.
+      const segment = agent.segments.at(-1);
+      if (segment.status === 'thinking') segment.status = 'writing';
+    }
     agent.work.textComplete = true;
     if (WORKING.has(agent.status)) settle(agent, 'thinking', at);
   },

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { makeRecords, toLog } from '../recording.js';
+import { card, names, pageTest, until } from './setup.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'glasspane-replay-'));
+const log = join(folder, 'recorded.jsonl');
+writeFileSync(log, `${toLog(makeRecords(6, 40))}this is no record\n`);
+after(() => rmSync(folder, { recursive: true }));
+
+const position = (page) => page.locator('#replay-position').evaluate((slider) => Number(slider.value));
+const scrub = (page, value) => page.locator('#replay-position').fill(String(value));
+const setSpeed = (page, speed) => page.locator('#replay-speed').fill(String(Math.log10(speed)));
+const play = (page) => page.getByRole('region', { name: 'Replay' }).getByRole('button', { name: /^(Play|Pause)$/ });
+
+pageTest('replays the log it was started with', async ({ open }) => {
+  const page = await open();
+  await page.getByText('replay', { exact: true }).waitFor();
+  await page.getByText('1 line of recorded.jsonl is no record.').waitFor();
+  await card(page, 'recorded 1').waitFor();
+  await until(async () => (await position(page)) > 20, 'it plays by itself');
+  await play(page).click();
+  const held = await position(page);
+  await page.waitForTimeout(200);
+  assert.equal(await position(page), held, 'paused');
+
+  await setSpeed(page, 100);
+  assert.equal(await page.locator('#replay-speed-words').textContent(), '100×');
+  await play(page).click();
+  await card(page, 'recorded 1').getByText('done').waitFor();
+  await card(page, 'recorded 2').getByText('failed').waitFor();
+  await until(async () => (await play(page).textContent()) === 'Play', 'it stops at the end');
+  assert.equal(await position(page), 1000);
+  const cost = await page.locator('#total-cost').textContent();
+
+  // Back: what had not happened yet is not there.
+  await scrub(page, 5);
+  await until(async () => (await names(page)).length < 6, 'agents that have not come yet are gone');
+  await scrub(page, 1000);
+  await until(async () => (await names(page)).length === 6, 'all are back');
+  await until(async () => (await page.locator('#total-cost').textContent()) === cost, 'sums are the same again');
+
+  await setSpeed(page, 0.1);
+  assert.equal(await page.locator('#replay-speed-words').textContent(), '0.1×');
+  await scrub(page, 500);
+  await play(page).click();
+  const from = await position(page);
+  await page.waitForTimeout(400);
+  const moved = await position(page) - from;
+  assert.ok(moved > 0 && moved < 5, `slowly: ${moved}`);
+}, '--replay', log);
+
+pageTest('replays a file chosen in the page, and comes back to live', async ({ server, open }) => {
+  const agent = await server.agent('living');
+  agent.turn();
+  const page = await open();
+  await card(page, 'living').waitFor();
+  await page.locator('#log-file').setInputFiles(log);
+  await card(page, 'recorded 1').waitFor();
+  assert.equal(await card(page, 'living').count(), 0);
+  await scrub(page, 1000);
+  await card(page, 'recorded 3').click();
+  const detail = page.getByRole('complementary', { name: 'recorded 3' });
+  await detail.getByText('tool never ended but was not started').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Back to live' }).click();
+  await card(page, 'living').getByText('thinking').waitFor();
+  assert.deepEqual(await names(page), ['living']);
+  assert.equal(await page.locator('#replay').isVisible(), false);
+});
+
+pageTest('says what is wrong with a file', async ({ open }) => {
+  const page = await open();
+  await page.locator('#log-file').setInputFiles({ name: 'photo.jsonl', mimeType: 'text/plain', buffer: Buffer.from('no\nrecords\n') });
+  await page.getByText('photo.jsonl has no records.').waitFor();
+  await page.getByText('live', { exact: true }).waitFor();
+});

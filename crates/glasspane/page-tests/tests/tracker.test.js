@@ -1,0 +1,91 @@
+// The page's tracker, which a replay runs on, against the server's.
+
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Model } from '../../assets/model.js';
+import { parseLog } from '../../assets/replay.js';
+import { Server, whatIsMissing } from '../harness.js';
+import { makeRecords, toLog } from '../recording.js';
+import { random } from '../fleet.js';
+import { until } from './setup.js';
+
+const TYPES = ['agent_start', 'agent_end', 'turn_start', 'turn_end', 'message_start', 'message_update', 'message_end',
+  'tool_execution_start', 'tool_execution_update', 'tool_execution_end', 'approval_request', 'approval_end', 'notice', 'error', 'unknown'];
+
+/** Records in any order, lawful or not. */
+function wildRecords(seed, count) {
+  const chance = random(seed);
+  const pick = (list) => list[Math.floor(chance() * list.length)];
+  const maybe = (name, values) => (chance() < 0.5 ? { [name]: pick(values) } : {});
+  const records = [];
+  for (let seq = 1; seq <= count; seq += 1) {
+    const record = { seq, at_ms: 1_790_000_000_000 + seq * 10, agent: pick(['one', 'two', 'three']) };
+    const kind = chance();
+    if (kind < 0.02) record.detached = { reason: 'gone', ...maybe('failed', [true]) };
+    else if (kind < 0.05) record.attached = { label: record.agent, source: pick(['zot', 'pi']), ...maybe('model', ['m1', 'm2']) };
+    else if (kind < 0.1) record.usage = { input_tokens: seq, output_tokens: 2, cache_read_tokens: 0, cache_write_tokens: 1, cost_usd: seq / 64 };
+    else {
+      record.event = {
+        type: pick(TYPES),
+        ...maybe('role', ['user', 'assistant']),
+        ...maybe('text', ['a ', 'longer text ', '', 'ä']),
+        ...maybe('whole', [true]),
+        ...maybe('tool_id', ['c1', 'c2', 'c3']),
+        ...maybe('tool_name', ['bash', 'read']),
+        ...maybe('is_error', [true, false]),
+        ...maybe('step', [1, 2]),
+        ...maybe('stop', ['end', 'tool_use', 'error', 'aborted', 'length']),
+        ...maybe('message', ['went wrong']),
+        ...maybe('raw_type', ['response', 'other']),
+        ...maybe('thinking', [true, false]),
+        ...maybe('arguments', [true, false]),
+      };
+    }
+    records.push(record);
+  }
+  return records;
+}
+
+/** What both must agree on. Ids are the server's own. */
+function essence(agent) {
+  const names = ['label', 'source', 'status', 'since_ms', 'started_ms', 'turns', 'tools', 'tool_errors', 'errors', 'unknown', 'violation_count', 'usage'];
+  const told = Object.fromEntries(names.map((name) => [name, agent[name]]));
+  for (const name of ['tool', 'error', 'detached', 'model', 'cwd']) told[name] = agent[name] ?? null;
+  told.violations = agent.violations ?? [];
+  told.text = (agent.last_text ?? agent.text).slice(-500);
+  return told;
+}
+
+async function check(records) {
+  const server = new Server();
+  const path = join(server.folder, 'log.jsonl');
+  writeFileSync(path, toLog(records));
+  await server.start('--file', path);
+  try {
+    let snapshot;
+    const agents = new Set(records.map((record) => record.agent)).size;
+    await until(async () => {
+      const before = snapshot?.seq;
+      snapshot = await server.snapshot();
+      return snapshot.agents.length === agents && snapshot.seq === before && snapshot.seq > 0;
+    }, 'the server has read the log');
+    const model = new Model();
+    for (const record of parseLog(toLog(records)).records) model.apply(record);
+    const ours = [...model.agents.values()].map(essence);
+    const theirs = snapshot.agents.map(essence);
+    assert.deepEqual(ours, theirs);
+  } finally {
+    await server.close();
+    rmSync(path, { force: true });
+  }
+}
+
+const skip = whatIsMissing() || false;
+
+test('a lawful log gives the same states in the page and in the server', { skip }, () => check(makeRecords(9, 60)));
+
+for (const seed of [1, 2, 3]) {
+  test(`so does any other: ${seed}`, { skip }, () => check(wildRecords(seed, 1500)));
+}
