@@ -40,8 +40,10 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     agents: HashMap<String, Agent>,
-    /// In the order they came.
+    /// How many have come.
     arrivals: u64,
+    /// How many ids were given.
+    ids: u64,
     ring: Ring,
 }
 
@@ -113,9 +115,8 @@ impl Hub {
     pub fn attach_at(&self, attached: Attached, at_ms: u64) -> AgentHandle {
         let id = {
             let mut state = self.state();
-            // The number is taken here, so that nobody else can get it before the record is put.
-            state.arrivals += 1;
-            format!("a{}", state.arrivals)
+            // Taken here, so that nobody else can get it before the record is put.
+            state.new_id()
         };
         self.put(Record::of_attached(id.clone(), at_ms, attached));
         AgentHandle {
@@ -196,6 +197,17 @@ impl Hub {
 }
 
 impl State {
+    /// One that nobody has, not even who chose an id of its own.
+    fn new_id(&mut self) -> String {
+        loop {
+            self.ids += 1;
+            let id = format!("a{}", self.ids);
+            if !self.agents.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+
     fn put(&mut self, record: Record) {
         if !self.agents.contains_key(&record.agent) {
             self.make_room();

@@ -229,7 +229,6 @@ impl Tracker {
         if self.broken_off {
             // Calls that were being written are forgotten without a word.
             self.open_tools.clear();
-            self.state.tools_running.clear();
         }
         if let Some(message) = &event.message {
             self.state.error = Some(cut(message, MAX_NAME_BYTES).to_owned());
