@@ -2,7 +2,9 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::{BATCH_RECORDS, HISTORY_RECORDS, Hub, MAX_AGENTS, RING_RECORDS};
+use super::{
+    BATCH_RECORDS, HISTORY_BYTES, HISTORY_RECORDS, Hub, MAX_AGENTS, MAX_RECORD_TEXT, RING_RECORDS,
+};
 use crate::record::{Attached, Detached};
 use crate::{Batch, Event, Kind, Record, Status};
 
@@ -98,15 +100,15 @@ async fn batches_have_a_size() {
 fn large_texts_push_out_more() {
     let hub = Hub::new();
     let agent = hub.attach(attached("one"));
-    for _ in 0..100 {
-        agent.event(Event::answer("x".repeat(1024 * 1024)));
+    for _ in 0..400 {
+        agent.event(Event::answer("x".repeat(MAX_RECORD_TEXT)));
     }
-    let kept = match hub.subscribe(60).take() {
+    let kept = match hub.subscribe(360).take() {
         Some(Batch::Records { records, .. }) => records.len(),
         other => panic!("{other:?}"),
     };
     assert_eq!(kept, 41);
-    assert!(matches!(hub.subscribe(10).take(), Some(Batch::Missed)));
+    assert!(matches!(hub.subscribe(100).take(), Some(Batch::Missed)));
 }
 
 #[test]
@@ -151,4 +153,31 @@ fn ids_are_never_given_twice() {
     hub.put(Record::of_event("a1", 1, Event::turn_start(1)));
     assert_eq!(hub.attach(attached("x")).id(), "a2");
     assert_eq!(hub.attach(attached("x")).id(), "a3");
+}
+
+#[test]
+fn long_texts_are_cut_and_say_so() {
+    let hub = Hub::new();
+    let agent = hub.attach(attached("one"));
+    for _ in 0..HISTORY_RECORDS {
+        agent.event(Event::answer("é".repeat(MAX_RECORD_TEXT)));
+    }
+    let Some(Batch::Records { records, .. }) = hub.subscribe(hub.last_seq() - 1).take() else {
+        panic!("nothing");
+    };
+    let text = records[0].event.as_ref().unwrap().text.as_ref().unwrap();
+    assert!(
+        text.len() < MAX_RECORD_TEXT + 64 && text.ends_with("… (262144 bytes more)"),
+        "{}",
+        text.len()
+    );
+    let (_, history) = hub.snapshot_with_history();
+    let kept: usize = history[agent.id()]
+        .iter()
+        .map(|record| record.weight())
+        .sum();
+    assert!(
+        kept <= HISTORY_BYTES && history[agent.id()].len() > 20,
+        "{kept}"
+    );
 }

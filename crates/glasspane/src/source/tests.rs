@@ -442,3 +442,67 @@ fn names_of_sources() {
     let error = parse_source("gpt").unwrap_err().to_string();
     assert!(error.contains("claude-code"), "{error}");
 }
+
+mod any_bytes {
+    use proptest::prelude::*;
+
+    use super::super::{Reader, SourceKind};
+
+    /// Lines that look like those of agents, and noise.
+    fn line() -> impl Strategy<Value = Vec<u8>> {
+        let word = prop_oneof![
+            Just("turn_start"),
+            Just("assistant"),
+            Just("item.completed"),
+            Just("chunk"),
+            Just("message_update"),
+            Just("result"),
+            Just("stream_event"),
+            Just("tool_use_start"),
+            Just("system"),
+        ];
+        let value = prop_oneof![
+            Just("null"),
+            Just("[]"),
+            Just("{}"),
+            Just("1e999"),
+            Just("-1"),
+            Just("\"x\""),
+            Just("[{\"type\":\"text\"}]"),
+        ];
+        let key = prop_oneof![
+            Just("message"),
+            Just("item"),
+            Just("delta"),
+            Just("usage"),
+            Just("event"),
+            Just("content"),
+            Just("id"),
+        ];
+        prop_oneof![
+            4 => (word, key, value).prop_map(|(word, key, value)| {
+                format!("{{\"type\":\"{word}\",\"{key}\":{value}}}\n").into_bytes()
+            }),
+            1 => prop::collection::vec(any::<u8>(), 0..40),
+        ]
+    }
+
+    proptest! {
+        /// Nothing that an agent prints stops us, and how it is cut makes no difference.
+        #[test]
+        fn are_read(lines in prop::collection::vec(line(), 0..20), size in 1..50_usize, kind in 0..7_usize) {
+            let bytes = lines.concat();
+            let kind = SourceKind::ALL.get(kind).copied();
+            let (mut whole, mut pieces) = (Vec::new(), Vec::new());
+            let mut reader = Reader::new(kind);
+            reader.feed(&bytes, &mut whole);
+            reader.finish(&mut whole);
+            let mut reader = Reader::new(kind);
+            for piece in bytes.chunks(size) {
+                reader.feed(piece, &mut pieces);
+            }
+            reader.finish(&mut pieces);
+            prop_assert_eq!(whole, pieces);
+        }
+    }
+}
