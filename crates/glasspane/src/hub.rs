@@ -1,10 +1,11 @@
 //! Many agents, many watchers.
 
+mod history;
 mod ring;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use tokio::sync::watch;
 
 use crate::record::{Attached, Detached};
 use crate::{AgentState, Event, Kind, Record, Tracker, Usage, now_ms};
+use history::History;
 use ring::Ring;
 pub use ring::{RING_BYTES, RING_RECORDS};
 
@@ -20,6 +22,13 @@ pub const MAX_AGENTS: usize = 10_000;
 
 /// How many records of an agent, pieces of text left out, are kept for who comes later.
 pub const HISTORY_RECORDS: usize = 200;
+
+/// How much of a text the history keeps, and how much memory the history of one agent takes.
+pub const HISTORY_TEXT_BYTES: usize = 2 * 1024;
+pub const HISTORY_BYTES: usize = 128 * 1024;
+
+/// How long a text of a record may be; the rest is cut.
+pub const MAX_RECORD_TEXT: usize = 256 * 1024;
 
 /// How many records one batch has at most.
 pub const BATCH_RECORDS: usize = 4_096;
@@ -40,8 +49,10 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     agents: HashMap<String, Agent>,
-    /// In the order they came.
+    /// How many have come.
     arrivals: u64,
+    /// How many ids were given.
+    ids: u64,
     ring: Ring,
 }
 
@@ -49,7 +60,7 @@ struct State {
 struct Agent {
     arrival: u64,
     tracker: Tracker,
-    history: VecDeque<Arc<Record>>,
+    history: History,
 }
 
 /// All agents at one moment, in the order they came.
@@ -113,9 +124,8 @@ impl Hub {
     pub fn attach_at(&self, attached: Attached, at_ms: u64) -> AgentHandle {
         let id = {
             let mut state = self.state();
-            // The number is taken here, so that nobody else can get it before the record is put.
-            state.arrivals += 1;
-            format!("a{}", state.arrivals)
+            // Taken here, so that nobody else can get it before the record is put.
+            state.new_id()
         };
         self.put(Record::of_attached(id.clone(), at_ms, attached));
         AgentHandle {
@@ -158,7 +168,7 @@ impl Hub {
         let history = state
             .agents
             .iter()
-            .map(|(id, agent)| (id.clone(), agent.history.iter().cloned().collect()))
+            .map(|(id, agent)| (id.clone(), agent.history.records.iter().cloned().collect()))
             .collect();
         (state.snapshot(), history)
     }
@@ -196,14 +206,26 @@ impl Hub {
 }
 
 impl State {
-    fn put(&mut self, record: Record) {
+    /// One that nobody has, not even who chose an id of its own.
+    fn new_id(&mut self) -> String {
+        loop {
+            self.ids += 1;
+            let id = format!("a{}", self.ids);
+            if !self.agents.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+
+    fn put(&mut self, mut record: Record) {
+        record.shorten(MAX_RECORD_TEXT);
         if !self.agents.contains_key(&record.agent) {
             self.make_room();
             self.arrivals += 1;
             let agent = Agent {
                 arrival: self.arrivals,
                 tracker: Tracker::new(record.agent.clone()),
-                history: VecDeque::new(),
+                history: History::default(),
             };
             self.agents.insert(record.agent.clone(), agent);
         }
@@ -213,10 +235,7 @@ impl State {
         agent.tracker.apply(&record);
         let record = self.ring.push(record);
         if belongs_to_history(&record) {
-            if agent.history.len() == HISTORY_RECORDS {
-                agent.history.pop_front();
-            }
-            agent.history.push_back(record);
+            agent.history.push(record);
         }
     }
 

@@ -20,8 +20,8 @@ mod usage;
 pub use clock::now_ms;
 pub use event::{Event, Kind};
 pub use hub::{
-    AgentHandle, BATCH_RECORDS, Batch, HISTORY_RECORDS, Hub, MAX_AGENTS, RING_BYTES, RING_RECORDS,
-    Snapshot, Subscription,
+    AgentHandle, BATCH_RECORDS, Batch, HISTORY_BYTES, HISTORY_RECORDS, HISTORY_TEXT_BYTES, Hub,
+    MAX_AGENTS, MAX_RECORD_TEXT, RING_BYTES, RING_RECORDS, Snapshot, Subscription,
 };
 pub use normalize::normalize;
 pub use record::{Attached, Detached, Record};

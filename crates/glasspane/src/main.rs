@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use glasspane::program::Failure;
+use glasspane::program::{Failure, RunArguments, TailArguments, TopArguments, run, tail, top};
 use glasspane::serve::{self, ServeArguments};
 
 /// Watch agents.
@@ -21,6 +21,12 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Read an agent's events, print normalised records
+    Tail(TailArguments),
+    /// Start one or several agents and watch them
+    Run(RunArguments),
+    /// A table of many agents, live
+    Top(TopArguments),
     /// Show agents in a web page
     Serve(ServeArguments),
 }
@@ -44,6 +50,16 @@ fn main() -> ExitCode {
 
 fn execute(command: Command) -> Result<ExitCode, Failure> {
     match command {
+        Command::Tail(arguments) => {
+            tail(
+                &arguments,
+                &mut io::stdin().lock(),
+                &mut io::stdout().lock(),
+            )?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Run(arguments) => block_on(run(arguments))?,
+        Command::Top(arguments) => block_on(top(arguments))?,
         Command::Serve(arguments) => {
             block_on(serve::run(arguments))??;
             Ok(ExitCode::SUCCESS)

@@ -86,6 +86,20 @@ impl Record {
         }
     }
 
+    /// The same with no text longer than `limit`, as far as that is possible: what is cut says so.
+    pub(crate) fn shorten(&mut self, limit: usize) {
+        let Some(event) = &mut self.event else { return };
+        for text in [&mut event.text, &mut event.message].into_iter().flatten() {
+            if text.len() > limit {
+                let kept = text.floor_char_boundary(limit);
+                let more = text.len() - kept;
+                text.truncate(kept);
+                text.push_str(&format!("… ({more} bytes more)"));
+                text.shrink_to_fit();
+            }
+        }
+    }
+
     /// About how much memory it takes.
     pub(crate) fn weight(&self) -> usize {
         let texts = self.event.as_ref().map_or(0, |event| {

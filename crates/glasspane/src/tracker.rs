@@ -212,7 +212,8 @@ impl Tracker {
     }
 
     fn turn_end(&mut self, event: &Event, at: u64) {
-        if !self.turn_open {
+        // An error ends the turn as well; some agents say both.
+        if !self.turn_open && !self.broken_off {
             self.violation("a turn ended that was not started".to_owned());
         }
         self.turn_open = false;
@@ -228,7 +229,6 @@ impl Tracker {
         if self.broken_off {
             // Calls that were being written are forgotten without a word.
             self.open_tools.clear();
-            self.state.tools_running.clear();
         }
         if let Some(message) = &event.message {
             self.state.error = Some(cut(message, MAX_NAME_BYTES).to_owned());

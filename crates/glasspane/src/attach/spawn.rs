@@ -28,9 +28,6 @@ pub const TERMINATION_GRACE: Duration = Duration::from_secs(5);
 /// How long output may still come from processes that an agent left behind.
 const DRAIN_TIME: Duration = Duration::from_millis(500);
 
-/// How long an agent may leave a prompt unread that does not fit into the pipe.
-const PROMPT_TIME: Duration = Duration::from_secs(60);
-
 /// An agent to start.
 #[derive(Debug, Clone, Default)]
 pub struct Launch {
@@ -120,9 +117,17 @@ pub async fn run_agent(
     // A program's name suggests a kind; what it prints decides, unless the caller has.
     let mut feed = Feed::new(hub, attached, launch.kind.or(zino_only(kind)));
     let id = feed.attach().to_owned();
-    let output = Output::new(pipes.output, pipes.errors, feed);
-    let (group, output, cancelled) =
-        converse(hub, &id, group, output, pipes.input, prompts, cancel).await;
+    let mut output = Output::new(pipes.output, pipes.errors, feed);
+    let mut questions = Questions {
+        hub,
+        id: &id,
+        input: pipes.input,
+        prompts,
+        asked: 0,
+        unwritten: Vec::new(),
+    };
+    let cancelled = converse(&group, &mut output, &mut questions, cancel).await;
+    drop(questions);
 
     let end = if cancelled {
         group.end(TERMINATION_GRACE).await
@@ -183,56 +188,77 @@ fn start(words: &[OsString], with_input: bool) -> io::Result<(ProcessGroup, Pipe
     ))
 }
 
-/// Reads and prompts until the agent has exited and its output is read, or until cancelled.
+/// Reads and prompts until the agent has exited and its output is read, or until cancelled, which is told.
 async fn converse(
-    hub: &Hub,
-    id: &str,
-    group: ProcessGroup,
-    mut output: Output,
-    mut input: Option<pipe::Sender>,
-    mut prompts: VecDeque<String>,
+    group: &ProcessGroup,
+    output: &mut Output,
+    questions: &mut Questions<'_>,
     cancel: CancellationToken,
-) -> (ProcessGroup, Output, bool) {
-    let mut answered = 0;
-    let mut exited = false;
+) -> bool {
+    let mut open = true;
     loop {
-        // The next prompt waits for the answer to the last, and the end of the input for the last answer.
-        if let Some(sender) = &mut input
-            && answers(hub, id) >= answered
-        {
-            answered = answers(hub, id) + 1;
-            let sent = match prompts.pop_front() {
-                Some(line) => matches!(
-                    timeout(PROMPT_TIME, sender.write_all(line.as_bytes())).await,
-                    Ok(Ok(()))
-                ),
-                None => false,
-            };
-            if !sent {
-                input = None;
-            }
-        }
+        questions.prepare();
         tokio::select! {
             biased;
-            () = cancel.cancelled() => return (group, output, true),
-            more = output.read() => if !more { break },
-            () = group.exited(), if !exited => exited = true,
-        }
-        if exited {
-            // What is left in the pipes; processes left behind may hold them open.
-            let _ = timeout(DRAIN_TIME, async { while output.read().await {} }).await;
-            return (group, output, false);
+            () = cancel.cancelled() => return true,
+            more = output.read(), if open => open = more,
+            () = questions.write(), if questions.is_writing() => {}
+            () = group.exited() => break,
         }
     }
-    tokio::select! {
-        () = group.exited() => (group, output, false),
-        () = cancel.cancelled() => (group, output, true),
-    }
+    // What is left in the pipes; processes left behind may hold them open.
+    let _ = timeout(DRAIN_TIME, async { while output.read().await {} }).await;
+    false
 }
 
-/// How many prompts were answered, well or badly.
-fn answers(hub: &Hub, id: &str) -> u64 {
-    hub.agent(id).map_or(0, |state| state.prompts_over)
+/// What an agent is asked: the next prompt waits for the answer to the last, and the end of the input for the last
+/// answer.
+struct Questions<'a> {
+    hub: &'a Hub,
+    id: &'a str,
+    input: Option<pipe::Sender>,
+    prompts: VecDeque<String>,
+    /// How many answers there have to be before the next is asked.
+    asked: u64,
+    /// What the pipe has not taken yet.
+    unwritten: Vec<u8>,
+}
+
+impl Questions<'_> {
+    fn prepare(&mut self) {
+        if self.input.is_none() || self.answers() < self.asked {
+            return;
+        }
+        match self.prompts.pop_front() {
+            Some(line) => {
+                self.asked = self.answers() + 1;
+                self.unwritten = line.into_bytes();
+            }
+            None => self.input = None,
+        }
+    }
+
+    /// How many prompts were answered, well or badly.
+    fn answers(&self) -> u64 {
+        let state = self.hub.agent(self.id);
+        state.map_or(0, |state| state.prompts_over)
+    }
+
+    fn is_writing(&self) -> bool {
+        self.input.is_some() && !self.unwritten.is_empty()
+    }
+
+    /// Safe to drop: what was written is forgotten in the same step.
+    async fn write(&mut self) {
+        let Some(input) = &mut self.input else { return };
+        match input.write(&self.unwritten).await {
+            Ok(count) => {
+                self.unwritten.drain(..count);
+            }
+            // It does not listen any more.
+            Err(_) => self.input = None,
+        }
+    }
 }
 
 fn exit_code(status: ExitStatus) -> u8 {

@@ -1,5 +1,7 @@
 //! What went wrong, and the exit code that says so.
 
+use std::fmt::Display;
+
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -12,6 +14,11 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// For errors that say by themselves what to do.
+    pub fn failed(error: impl Display) -> Self {
+        Self::Failed(error.to_string())
+    }
+
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
