@@ -51,6 +51,7 @@ export function overlay(agent, state) {
     if (name !== 'last_text') agent[name] = value;
   }
   for (const name of ['tool', 'error', 'detached', 'cwd', 'model']) if (!(name in state)) agent[name] = null;
+  if (!('violations' in state)) agent.violations = [];
   const segment = agent.segments.at(-1);
   if (segment.status !== agent.status) addSegment(agent, agent.status, Math.max(agent.since_ms, segment.start));
 }
@@ -132,13 +133,16 @@ const EVENTS = {
     addSpan(agent.turnSpans, { step: event.step ?? null, start: at, end: null });
     work.turnOpen = true;
     work.brokenOff = false;
+    work.approvals = 0;
     agent.turns += 1;
     settle(agent, 'thinking', at);
   },
   turn_end(agent, event, at) {
     const work = agent.work;
-    if (!work.turnOpen) violation(agent, 'a turn ended that was not started');
+    // An error ends the turn as well; some agents say both.
+    if (!work.turnOpen && !work.brokenOff) violation(agent, 'a turn ended that was not started');
     endTurn(agent, at);
+    work.approvals = 0;
     if (event.stop === 'error') work.failed = true;
     if (['error', 'aborted', 'length'].includes(event.stop)) work.brokenOff = true;
     // Calls that were being written are forgotten without a word.
@@ -148,6 +152,8 @@ const EVENTS = {
   },
   message_start(agent, _event, at) {
     agent.work.textComplete = true;
+    // Who goes on has got what was asked for, even if nobody says so.
+    agent.work.approvals = 0;
     settle(agent, 'thinking', at);
   },
   message_update(agent, event, at) {
@@ -205,6 +211,7 @@ const EVENTS = {
     const tool = openTool(agent, id);
     if (tool) agent.work.openTools = agent.work.openTools.filter((open) => open !== tool);
     else violation(agent, `tool ${id} ended but was not started`);
+    agent.work.approvals = 0;
     if (event.is_error) agent.tool_errors += 1;
     settle(agent, 'thinking', at);
   },
