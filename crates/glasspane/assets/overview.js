@@ -43,7 +43,8 @@ export class Overview {
       const words = `${count(line.value(model.sums))} ${line.words}`;
       if (this.figures[index].textContent !== words) this.figures[index].textContent = words;
     });
-    this.put('fleet-cost', `${dollars(model.sums.cost)}${this.hourly(model, now)}`);
+    this.put('fleet-cost', dollars(model.sums.cost));
+    this.put('fleet-hourly', this.hourly(model, now));
     this.size ??= { width: this.tokens.clientWidth, height: this.tokens.clientHeight };
     if (this.size.width > 0) {
       drawSums(this.tokens, model.fleet, TOKEN_LINES, now, this.size.width, this.size.height, count);
