@@ -39,8 +39,7 @@ pub async fn run(arguments: RunArguments) -> Result<ExitCode, Failure> {
     let launches = arguments.start.launches();
     if launches.is_empty() {
         return Err(Failure::Usage(
-            "nothing to run: glasspane run -- COMMAND, or --agent LABEL=COMMAND for each"
-                .to_owned(),
+            "nothing to run: glasspane run -- COMMAND, or --agent COMMAND for each".to_owned(),
         ));
     }
     let mut watching = Watching {

@@ -54,7 +54,7 @@ fn nothing_to_run_is_wrong_usage() {
     let output = glasspane(&["run"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr(&output).contains("--agent LABEL=COMMAND"),
+        stderr(&output).contains("--agent COMMAND"),
         "{}",
         stderr(&output)
     );
