@@ -230,13 +230,21 @@ async fn converse(
         tokio::select! {
             biased;
             () = cancel.cancelled() => return true,
-            more = output.read(), if open => open = more,
+            more = output.read(), if open => {
+                open = more;
+                tokio::task::yield_now().await;
+            }
             () = questions.write(), if questions.is_writing() => {}
             () = group.exited() => break,
         }
     }
     // What is left in the pipes; processes left behind may hold them open.
-    let _ = timeout(DRAIN_TIME, async { while output.read().await {} }).await;
+    let _ = timeout(DRAIN_TIME, async {
+        while output.read().await {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
     false
 }
 
