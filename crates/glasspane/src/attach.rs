@@ -17,5 +17,6 @@ pub use socket::{HELLO_BYTES, MAX_CONNECTIONS, accept_agents};
 pub use spawn::{Ended, Launch, SpawnError, TERMINATION_GRACE, run_agent};
 pub use watch::{WATCH_INTERVAL, WatchError, Watcher};
 
-/// How much is read at once.
-const READ_BYTES: usize = 64 * 1024;
+/// How much is read at once from one agent. Then others get their turn, so that who watches sees everything before
+/// the ring is full, however many agents flood.
+const READ_BYTES: usize = 16 * 1024;

@@ -17,9 +17,6 @@ use crate::{Event, Hub};
 /// How often a file is looked at. Asking is cheap; being told would need a watch for each system.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How many pieces are read from one file before others get their turn.
-const PIECES_PER_TURN: usize = 16;
-
 /// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -107,7 +104,6 @@ impl FileFeed {
     }
 
     async fn read_to_end(&mut self) -> Result<(), FileError> {
-        let mut pieces = 0;
         while let Some(open) = &mut self.open {
             let count =
                 open.file
@@ -121,10 +117,7 @@ impl FileFeed {
             }
             open.position += count as u64;
             self.feed.feed(&self.buffer[..count]);
-            pieces += 1;
-            if pieces % PIECES_PER_TURN == 0 {
-                tokio::task::yield_now().await;
-            }
+            tokio::task::yield_now().await;
         }
         Ok(())
     }

@@ -83,7 +83,10 @@ async fn serve(hub: Hub, mut stream: UnixStream, number: u64) {
                     failed: false,
                 };
             }
-            Ok(count) => feed.feed(&buffer[..count]),
+            Ok(count) => {
+                feed.feed(&buffer[..count]);
+                tokio::task::yield_now().await;
+            }
             Err(error) => {
                 break Detached {
                     reason: format!("the connection broke: {error}"),

@@ -28,6 +28,9 @@ pub const TERMINATION_GRACE: Duration = Duration::from_secs(5);
 /// How long output may still come from processes that an agent left behind.
 const DRAIN_TIME: Duration = Duration::from_millis(500);
 
+/// How much of a command line is its label.
+const LABEL_BYTES: usize = 80;
+
 /// An agent to start.
 #[derive(Debug, Clone, Default)]
 pub struct Launch {
@@ -39,6 +42,32 @@ pub struct Launch {
     pub kind: Option<SourceKind>,
     /// What it is asked, one after the other, on its standard input.
     pub prompts: Vec<String>,
+}
+
+impl Launch {
+    /// `[LABEL=]COMMAND`, with a command line for sh. A label has a small letter, so that a variable that is set for
+    /// the command is none.
+    pub fn shell(argument: &str) -> Self {
+        let (label, line) = match argument.split_once('=') {
+            Some((label, line)) if is_label(label) => (label, line),
+            _ => (
+                &argument[..argument.floor_char_boundary(LABEL_BYTES)],
+                argument,
+            ),
+        };
+        let program = line.split_whitespace().next().map(Path::new);
+        Self {
+            label: label.to_owned(),
+            command: ["sh", "-c", line].map(OsString::from).to_vec(),
+            kind: program.and_then(SourceKind::of_program),
+            prompts: Vec::new(),
+        }
+    }
+}
+
+fn is_label(text: &str) -> bool {
+    let fits = |character: char| character.is_alphanumeric() || "-_.#:".contains(character);
+    text.chars().all(fits) && text.chars().any(char::is_lowercase)
 }
 
 /// Why an agent did not start.
@@ -201,13 +230,21 @@ async fn converse(
         tokio::select! {
             biased;
             () = cancel.cancelled() => return true,
-            more = output.read(), if open => open = more,
+            more = output.read(), if open => {
+                open = more;
+                tokio::task::yield_now().await;
+            }
             () = questions.write(), if questions.is_writing() => {}
             () = group.exited() => break,
         }
     }
     // What is left in the pipes; processes left behind may hold them open.
-    let _ = timeout(DRAIN_TIME, async { while output.read().await {} }).await;
+    let _ = timeout(DRAIN_TIME, async {
+        while output.read().await {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
     false
 }
 

@@ -4,7 +4,7 @@
 mod tests;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
@@ -36,8 +36,8 @@ impl FromStr for SourceArgument {
 #[derive(Debug, Clone, Default, Args)]
 pub struct StartArguments {
     /// Start an agent with sh; may be given many times
-    #[arg(long = "agent", value_name = "LABEL=COMMAND", value_parser = parse_agent)]
-    pub agents: Vec<(String, String)>,
+    #[arg(long = "agent", visible_alias = "run", value_name = "[LABEL=]COMMAND")]
+    pub agents: Vec<String>,
     /// What to call the agent behind --
     #[arg(long)]
     pub label: Option<String>,
@@ -58,22 +58,11 @@ pub struct AgentArguments {
     #[command(flatten)]
     pub start: StartArguments,
     /// Read a file of events or a log, and go on when it grows; may be given many times
-    #[arg(long = "file", value_name = "FILE")]
+    #[arg(long = "file", value_name = "FILE", num_args = 1..)]
     pub files: Vec<PathBuf>,
     /// Let agents attach over a Unix socket, by default below $XDG_RUNTIME_DIR
     #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = DEFAULT_SOCKET)]
     pub socket: Option<PathBuf>,
-}
-
-fn parse_agent(argument: &str) -> Result<(String, String), String> {
-    match argument.split_once('=') {
-        Some((label, command)) if !label.is_empty() && !command.trim().is_empty() => {
-            Ok((label.to_owned(), command.to_owned()))
-        }
-        _ => {
-            Err("say LABEL=COMMAND, as in --agent tests='zot --json \"run the tests\"'".to_owned())
-        }
-    }
 }
 
 impl StartArguments {
@@ -88,13 +77,12 @@ impl StartArguments {
                 prompts: self.prompt.clone(),
             });
         }
-        for (label, line) in &self.agents {
-            let program = line.split_whitespace().next().map(Path::new);
+        for agent in &self.agents {
+            let launch = Launch::shell(agent);
             launches.push(Launch {
-                label: label.clone(),
-                command: ["sh", "-c", line].map(OsString::from).to_vec(),
-                kind: self.source.0.or_else(|| SourceKind::of_program(program?)),
+                kind: self.source.0.or(launch.kind),
                 prompts: self.prompt.clone(),
+                ..launch
             });
         }
         launches

@@ -39,8 +39,7 @@ pub async fn run(arguments: RunArguments) -> Result<ExitCode, Failure> {
     let launches = arguments.start.launches();
     if launches.is_empty() {
         return Err(Failure::Usage(
-            "nothing to run: glasspane run -- COMMAND, or --agent LABEL=COMMAND for each"
-                .to_owned(),
+            "nothing to run: glasspane run -- COMMAND, or --agent COMMAND for each".to_owned(),
         ));
     }
     let mut watching = Watching {
@@ -57,7 +56,13 @@ pub async fn run(arguments: RunArguments) -> Result<ExitCode, Failure> {
     let mut ended_by: Option<EndSignal> = None;
     loop {
         tokio::select! {
-            batch = subscription.next() => watching.take(&batch)?,
+            batch = subscription.next() => {
+                watching.take(&batch)?;
+                // All of it: agents that flood must not get ahead.
+                while let Some(batch) = subscription.take() {
+                    watching.take(&batch)?;
+                }
+            }
             outcome = attachments.next() => match outcome {
                 Some(Outcome::Ended(ended)) => worst = worst.max(ended.verdict()),
                 Some(Outcome::Failed(error)) => {

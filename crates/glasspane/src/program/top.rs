@@ -90,7 +90,7 @@ async fn origin(arguments: &TopArguments, live: bool) -> Result<Origin, Failure>
     }
     if arguments.agents.is_empty() {
         return Err(Failure::Usage(
-            "no agents: give --file FILE, --socket, --agent LABEL=COMMAND or -- COMMAND, or --connect to a running \
+            "no agents: give --file FILE, --socket, --agent COMMAND or -- COMMAND, or --connect to a running \
              `glasspane serve`"
                 .to_owned(),
         ));

@@ -4,6 +4,7 @@ use serde_json::Value;
 use zot_wire::{FrameDecoder, Line, LineDecoder, MAX_LINE_BYTES};
 
 use super::detect::detect;
+use super::zot::piece;
 use super::{Dialect, Finding, Identity, SourceKind};
 use crate::Event;
 
@@ -111,6 +112,12 @@ impl Reader {
             Line::TooLong => return unknown("line too long", "", findings),
         };
         if bytes.is_empty() {
+            return;
+        }
+        if self.kind == Some(SourceKind::Zot)
+            && let Some(event) = piece(bytes)
+        {
+            findings.push(Finding::Event(event));
             return;
         }
         match serde_json::from_slice::<Value>(bytes) {

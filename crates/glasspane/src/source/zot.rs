@@ -1,6 +1,10 @@
 //! `zot rpc` and `zot --json`: the events of `docs/events.md`.
 
+mod piece;
+
 use serde_json::Value;
+
+pub(super) use piece::piece;
 
 use super::fields::{cost, count, push, push_usage, text};
 use super::{Dialect, Finding};

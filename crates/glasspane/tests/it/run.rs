@@ -54,7 +54,7 @@ fn nothing_to_run_is_wrong_usage() {
     let output = glasspane(&["run"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr(&output).contains("--agent LABEL=COMMAND"),
+        stderr(&output).contains("--agent COMMAND"),
         "{}",
         stderr(&output)
     );
@@ -102,4 +102,24 @@ fn agents_end_with_us() {
             "the agent lives on"
         );
     }
+}
+
+#[test]
+fn nothing_is_lost_however_fast_agents_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flood.jsonl");
+    let piece = "{\"type\":\"text_delta\",\"delta\":\"x\"}\n".repeat(50_000);
+    fs::write(&path, format!("{{\"type\":\"turn_start\",\"step\":1}}\n{piece}{{\"type\":\"turn_end\",\"stop\":\"end\"}}\n")).unwrap();
+    let agents: Vec<_> = (0..4)
+        .map(|number| format!("flood{number}=cat {} {0}", path.display()))
+        .collect();
+    let mut command = glasspane(&["run", "--json"]);
+    for agent in &agents {
+        command.args(["--agent", agent]);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "");
+    let deltas = stdout(&output).matches("message_update").count();
+    assert_eq!(deltas, 4 * 2 * 50_000);
 }

@@ -26,6 +26,8 @@ fn a_command_and_several_agents() {
         "one",
         "--agent",
         "b=X=1 claude -p hi",
+        "--run",
+        "X=1 claude",
         "--",
         "pi",
         "--mode",
@@ -48,17 +50,13 @@ fn a_command_and_several_agents() {
                 Some(SourceKind::Zot)
             ),
             ("b", words(&["sh", "-c", "X=1 claude -p hi"]), None),
+            ("X=1 claude", words(&["sh", "-c", "X=1 claude"]), None),
         ]
     );
 }
 
 #[test]
 fn what_is_wrong_is_said_with_an_example() {
-    assert!(
-        parse(&["--agent", "zot rpc"])
-            .unwrap_err()
-            .contains("LABEL=COMMAND")
-    );
     assert!(
         parse(&["--source", "gpt"])
             .unwrap_err()

@@ -15,7 +15,7 @@ const COLUMNS: [(&str, usize, Align); 9] = [
     ("FOR", 6, Align::Right),
     ("TURNS", 5, Align::Right),
     ("TOOLS", 5, Align::Right),
-    ("ERR", 4, Align::Right),
+    ("ERR", 5, Align::Right),
     ("TOKENS", 7, Align::Right),
     ("COST", 9, Align::Right),
 ];
@@ -101,9 +101,9 @@ fn row(agent: &AgentState, now_ms: u64) -> String {
         plain(&agent.source),
         plain(&status(agent)),
         duration(until.saturating_sub(agent.since_ms)),
-        agent.turns.to_string(),
-        agent.tools.to_string(),
-        (agent.errors + agent.violation_count).to_string(),
+        short_count(agent.turns),
+        short_count(agent.tools),
+        short_count(agent.errors + agent.violation_count),
         short_count(tokens(agent)),
         format!("${:.4}", agent.usage.cost_usd),
     ];
@@ -204,7 +204,7 @@ fn duration(milliseconds: u64) -> String {
 fn short_count(count: u64) -> String {
     match count {
         0..10_000 => count.to_string(),
-        10_000..10_000_000 => format!("{:.1}k", count as f64 / 1e3),
+        10_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
         _ => format!("{:.1}M", count as f64 / 1e6),
     }
 }
