@@ -1,6 +1,5 @@
 //! `glasspane serve`: the page, on this machine, for who knows the token.
 
-mod agents;
 mod assets;
 mod journal;
 mod request;
@@ -22,35 +21,31 @@ pub use watcher::HEARTBEAT;
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::Hub;
-use crate::program::Failure;
-use agents::Agents;
+use crate::attach::default_socket;
+use crate::program::{AgentArguments, Attachments, Failure, Outcome, Signals};
 
 /// Show agents in a web page.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Prints the address of the page, which has a token in it: who knows it sees everything.
+Agents may attach by themselves: zot rpc | nc -U \"$XDG_RUNTIME_DIR/glasspane/glasspane.sock\"")]
 pub struct ServeArguments {
     /// Where the page is served; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4527")]
     pub listen: SocketAddr,
-    /// Where agents attach by themselves [default: glasspane/glasspane.sock below $XDG_RUNTIME_DIR]
-    #[arg(long, value_name = "PATH")]
-    pub socket: Option<PathBuf>,
-    /// Watch the agent that writes this file, which may grow; may be given several times
-    #[arg(long = "file", value_name = "FILE", num_args = 1..)]
-    pub files: Vec<PathBuf>,
-    /// Start an agent with this command line, read by sh; may be given several times
-    #[arg(long = "run", value_name = "COMMAND")]
-    pub commands: Vec<String>,
+    #[command(flatten)]
+    pub agents: AgentArguments,
     /// Replay this recorded log in the page
     #[arg(long, value_name = "LOG")]
     pub replay: Option<PathBuf>,
-    /// Keep the token in this file, so that the page's address stays the same
+    /// Keep the token in this file, so that the address stays the same
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// A name by which browsers may call the server, besides localhost and addresses
@@ -64,19 +59,20 @@ pub async fn run(arguments: ServeArguments) -> Result<(), Failure> {
         Some(path) => Token::from_file(path),
         None => Token::random(),
     }
-    .map_err(|error| Failure::Failed(error.to_string()))?;
+    .map_err(Failure::failed)?;
     if let Some(log) = arguments.replay.as_ref().filter(|log| !log.is_file()) {
         let path = log.display();
         return Err(Failure::Usage(format!("{path} is not there, or no file")));
     }
+    let mut signals = Signals::new().map_err(Failure::failed)?;
     let hub = Hub::new();
     let address = arguments.listen;
     let server = Server::bind(
         address,
         hub.clone(),
         token,
-        arguments.replay.clone(),
-        arguments.allowed_hosts.clone(),
+        arguments.replay,
+        arguments.allowed_hosts,
     )
     .await
     .map_err(|error| {
@@ -89,39 +85,52 @@ pub async fn run(arguments: ServeArguments) -> Result<(), Failure> {
             "warning: {address} can be reached from other machines, and nothing is encrypted: who sees the token sees everything"
         ));
     }
-    let cancel = CancellationToken::new();
-    let mut agents = Agents::new(hub, cancel.clone());
-    agents.attach(&arguments)?;
-    let url = server.url();
+    let mut agents = Attachments::start(&hub, &with_socket(arguments.agents))?;
     let mut output = io::stdout();
-    let printed = writeln!(output, "{url}").and_then(|()| output.flush());
-    printed.map_err(|error| Failure::Failed(format!("cannot print the address: {error}")))?;
+    writeln!(output, "{}", server.url())
+        .and_then(|()| output.flush())
+        .map_err(|error| Failure::Failed(format!("cannot print the address: {error}")))?;
 
+    let cancel = CancellationToken::new();
     let serving = server.run(cancel.clone());
     tokio::pin!(serving);
     tokio::select! {
         () = &mut serving => {}
-        () = agents.report() => {}
-        ended = told_to_end() => ended?,
+        () = report(&mut agents) => {}
+        _ = signals.next() => {}
     }
     cancel.cancel();
-    tokio::join!(serving, agents.end());
+    tokio::join!(serving, agents.shutdown());
     Ok(())
 }
 
-async fn told_to_end() -> Result<(), Failure> {
-    let listen = |kind| {
-        signal(kind).map_err(|error| Failure::Failed(format!("cannot listen to signals: {error}")))
-    };
-    let mut interrupt = listen(SignalKind::interrupt())?;
-    let mut terminate = listen(SignalKind::terminate())?;
-    let mut hangup = listen(SignalKind::hangup())?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
+/// Agents may always attach over a socket: where they were told to, or in the usual place unless somebody is there.
+fn with_socket(mut agents: AgentArguments) -> AgentArguments {
+    if agents.socket.is_none() {
+        let path = default_socket();
+        if UnixStream::connect(&path).is_ok() {
+            tell(&format!(
+                "another glasspane has {}: agents cannot attach to this one unless --socket names another place",
+                path.display()
+            ));
+            return agents;
+        }
+        agents.socket = Some(path);
     }
-    Ok(())
+    if let Some(path) = agents.socket_path() {
+        tell(&format!("agents attach to {}", path.display()));
+    }
+    agents
+}
+
+/// Tells what goes wrong with agents, for as long as it is polled.
+async fn report(agents: &mut Attachments) {
+    while let Some(outcome) = agents.next().await {
+        if let Outcome::Failed(words) = outcome {
+            tell(&words);
+        }
+    }
+    std::future::pending().await
 }
 
 /// A word to who started us. There may be nobody to hear it.
