@@ -102,6 +102,28 @@ fn zot_json() {
 }
 
 #[test]
+fn zot_that_asks_for_permission() {
+    let (_, events, state) = follow(fixture!("zot-confirm.jsonl"));
+    check_end(
+        &state,
+        Status::Done,
+        2,
+        1,
+        "`sleep 0.2; echo hello` ended with exit code 0 and printed:\n\n    hello",
+    );
+    let mut tracker = Tracker::new("a1");
+    let mut statuses = Vec::new();
+    for event in events {
+        let kind = event.kind;
+        tracker.apply(&Record::of_event("a1", 1, event));
+        if matches!(kind, Kind::ApprovalRequest | Kind::ApprovalEnd) {
+            statuses.push(tracker.state().status);
+        }
+    }
+    assert_eq!(statuses, [Status::WaitingForApproval, Status::RunningTool]);
+}
+
+#[test]
 fn zot_json_that_fails_has_no_done() {
     let lines = br#"{"type":"user_message","content":[{"type":"text","text":"hi"}]}
 {"type":"turn_start","step":1}
