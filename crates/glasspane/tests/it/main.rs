@@ -8,6 +8,7 @@
 )]
 
 mod run;
+mod serve;
 mod tail;
 mod top;
 
