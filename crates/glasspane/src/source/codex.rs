@@ -23,6 +23,10 @@ impl Dialect for Codex {
             "thread.started" => push(findings, Event::new(Kind::AgentStart)),
             "turn.started" => {
                 self.step += 1;
+                if self.step > 1 {
+                    // The next prompt of the same thread.
+                    push(findings, Event::new(Kind::AgentStart));
+                }
                 push(findings, Event::turn_start(self.step));
             }
             "turn.completed" => {
