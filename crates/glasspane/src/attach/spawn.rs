@@ -63,6 +63,20 @@ impl Launch {
             prompts: Vec::new(),
         }
     }
+
+    /// What it is called where people see it.
+    pub fn shown_label(&self) -> String {
+        match self.label.is_empty() {
+            true => self.program_name(),
+            false => self.label.clone(),
+        }
+    }
+
+    fn program_name(&self) -> String {
+        let program = self.command.first().map(Path::new);
+        let name = program.and_then(Path::file_name).unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
 }
 
 fn is_label(text: &str) -> bool {
@@ -111,11 +125,7 @@ pub async fn run_agent(
     cancel: CancellationToken,
 ) -> Result<Ended, SpawnError> {
     let program = launch.command.first().ok_or(SpawnError::NoCommand)?;
-    let name = Path::new(program)
-        .file_name()
-        .unwrap_or(program)
-        .to_string_lossy()
-        .into_owned();
+    let name = launch.program_name();
     let kind = launch
         .kind
         .or_else(|| SourceKind::of_program(Path::new(program)));
@@ -132,10 +142,7 @@ pub async fn run_agent(
     };
     let (group, pipes) = start(&launch.command, !prompts.is_empty()).map_err(start_failed)?;
 
-    let label = match launch.label.is_empty() {
-        true => name.clone(),
-        false => launch.label,
-    };
+    let label = launch.shown_label();
     let attached = Attached {
         label: label.clone(),
         cwd: std::env::current_dir()

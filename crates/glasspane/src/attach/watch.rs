@@ -6,15 +6,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::time::sleep;
-use zot_wire::write_line;
+use zot_wire::{Line, LineDecoder, write_line};
+
+use super::READ_BYTES;
 
 use crate::{AgentState, Batch, Hub};
 
 /// How often a watcher is told of changes.
 pub const WATCH_INTERVAL: Duration = Duration::from_millis(200);
+
+/// How long one line to a watcher may be: the states of all agents that a hub can have.
+pub const WATCH_LINE_BYTES: usize = 128 * 1024 * 1024;
 
 const REQUEST: &[u8] = b"{\"glasspane\":\"watch\"}\n";
 
@@ -104,8 +109,9 @@ pub enum WatchError {
 /// Watches the agents of another process.
 pub struct Watcher {
     path: PathBuf,
-    lines: BufReader<UnixStream>,
-    line: Vec<u8>,
+    stream: UnixStream,
+    lines: LineDecoder,
+    buffer: Vec<u8>,
     agents: Vec<AgentState>,
 }
 
@@ -119,8 +125,9 @@ impl Watcher {
         stream.write_all(REQUEST).await.map_err(failed)?;
         Ok(Self {
             path: path.to_owned(),
-            lines: BufReader::new(stream),
-            line: Vec::new(),
+            stream,
+            lines: LineDecoder::with_limit(WATCH_LINE_BYTES),
+            buffer: vec![0; READ_BYTES],
             agents: Vec::new(),
         })
     }
@@ -132,14 +139,20 @@ impl Watcher {
 
     /// Waits for the next change; false when the other process has left. May be dropped and called again.
     pub async fn changed(&mut self) -> Result<bool, WatchError> {
-        // Both ends are ours, and what is told is bounded there; a piece of a line stays for the next call.
-        let read = self.lines.read_until(b'\n', &mut self.line).await;
-        if read.is_err() || !self.line.ends_with(b"\n") {
-            return Ok(false);
-        }
-        let told = serde_json::from_slice::<Told>(&self.line);
-        self.line.clear();
-        let told = told.map_err(|_| WatchError::Foreign(self.path.clone()))?;
+        let told = loop {
+            if let Some(line) = self.lines.next_line() {
+                break match line {
+                    Line::Complete(line) => serde_json::from_slice::<Told>(line).ok(),
+                    Line::TooLong => None,
+                };
+            }
+            // A piece of a line stays for the next call.
+            match self.stream.read(&mut self.buffer).await {
+                Ok(count) if count > 0 => self.lines.feed(&self.buffer[..count]),
+                _ => return Ok(false),
+            }
+        };
+        let told = told.ok_or_else(|| WatchError::Foreign(self.path.clone()))?;
         if told.glasspane == "snapshot" {
             self.agents = told.agents;
             return Ok(true);

@@ -27,6 +27,8 @@ pub(super) struct ClaudeCode {
     open: HashSet<String>,
     /// The tools of the message that streams, by the index of their block.
     blocks: HashMap<u64, String>,
+    /// The tools that requests to the client are about.
+    requests: HashMap<String, String>,
     /// Whether text and thinking of this message came in pieces.
     streamed: bool,
 }
@@ -46,8 +48,8 @@ impl Dialect for ClaudeCode {
             // What a helper of the agent writes is told once it is whole.
             "stream_event" => {}
             "result" => self.result(object, findings),
-            "control_request" => control_request(object, findings),
-            "control_cancel_request" => push(findings, Event::new(Kind::ApprovalEnd)),
+            "control_request" => self.permission_asked(object, findings),
+            "control_cancel_request" => self.permission_withdrawn(object, findings),
             "tool_progress" => {
                 if let Some(id) = text(object, "tool_use_id").filter(|id| self.open.contains(*id)) {
                     push(
@@ -194,6 +196,7 @@ impl ClaudeCode {
                 }
                 let id = text(block, "tool_use_id").unwrap_or("");
                 self.open.remove(id);
+                self.requests.retain(|_, tool| tool != id);
                 let failed = block.get("is_error").and_then(Value::as_bool) == Some(true);
                 push(
                     findings,
@@ -220,6 +223,7 @@ impl ClaudeCode {
         }
         self.message = None;
         self.open.clear();
+        self.requests.clear();
         self.blocks.clear();
         push(findings, Event::new(Kind::AgentEnd));
     }
@@ -263,24 +267,43 @@ impl ClaudeCode {
         self.open.insert(id.to_owned());
         push(findings, Event::tool_start(id, name));
     }
-}
 
-/// The client is asked for a permission.
-fn control_request(object: &Value, findings: &mut Vec<Finding>) {
-    let request = object.get("request").unwrap_or(&Value::Null);
-    if text(request, "subtype") != Some("can_use_tool") {
-        return;
+    /// The client is asked for a permission. Its answer goes to the agent's input, where we do not see it.
+    fn permission_asked(&mut self, object: &Value, findings: &mut Vec<Finding>) {
+        let request = object.get("request").unwrap_or(&Value::Null);
+        if text(request, "subtype") != Some("can_use_tool") {
+            return;
+        }
+        let tool_id = owned(request, "tool_use_id");
+        if let (Some(request_id), Some(tool_id)) = (owned(object, "request_id"), &tool_id)
+            && self.requests.len() < MAX_OPEN_TOOLS
+        {
+            self.requests.insert(request_id, tool_id.clone());
+        }
+        push(
+            findings,
+            Event {
+                tool_id,
+                tool_name: owned(request, "tool_name"),
+                text: request.get("input").map(Value::to_string),
+                whole: true,
+                ..Event::new(Kind::ApprovalRequest)
+            },
+        );
     }
-    push(
-        findings,
-        Event {
-            tool_id: owned(request, "tool_use_id"),
-            tool_name: owned(request, "tool_name"),
-            text: request.get("input").map(Value::to_string),
-            whole: true,
-            ..Event::new(Kind::ApprovalRequest)
-        },
-    );
+
+    fn permission_withdrawn(&mut self, object: &Value, findings: &mut Vec<Finding>) {
+        let request = text(object, "request_id").unwrap_or("");
+        if let Some(tool_id) = self.requests.remove(request) {
+            push(
+                findings,
+                Event {
+                    tool_id: Some(tool_id),
+                    ..Event::new(Kind::ApprovalEnd)
+                },
+            );
+        }
+    }
 }
 
 fn read_usage(usage: &Value) -> Usage {

@@ -23,6 +23,10 @@ impl Dialect for Codex {
             "thread.started" => push(findings, Event::new(Kind::AgentStart)),
             "turn.started" => {
                 self.step += 1;
+                if self.step > 1 {
+                    // The next prompt of the same thread.
+                    push(findings, Event::new(Kind::AgentStart));
+                }
                 push(findings, Event::turn_start(self.step));
             }
             "turn.completed" => {
@@ -59,9 +63,12 @@ impl Dialect for Codex {
     }
 }
 
+const RECONNECTING: &str = "reconnecting";
+
 /// A connection that is made again is reported as an error, though the work goes on.
 fn error(message: &str) -> Event {
-    if message.starts_with("Reconnecting") {
+    let beginning = message.get(..RECONNECTING.len());
+    if beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(RECONNECTING)) {
         return Event {
             is_error: Some(true),
             ..Event::notice(message)

@@ -54,7 +54,11 @@ impl Dialect for Pi {
             "extension_ui_request" => ui_request(object, findings),
             "response" => findings.extend(normalize(object).map(Finding::Event)),
             // What a front end shows beside the conversation.
-            "queue_update" | "session_info_changed" | "thinking_level_changed" => {}
+            "queue_update"
+            | "session_info_changed"
+            | "thinking_level_changed"
+            | "agent_settled"
+            | "bash_execution_update" => {}
             kind => push(findings, other(kind, object)),
         }
     }
@@ -164,13 +168,15 @@ fn other(kind: &str, object: &Value) -> Event {
         "auto_compaction_end" | "compaction_end" => {
             error.unwrap_or("the conversation was compacted").to_owned()
         }
-        "auto_retry_start" => format!(
+        "auto_retry_start" | "summarization_retry_start" => format!(
             "attempt {} of {}: {}",
             count(object, "attempt"),
             count(object, "maxAttempts"),
             error.unwrap_or("trying again")
         ),
-        "auto_retry_end" => error.unwrap_or("trying again has helped").to_owned(),
+        "auto_retry_end" | "summarization_retry_end" => {
+            error.unwrap_or("trying again has helped").to_owned()
+        }
         "extension_error" => format!(
             "{}: {}",
             text(object, "extensionPath").unwrap_or("extension"),

@@ -330,6 +330,21 @@ fn claude_code_in_pieces() {
 }
 
 #[test]
+fn claude_code_may_withdraw_a_question() {
+    let lines = br#"{"type":"system","subtype":"init"}
+{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}
+{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash","tool_use_id":"t1"}}
+{"type":"control_cancel_request","request_id":"r1"}
+{"type":"control_cancel_request","request_id":"r2"}
+"#;
+    let (_, _, state) = follow(lines);
+    assert_eq!(
+        (state.status, state.violation_count),
+        (Status::RunningTool, 0)
+    );
+}
+
+#[test]
 fn zino_frames_and_their_bodies_say_the_same() {
     let (kind, from_frames, state) = follow(fixture!("zino-frames.bin"));
     assert_eq!(kind, SourceKind::Zino);

@@ -28,7 +28,10 @@ struct Shown {
 
 impl Printer {
     pub(super) fn new(launches: &[Launch]) -> Self {
-        let widest = launches.iter().map(|launch| width(&launch.label)).max();
+        let widest = launches
+            .iter()
+            .map(|launch| width(&launch.shown_label()))
+            .max();
         Self {
             agents: BTreeMap::new(),
             label_width: widest.unwrap_or(0).clamp(4, 24),
