@@ -83,11 +83,12 @@ class App {
     this.rebuild();
   }
 
-  /** All cards anew: the agents may be others under the same ids. */
+  /** Everything may be another: the agents under the same ids, or the past of the same agents. */
   rebuild() {
     this.attention.clear();
-    this.cards.clear();
-    if (this.detail.agentId) this.detail.show(this.detail.agentId);
+    const open = this.detail.agentId;
+    if (open && !this.replay && !this.model.agents.has(open)) this.close();
+    else if (open) this.detail.show(open);
     this.repaint();
   }
 
@@ -148,7 +149,8 @@ class App {
     this.chosen = this.filters.choose(model.agents.values());
     const focused = this.cards.focusedId();
     this.cards.arrange(this.chosen);
-    if (focused && this.cards.focusedId() !== focused) this.cards.focus(focused);
+    // A card that was moved has lost the focus.
+    if (focused && this.cards.focusedId() !== focused) this.cards.focus(focused, 'stay');
     if (this.detail.agentId) this.cards.mark(this.detail.agentId, true);
     const none = this.chosen.length === 0;
     find('empty').hidden = !none;

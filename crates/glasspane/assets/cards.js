@@ -42,15 +42,6 @@ export class Cards {
     this.wake?.();
   }
 
-  clear() {
-    this.observer.disconnect();
-    this.cards.clear();
-    this.visible.clear();
-    this.stale.clear();
-    this.order = [];
-    this.grid.replaceChildren();
-  }
-
   /** Puts the cards of `agents`, and no others, in this order. */
   arrange(agents) {
     const wanted = new Set();
@@ -179,11 +170,12 @@ export class Cards {
     return this.focus(this.order[next]);
   }
 
-  focus(id) {
+  /** Gives a card the focus and brings it into view, unless the view is to `stay`. */
+  focus(id, view = 'follow') {
     const card = this.cards.get(id);
     if (!card) return null;
     card.title.focus({ preventScroll: true });
-    card.root.scrollIntoView({ block: 'nearest' });
+    if (view === 'follow') card.root.scrollIntoView({ block: 'nearest' });
     return id;
   }
 

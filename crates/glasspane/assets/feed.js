@@ -26,14 +26,8 @@ export class Feed {
   stop() {
     this.stopped = true;
     clearTimeout(this.timer);
+    clearTimeout(this.silence);
     this.controller?.abort();
-  }
-
-  /** Another connection at once, for a user who does not want to wait. */
-  retry() {
-    if (this.stopped || this.controller) return;
-    clearTimeout(this.timer);
-    this.connect();
   }
 
   async connect() {
@@ -52,9 +46,10 @@ export class Feed {
     } catch {
       // Said below, in the words of `reason`.
     }
+    // Stopped, and perhaps started anew meanwhile: this is not ours any more.
+    if (this.stopped || this.controller !== controller) return;
     clearTimeout(this.silence);
-    if (this.controller === controller) this.controller = null;
-    if (this.stopped) return;
+    this.controller = null;
     this.on.state(reason, this.wait);
     this.timer = setTimeout(() => this.connect(), this.wait);
     this.wait = Math.min(this.wait * 1.7, LONGEST_WAIT);
