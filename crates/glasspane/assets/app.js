@@ -9,7 +9,7 @@ import { Overview } from './overview.js';
 import { ReplayBar } from './replaybar.js';
 import { listenToKeys } from './keys.js';
 import { setUpTheme } from './theme.js';
-import { plural, stateWords } from './format.js';
+import { stateWords } from './format.js';
 
 const find = (id) => document.getElementById(id);
 
@@ -157,7 +157,7 @@ class App {
     find('clear-filters').hidden = totals.agents === 0;
     find('empty-title').textContent = totals.agents === 0 ? 'No agents yet' : 'No agent fits the filters';
     find('empty-words').hidden = totals.agents > 0;
-    find('shown').textContent = this.filters.isActive ? `${this.chosen.length} of ${plural(totals.agents, 'agent')}` : '';
+    find('shown').textContent = this.filters.isActive ? `${this.chosen.length} of ${totals.agents}` : '';
   }
 
   /** Tells those who cannot see it which agents need somebody; not more often than can be listened to. */

@@ -24,6 +24,8 @@ export class Connection {
     this.notice = find('notice');
     /** How far the server's clock is ahead of ours. */
     this.ahead = 0;
+    /** While nothing is heard, nothing goes on either. */
+    this.heldAt = null;
     const token = new URLSearchParams(location.search).get('token') ?? '';
     this.feed = new Feed(token, {
       snapshot: (data) => {
@@ -36,7 +38,7 @@ export class Connection {
   }
 
   now() {
-    return Date.now() + this.ahead;
+    return this.heldAt ?? Date.now() + this.ahead;
   }
 
   start() {
@@ -56,6 +58,7 @@ export class Connection {
   }
 
   show(state) {
+    this.heldAt = state === 'live' ? null : this.now();
     this.pill.dataset.state = state;
     this.words.textContent = WORDS[state];
     const words = NOTICES[state] ?? '';

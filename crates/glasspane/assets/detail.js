@@ -86,6 +86,7 @@ export class Detail {
   show(id) {
     this.agentId = id;
     this.root.hidden = false;
+    document.body.dataset.detail = 'open';
     this.drawnLog = null;
     this.width = 0;
     this.log.replaceChildren();
@@ -95,6 +96,7 @@ export class Detail {
   hide() {
     this.agentId = null;
     this.root.hidden = true;
+    delete document.body.dataset.detail;
   }
 
   draw(agent, now) {

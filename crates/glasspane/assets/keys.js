@@ -1,6 +1,5 @@
 // What keys do. None of them acts while somebody types, but for escape.
 
-import { STATES } from './format.js';
 import { element } from './cards.js';
 
 export function listenToKeys(app, find) {
@@ -67,12 +66,21 @@ function isButton(target) {
   return target instanceof HTMLButtonElement && !target.classList.contains('title');
 }
 
+const LEGEND = [
+  ['turn', 'a turn (behind)'],
+  ['thinking', 'thinking'],
+  ['writing', 'writing'],
+  ['running_tool', 'running a tool'],
+  ['waiting_for_approval', 'waiting for approval'],
+  ['failed', 'an error'],
+];
+
 function fillLegend(list) {
-  for (const [status, { words, sign }] of Object.entries(STATES)) {
+  for (const [colour, words] of LEGEND) {
     const item = element('li');
     const key = element('span', 'key');
-    key.style.setProperty('--key', `var(--${status})`);
-    key.textContent = `${sign} ${words}`;
+    key.style.setProperty('--key', `var(--${colour})`);
+    key.textContent = words;
     item.append(key);
     list.append(item);
   }

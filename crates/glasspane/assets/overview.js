@@ -34,6 +34,9 @@ export class Overview {
 
   draw(model, shown, now, at) {
     const totals = model.totals();
+    const waiting = totals.states.waiting_for_approval ?? 0;
+    const title = waiting > 0 ? `(${waiting}) Glasspane` : 'Glasspane';
+    if (document.title !== title) document.title = title;
     this.put('total-agents', String(totals.agents));
     this.put('total-active', String(totals.active));
     this.put('total-tokens', count(totals.tokens));

@@ -21,6 +21,7 @@ export class ReplayBar {
     this.density = find('replay-density');
     this.file = find('log-file');
     this.lastFrame = null;
+    this.wanted = null;
     find('open-log').addEventListener('click', () => this.file.click());
     find('replay-close').addEventListener('click', () => this.close());
     this.file.addEventListener('change', () => {
@@ -30,8 +31,9 @@ export class ReplayBar {
     });
     this.play.addEventListener('click', () => this.togglePlay());
     this.position.addEventListener('input', () => {
-      const player = app.replay;
-      if (player) this.seek(player.start + (Number(this.position.value) / SCALE) * (player.end - player.start));
+      // Going back in a long log takes longer than a frame: of many steps of the slider the last counts.
+      this.wanted = Number(this.position.value) / SCALE;
+      app.wake();
     });
     this.speed.addEventListener('input', () => this.setSpeed(10 ** Number(this.speed.value)));
     window.addEventListener('resize', () => this.drawDensity());
@@ -82,9 +84,11 @@ export class ReplayBar {
       if (!this.app.replay) this.app.connection.start();
       return;
     }
+    this.wanted = null;
     const player = new Player(this.app.model, records);
     this.app.setReplay(player);
     this.bar.hidden = false;
+    document.body.dataset.replay = 'open';
     this.find('replay-name').textContent = name;
     this.find('replay-name').title = name;
     this.counts = player.density();
@@ -96,6 +100,7 @@ export class ReplayBar {
 
   close() {
     this.bar.hidden = true;
+    delete document.body.dataset.replay;
     this.say('');
     this.app.setReplay(null);
   }
@@ -140,6 +145,11 @@ export class ReplayBar {
   /** A frame is about to be drawn. */
   advance(at) {
     const player = this.app.replay;
+    if (this.wanted !== null) {
+      const part = this.wanted;
+      this.wanted = null;
+      this.seek(player.start + part * (player.end - player.start));
+    }
     if (!player.playing) return;
     if (this.lastFrame !== null) player.advance(at - this.lastFrame);
     this.lastFrame = at;

@@ -89,7 +89,7 @@ pageTest('filters and sorts', async ({ server, open }) => {
 
   await page.getByLabel('Filter by text').fill('ALPHA');
   await expect(['alpha', 'gamma']);
-  await page.getByText('2 of 3 agents').waitFor();
+  await page.getByText('2 of 3', { exact: true }).waitFor();
   await page.getByLabel('Filter by text').fill('alpha grep');
   await expect(['gamma']);
   await page.getByLabel('Filter by text').fill('nothing fits');
