@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use zot_agent::{ApprovalPolicy, Budget};
+use zot_agent::{ApprovalPolicy, Budget, Hooks};
 use zot_conversation::{ReasoningEffort, Tool};
 use zot_provider::cassette::{ReplayMode, ReplayPace};
 use zot_provider::catalog::ToolDialect;
@@ -36,6 +36,8 @@ pub struct Config {
     pub tool_dialect: Option<ToolDialect>,
     /// Tools of the embedding program, beside the built-in ones.
     pub custom_tools: Vec<Arc<dyn Tool>>,
+    /// Watches and steps in, after the extensions: it has the last word.
+    pub hooks: Option<Arc<dyn Hooks>>,
     pub persistence: Persistence,
     pub extensions: ExtensionSearch,
     /// Which tool calls need someone's permission.

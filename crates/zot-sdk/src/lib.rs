@@ -9,6 +9,8 @@ mod config;
 mod convert;
 mod diagnosis;
 mod full;
+mod function_tool;
+mod hooks;
 mod hosting;
 mod runtime;
 mod stream;
@@ -19,6 +21,7 @@ pub use assembly::{AssemblyError, UnknownTool};
 pub use config::{Config, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, Replay, ToolSelection};
 pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::InvalidMessage;
+pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
 pub use hosting::{ExtensionNotice, PanelAction};
 pub use runtime::{
     Busy, ClearError, ModelChangeError, ReloadFailure, Runtime, SetMessagesError, ToolChangeError,
@@ -26,10 +29,14 @@ pub use runtime::{
 };
 pub use stream::EventStream;
 pub use zot_agent::{
-    ApprovalPolicy, ApprovalScope, Budget, Decision, NotWaiting, Remember, SteerError, Verdict,
+    ApprovalPolicy, ApprovalScope, Budget, Decision, Hooks, MessageVerdict, NotWaiting, Remember,
+    SteerError, ToolVerdict, TurnVerdict, Verdict,
 };
 pub use zot_auth::zot_home;
-pub use zot_conversation::{Arguments, Image, ReasoningEffort, Tool, ToolSet};
+pub use zot_conversation::{
+    AgentEvent, Arguments, BoxFuture, Image, Progress, ReasoningEffort, Tool, ToolCall,
+    ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, ToolSet,
+};
 pub use zot_extension_host as extensions;
 pub use zot_extension_host::{InvokeError, ReloadError, RequestError};
 pub use zot_provider::cassette;
