@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use zot_agent::{ApprovalPolicy, Budget, Hooks};
 use zot_conversation::{ReasoningEffort, Tool};
+use zot_provider::HttpClient;
 use zot_provider::cassette::{ReplayMode, ReplayPace};
 use zot_provider::catalog::ToolDialect;
 
@@ -20,6 +21,8 @@ pub struct Config {
     pub api_key: Option<String>,
     /// A compatible server instead of the provider's own.
     pub base_url: Option<String>,
+    /// Shared by the runtimes of one program, so that they share connections and certificates.
+    pub http: Option<HttpClient>,
     /// Where the agent works; the process's directory when not given.
     pub cwd: Option<PathBuf>,
     /// zot's own folder; `$ZOT_HOME` and its defaults when not given.

@@ -1,6 +1,8 @@
 //! Nothing runs unless someone at the terminal says yes, and some things never run.
 //!
-//!     cargo run -p zot-example-sdk --bin approval -- "run: echo hello"
+//! ```sh
+//! cargo run -p zot-example-sdk --bin approval -- "run: echo hello"
+//! ```
 
 use std::error::Error;
 use std::io::{BufRead, Write};

@@ -1,6 +1,8 @@
 //! Tools of your own: one from a closure, one from a type that keeps state.
 //!
-//!     cargo run -p zot-example-sdk --bin custom_tool -- 'call add_note {"text": "buy milk"}'
+//! ```sh
+//! cargo run -p zot-example-sdk --bin custom_tool -- 'call add_note {"text": "buy milk"}'
+//! ```
 
 use std::error::Error;
 use std::sync::{Arc, Mutex};

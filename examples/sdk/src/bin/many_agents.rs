@@ -1,12 +1,14 @@
 //! Many agents in one process: each has a transcript of its own, all share what can be shared.
 //!
-//!     cargo run --release -p zot-example-sdk --bin many_agents -- 1000
+//! ```sh
+//! cargo run --release -p zot-example-sdk --bin many_agents -- 1000
+//! ```
 
 use std::error::Error;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
-use zot_sdk::{Config, Event, Runtime};
+use zot_sdk::{Config, Event, HttpClient, Runtime};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -14,10 +16,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Some(count) => count.parse()?,
         None => 100,
     };
+    // Without it each would have connections of its own.
+    let http = HttpClient::new();
     let mut agents = Vec::with_capacity(count);
     for _ in 0..count {
         agents.push(Arc::new(Runtime::new(Config {
             provider: Some("offline".to_owned()),
+            http: Some(http.clone()),
             ..Config::default()
         })?));
     }

@@ -1,6 +1,8 @@
 //! The smallest program with an agent in it: one prompt, the answer as it comes.
 //!
-//!     cargo run -p zot-example-sdk --bin minimal -- "list the files here"
+//! ```sh
+//! cargo run -p zot-example-sdk --bin minimal -- "list the files here"
+//! ```
 
 use std::error::Error;
 use std::io::Write;

@@ -1,6 +1,8 @@
 //! An agent behind a web page: the browser reads the events of `zot rpc` as server-sent events.
 //!
-//!     cargo run -p zot-example-sdk --bin web_page        # prints the address
+//! ```sh
+//! cargo run -p zot-example-sdk --bin web_page        # prints the address
+//! ```
 //!
 //! Everybody who can reach the port can use the agent, so it listens on this machine only and the
 //! agent has no tools that change anything.
@@ -10,6 +12,7 @@ use std::sync::Arc;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 use zot_sdk::{Config, Runtime, ToolSelection};
 
 const PAGE: &str = include_str!("web_page.html");
@@ -25,13 +28,19 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let port: u16 = std::env::args().nth(1).map_or(Ok(0), |port| port.parse())?;
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     println!("http://{}/", listener.local_addr()?);
+    let mut visits = JoinSet::new();
     loop {
-        let (stream, _) = listener.accept().await?;
-        let runtime = Arc::clone(&runtime);
-        tokio::spawn(async move {
-            // A browser that goes away is no error, and stops the agent: the stream is dropped.
-            let _ = answer(stream, &runtime).await;
-        });
+        tokio::select! {
+            accepted = listener.accept() => {
+                let (stream, _) = accepted?;
+                let runtime = Arc::clone(&runtime);
+                visits.spawn(async move {
+                    // A browser that goes away is no error, and stops the agent: the stream is dropped.
+                    let _ = answer(stream, &runtime).await;
+                });
+            }
+            Some(_) = visits.join_next() => {}
+        }
     }
 }
 
