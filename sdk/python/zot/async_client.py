@@ -126,13 +126,11 @@ class AsyncRun(AsyncIterator[Event]):
 
     def __del__(self) -> None:
         if self._link is not None and self._stream is not None and not self._stream.ended:
-            self._link.discard_from_anywhere(self._stream)
-            self._client._tools.cancel_running()
+            self._link.forget(self._stream)
 
     def _let_go(self) -> None:
         if self._link is not None and self._stream is not None and not self._stream.ended:
             self._link.discard(self._stream)
-            self._client._tools.cancel_running()
 
     async def _fetch(self) -> Event:
         if self._over:
@@ -433,8 +431,8 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
                     self._finalizer.detach()
                 self._link = None
             self._loop = asyncio.get_running_loop()
-            link = AsyncLink(self._memory, self._on_notice)
-            await link.start(self._options, self._tools)
+            link = AsyncLink(self._tools, self._memory, self._on_notice)
+            await link.start(self._options)
             try:
                 await self._prepare(link)
             except BaseException:

@@ -29,9 +29,10 @@ _logger = logging.getLogger("zot")
 class AsyncLink:
     """A process, from its start to its end. Belongs to one event loop."""
 
-    def __init__(self, memory: Memory, on_notice: Optional[Callable[[Event], Any]]) -> None:
+    def __init__(self, tools: Tools, memory: Memory, on_notice: Optional[Callable[[Event], Any]]) -> None:
         self.loop = asyncio.get_running_loop()
         self._owner = os.getpid()
+        self._tools = tools
         self._session = Session(memory, snapshots=False)
         self._waiters: Set[asyncio.Future[None]] = set()
         self._stderr = Tail()
@@ -39,13 +40,13 @@ class AsyncLink:
         self._on_notice = on_notice
         self._notices: asyncio.Queue[Event] = asyncio.Queue(MAX_WAITING_NOTICES)
 
-    async def start(self, options: Options, tools: Tools) -> None:
+    async def start(self, options: Options) -> None:
         program, cwd = options.resolve_program(), options.resolve_cwd()
-        self.extension = PrivateExtension(tools)
+        self.extension = PrivateExtension(self._tools)
         try:
             self._process = await asyncio.create_subprocess_exec(
                 program,
-                *options.arguments(self.extension.directory, bool(tools.names())),
+                *options.arguments(self.extension.directory, bool(self._tools.names())),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -103,10 +104,12 @@ class AsyncLink:
         """Aborts a prompt that nobody wants any more. Does not wait."""
         self._session.discard(stream)
         self._post()
+        self._tools.cancel_running()
 
-    def discard_from_anywhere(self, stream: Stream) -> None:
+    def forget(self, stream: Stream) -> None:
         """The same for `__del__`, which any thread may run, and at any time."""
         if os.getpid() == self._owner and not self.loop.is_closed():
+            stream.unwanted = True
             self.loop.call_soon_threadsafe(self.discard, stream)
 
     async def settle(self, seconds: float) -> None:

@@ -85,7 +85,8 @@ class Run(Iterator[Event]):
         """Aborts the prompt if it still runs, and waits for its end. The rest of its events is dropped."""
         self._over = True
         self._batch = iter(())
-        self._let_go()
+        if not self._stream.ended:
+            self._link.discard(self._stream)
         self._link.settle(ABORT_SECONDS)
 
     def __enter__(self) -> Run:
@@ -95,12 +96,8 @@ class Run(Iterator[Event]):
         self.close()
 
     def __del__(self) -> None:
-        self._let_go()
-
-    def _let_go(self) -> None:
         if not self._stream.ended:
-            self._link.discard(self._stream)
-            self._client._tools.cancel_running()
+            self._link.forget(self._stream)
 
     def _fetch(self) -> Event:
         if self._over:

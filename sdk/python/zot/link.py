@@ -12,7 +12,7 @@ import queue
 import subprocess
 import threading
 import time
-from typing import Any, Callable, Deque, List, Optional, TypeVar
+from typing import Any, Callable, Deque, List, Optional, TypeVar, Union
 
 from zot_ext.workers import Lane
 
@@ -84,17 +84,18 @@ class Link:
             raise
         self._session = Session(memory, snapshots=False)
         self._changed = threading.Condition()
-        self._outbox: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
+        self._outbox: queue.SimpleQueue[Union[None, bytes, Stream]] = queue.SimpleQueue()
+        self._tools = tools
         self._stderr = Tail()
         self._closing = self._greeted = self._reads_all = False
         self._on_notice = on_notice
         self._notices = Lane("notice", 1)
-        self._threads = [
-            threading.Thread(target=target, name=f"zot-{name}", daemon=True)
-            for name, target in (("read", self._read), ("write", self._write), ("stderr", self._read_stderr))
-        ]
-        for thread in self._threads:
+        self._stderr_reader = threading.Thread(target=self._read_stderr, name="zot-stderr", daemon=True)
+        self._reader = threading.Thread(target=self._read, name="zot-read", daemon=True)
+        # The reader last: it waits for the others.
+        for thread in (threading.Thread(target=self._write, name="zot-write", daemon=True), self._stderr_reader):
             thread.start()
+        self._reader.start()
 
     def call(self, request: Request[T], timeout: Optional[float]) -> T:
         """Raises what the response says, Timeout, or why there is none."""
@@ -134,13 +135,17 @@ class Link:
             return events
 
     def discard(self, stream: Stream) -> None:
-        """Aborts a prompt that nobody wants any more. Does not wait, so that `__del__` may call it."""
-        if os.getpid() != self._owner:
-            return
+        """Aborts a prompt that nobody wants any more. Does not wait."""
         with self._changed:
             self._session.discard(stream)
             self._post()
-            self._changed.notify_all()
+        self._tools.cancel_running()
+
+    def forget(self, stream: Stream) -> None:
+        """The same for `__del__`, which may run at any time and in any thread, so that it takes no lock."""
+        if os.getpid() == self._owner:
+            stream.unwanted = True
+            self._outbox.put(stream)
 
     def settle(self, seconds: float) -> None:
         """Waits until aborted work has ended; a process that does not manage is killed."""
@@ -158,7 +163,7 @@ class Link:
     @property
     def is_alive(self) -> bool:
         if self._session.failure is None and self._process.poll() is not None:
-            self._threads[0].join(_EXIT_SECONDS)  # It reads what is left and says why.
+            self._reader.join(_EXIT_SECONDS)  # It reads what is left and says why.
         return self._session.failure is None
 
     @property
@@ -178,7 +183,7 @@ class Link:
             self._reads_all = True
             self._changed.notify_all()
         self._process.kill()
-        self._threads[0].join(_EXIT_SECONDS)
+        self._reader.join(_EXIT_SECONDS)
 
     def close(self) -> None:
         """Lets an idle process end, stops a busy one, and kills one that does neither. Harmless twice."""
@@ -210,11 +215,10 @@ class Link:
             self._process.kill()
 
     def _wait_for_reader(self, seconds: float) -> bool:
-        reader = self._threads[0]
-        if reader is threading.current_thread():
+        if self._reader is threading.current_thread():
             return True
-        reader.join(seconds)
-        return not reader.is_alive()
+        self._reader.join(seconds)
+        return not self._reader.is_alive()
 
     def _terminate(self) -> None:
         if self._process.poll() is None:
@@ -237,19 +241,21 @@ class Link:
         decoder = Decoder()
         output = self._process.stdout
         assert output is not None
-        while decoder.failure is None:
-            with self._changed:
-                self._changed.wait_for(lambda: self._session.wants_input or self._reads_all)
-            data = os.read(output.fileno(), READ_BYTES)
-            if not data:
-                break
-            items = decoder.feed(data)
-            with self._changed:
-                self._session.apply(items)
-                self._post()
-                notices = self._session.take_notices()
-            self._deliver(notices)
-        self._end(decoder.failure)
+        try:
+            while decoder.failure is None:
+                with self._changed:
+                    self._changed.wait_for(lambda: self._session.wants_input or self._reads_all)
+                data = os.read(output.fileno(), READ_BYTES)
+                if not data:
+                    break
+                items = decoder.feed(data)
+                with self._changed:
+                    self._session.apply(items)
+                    self._post()
+                    notices = self._session.take_notices()
+                self._deliver(notices)
+        finally:
+            self._end(decoder.failure)
 
     def _end(self, garbage: Optional[str]) -> None:
         if garbage is not None:
@@ -259,7 +265,7 @@ class Link:
         except subprocess.TimeoutExpired:
             self._process.kill()
             status = self._process.wait()
-        self._threads[2].join(1.0)
+        self._stderr_reader.join(1.0)
         self.extension.close()
         self._outbox.put(None)
         self._notices.close()
@@ -285,8 +291,14 @@ class Link:
         stdin = self._process.stdin
         assert stdin is not None
         try:
-            for line in iter(self._outbox.get, None):
-                rest = memoryview(line)
+            while True:
+                item = self._outbox.get()
+                if item is None:
+                    return
+                if isinstance(item, Stream):
+                    self.discard(item)
+                    continue
+                rest = memoryview(item)
                 while rest:
                     rest = rest[os.write(stdin.fileno(), rest) :]
         except OSError:

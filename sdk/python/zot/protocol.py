@@ -81,6 +81,8 @@ class Stream:
     def __init__(self, is_compaction: bool) -> None:
         self.is_compaction = is_compaction
         self.ended = False
+        # Set without a lock by who lets go of it, until `Session.discard` has had its turn.
+        self.unwanted = False
         self.discarded = False
         self.aborted = False
         self.error: Optional[ZotError] = None
@@ -254,7 +256,7 @@ class Session:
     @property
     def is_winding_down(self) -> bool:
         """Whether work that nobody wants any more is still going on."""
-        return self._current is not None and self._current.discarded
+        return self._current is not None and (self._current.discarded or self._current.unwanted)
 
     def _on_response(self, frame: Frame) -> None:
         call = self._pending.pop(str(frame.get("id")), None)

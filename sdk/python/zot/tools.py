@@ -25,7 +25,7 @@ import threading
 from typing import Any, Callable, Coroutine, Dict, Iterator, List, Optional, Set
 
 from zot_ext import Extension, ToolError
-from zot_ext.content import HandlerError
+from zot_ext.content import HandlerError, tool_result_frame
 from zot_ext.registry import Handler, make_tool
 from zot_ext.registry import Tool as RegisteredTool
 
@@ -81,7 +81,11 @@ class Tools:
         def run(*positional: Any, **named: Any) -> Any:
             try:
                 result = function(*positional, **named)
-                return self._wait(result) if inspect.isawaitable(result) else result
+                if inspect.isawaitable(result):
+                    result = self._wait(result)
+                if not isinstance(result, str):
+                    tool_result_frame("", result)  # Fails here, where it is logged, for what has no JSON form.
+                return result
             except HandlerError:
                 raise
             except (asyncio.CancelledError, concurrent.futures.CancelledError):
