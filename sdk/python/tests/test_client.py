@@ -300,7 +300,8 @@ class Scripted(ScriptedTest):
             run = client.prompt("say:400000")
             session = client._link._session
             self.wait_until(lambda: not session.wants_input, "a full buffer")
-            kept = session._current.cost
+            with client._link._changed:
+                kept = session._current.cost
             time.sleep(0.2)
             self.assertEqual(session._current.cost, kept)
             # A call gets through; what comes before its answer is let in, and no more.

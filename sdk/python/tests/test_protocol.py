@@ -151,6 +151,7 @@ class Correlation(unittest.TestCase):
         call, start = begin(one, commands.prompt("a", [], None, "queue"))
         one.abandon(call)
         self.assertEqual(sent(one), [])
+        self.assertTrue(one.is_winding_down)
         start({"started": True})
         self.assertEqual([frame["type"] for frame in sent(one)], ["abort"])
         self.assertTrue(one.is_winding_down)

@@ -255,8 +255,10 @@ class Session:
 
     @property
     def is_winding_down(self) -> bool:
-        """Whether work that nobody wants any more is still going on."""
-        return self._current is not None and (self._current.discarded or self._current.unwanted)
+        """Whether work that nobody wants any more is still going on, or about to begin."""
+        if self._current is not None:
+            return self._current.discarded or self._current.unwanted
+        return any(call.stream is not None and call.stream.discarded for call in self._pending.values())
 
     def _on_response(self, frame: Frame) -> None:
         call = self._pending.pop(str(frame.get("id")), None)
