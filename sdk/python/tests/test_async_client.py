@@ -186,7 +186,7 @@ class Scripted(Runner, ScriptedTest):
 
     def test_a_slow_reader_slows_zot_down_and_can_still_ask(self):
         async def test(client):
-            run = client.prompt("say:400000")
+            run = client.prompt("say:150000")
             await run.start()
             session = client._link._session
             while session.wants_input:
@@ -196,7 +196,7 @@ class Scripted(Runner, ScriptedTest):
             count = 0
             async for event in run:
                 count += isinstance(event, zot.TextDelta)
-            self.assertEqual(count, 400000)
+            self.assertEqual(count, 150000)
 
         self.drive(test)
 
