@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import signal
+import subprocess
 import sys
 import time
 import unittest
@@ -104,6 +105,30 @@ class Offline(Runner, RealTest):
                 await asyncio.sleep(0.01)
 
         asyncio.run(test())
+        self.assertEqual(self.left_behind(), [])
+
+    def test_a_program_that_forgets_to_close_leaves_nothing(self):
+        source = """if True:
+            import asyncio, sys, zot
+            client = zot.AsyncClient(**eval(sys.argv[1]))
+            async def main():
+                await client.start()
+                print(client.pid)
+            asyncio.run(main())
+        """
+        options = {**self.options(), "cwd": str(self.work)}
+        environment = {**os.environ, "TMPDIR": str(self.temporary)}
+        begun = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-c", source, repr(options)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            timeout=PATIENCE,
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertLess(time.monotonic() - begun, 4)
+        self.assertFalse(is_running(int(done.stdout)))
         self.assertEqual(self.left_behind(), [])
 
 
@@ -238,7 +263,9 @@ class Scripted(Runner, ScriptedTest):
 
         async def test(client):
             run = client.prompt('tool:bash:{"command":"touch made"}')
-            self.assertEqual([event.text async for event in run if isinstance(event, zot.ToolResult)], ["refused: not now"])
+            self.assertEqual(
+                [event.text async for event in run if isinstance(event, zot.ToolResult)], ["refused: not now"]
+            )
 
         async def too_slow(client):
             with self.assertRaises(zot.Timeout):

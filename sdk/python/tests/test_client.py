@@ -47,7 +47,9 @@ class Offline(RealTest):
             state = client.state()
             self.assertEqual((state.model, state.message_count, state.busy), ("offline", 4, False))
             self.assertEqual(state.cwd, str(self.work))
-            self.assertEqual([message.role for message in client.messages()], ["user", "assistant", "tool", "assistant"])
+            self.assertEqual(
+                [message.role for message in client.messages()], ["user", "assistant", "tool", "assistant"]
+            )
             self.assertEqual(client.usage().total.input, state.usage.input)
             self.assertEqual([model.id for model in client.models()], ["offline"])
             self.assertEqual([tool.name for tool in client.tools() if tool.enabled], ["read", "bash"])
@@ -58,7 +60,9 @@ class Offline(RealTest):
             client.set_system_prompt("Answer in French.")
             client.set_system_prompt()
             self.assertEqual(client.commands(), [])
-            self.assertEqual(set(client.subscribe(["assistant_message"])), {"assistant_message", "compact_done", "done", "error"})
+            self.assertEqual(
+                set(client.subscribe(["assistant_message"])), {"assistant_message", "compact_done", "done", "error"}
+            )
             run = client.prompt("list the files")
             self.assertEqual(set(kinds(run)), {"AssistantMessage", "Done"})
             self.assertTrue(run.answer.text)
@@ -67,7 +71,12 @@ class Offline(RealTest):
             self.assertEqual(client.state().message_count, 0)
             self.assertEqual(client.set_messages(full).message_count, len(full))
             self.assertEqual(client.messages(full=True), full)
-            self.assertEqual(client.set_messages([{"role": "user", "content": [{"type": "text", "text": "and?"}]}], append=True).message_count, len(full) + 1)
+            self.assertEqual(
+                client.set_messages(
+                    [{"role": "user", "content": [{"type": "text", "text": "and?"}]}], append=True
+                ).message_count,
+                len(full) + 1,
+            )
             client.abort()
             with self.assertRaises(zot.CommandFailed) as raised:
                 client.steer("hello?")
@@ -78,7 +87,11 @@ class Offline(RealTest):
             with self.assertRaises(zot.CommandFailed) as raised:
                 client.prompt("")
             self.assertEqual(raised.exception.code, "invalid_argument")
-            for refused in (lambda: client.panel_key("e", "p", "up"), lambda: client.panel_close("e", "p"), lambda: client.panel_resize("e", "p", 1, 1)):
+            for refused in (
+                lambda: client.panel_key("e", "p", "up"),
+                lambda: client.panel_close("e", "p"),
+                lambda: client.panel_resize("e", "p", 1, 1),
+            ):
                 with self.assertRaises(zot.CommandFailed) as raised:
                     refused()
                 self.assertEqual(raised.exception.code, "unavailable")
@@ -120,7 +133,9 @@ class Offline(RealTest):
         source = "import zot, sys; client = zot.Client(**eval(sys.argv[1])); client.start(); print(client.pid)"
         options = {**self.options(), "cwd": str(self.work)}
         environment = {**os.environ, "TMPDIR": str(self.temporary)}
-        done = subprocess.run([sys.executable, "-c", source, repr(options)], stdout=subprocess.PIPE, env=environment, timeout=PATIENCE)
+        done = subprocess.run(
+            [sys.executable, "-c", source, repr(options)], stdout=subprocess.PIPE, env=environment, timeout=PATIENCE
+        )
         self.assertEqual(done.returncode, 0)
         self.wait_until(lambda: not is_running(int(done.stdout)), "the end of zot")
         self.assertEqual(self.left_behind(), [])
@@ -162,7 +177,9 @@ class Offline(RealTest):
             self.assertEqual(kinds(run)[-1], "Done")
             self.assertIn("notes.txt", run.answer.text)
             self.assertEqual(client.invoke_command("note", "hi there")[1], None)
-            self.wait_until(lambda: [getattr(notice, "message", "") for notice in notices] == ["hi there"], "the notice")
+            self.wait_until(
+                lambda: [getattr(notice, "message", "") for notice in notices] == ["hi there"], "the notice"
+            )
             outcome, _ = client.invoke_command("panel")
             self.assertEqual((outcome.open_panel.id, outcome.open_panel.lines), ("p", ["one"]))
             client.panel_resize("demo", "p", 60, 12)
@@ -213,7 +230,12 @@ class Scripted(ScriptedTest):
         with zot.Client(**self.options()) as client:
             with client.prompt("hangmid") as run:
                 next(run)
-                for overlapping in (lambda: client.prompt("say:1"), client.clear, lambda: client.ask("say:1")):
+                for overlapping in (
+                    lambda: client.prompt("say:1"),
+                    client.clear,
+                    lambda: client.ask("say:1"),
+                    client.compact,
+                ):
                     with self.assertRaises(zot.Busy) as raised:
                         overlapping()
                     self.assertEqual(raised.exception.code, "busy")
@@ -226,7 +248,9 @@ class Scripted(ScriptedTest):
             for event in run:
                 if isinstance(event, zot.ToolUseStart):
                     queued = []
-                    thread = threading.Thread(target=lambda: queued.append(list(client.prompt("say:1", when_busy="queue"))))
+                    thread = threading.Thread(
+                        target=lambda: queued.append(list(client.prompt("say:1", when_busy="queue")))
+                    )
                     thread.start()
                     client.steer("say:2")
                     steered = client.prompt("say:3", when_busy="steer")

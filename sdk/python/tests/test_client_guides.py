@@ -28,7 +28,7 @@ DIRECTIVES = {
 PRINTED = {
     '"And the words?"': "let me look. all donealpha beta  end",
     "zot.ToolResult": "2 notes.txt",
-    "import zot\n\nwith zot.Client(provider=\"anthropic\") as client:\n    for": "let me look. all done",
+    'import zot\n\nwith zot.Client(provider="anthropic") as client:\n    for': "let me look. all done",
     "17 + 25": "all done Usage(",
     "tides": "all done\nall done\n",
     "zot.Deny": "all done",

@@ -13,13 +13,18 @@ class Both:
     """Each case for both clients: `self.drive` runs a coroutine function with an AsyncClient-like object."""
 
     def test_a_program_that_is_not_there(self):
-        for program, words in (("zot-that-is-not-there", "pass program="), (str(self.work / "notes.txt"), "executable")):
+        for program, words in (
+            ("zot-that-is-not-there", "pass program="),
+            (str(self.work / "notes.txt"), "executable"),
+        ):
             with self.assertRaises(zot.ProgramNotFound) as raised:
                 self.drive({"program": program}, lambda client: client.ping())
             self.assertIn(words, str(raised.exception))
 
     def test_a_program_that_writes_garbage(self):
-        options = self.pretender('sys.stderr.write("what?"); sys.stderr.flush(); raw(b"usage: zot\\n" * 100000); time.sleep(600)')
+        options = self.pretender(
+            'sys.stderr.write("what?"); sys.stderr.flush(); raw(b"usage: zot\\n" * 100000); time.sleep(600)'
+        )
         with self.assertRaises(zot.ProtocolError) as raised:
             self.drive(options, lambda client: client.ping())
         self.assertIn("usage: zot", str(raised.exception))
@@ -70,7 +75,7 @@ class Both:
         self.assertEqual(events[3].raw["later"], 3)
 
     def test_a_process_that_dies_in_the_middle_of_a_line(self):
-        options = self.pretender('''
+        options = self.pretender("""
             for command in commands():
                 respond(command, {"started": True})
                 say(type="text_delta", delta="before")
@@ -78,7 +83,7 @@ class Both:
                 sys.stderr.write("x" * 500000 + "the last words")
                 sys.stderr.flush()
                 os.kill(os.getpid(), 9)
-        ''')
+        """)
         with self.assertRaises(zot.Crashed) as raised:
             self.drive(options, self.collect)
         self.assertEqual(raised.exception.status, -9)
@@ -112,10 +117,10 @@ class Both:
         self.drive(options, use)
 
     def test_a_process_that_ignores_an_abort_is_ended(self):
-        options = self.pretender('''
+        options = self.pretender("""
             for command in commands():
                 respond(command, {"started": True})
-        ''')
+        """)
         import zot.async_client
         import zot.client
 
@@ -132,11 +137,11 @@ class Both:
         self.drive(options, use)
 
     def test_a_program_that_does_not_end_by_itself_is_ended(self):
-        options = self.pretender('''
+        options = self.pretender("""
             for command in commands():
                 respond(command, {"pong": True})
             time.sleep(600)
-        ''')
+        """)
         pids = []
 
         def use(client):

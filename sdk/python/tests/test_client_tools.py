@@ -85,7 +85,11 @@ class Tools(ScriptedTest):
             return object()
 
         with client:
-            for name, text in (("explode", "ValueError: on purpose"), ("gently", "as expected"), ("plain", "no JSON form")):
+            for name, text in (
+                ("explode", "ValueError: on purpose"),
+                ("gently", "as expected"),
+                ("plain", "no JSON form"),
+            ):
                 result = result_of(client.prompt(call(name)))
                 self.assertTrue(result.is_error)
                 self.assertIn(text, result.text)
@@ -106,6 +110,7 @@ class Tools(ScriptedTest):
 
     def test_a_tool_may_ask_the_client(self):
         with zot.Client(**self.options()) as client:
+
             @client.tool
             def look() -> str:
                 with_busy = client.state().busy

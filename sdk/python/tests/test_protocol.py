@@ -63,7 +63,14 @@ class Lines(unittest.TestCase):
         self.assertEqual(items[0][0].delta, text)
 
     def test_garbage_is_a_failure_and_what_came_before_it_counts(self):
-        for garbage in (b"usage: cat [FILE]\n", b"[]\n", b"{}\n", b'{"type":1}\n', b'{"type":"\xff"}\n', b"[" * 99999 + b"\n"):
+        for garbage in (
+            b"usage: cat [FILE]\n",
+            b"[]\n",
+            b"{}\n",
+            b'{"type":1}\n',
+            b'{"type":"\xff"}\n',
+            b"[" * 99999 + b"\n",
+        ):
             decoder = Decoder()
             items = decoder.feed(line(**DONE) + garbage + line(**DONE))
             self.assertEqual(len(items), 1)
@@ -131,7 +138,12 @@ class Correlation(unittest.TestCase):
         first, start_first = begin(one, commands.prompt("a", [], None, "queue"))
         second, start_second = begin(one, commands.prompt("b", [], None, "queue"))
         start_first({"started": True})
-        receive(one, {"type": "turn_start", "step": 1}, {"type": "ext_notify", "extension": "e", "level": "l", "message": "m"}, DONE)
+        receive(
+            one,
+            {"type": "turn_start", "step": 1},
+            {"type": "ext_notify", "extension": "e", "level": "l", "message": "m"},
+            DONE,
+        )
         self.assertTrue(first.stream.ended)
         start_second({"started": True})
         receive(one, {"type": "compact_done", "summary": ""}, DONE, {"type": "later"})

@@ -269,7 +269,7 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
 
         async def begin() -> Tuple[AsyncLink, Stream, bool]:
             await self._refresh_tools()
-            return await self._begin(request, timeout if request.queues else self._timeout)
+            return await self._begin(request, self._patience(request, timeout))
 
         return AsyncRun(self, begin, timeout)
 
@@ -288,7 +288,7 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
             return run.answer
 
     async def compact(self, *, timeout: Optional[float] = None) -> Optional[str]:
-        """Has the conversation summarised; the summary, or None if it was aborted. Raises PromptFailed."""
+        """Has the conversation summarised; the summary, or None if it was aborted. Raises PromptFailed or Busy."""
         async with AsyncRun(self, lambda: self._begin(commands.compact(), timeout), timeout) as run:
             async for _ in run:
                 pass

@@ -228,6 +228,10 @@ class AsyncLink:
                 self._session.apply(decoder.feed(data))
                 self._post()
                 self._queue(self._session.take_notices())
+        except asyncio.CancelledError:
+            # The event loop ends, and the client was not closed.
+            self.dispose()
+            raise
         finally:
             await self._end(decoder.failure)
 

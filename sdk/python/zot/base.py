@@ -165,6 +165,12 @@ class ClientBase(Generic[Approve]):
             raise StartFailed(f"restart=True needs a zot that can restore a conversation; {hello.version} cannot")
         self._hello = hello
 
+    def _patience(self, request: Request[Any], timeout: Optional[float]) -> Optional[float]:
+        """How long the response to a prompt may take: as long as the prompt, if others come first."""
+        if request.queues or self._timeout is None:
+            return timeout
+        return self._timeout if timeout is None else min(timeout, self._timeout)
+
     def _silence(self, stderr: str) -> StartFailed:
         program = self._options.resolve_program()
         return StartFailed(f"{program} did not answer within {self._start_timeout:g} s: is it zot?", stderr=stderr)

@@ -217,7 +217,7 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
         link = self._connected()
         link.settle(ABORT_SECONDS)
         request = commands.prompt(message, images, budget, when_busy)
-        return self._run(link, request, timeout if request.queues else self._timeout, deadline)[1]
+        return self._run(link, request, self._patience(request, timeout), deadline)[1]
 
     def ask(
         self,
@@ -234,7 +234,7 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
             return run.answer
 
     def compact(self, *, timeout: Optional[float] = None) -> Optional[str]:
-        """Has the conversation summarised; the summary, or None if it was aborted. Raises PromptFailed."""
+        """Has the conversation summarised; the summary, or None if it was aborted. Raises PromptFailed or Busy."""
         deadline = None if timeout is None else time.monotonic() + timeout
         link = self._connected()
         link.settle(ABORT_SECONDS)
@@ -292,9 +292,7 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
 
     def set_messages(self, messages: Sequence[MessageInput], *, append: bool = False) -> results.MessagesSet:
         """Replaces the conversation; in several pieces if it is longer than a line may be."""
-        return commands.merge_messages_set(
-            [self._call(request) for request in commands.set_messages(messages, append)]
-        )
+        return commands.merge_messages_set([self._call(request) for request in commands.set_messages(messages, append)])
 
     def clear(self) -> None:
         self._call(commands.clear())

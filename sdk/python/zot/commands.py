@@ -61,9 +61,7 @@ def hello(token: Optional[str]) -> Request[results.Hello]:
     return Request("hello", _given({"token": token}), results.read_hello)
 
 
-def prompt(
-    message: str, images: Sequence[ImageInput], budget: Optional[Budget], when_busy: WhenBusy
-) -> Request[bool]:
+def prompt(message: str, images: Sequence[ImageInput], budget: Optional[Budget], when_busy: WhenBusy) -> Request[bool]:
     """The answer tells whether a prompt has begun; false means that it became a steering message."""
     fields: Frame = {"message": message, "when_busy": when_busy, **(budget.fields() if budget else {})}
     if images:
@@ -173,9 +171,7 @@ def get_commands() -> Request[List[results.ExtensionCommand]]:
 
 def invoke_command(name: str, args: str) -> Request[results.CommandOutcome]:
     fields = {"name": name, "args": args}
-    return Request(
-        "invoke_command", fields, results.read_outcome, starts=lambda data: data.get("action") == "prompt"
-    )
+    return Request("invoke_command", fields, results.read_outcome, starts=lambda data: data.get("action") == "prompt")
 
 
 def reload_extensions() -> Request[List[results.ExtensionState]]:
@@ -183,7 +179,9 @@ def reload_extensions() -> Request[List[results.ExtensionState]]:
 
 
 def panel_key(extension: str, panel_id: str, key: str, typed: Optional[str]) -> Request[None]:
-    return Request("panel_key", _given({"extension": extension, "panel_id": panel_id, "key": key, "text": typed}), _nothing)
+    return Request(
+        "panel_key", _given({"extension": extension, "panel_id": panel_id, "key": key, "text": typed}), _nothing
+    )
 
 
 def panel_resize(extension: str, panel_id: str, width: int, height: int) -> Request[None]:

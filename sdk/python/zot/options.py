@@ -56,8 +56,7 @@ class Options:
             if os.path.exists(program):
                 raise ProgramNotFound(f"{program!r} is not a program that can be started: is it executable?")
             raise ProgramNotFound(
-                f"there is no program {program!r}: install zot and have it on PATH, "
-                "or pass program='/path/to/zot'"
+                f"there is no program {program!r}: install zot and have it on PATH, or pass program='/path/to/zot'"
             )
         return os.path.abspath(found)
 

@@ -172,6 +172,9 @@ class Session:
         """Makes a call; its line is then among `take_outgoing`."""
         if self.failure is not None:
             raise self.failure()
+        if request.command == "compact" and self._current is not None:
+            # zot would let it wait, perhaps for what the caller itself has to read first.
+            raise Busy("compact", "busy", "busy")
         identity = str(next(self._ids))
         frame = {"id": identity, "type": request.command, **request.fields}
         # ASCII only, so that an unpaired surrogate cannot make the line invalid.

@@ -6,8 +6,12 @@ A copy of this file is started on its own, in the folder with the socket, withou
 import os
 import socket
 import threading
+import time
 
 PIECE_BYTES = 65536
+
+# zot waits five seconds for the hello that the client sends.
+CONNECT_SECONDS = 4.0
 
 
 def _write_all(data: bytes) -> None:
@@ -29,9 +33,23 @@ def _receive(connection: socket.socket) -> None:
     os._exit(0)
 
 
+def _connect() -> socket.socket:
+    # When zot starts a relay anew, the client may still be busy with the end of the old one.
+    deadline = time.monotonic() + CONNECT_SECONDS
+    while True:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect("socket")
+            return connection
+        except OSError:
+            connection.close()
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
 def main() -> None:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.connect("socket")
+    connection = _connect()
     threading.Thread(target=_receive, args=(connection,), daemon=True).start()
     try:
         while True:
