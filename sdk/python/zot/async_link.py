@@ -149,7 +149,7 @@ class AsyncLink:
     async def close(self) -> None:
         """Lets an idle process end, stops a busy one, and kills one that does neither. Harmless twice."""
         self._check_loop()
-        busy = self._session.is_busy
+        busy = self._session.interrupt()
         self._closing = self._reads_all = True
         self._wake()
         if self._process.stdin is not None:

@@ -162,6 +162,7 @@ class Link:
 
     @property
     def is_alive(self) -> bool:
+        self._check_process()
         if self._session.failure is None and self._process.poll() is not None:
             self._reader.join(_EXIT_SECONDS)  # It reads what is left and says why.
         return self._session.failure is None
@@ -190,7 +191,7 @@ class Link:
         if os.getpid() != self._owner:
             return
         with self._changed:
-            busy = self._session.is_busy
+            busy = self._session.interrupt()
             self._closing = self._reads_all = True
             self._changed.notify_all()
         self._outbox.put(None)

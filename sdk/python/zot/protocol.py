@@ -252,9 +252,12 @@ class Session:
             return True
         return any(not call.request.queues for call in self._pending.values())
 
-    @property
-    def is_busy(self) -> bool:
-        return self._current is not None
+    def interrupt(self) -> bool:
+        """Whether something runs, which is about to be ended by a signal."""
+        if self._current is None:
+            return False
+        self._current.aborted = True
+        return True
 
     @property
     def is_winding_down(self) -> bool:
