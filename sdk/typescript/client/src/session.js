@@ -180,7 +180,11 @@ export class Session {
     const connection = this.#newest;
     if (connection !== undefined && connection.failure === undefined) {
       connection.setPaused(false);
-      if (this.#current !== undefined) this.abort().catch(() => {});
+      if (this.#current !== undefined) {
+        this.abort().catch(() => {});
+        this.#current.fail(this.#closedError());
+        this.#current = undefined;
+      }
       await connection.end(this.#options.closeTimeoutMs ?? CLOSE_TIMEOUT_MS);
       await connection.ended;
     }
