@@ -2,7 +2,7 @@
 import { Connection } from "./connection.js";
 import { messageOf, ZotError } from "./errors.js";
 import { commandLine } from "./flags.js";
-import { ToolHost } from "./tools.js";
+import { EXTENSION, ToolHost } from "./tools.js";
 import { pieces } from "./transcript.js";
 
 /**
@@ -263,7 +263,8 @@ export class Session {
     // It waits until zot has read what the extension registered.
     await connection.request("get_commands", {}, left());
     const { tools } = await connection.request("get_tools", {}, left());
-    const known = new Set(tools.map((entry) => entry.name));
+    // A name that was taken already belongs to somebody else.
+    const known = new Set(tools.filter((entry) => entry.extension === EXTENSION).map((entry) => entry.name));
     const missing = this.#tools?.names.filter((name) => !known.has(name)) ?? [];
     if (missing.length > 0) throw new ZotError("tool_refused", `zot did not take the tools ${missing.join(", ")}: ${connection.stderr}`);
   }

@@ -18,7 +18,7 @@ import { findProblem } from "./ext/schema-check.js";
  */
 
 /** The name under which zot knows the tools. */
-const EXTENSION = "client-tools";
+export const EXTENSION = "client-tools";
 /** The path of a Unix socket has room for about a hundred bytes. */
 const MAX_SOCKET_PATH_BYTES = 100;
 /** zot keeps one connection, two while it reloads. */

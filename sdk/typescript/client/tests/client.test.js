@@ -2,15 +2,16 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { afterEach, describe, it } from "node:test";
 
 import { Client, ZotError } from "@zot/client";
 
-import { collect, isAlive, skip, skipScripted, startOffline, startScripted, temporaryFolder, textOf, zotError } from "./support.js";
+import { cleanUp, collect, isAlive, skip, skipScripted, startOffline, startScripted, temporaryFolder, textOf, zotError } from "./support.js";
 
 const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
 
 describe("the offline model", { skip }, () => {
+  afterEach(cleanUp);
   it("answers, and every event comes in order", async () => {
     const cwd = await temporaryFolder();
     await writeFile(join(cwd, "notes.txt"), "buy milk\ncall Ada\n");
@@ -150,6 +151,7 @@ describe("the offline model", { skip }, () => {
 });
 
 describe("the scripted model", { skip: skipScripted }, () => {
+  afterEach(cleanUp);
   it("streams text", async () => {
     const client = await startScripted();
     assert.equal(textOf(await collect(client.prompt("say:3"))), "alpha beta gamm ");
@@ -168,9 +170,10 @@ describe("the scripted model", { skip: skipScripted }, () => {
 
   it("fails with the code of the provider's error", async () => {
     const client = await startScripted();
-    await assert.rejects(client.ask("retryafter:20:err:429:slow down"), (error) => {
+    await assert.rejects(client.ask("err:429:slow down"), zotError("rate_limited", /slow down/));
+    await assert.rejects(client.ask("retryafter:20:say:1"), (error) => {
       assert.ok(error instanceof ZotError);
-      assert.deepEqual([error.code, error.retryAfterMs], ["rate_limited", 20_000]);
+      assert.deepEqual([error.code, error.retryAfterMs], ["unavailable", 20_000]);
       return true;
     });
     const events = await collect(client.prompt("err:401:no such key"));
@@ -253,6 +256,7 @@ describe("the scripted model", { skip: skipScripted }, () => {
 });
 
 describe("approvals", { skip: skipScripted }, () => {
+  afterEach(cleanUp);
   const TOUCH = `tool:bash:{"command":"echo made >> made"}`;
   const made = (/** @type {string} */ cwd) => readFile(join(cwd, "made"), "utf8").catch(() => "");
 

@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { afterEach, describe, it } from "node:test";
 
 import { Client } from "@zot/client";
 
-import { collect, isAlive, startFake, temporaryFolder, textOf, until, zotError } from "./support.js";
+import { cleanUp, collect, isAlive, startFake, temporaryFolder, textOf, until, zotError } from "./support.js";
 
 describe("a program that is not zot", () => {
+  afterEach(cleanUp);
   it("is missing", async () => {
     await assert.rejects(Client.start({ program: "/nowhere/zot" }), zotError("not_started", /\/nowhere\/zot: no such program.*`program`/));
   });
@@ -38,6 +39,7 @@ describe("a program that is not zot", () => {
 });
 
 describe("output that is odd but allowed", () => {
+  afterEach(cleanUp);
   it("has split characters, U+2028 and carriage returns", async () => {
     const client = await startFake("split");
     assert.equal(textOf(await collect(client.prompt("go"))), "grüße 🦊 a\u2028b\u2029c");
@@ -59,6 +61,7 @@ describe("output that is odd but allowed", () => {
 });
 
 describe("output that is broken", () => {
+  afterEach(cleanUp);
   for (const [mode, message] of /** @type {const} */ ([["garbage", /Segmentation fault/], ["list", /\[1,2\]/], ["binary", /no frame/]])) {
     it(`ends the prompt and the process: ${mode}`, async () => {
       const client = await startFake(mode);
@@ -73,6 +76,7 @@ describe("output that is broken", () => {
 });
 
 describe("a zot that hangs", () => {
+  afterEach(cleanUp);
   it("does not answer a command: the client goes on", async () => {
     const client = await startFake("deaf");
     await assert.rejects(client.ping({ timeoutMs: 50 }), zotError("timeout", /ping within 50 ms/));
@@ -97,6 +101,7 @@ describe("a zot that hangs", () => {
 });
 
 describe("a slow consumer", () => {
+  afterEach(cleanUp);
   it("stops the reading, and loses nothing", async () => {
     const file = join(await temporaryFolder(), "written");
     const client = await startFake("flood", { env: { FAKE_FILE: file } });

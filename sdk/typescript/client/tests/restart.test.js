@@ -1,8 +1,8 @@
 // A zot that is killed: what is restored, and what is not.
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { afterEach, describe, it } from "node:test";
 
-import { collect, skipScripted, startScripted, until, zotError } from "./support.js";
+import { cleanUp, collect, skipScripted, startScripted, until, zotError } from "./support.js";
 
 /** @import { Client, RestartInfo } from "@zot/client" */
 
@@ -12,6 +12,7 @@ function kill(client) {
 }
 
 describe("after a crash", { skip: skipScripted }, () => {
+  afterEach(cleanUp);
   it("between two prompts, the conversation is the same to the byte", async () => {
     /** @type {RestartInfo[]} */
     const restarts = [];

@@ -6,7 +6,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { Client, ZotError } from "@zot/client";
@@ -20,10 +19,18 @@ export const skipScripted = skip || (existsSync(scriptedModel) ? false : `${scri
 
 const fake = fileURLToPath(new URL("fixtures/fake-zot.js", import.meta.url));
 
-/** A folder that goes away with the test file. */
+/** @type {(() => Promise<unknown>)[]} */
+const leavings = [];
+
+/** For `afterEach`: ends what the test has started. */
+export async function cleanUp() {
+  for (const remove of leavings.splice(0).reverse()) await remove();
+}
+
+/** A folder that goes away with the test. */
 export async function temporaryFolder() {
   const folder = await mkdtemp(join(tmpdir(), "zot-client-test-"));
-  after(() => rm(folder, { recursive: true, force: true }));
+  leavings.push(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -32,7 +39,7 @@ async function start(options) {
   const folder = await temporaryFolder();
   const env = { ZOT_HOME: join(folder, "home"), ZOTCORE_RPC_TOKEN: undefined, ...options.env };
   const client = await Client.start({ cwd: folder, ...options, env });
-  after(() => client.close());
+  leavings.push(() => client.close());
   return client;
 }
 
@@ -58,7 +65,7 @@ let modelPort;
 /** @returns {Promise<number>} */
 async function startModel() {
   const server = spawn(scriptedModel, ["--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
-  // For all tests of a file: hooks that are added within a test end with it.
+  // It serves all tests of a file.
   process.on("exit", () => server.kill());
   server.unref();
   const lines = createInterface(server.stdout);

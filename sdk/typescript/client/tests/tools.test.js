@@ -5,12 +5,12 @@ import { readdirSync, statSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, afterEach, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { image, text, tool, toolError } from "@zot/client";
 
-import { collect, skipScripted, startScripted, until, zot, zotError } from "./support.js";
+import { cleanUp, collect, skipScripted, startScripted, until, zot, zotError } from "./support.js";
 
 /** @import { Event, Tool } from "@zot/client" */
 
@@ -21,6 +21,7 @@ function resultOf(events) {
 }
 
 describe("tools", { skip: skipScripted }, () => {
+  afterEach(cleanUp);
   // A folder of our own: what is left in it was left by us.
   const before_ = process.env.TMPDIR;
   let folder = "";
