@@ -60,6 +60,12 @@ describe("output that is odd but allowed", () => {
   });
 });
 
+it("says when to try again", async () => {
+  const client = await startFake("limited");
+  await assert.rejects(client.ask("go"), { code: "rate_limited", retryAfterMs: 20_000 });
+  await cleanUp();
+});
+
 describe("output that is broken", () => {
   afterEach(cleanUp);
   for (const [mode, message] of /** @type {const} */ ([["garbage", /Segmentation fault/], ["list", /\[1,2\]/], ["binary", /no frame/]])) {
