@@ -62,7 +62,6 @@ func main() {
 	signal.Notify(interrupts, os.Interrupt)
 	frames := make(chan frame)
 	go read(output, frames)
-
 	status := 0
 	commands.Encode(map[string]any{"type": "prompt", "message": arguments[0]})
 	for done := false; !done; {

@@ -102,12 +102,14 @@ fn go_client() -> Option<&'static Path> {
     CLIENT
         .get_or_init(|| {
             Command::new("go").arg("version").output().ok()?;
-            // One for each process that tests: they run side by side.
-            let name = format!("rpc-client-{}", std::process::id());
-            let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+            // Tests run side by side, in processes of their own: none may see a half-written file.
+            let built = folder.join(format!("rpc-client-{}", std::process::id()));
             let output = go(&["build", "-o", built.to_str().unwrap(), "."]);
             assert!(output.status.success(), "{output:?}");
-            Some(built)
+            let client = folder.join("rpc-client");
+            std::fs::rename(built, &client).unwrap();
+            Some(client)
         })
         .as_deref()
 }
