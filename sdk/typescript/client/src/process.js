@@ -43,7 +43,7 @@ export class ZotProcess {
       MAX_OUTPUT_LINE_BYTES,
     );
     stdout.on("data", (chunk) => this.#failure === undefined && reader.push(chunk));
-    stdout.on("end", () => this.#failure === undefined && reader.end());
+    // A last line without LF is one that was cut off: the exit says by what.
     stdout.on("error", () => {});
     stderr.setEncoding("utf8").on("data", (text) => {
       this.#stderr = (this.#stderr + text).slice(-MAX_STDERR_CHARACTERS);

@@ -69,6 +69,8 @@ export class Session {
     } catch (error) {
       const aborted = this.#closing !== undefined;
       await this.close();
+      // It may have been closed before they were there.
+      await this.#tools?.close();
       throw aborted ? this.#closedError() : error;
     }
   }
@@ -217,6 +219,8 @@ export class Session {
     try {
       await this.#greet(connection, how.env.ZOTCORE_RPC_TOKEN, left());
       if (foundTools !== undefined) await this.#awaitTools(connection, foundTools, left);
+      // Tools that were chosen may be those of extensions, which this waits for.
+      if (this.#settings.has("set_tools")) await connection.request("get_commands", {}, left());
       for (const [type, fields] of this.#settings) await connection.request(type, fields, left());
       if (crash !== undefined && this.#canRestore) {
         const { repaired } = await this.#putMessages(connection, this.#messages, false);

@@ -21,6 +21,8 @@ import { findProblem } from "./ext/schema-check.js";
 export const EXTENSION = "client-tools";
 /** The path of a Unix socket has room for about a hundred bytes. */
 const MAX_SOCKET_PATH_BYTES = 100;
+/** How long zot waits for a result. */
+const ZOT_WAITS_MS = 60_000;
 /** zot keeps one connection, two while it reloads. */
 const MAX_CONNECTIONS = 8;
 
@@ -51,6 +53,8 @@ export class ToolHost {
   #running = new Set();
   /** @type {() => void} */
   #onConnected = () => {};
+  /** @type {Promise<void> | undefined} */
+  #closing;
 
   /** @param {readonly Tool[]} tools @param {string} directory */
   constructor(tools, directory) {
@@ -92,7 +96,11 @@ export class ToolHost {
     for (const controller of this.#running) controller.abort(reason);
   }
 
-  async close() {
+  close() {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close() {
     this.abort(new ZotError("closed", "the client was closed"));
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
@@ -146,15 +154,20 @@ export class ToolHost {
    */
   async #call({ id, name, args = {} }, send) {
     const controller = new AbortController();
+    const { signal } = controller;
     this.#running.add(controller);
+    const timer = setTimeout(() => controller.abort(new ZotError("timeout", `the tool ${name} took longer than zot waits`)), ZOT_WAITS_MS);
+    // One that does not heed its signal is left to itself.
+    const aborted = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
     /** @type {object} */
     let answer;
     try {
-      answer = { type: "tool_result", id, ...(await this.#run(id, name, args, controller.signal)) };
+      answer = { type: "tool_result", id, .../** @type {object} */ (await Promise.race([this.#run(id, name, args, signal), aborted])) };
       if (Buffer.byteLength(encodeLine(answer)) > MAX_FRAME_BYTES) throw new Error(`the result is longer than the ${MAX_FRAME_BYTES} bytes zot takes`);
     } catch (error) {
       answer = { type: "tool_result", id, content: [{ type: "text", text: messageOf(error) }], is_error: true };
     } finally {
+      clearTimeout(timer);
       this.#running.delete(controller);
     }
     send(answer);

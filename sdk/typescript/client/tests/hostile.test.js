@@ -81,6 +81,12 @@ describe("output that is broken", () => {
   }
 });
 
+it("dies within a line: that is a crash", async () => {
+  const client = await startFake("half");
+  await assert.rejects(collect(client.prompt("go")), zotError("crashed", /SIGKILL/));
+  await cleanUp();
+});
+
 describe("a zot that hangs", () => {
   afterEach(cleanUp);
   it("does not answer a command: the client goes on", async () => {

@@ -126,6 +126,11 @@ describe("tools", { skip: skipScripted }, () => {
     assert.deepEqual([mode(directory), mode(join(directory, "tools.sock")), mode(join(directory, "extension.json"))], ["700", "600", "600"]);
     await client.close();
     assert.deepEqual(leftovers().filter((name) => !known.has(name)), []);
+    const late = new AbortController();
+    const starting = startScripted({ tools: [nothing], signal: late.signal });
+    await until("the folder is there", () => leftovers().some((name) => !known.has(name)));
+    late.abort();
+    await assert.rejects(starting, zotError("closed"));
     // Nor does a start that fails leave anything, or a process that ends without closing.
     await assert.rejects(startScripted({ tools: [nothing], provider: "nobody" }), zotError("not_started"));
     const program = `
