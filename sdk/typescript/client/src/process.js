@@ -36,13 +36,15 @@ export class ZotProcess {
     const reader = new LineReader(
       (value) => {
         const frame = /** @type {Frame} */ (value);
+        // Nothing counts behind a line that was no frame.
+        if (this.#failure !== undefined) return;
         if (typeof value === "object" && value !== null && typeof frame.type === "string") onFrame(frame);
         else this.#violation(`it wrote a line that is no frame: ${excerpt(JSON.stringify(value))}`);
       },
       (reason, line) => this.#violation(`it wrote a line that is no frame (${reason}): ${excerpt(line)}`),
       MAX_OUTPUT_LINE_BYTES,
     );
-    stdout.on("data", (chunk) => this.#failure === undefined && reader.push(chunk));
+    stdout.on("data", (chunk) => reader.push(chunk));
     // A last line without LF is one that was cut off: the exit says by what.
     stdout.on("error", () => {});
     stderr.setEncoding("utf8").on("data", (text) => {
