@@ -65,8 +65,13 @@ impl Log {
         self.write(Level::Error, message);
     }
 
+    /// Whether a line of `level` is written: who would have to prepare one asks first.
+    pub(crate) fn writes(&self, level: Level) -> bool {
+        level >= self.level
+    }
+
     fn write(&self, level: Level, message: fmt::Arguments<'_>) {
-        if level < self.level {
+        if !self.writes(level) {
             return;
         }
         let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ");

@@ -15,7 +15,7 @@ use zot_conversation::{BoxFuture, ModelError, ModelEvent, ModelRequest, ModelStr
 use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
-use crate::service::{Answer, Answers, HungUp, Object, Service, unknown_type};
+use crate::service::{Answer, Answers, HungUp, Object, Service, unknown_type, wants_stream};
 
 pub use endpoints::RouterError;
 use endpoints::{Speech, Target};
@@ -105,10 +105,9 @@ impl RouterService {
             temperature: number("temperature")?,
             top_p: number("top_p")?,
         };
-        let mode = match request.get("stream") {
-            Some(Value::Bool(true)) if self.streaming => Mode::Streaming,
-            None | Some(Value::Null | Value::Bool(_)) => Mode::Collected,
-            Some(_) => return Err("stream must be true or false".to_owned()),
+        let mode = match wants_stream(&request)? && self.streaming {
+            true => Mode::Streaming,
+            false => Mode::Collected,
         };
         let mut request = request;
         Ok(Inference {

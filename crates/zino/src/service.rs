@@ -145,6 +145,17 @@ impl Answers {
     }
 }
 
+/// Whether an answer is wanted in pieces. Many languages have numbers for truth, and the original
+/// takes them; a text like `"false"` would be true to it, so that is refused.
+pub(crate) fn wants_stream(request: &Object) -> Result<bool, String> {
+    match request.get("stream") {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(value)) => Ok(*value),
+        Some(Value::Number(number)) => Ok(number.as_f64() != Some(0.0)),
+        Some(_) => Err("stream must be true or false".to_owned()),
+    }
+}
+
 /// The answer to a `type` a service does not know.
 pub fn unknown_type(request: &Object) -> Answer {
     let kind = match request.get("type") {

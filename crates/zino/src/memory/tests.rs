@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::MemoryService;
 use crate::config::Config;
+use crate::logging::{Level, Log};
 use crate::peer::Peer;
 use crate::service::Answer;
 
@@ -41,7 +42,7 @@ async fn ask(peer: &Peer, request: Value) -> Value {
 }
 
 fn start(folder: &Path) -> Peer {
-    Peer::Local(Arc::new(service(folder)))
+    Peer::local(Arc::new(service(folder)), Log::new("mem", Level::Error))
 }
 
 fn said(text: &str) -> Value {

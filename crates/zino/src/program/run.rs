@@ -8,8 +8,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{descriptors, notify};
+use super::notify;
 use crate::config::Config;
+use crate::descriptors;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::serve::{BindError, ServeOptions, Socket, serve};

@@ -142,6 +142,21 @@ async fn the_next_server_answers_when_one_is_down_or_fails() {
 }
 
 #[tokio::test]
+async fn the_next_server_answers_when_one_stays_busy() {
+    let busy = ModelServer::with_script(vec![Reply::directive("err:429:busy"); 3]);
+    let working = ModelServer::start();
+    let more = format!(
+        "[[api.fallback]]\nbase_url = \"{}\"\n",
+        working.url(Wire::OpenAi)
+    );
+    let stack = Stack::new(&busy.url(Wire::OpenAi), &more).with_router();
+    let answer = stack.ask(Router, infer("say:1", false)).await;
+    assert_eq!(answer, [json!({ "type": "response", "content": "alpha " })]);
+    assert_eq!(busy.requests().len(), 3);
+    stack.end().await;
+}
+
+#[tokio::test]
 async fn an_answer_that_has_begun_is_not_begun_again() {
     let model = ModelServer::start();
     let more = format!(
