@@ -10,6 +10,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zino::config::{Config, Loaded};
 use zino::kind::ServiceKind;
+use zino::memory::{MemoryService, Mended};
 use zino::peer::Peer;
 use zino::program::check::{Finding, Verdict, check};
 use zino::program::client::{Question, ask};
@@ -66,9 +67,18 @@ enum Command {
     /// Run the executor of code
     Exc(ConfigArgument),
     /// Run the memory
-    Mem(ConfigArgument),
+    Mem(Mem),
     /// Run the context
     Ctx(ConfigArgument),
+}
+
+#[derive(Args)]
+struct Mem {
+    /// Only mend the files that a killed process left cut off, for another program to read
+    #[arg(long)]
+    mend: bool,
+    #[command(flatten)]
+    config: ConfigArgument,
 }
 
 #[derive(Args)]
@@ -147,7 +157,8 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Agr(config) => serve(config, Some(ServiceKind::AgentLoop)),
         Command::Sys(config) => serve(config, Some(ServiceKind::SystemPrompt)),
         Command::Exc(config) => serve(config, Some(ServiceKind::Executor)),
-        Command::Mem(config) => serve(config, Some(ServiceKind::Memory)),
+        Command::Mem(mem) if mem.mend => mend(mem.config),
+        Command::Mem(mem) => serve(mem.config, Some(ServiceKind::Memory)),
         Command::Ctx(config) => serve(config, Some(ServiceKind::Context)),
     }
 }
@@ -180,6 +191,26 @@ fn serve(argument: ConfigArgument, kind: Option<ServiceKind>) -> Result<ExitCode
     let config = load_and_warn(argument)?;
     block_on(run(&config, kind))?.map_err(|error| error.to_string())?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn mend(argument: ConfigArgument) -> Result<ExitCode, Failure> {
+    let config = load_and_warn(argument)?;
+    let Mended { files, errors } = MemoryService::new(&config).mend();
+    let mut output = io::stdout().lock();
+    for file in &files {
+        let _ = writeln!(output, "mended {}", file.display());
+    }
+    for error in &errors {
+        let _ = writeln!(io::stderr(), "zino: not mended: {error}");
+    }
+    if files.is_empty() && errors.is_empty() {
+        let folder = config.mem.data_dir.display();
+        let _ = writeln!(output, "nothing to mend in {folder}");
+    }
+    Ok(match errors.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
 }
 
 fn write_files(folder: &Path) -> Result<ExitCode, Failure> {

@@ -4,6 +4,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use zot_conversation::BoxFuture;
 
 use crate::kind::ServiceKind;
@@ -23,8 +24,9 @@ pub trait Service: Send + Sync {
     /// ends with it.
     fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()>;
 
-    /// Done once at the start, on a thread of its own, beside the first requests.
-    fn prepare(&self, _log: Log) {}
+    /// Done once at the start, on a thread of its own, beside the first requests, and given up when
+    /// `stop` fires.
+    fn prepare(&self, _log: Log, _stop: &CancellationToken) {}
 
     /// Reads what it has from disk again.
     fn reload(&self) -> Result<(), String> {

@@ -160,14 +160,14 @@ impl Channels {
         Ok(listed)
     }
 
-    /// Mends what a killed process left; returns how many files that were.
-    pub(super) fn mend_all(&self) -> Result<usize, StoreError> {
-        let mut mended = 0;
-        for (stem, _) in self.files()? {
-            let path = self.folder.path().join(format!("{stem}.json"));
-            mended += usize::from(file::mend_torn(&path, &self.folder)?);
-        }
-        Ok(mended)
+    /// The files of all channels.
+    pub(super) fn paths(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let path = |(stem, _)| self.folder.path().join(format!("{stem}.json"));
+        Ok(self.files()?.into_iter().map(path).collect())
+    }
+
+    pub(super) fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     /// Name without ending, and length, of all files.

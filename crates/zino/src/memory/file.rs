@@ -7,6 +7,7 @@
 mod repair;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -18,7 +19,7 @@ use super::array::{Scanner, Shape};
 use super::element::{CLOSING, Elements, OPENING, SEPARATOR};
 use super::error::StoreError;
 
-pub(super) use repair::{create, mend_torn, normalise, replace};
+pub(super) use repair::{create, is_torn, mend_torn, normalise, replace};
 
 /// What the original gives its files.
 const FILE_MODE: u32 = 0o644;
@@ -128,6 +129,16 @@ impl Locked {
         known: Option<&Inspected>,
         each: &mut impl FnMut(u64, &[u8]),
     ) -> Result<Inspected, StoreError> {
+        self.inspect_while(&|| true, known, each)
+    }
+
+    /// The same, as long as `goes_on`.
+    pub(super) fn inspect_while(
+        &self,
+        goes_on: &dyn Fn() -> bool,
+        known: Option<&Inspected>,
+        each: &mut impl FnMut(u64, &[u8]),
+    ) -> Result<Inspected, StoreError> {
         let stamp = self.stamp()?;
         let mut scanner = match known {
             Some(known) => Scanner::behind(known.whole_end, known.count),
@@ -136,6 +147,9 @@ impl Locked {
         let mut position = known.map_or(0, |known| known.whole_end);
         let mut block = vec![0; BLOCK_BYTES];
         while position < stamp.length {
+            if !goes_on() {
+                return Err(StoreError::Stopped);
+            }
             let wanted = BLOCK_BYTES.min((stamp.length - position) as usize);
             let count = self.read_at(&mut block[..wanted], position)?;
             if count == 0 {
@@ -171,7 +185,10 @@ impl Locked {
     /// first of them begins.
     ///
     /// A write within one page happens or does not, whenever the process is killed. One that crosses
-    /// into another page may be cut there, so a file that is not long is replaced instead.
+    /// into another page may be cut there, so a file that is not long is replaced instead. For a long
+    /// one there is no way that neither costs its length nor can be cut: what stands behind the array
+    /// must be blank, so its end and what is new have to change in the same step, and the kernel lets
+    /// a process die between any two pages. A note tells what was cut.
     pub(super) fn append(
         &self,
         known: &Inspected,
@@ -188,10 +205,17 @@ impl Locked {
         let stamp = if crosses && last <= REPLACED_BYTES {
             repair::grow(self, known.whole_end, &bytes)?
         } else {
-            if let Err(error) = self.write_at(&bytes, known.whole_end) {
-                self.take_back(known);
-                return Err(StoreError::io(&self.path)(error));
+            if crosses {
+                unfinished::announce(self, known.whole_end, &bytes);
             }
+            let written = self.write_at(&bytes, known.whole_end);
+            if written.is_err() {
+                self.take_back(known);
+            }
+            if crosses {
+                unfinished::withdraw(&self.path);
+            }
+            written.map_err(StoreError::io(&self.path))?;
             self.stamp()?
         };
         let begin = known.whole_end + opening.len() as u64;

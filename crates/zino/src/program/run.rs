@@ -56,7 +56,8 @@ pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunEr
         };
         serving.spawn(serve(socket, Arc::clone(service), options, stop.clone()));
         let preparing = Arc::clone(service);
-        serving.spawn_blocking(move || preparing.prepare(log));
+        let stop = stop.clone();
+        serving.spawn_blocking(move || preparing.prepare(log, &stop));
     }
     notify::ready();
     wait_for_end(&mut signals, &services, config).await;

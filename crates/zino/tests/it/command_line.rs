@@ -422,3 +422,35 @@ fn requests_are_logged_without_what_was_said() {
         assert_eq!(quiet.log(), "");
     }
 }
+
+/// For who goes back to the original: it cannot read what was cut off.
+#[test]
+fn files_that_were_cut_off_are_named_and_mended() {
+    let installation = Installation::new(NOBODY, "");
+    let channels = installation.path("data/mem/channels");
+    fs::create_dir_all(&channels).unwrap();
+    fs::write(channels.join("ada.json"), "[\n  {\"role\": \"us").unwrap();
+    fs::write(channels.join("bob.json"), "[\n  1\n]").unwrap();
+    let named = || {
+        let output = installation.run(&["check"]);
+        let found = text(&output.stdout).lines().find(|line| {
+            line.starts_with("warn data ")
+                && line.contains("data/mem/channels/ada.json was cut off")
+        });
+        found.is_some_and(|line| line.contains("zino mem --mend"))
+    };
+    assert!(named());
+    let output = installation.run(&["mem", "--mend"]);
+    let expected = "mended data/mem/channels/ada.json\n";
+    assert_eq!(told(&output), (0, expected, ""));
+    assert!(!named());
+    assert_eq!(fs::read_to_string(channels.join("ada.json")).unwrap(), "[]");
+    let output = installation.run(&["mem", "--mend"]);
+    assert_eq!(told(&output), (0, "nothing to mend in data/mem\n", ""));
+    // What cannot be mended is told.
+    fs::create_dir(installation.path("data/mem/hard_memories.json")).unwrap();
+    let output = installation.run(&["mem", "--mend"]);
+    let (code, _, complaint) = told(&output);
+    assert_eq!(code, 1);
+    assert!(complaint.contains("not mended"), "{complaint}");
+}
