@@ -167,7 +167,8 @@ impl AgentLoopService {
     /// Asks once and runs what the answer calls for, as soon as each call is complete.
     async fn turn(&self, run: &Run, answers: &Answers) -> Result<Turn, Unfinished> {
         let request = self.question(run, &run.messages, run.mode);
-        let mut reading = Reading::begin(&self.router, request).await?;
+        let mut reading =
+            Reading::begin(&self.router, request, self.config.wire.max_frame_bytes).await?;
         let mut blocks = Blocks::new();
         let mut turn = Turn::default();
         while let Some(delta) = reading.next().await? {

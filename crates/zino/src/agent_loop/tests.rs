@@ -234,6 +234,14 @@ fn wrong_requests_are_refused() {
 }
 
 #[test]
+fn an_endless_answer_is_given_up() {
+    let parts = vec!["x".repeat(1 << 20); 65];
+    let outcome = run(parts, json!({}));
+    let expected = "Agentic runtime error: the answer of rtr is longer than 67108864 bytes";
+    assert_eq!(outcome.frames, [Answer::error(expected)]);
+}
+
+#[test]
 fn sampling_is_passed_on() {
     let outcome = run(
         vec!["x".to_owned()],

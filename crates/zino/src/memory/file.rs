@@ -9,7 +9,7 @@ mod repair;
 mod tests;
 mod unfinished;
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -75,36 +75,52 @@ pub(super) struct Inspected {
 
 /// Opens and locks a file; `None` when it is not there.
 pub(super) fn lock(path: &Path, access: Access) -> Result<Option<Locked>, StoreError> {
-    let failed = || StoreError::io(path);
     for _ in 0..ATTEMPTS {
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(access == Access::Append)
-            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-            .open(path);
-        let file = match opened {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(failed()(error)),
+        let Some(locked) = open(path, access)? else {
+            return Ok(None);
         };
         match access {
-            Access::Read => file.lock_shared(),
-            Access::Append => file.lock(),
+            Access::Read => locked.file.lock_shared(),
+            Access::Append => locked.file.lock(),
         }
-        .map_err(failed())?;
-        // It may have been replaced while the lock was waited for.
-        let locked = Locked {
-            file,
-            path: path.to_owned(),
-        };
-        match std::fs::symlink_metadata(path) {
-            Ok(now) if locked.stamp()?.same_file(&stamp_of(&now)) => return Ok(Some(locked)),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed()(error)),
+        .map_err(StoreError::io(path))?;
+        if locked.is_in_place()? {
+            return Ok(Some(locked));
         }
     }
     Err(StoreError::Busy(path.to_owned()))
+}
+
+/// The same without waiting; `None` also when someone else has it.
+pub(super) fn try_lock(path: &Path, access: Access) -> Result<Option<Locked>, StoreError> {
+    let Some(locked) = open(path, access)? else {
+        return Ok(None);
+    };
+    let taken = match access {
+        Access::Read => locked.file.try_lock_shared(),
+        Access::Append => locked.file.try_lock(),
+    };
+    match taken {
+        Ok(()) => Ok(locked.is_in_place()?.then_some(locked)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(StoreError::io(path)(error)),
+    }
+}
+
+fn open(path: &Path, access: Access) -> Result<Option<Locked>, StoreError> {
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(access == Access::Append)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path);
+    match opened {
+        Ok(file) => Ok(Some(Locked {
+            file,
+            path: path.to_owned(),
+        })),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StoreError::io(path)(error)),
+    }
 }
 
 fn stamp_of(metadata: &std::fs::Metadata) -> Stamp {
@@ -117,6 +133,16 @@ fn stamp_of(metadata: &std::fs::Metadata) -> Stamp {
 }
 
 impl Locked {
+    /// Whether it is still the file of its name: it may have been replaced while the lock was waited
+    /// for.
+    fn is_in_place(&self) -> Result<bool, StoreError> {
+        match std::fs::symlink_metadata(&self.path) {
+            Ok(now) => Ok(self.stamp()?.same_file(&stamp_of(&now))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(StoreError::io(&self.path)(error)),
+        }
+    }
+
     pub(super) fn stamp(&self) -> Result<Stamp, StoreError> {
         let metadata = self.file.metadata();
         let metadata = metadata.map_err(StoreError::io(&self.path))?;

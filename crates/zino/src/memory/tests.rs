@@ -428,3 +428,28 @@ fn the_index_of_many_memories_is_made_at_the_start() {
     ended.prepare(log, &stop);
     assert!(!ended.0.hard.has_index());
 }
+
+/// A file that another program holds is waited for, but not by everyone.
+#[tokio::test]
+async fn a_file_in_other_hands_holds_up_nobody_else() {
+    let folder = TempDir::new().unwrap();
+    let peer = start(folder.path());
+    let append = json!({ "type": "append_history", "channel_id": "c", "messages": [said("x")] });
+    for _ in 0..2 {
+        ask(&peer, append.clone()).await;
+    }
+    let held = fs::File::open(folder.path().join("channels/c.json")).unwrap();
+    held.lock().unwrap();
+    let history = json!({ "type": "get_history", "channel_id": "c", "limit": 5 });
+    let both = async { tokio::join!(ask(&peer, append), ask(&peer, history)) };
+    let mut both = std::pin::pin!(both);
+    let others = tokio::time::sleep(std::time::Duration::from_millis(100));
+    tokio::select! {
+        done = &mut both => panic!("{done:?}"),
+        () = others => {}
+    }
+    held.unlock().unwrap();
+    let (stored, history) = both.await;
+    assert_eq!(stored, json!({ "type": "ok" }));
+    assert!(history["messages"].as_array().unwrap().len() >= 2);
+}
