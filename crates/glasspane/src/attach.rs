@@ -1,0 +1,22 @@
+//! How agents come to a hub: started by us, by a file that grows, over a socket.
+
+mod feed;
+mod file;
+mod listener;
+mod socket;
+mod spawn;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+pub use feed::Feed;
+pub use file::{FileError, FileFeed, POLL_INTERVAL};
+pub use listener::{BindError, Listener, default_socket};
+pub use socket::{HELLO_BYTES, MAX_CONNECTIONS, accept_agents};
+pub use spawn::{Ended, Launch, SpawnError, TERMINATION_GRACE, run_agent};
+pub use watch::{WATCH_INTERVAL, WATCH_LINE_BYTES, WatchError, Watcher};
+
+/// How much is read at once from one agent. Then others get their turn, so that who watches sees everything before
+/// the ring is full, however many agents flood.
+const READ_BYTES: usize = 16 * 1024;

@@ -1,0 +1,144 @@
+//! What an agent prints, on its way into a hub.
+
+use std::collections::HashMap;
+
+use crate::record::{Attached, Detached};
+use crate::source::{Finding, Identity, Reader, SourceKind};
+use crate::{AgentHandle, Hub, MAX_AGENTS, Record, now_ms};
+
+/// Reads the bytes of one agent, or of a log of many, and reports to a hub.
+pub struct Feed {
+    hub: Hub,
+    reader: Reader,
+    attached: Attached,
+    /// There from the first thing on that is told of the agent; a log is no agent.
+    agent: Option<AgentHandle>,
+    /// Agents of a log have other ids here.
+    logged: HashMap<String, AgentHandle>,
+    findings: Vec<Finding>,
+    records: Vec<Record>,
+}
+
+impl Feed {
+    /// Reads an agent of `kind`, or finds out which kind it is. `attached.source` is filled in.
+    pub fn new(hub: &Hub, mut attached: Attached, kind: Option<SourceKind>) -> Self {
+        attached.source = kind.map_or("auto", SourceKind::name).to_owned();
+        Self {
+            hub: hub.clone(),
+            reader: Reader::new(kind),
+            attached,
+            agent: None,
+            logged: HashMap::new(),
+            findings: Vec::new(),
+            records: Vec::new(),
+        }
+    }
+
+    /// Shows the agent before it has said anything.
+    pub fn attach(&mut self) -> &str {
+        let (hub, attached) = (&self.hub, &self.attached);
+        self.agent
+            .get_or_insert_with(|| hub.attach(attached.clone()))
+            .id()
+    }
+
+    /// The agent's id, once there is one.
+    pub fn id(&self) -> Option<&str> {
+        self.agent.as_ref().map(AgentHandle::id)
+    }
+
+    /// Takes bytes as they arrived.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        let mut findings = std::mem::take(&mut self.findings);
+        self.reader.feed(bytes, &mut findings);
+        self.report(&mut findings);
+        self.findings = findings;
+    }
+
+    /// What was begun was written anew: a piece of a line is forgotten.
+    pub fn restart(&mut self) {
+        self.reader.restart();
+    }
+
+    /// Reports something that did not come from the agent's output.
+    pub fn tell(&mut self, finding: Finding) {
+        self.report(&mut vec![finding]);
+    }
+
+    /// The agent has left.
+    pub fn finish(mut self, detached: Detached) {
+        let mut findings = Vec::new();
+        self.reader.finish(&mut findings);
+        self.report(&mut findings);
+        if let Some(agent) = self.agent {
+            agent.detach(detached);
+        }
+    }
+
+    fn report(&mut self, findings: &mut Vec<Finding>) {
+        let at_ms = now_ms();
+        let mut records = std::mem::take(&mut self.records);
+        for finding in findings.drain(..) {
+            match finding {
+                Finding::Record(record) => {
+                    // In order with what was collected for other agents.
+                    self.hub.put_all(records.drain(..));
+                    self.replay(*record);
+                }
+                Finding::Identity(identity) => {
+                    if let Some(record) = self.identify(identity, at_ms) {
+                        records.push(record);
+                    }
+                }
+                Finding::Event(event) => {
+                    let id = self.attach().to_owned();
+                    records.push(Record::of_event(id, at_ms, event));
+                }
+                Finding::Usage(usage) => {
+                    let id = self.attach().to_owned();
+                    records.push(Record::of_usage(id, at_ms, usage));
+                }
+            }
+        }
+        if !records.is_empty() {
+            self.hub.put_all(records.drain(..));
+        }
+        self.records = records;
+    }
+
+    fn identify(&mut self, identity: Identity, at_ms: u64) -> Option<Record> {
+        if let Some(source) = identity.source {
+            self.attached.source = source.name().to_owned();
+        }
+        self.attached.model = identity.model.or(self.attached.model.take());
+        self.attached.cwd = identity.cwd.or(self.attached.cwd.take());
+        let id = self.agent.as_ref()?.id().to_owned();
+        Some(Record::of_attached(id, at_ms, self.attached.clone()))
+    }
+
+    /// Puts a record of a log under an id of this hub.
+    fn replay(&mut self, mut record: Record) {
+        if let Some(agent) = self.logged.get(&record.agent) {
+            record.agent = agent.id().to_owned();
+            self.hub.put(record);
+            return;
+        }
+        if self.logged.len() >= MAX_AGENTS {
+            return;
+        }
+        let attached = match record.attached.take() {
+            Some(attached) => *attached,
+            None => Attached {
+                label: record.agent.clone(),
+                source: SourceKind::Glasspane.name().to_owned(),
+                ..Attached::default()
+            },
+        };
+        let agent = self.hub.attach_at(attached, record.at_ms);
+        let logged_id = std::mem::replace(&mut record.agent, agent.id().to_owned());
+        if record.event.is_some() || record.usage.is_some() || record.detached.is_some() {
+            self.hub.put(record);
+        }
+        self.logged.insert(logged_id, agent);
+    }
+}

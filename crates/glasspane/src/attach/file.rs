@@ -1,0 +1,183 @@
+//! A file of lines that grows.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::{Feed, READ_BYTES};
+use crate::record::{Attached, Detached};
+use crate::source::SourceKind;
+use crate::{Event, Hub};
+
+/// How often a file is looked at. Asking is cheap; being told would need a watch for each system.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Why a file is not read.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{} is no regular file: pipe it into `glasspane tail`", .0.display())]
+    NotAFile(PathBuf),
+}
+
+/// Reads a file from its start and goes on when it grows.
+///
+/// When it is cut off, or another file takes its place, reading goes on with what is there now. A last line without
+/// its end is waited for.
+pub struct FileFeed {
+    path: PathBuf,
+    feed: Feed,
+    open: Option<Open>,
+    buffer: Vec<u8>,
+}
+
+struct Open {
+    file: File,
+    inode: (u64, u64),
+    position: u64,
+}
+
+impl FileFeed {
+    /// The file need not be there yet, but must not be anything else.
+    pub fn new(
+        hub: &Hub,
+        path: &Path,
+        attached: Attached,
+        kind: Option<SourceKind>,
+    ) -> Result<Self, FileError> {
+        let mut this = Self {
+            path: path.to_owned(),
+            feed: Feed::new(hub, attached, kind),
+            open: None,
+            buffer: vec![0; READ_BYTES],
+        };
+        this.open = this.open_path()?;
+        Ok(this)
+    }
+
+    /// Reads all that is there, then what comes, until cancelled or the file cannot be read.
+    pub async fn follow(mut self, cancel: CancellationToken) -> Result<(), FileError> {
+        loop {
+            let result = self.catch_up().await;
+            if let Err(error) = result {
+                let reason = error.to_string();
+                self.feed.finish(Detached {
+                    reason,
+                    failed: true,
+                });
+                return Err(error);
+            }
+            tokio::select! {
+                () = cancel.cancelled() => {
+                    // It may go on without us: nothing is said about its end.
+                    return Ok(());
+                }
+                () = sleep(POLL_INTERVAL) => {}
+            }
+        }
+    }
+
+    /// Reads all that is there, and takes that for all there is.
+    pub async fn read_once(mut self) -> Result<(), FileError> {
+        self.catch_up().await?;
+        self.feed.finish(Detached {
+            reason: "end of file".to_owned(),
+            failed: false,
+        });
+        Ok(())
+    }
+
+    async fn catch_up(&mut self) -> Result<(), FileError> {
+        loop {
+            self.read_to_end().await?;
+            // Whoever rotates a log may still have written to the old file: it was read first.
+            if !self.replaced()? {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn read_to_end(&mut self) -> Result<(), FileError> {
+        while let Some(open) = &mut self.open {
+            let count =
+                open.file
+                    .read(&mut self.buffer)
+                    .map_err(|source| FileError::Unreadable {
+                        path: self.path.clone(),
+                        source,
+                    })?;
+            if count == 0 {
+                return Ok(());
+            }
+            open.position += count as u64;
+            self.feed.feed(&self.buffer[..count]);
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// Whether there is another file to read now, or the same from its start.
+    fn replaced(&mut self) -> Result<bool, FileError> {
+        let Some(open) = &mut self.open else {
+            self.open = self.open_path()?;
+            return Ok(self.open.is_some());
+        };
+        let unreadable = |source| FileError::Unreadable {
+            path: self.path.clone(),
+            source,
+        };
+        let length = open.file.metadata().map_err(unreadable)?.len();
+        if length < open.position {
+            open.file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
+            open.position = 0;
+            self.feed.restart();
+            self.feed.tell(crate::source::Finding::Event(Event::notice(
+                "the file was cut off: reading it from its start",
+            )));
+            return Ok(length > 0);
+        }
+        // Between taking the old file away and putting the new one there, there is none.
+        let Ok(metadata) = fs::metadata(&self.path) else {
+            return Ok(false);
+        };
+        if (metadata.dev(), metadata.ino()) == open.inode {
+            return Ok(false);
+        }
+        self.open = self.open_path()?;
+        self.feed.restart();
+        Ok(self.open.is_some())
+    }
+
+    fn open_path(&self) -> Result<Option<Open>, FileError> {
+        let unreadable = |source| FileError::Unreadable {
+            path: self.path.clone(),
+            source,
+        };
+        // Looked at first: opening a pipe that nobody writes to would wait for ever.
+        match fs::metadata(&self.path) {
+            Ok(metadata) if !metadata.is_file() => {
+                return Err(FileError::NotAFile(self.path.clone()));
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unreadable(error)),
+        }
+        let file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unreadable(error)),
+        };
+        let metadata = file.metadata().map_err(unreadable)?;
+        Ok(Some(Open {
+            file,
+            inode: (metadata.dev(), metadata.ino()),
+            position: 0,
+        }))
+    }
+}

@@ -1,0 +1,135 @@
+//! Agents and watchers that come over a socket.
+//!
+//! A connection is one agent, whose lines or frames it carries. Its first line may say who it is:
+//! `{"glasspane":"attach","label":"tests","source":"zot"}`. With `{"glasspane":"watch"}` it is a
+//! watcher instead, and is told the states of all agents.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::UnixStream;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::{Feed, Listener, READ_BYTES, watch};
+use crate::Hub;
+use crate::record::{Attached, Detached};
+use crate::source::parse_source;
+
+/// How many agents and watchers may be connected; more wait to be accepted.
+pub const MAX_CONNECTIONS: usize = 4_096;
+
+/// How long a first line may be that says who comes.
+pub const HELLO_BYTES: usize = 64 * 1024;
+
+/// How long to wait when no connection can be accepted, for want of descriptors for instance.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Deserialize)]
+struct Hello {
+    glasspane: String,
+    label: Option<String>,
+    source: Option<String>,
+    cwd: Option<String>,
+    model: Option<String>,
+}
+
+/// Serves `listener` until cancelled.
+pub async fn accept_agents(hub: Hub, listener: Listener, cancel: CancellationToken) {
+    let mut connections = JoinSet::new();
+    let mut number: u64 = 0;
+    loop {
+        tokio::select! {
+            () = cancel.cancelled() => break,
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
+                Ok(stream) => {
+                    number += 1;
+                    connections.spawn(serve(hub.clone(), stream, number));
+                }
+                Err(_) => sleep(ACCEPT_PAUSE).await,
+            }
+        }
+    }
+    connections.shutdown().await;
+}
+
+async fn serve(hub: Hub, mut stream: UnixStream, number: u64) {
+    let mut buffer = vec![0; READ_BYTES];
+    let Some((first, rest)) = first_line(&mut stream, &mut buffer).await else {
+        return;
+    };
+    let hello = serde_json::from_slice::<Hello>(&first).ok();
+    if hello
+        .as_ref()
+        .is_some_and(|hello| hello.glasspane == "watch")
+    {
+        watch::serve(&hub, stream).await;
+        return;
+    }
+    let mut feed = agent(&hub, hello.as_ref(), &stream, number);
+    feed.attach();
+    if hello.is_none() {
+        feed.feed(&first);
+    }
+    feed.feed(&rest);
+    let detached = loop {
+        match stream.read(&mut buffer).await {
+            Ok(0) => {
+                break Detached {
+                    reason: "disconnected".to_owned(),
+                    failed: false,
+                };
+            }
+            Ok(count) => {
+                feed.feed(&buffer[..count]);
+                tokio::task::yield_now().await;
+            }
+            Err(error) => {
+                break Detached {
+                    reason: format!("the connection broke: {error}"),
+                    failed: true,
+                };
+            }
+        }
+    };
+    feed.finish(detached);
+}
+
+/// The first line with its end, and what came behind it. All in the first where no line can be told.
+async fn first_line(stream: &mut UnixStream, buffer: &mut [u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let mut first = Vec::new();
+    loop {
+        let count = stream.read(buffer).await.ok()?;
+        if count == 0 {
+            return (!first.is_empty()).then(|| (first, Vec::new()));
+        }
+        let searched = first.len();
+        first.extend_from_slice(&buffer[..count]);
+        // Frames begin with a zero, and say who comes in no line.
+        if first.first() == Some(&0) || first.len() > HELLO_BYTES {
+            return Some((first, Vec::new()));
+        }
+        if let Some(end) = first[searched..].iter().position(|byte| *byte == b'\n') {
+            let rest = first.split_off(searched + end + 1);
+            return Some((first, rest));
+        }
+    }
+}
+
+fn agent(hub: &Hub, hello: Option<&Hello>, stream: &UnixStream, number: u64) -> Feed {
+    let process = stream.peer_cred().ok().and_then(|peer| peer.pid());
+    let unnamed = process.map_or_else(|| format!("socket {number}"), |id| format!("process {id}"));
+    let told = |field: fn(&Hello) -> &Option<String>| hello.and_then(|hello| field(hello).clone());
+    let attached = Attached {
+        label: told(|hello| &hello.label).unwrap_or(unnamed),
+        cwd: told(|hello| &hello.cwd),
+        model: told(|hello| &hello.model),
+        ..Attached::default()
+    };
+    // A kind that we do not know is found out like one that was not told.
+    let kind = told(|hello| &hello.source).and_then(|name| parse_source(&name).ok().flatten());
+    Feed::new(hub, attached, kind)
+}

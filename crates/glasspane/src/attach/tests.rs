@@ -1,0 +1,422 @@
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::UnixStream;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::{BindError, FileError, FileFeed, Launch, Listener, Watcher, accept_agents, run_agent};
+use crate::record::Attached;
+use crate::source::SourceKind;
+use crate::{AgentState, Hub, Status};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Waits until `wanted` holds of some agent.
+async fn until(hub: &Hub, wanted: impl Fn(&AgentState) -> bool) -> AgentState {
+    let look = async {
+        loop {
+            if let Some(agent) = hub.snapshot().agents.into_iter().find(&wanted) {
+                return agent;
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    match timeout(PATIENCE, look).await {
+        Ok(agent) => agent,
+        Err(_) => panic!("not in {:#?}", hub.snapshot()),
+    }
+}
+
+fn turn(step: u64) -> String {
+    format!(
+        "{{\"type\":\"turn_start\",\"step\":{step}}}\n{{\"type\":\"turn_end\",\"stop\":\"end\"}}\n"
+    )
+}
+
+fn append(path: &Path, text: &str) {
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+struct Following {
+    hub: Hub,
+    path: PathBuf,
+    tasks: JoinSet<Result<(), FileError>>,
+    cancel: CancellationToken,
+    _folder: TempDir,
+}
+
+/// Follows a file that is not there yet.
+fn follow() -> Following {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("events.jsonl");
+    let (hub, cancel) = (Hub::new(), CancellationToken::new());
+    let file = FileFeed::new(&hub, &path, Attached::default(), None).unwrap();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(file.follow(cancel.clone()));
+    Following {
+        hub,
+        path,
+        tasks,
+        cancel,
+        _folder: folder,
+    }
+}
+
+impl Following {
+    async fn turns(&self, turns: u64) -> AgentState {
+        until(&self.hub, |agent| {
+            agent.turns == turns && agent.status == Status::Idle
+        })
+        .await
+    }
+
+    async fn stop(mut self) {
+        self.cancel.cancel();
+        self.tasks.join_next().await.unwrap().unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_file_is_followed_from_before_it_is_there() {
+    let following = follow();
+    append(&following.path, &turn(1));
+    following.turns(1).await;
+    // A torn line is waited for.
+    let more = turn(2);
+    let (begin, rest) = more.split_at(10);
+    append(&following.path, begin);
+    sleep(super::POLL_INTERVAL * 2).await;
+    append(&following.path, rest);
+    let state = following.turns(2).await;
+    assert_eq!((state.unknown, state.source.as_str()), (0, "zot"));
+    following.stop().await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_cut_off_is_read_anew() {
+    let following = follow();
+    append(&following.path, &format!("{}{}{{\"torn", turn(1), turn(2)));
+    following.turns(2).await;
+    fs::write(&following.path, turn(1)).unwrap();
+    let state = following.turns(3).await;
+    assert_eq!(state.unknown, 0);
+    following.stop().await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_rotated_is_read_to_its_end_and_then_the_new_one() {
+    let following = follow();
+    append(&following.path, &turn(1));
+    following.turns(1).await;
+    let old = following.path.with_extension("1");
+    fs::rename(&following.path, &old).unwrap();
+    append(&old, &turn(2));
+    following.turns(2).await;
+    append(&following.path, &turn(3));
+    following.turns(3).await;
+    assert_eq!(following.hub.snapshot().agents.len(), 1);
+    following.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_no_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = FileFeed::new(&Hub::new(), folder.path(), Attached::default(), None);
+    assert!(matches!(refused.err(), Some(FileError::NotAFile(_))));
+}
+
+#[tokio::test]
+async fn a_log_brings_its_agents_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.jsonl");
+    let lines = "{\"seq\":1,\"at_ms\":5,\"agent\":\"x\",\"attached\":{\"label\":\"one\",\"source\":\"pi\"}}\n\
+                 {\"seq\":2,\"at_ms\":6,\"agent\":\"y\",\"event\":{\"type\":\"turn_start\",\"step\":1}}\n\
+                 {\"seq\":3,\"at_ms\":7,\"agent\":\"x\",\"event\":{\"type\":\"agent_end\"}}\n";
+    fs::write(&path, lines).unwrap();
+    let hub = Hub::new();
+    let file = FileFeed::new(&hub, &path, Attached::default(), None).unwrap();
+    file.read_once().await.unwrap();
+    let agents = hub.snapshot().agents;
+    let shown: Vec<_> = agents
+        .iter()
+        .map(|agent| {
+            (
+                agent.label.as_str(),
+                agent.source.as_str(),
+                agent.status,
+                agent.last_ms,
+            )
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("one", "pi", Status::Done, 7),
+            ("y", "glasspane", Status::Thinking, 6)
+        ]
+    );
+}
+
+struct Served {
+    hub: Hub,
+    path: PathBuf,
+    tasks: JoinSet<()>,
+    cancel: CancellationToken,
+    _folder: TempDir,
+}
+
+fn serve() -> Served {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("private/glasspane.sock");
+    let (hub, cancel) = (Hub::new(), CancellationToken::new());
+    let listener = Listener::bind(&path).unwrap();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(accept_agents(hub.clone(), listener, cancel.clone()));
+    Served {
+        hub,
+        path,
+        tasks,
+        cancel,
+        _folder: folder,
+    }
+}
+
+impl Served {
+    async fn connect(&self, lines: &str) -> UnixStream {
+        let mut stream = UnixStream::connect(&self.path).await.unwrap();
+        stream.write_all(lines.as_bytes()).await.unwrap();
+        stream
+    }
+
+    async fn stop(mut self) {
+        self.cancel.cancel();
+        timeout(PATIENCE, self.tasks.join_next()).await.unwrap();
+        assert!(!self.path.exists(), "the socket is left behind");
+    }
+}
+
+#[tokio::test]
+async fn agents_attach_over_a_socket() {
+    let served = serve();
+    let hello =
+        "{\"glasspane\":\"attach\",\"label\":\"tests\",\"source\":\"pi\",\"model\":\"m\"}\n";
+    let named = served
+        .connect(&format!("{hello}{{\"type\":\"agent_start\"}}\n"))
+        .await;
+    let unnamed = served.connect(&turn(1)).await;
+    let state = until(&served.hub, |agent| {
+        agent.label == "tests" && agent.status == Status::Thinking
+    })
+    .await;
+    assert_eq!(
+        (state.source.as_str(), state.model.as_deref()),
+        ("pi", Some("m"))
+    );
+    until(&served.hub, |agent| {
+        agent.label.starts_with("process ") && agent.turns == 1
+    })
+    .await;
+    drop((named, unnamed));
+    until(&served.hub, |agent| {
+        agent.label == "tests" && agent.status == Status::Failed
+    })
+    .await;
+    until(&served.hub, |agent| {
+        agent.turns == 1 && agent.status == Status::Done
+    })
+    .await;
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn frames_are_taken_over_a_socket_too() {
+    let served = serve();
+    let mut stream = served.connect("").await;
+    let frames = include_bytes!("../../tests/fixtures/zino-frames.bin");
+    stream.write_all(frames).await.unwrap();
+    let state = until(&served.hub, |agent| agent.status == Status::Done).await;
+    assert_eq!((state.source.as_str(), state.tools), ("zino", 1));
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_watcher_sees_what_the_hub_sees() {
+    let served = serve();
+    let agent = served.hub.attach(Attached {
+        label: "one".to_owned(),
+        ..Attached::default()
+    });
+    let mut watcher = Watcher::connect(&served.path).await.unwrap();
+    assert!(timeout(PATIENCE, watcher.changed()).await.unwrap().unwrap());
+    assert_eq!(watcher.agents(), served.hub.snapshot().agents);
+    agent.event(crate::Event::turn_start(1));
+    served.hub.attach(Attached::default());
+    while watcher.agents() != served.hub.snapshot().agents {
+        assert!(timeout(PATIENCE, watcher.changed()).await.unwrap().unwrap());
+    }
+    served.stop().await;
+    assert!(!watcher.changed().await.unwrap());
+}
+
+#[tokio::test]
+async fn the_socket_is_its_owners_alone() {
+    let served = serve();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&served.path), 0o600);
+    assert_eq!(mode(served.path.parent().unwrap()), 0o700);
+    assert!(matches!(
+        Listener::bind(&served.path),
+        Err(BindError::Live(_))
+    ));
+    served.stop().await;
+
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let open = Listener::bind(&folder.path().join("s"));
+    assert!(matches!(open, Err(BindError::FolderNotPrivate(_))));
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(folder.path().join("s"), "precious").unwrap();
+    assert!(matches!(
+        Listener::bind(&folder.path().join("s")),
+        Err(BindError::NotASocket(_))
+    ));
+}
+
+#[tokio::test]
+async fn a_socket_that_nobody_serves_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let path = folder.path().join("s");
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    Listener::bind(&path).unwrap();
+}
+
+fn launch(script: &str) -> Launch {
+    Launch {
+        label: "agent".to_owned(),
+        command: ["sh", "-c", script].map(OsString::from).to_vec(),
+        ..Launch::default()
+    }
+}
+
+async fn run(hub: &Hub, launch: Launch) -> super::Ended {
+    let running = run_agent(hub, launch, CancellationToken::new());
+    timeout(PATIENCE, running).await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn a_command_is_watched_to_its_end() {
+    let hub = Hub::new();
+    let script = "echo '{\"type\":\"turn_start\",\"step\":1}'; echo oops >&2; printf '{\"type\":\"turn_end\",\"stop\":\"end\"}'; exit 7";
+    let ended = run(&hub, launch(script)).await;
+    assert_eq!(
+        (ended.exit_code, ended.status, ended.verdict()),
+        (7, Status::Failed, 7)
+    );
+    let state = hub.agent(&ended.id).unwrap();
+    assert_eq!((state.turns, state.violation_count), (1, 0));
+    assert_eq!(state.error.as_deref(), Some("exited with 7"));
+    let (_, history) = hub.snapshot_with_history();
+    let said: Vec<_> = history[&ended.id]
+        .iter()
+        .filter_map(|record| record.event.as_ref()?.message.clone())
+        .collect();
+    assert_eq!(said, ["oops"]);
+}
+
+#[tokio::test]
+async fn a_failure_counts_even_when_the_exit_code_does_not_tell() {
+    let ended = run(
+        &Hub::new(),
+        launch("echo '{\"type\":\"error\",\"message\":\"no key\"}'"),
+    )
+    .await;
+    assert_eq!((ended.exit_code, ended.verdict()), (0, 1));
+}
+
+#[tokio::test]
+async fn prompts_are_handed_over_one_after_the_other() {
+    let hub = Hub::new();
+    let script = r#"while read -r line; do
+        printf '{"type":"user_message","content":[{"type":"text","text":"%s"}]}\n' "${#line}"
+        echo '{"type":"done"}'
+    done"#;
+    let asked = Launch {
+        kind: Some(SourceKind::Zot),
+        prompts: vec!["one".to_owned(), "three".to_owned()],
+        ..launch(script)
+    };
+    let ended = run(&hub, asked).await;
+    let state = hub.agent(&ended.id).unwrap();
+    assert_eq!(
+        (state.prompts_over, state.status, ended.exit_code),
+        (2, Status::Done, 0)
+    );
+}
+
+#[tokio::test]
+async fn who_takes_no_prompts_is_not_started() {
+    let asked = Launch {
+        prompts: vec!["hello".to_owned()],
+        ..launch("true")
+    };
+    let refused = run_agent(&Hub::new(), asked, CancellationToken::new()).await;
+    assert!(refused.unwrap_err().to_string().contains("--source"));
+    let missing = Launch {
+        command: vec![OsString::from("/no/such/agent")],
+        ..Launch::default()
+    };
+    let refused = run_agent(&Hub::new(), missing, CancellationToken::new()).await;
+    assert!(refused.unwrap_err().to_string().contains("PATH"));
+}
+
+#[tokio::test]
+async fn an_agent_ends_with_all_it_started() {
+    let hub = Hub::new();
+    let folder = tempfile::tempdir().unwrap();
+    let pid = folder.path().join("pid");
+    let script = format!(
+        "sleep 1000 & echo $! > {}.new; mv {0}.new {0}; echo; wait",
+        pid.display()
+    );
+    let cancel = CancellationToken::new();
+    let running = run_agent(&hub, launch(&script), cancel.clone());
+    let stop = async {
+        while !pid.exists() {
+            sleep(Duration::from_millis(5)).await;
+        }
+        cancel.cancel();
+    };
+    let (ended, ()) = timeout(PATIENCE, async { tokio::join!(running, stop) })
+        .await
+        .unwrap();
+    assert_ne!(ended.unwrap().exit_code, 0);
+    let child = fs::read_to_string(&pid).unwrap();
+    // One that is dead and that nobody has reaped yet is gone.
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.trim())).unwrap_or_default();
+    assert!(
+        stat.is_empty() || stat.contains(") Z "),
+        "the child lives on: {stat}"
+    );
+}
+
+#[tokio::test]
+async fn output_that_a_daemon_holds_open_is_not_waited_for() {
+    let script = "(trap '' TERM HUP; sleep 1000) & echo '{\"type\":\"done\"}'";
+    let hub = Hub::new();
+    let ended = run(&hub, launch(script)).await;
+    assert_eq!((ended.exit_code, ended.status), (0, Status::Done));
+}

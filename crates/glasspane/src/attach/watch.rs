@@ -1,0 +1,168 @@
+//! The states of another process's agents, over its socket.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+use tokio::time::sleep;
+use zot_wire::{Line, LineDecoder, write_line};
+
+use super::READ_BYTES;
+
+use crate::{AgentState, Batch, Hub};
+
+/// How often a watcher is told of changes.
+pub const WATCH_INTERVAL: Duration = Duration::from_millis(200);
+
+/// How long one line to a watcher may be: the states of all agents that a hub can have.
+pub const WATCH_LINE_BYTES: usize = 128 * 1024 * 1024;
+
+const REQUEST: &[u8] = b"{\"glasspane\":\"watch\"}\n";
+
+/// One line to a watcher.
+#[derive(Debug, Serialize, Deserialize)]
+struct Told {
+    /// `snapshot`: these are all; `agents`: these have changed.
+    glasspane: String,
+    seq: u64,
+    agents: Vec<AgentState>,
+}
+
+/// Tells a watcher of everything until it leaves. One that is slow misses steps, never the last state.
+pub(super) async fn serve(hub: &Hub, mut stream: UnixStream) {
+    let mut subscription = hub.subscribe(0);
+    let mut line = Vec::new();
+    let mut told = snapshot(hub);
+    loop {
+        subscription.seek(told.seq);
+        line.clear();
+        if write_line(&mut line, &told).is_err() || stream.write_all(&line).await.is_err() {
+            return;
+        }
+        told = tokio::select! {
+            told = changes(hub, &mut subscription) => told,
+            () = gone(&stream) => return,
+        };
+    }
+}
+
+fn snapshot(hub: &Hub) -> Told {
+    let snapshot = hub.snapshot();
+    Told {
+        glasspane: "snapshot".to_owned(),
+        seq: snapshot.seq,
+        agents: snapshot.agents,
+    }
+}
+
+async fn changes(hub: &Hub, subscription: &mut crate::Subscription) -> Told {
+    let mut changed = BTreeSet::new();
+    let mut next = subscription.next().await;
+    sleep(WATCH_INTERVAL).await;
+    loop {
+        match next {
+            Batch::Missed => return snapshot(hub),
+            Batch::Records { records, .. } => {
+                changed.extend(records.iter().map(|record| record.agent.clone()));
+            }
+        }
+        match subscription.take() {
+            Some(more) => next = more,
+            None => break,
+        }
+    }
+    Told {
+        glasspane: "agents".to_owned(),
+        seq: subscription.position(),
+        agents: changed.iter().filter_map(|id| hub.agent(id)).collect(),
+    }
+}
+
+/// Returns when the watcher has closed its side.
+async fn gone(stream: &UnixStream) {
+    let mut byte = [0; 64];
+    loop {
+        if stream.readable().await.is_err() {
+            return;
+        }
+        match stream.try_read(&mut byte) {
+            Ok(0) => return,
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return,
+            _ => {}
+        }
+    }
+}
+
+/// Why another process cannot be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    #[error("nothing listens on {}: start `glasspane serve`, or name its socket: {source}", path.display())]
+    Connect { path: PathBuf, source: io::Error },
+    #[error("{} does not speak as glasspane does: is it another program's socket?", .0.display())]
+    Foreign(PathBuf),
+}
+
+/// Watches the agents of another process.
+pub struct Watcher {
+    path: PathBuf,
+    stream: UnixStream,
+    lines: LineDecoder,
+    buffer: Vec<u8>,
+    agents: Vec<AgentState>,
+}
+
+impl Watcher {
+    pub async fn connect(path: &Path) -> Result<Self, WatchError> {
+        let failed = |source| WatchError::Connect {
+            path: path.to_owned(),
+            source,
+        };
+        let mut stream = UnixStream::connect(path).await.map_err(failed)?;
+        stream.write_all(REQUEST).await.map_err(failed)?;
+        Ok(Self {
+            path: path.to_owned(),
+            stream,
+            lines: LineDecoder::with_limit(WATCH_LINE_BYTES),
+            buffer: vec![0; READ_BYTES],
+            agents: Vec::new(),
+        })
+    }
+
+    /// What was last told of all agents.
+    pub fn agents(&self) -> &[AgentState] {
+        &self.agents
+    }
+
+    /// Waits for the next change; false when the other process has left. May be dropped and called again.
+    pub async fn changed(&mut self) -> Result<bool, WatchError> {
+        let told = loop {
+            if let Some(line) = self.lines.next_line() {
+                break match line {
+                    Line::Complete(line) => serde_json::from_slice::<Told>(line).ok(),
+                    Line::TooLong => None,
+                };
+            }
+            // A piece of a line stays for the next call.
+            match self.stream.read(&mut self.buffer).await {
+                Ok(count) if count > 0 => self.lines.feed(&self.buffer[..count]),
+                _ => return Ok(false),
+            }
+        };
+        let told = told.ok_or_else(|| WatchError::Foreign(self.path.clone()))?;
+        if told.glasspane == "snapshot" {
+            self.agents = told.agents;
+            return Ok(true);
+        }
+        for changed in told.agents {
+            match self.agents.iter_mut().find(|agent| agent.id == changed.id) {
+                Some(agent) => *agent = changed,
+                None => self.agents.push(changed),
+            }
+        }
+        Ok(true)
+    }
+}

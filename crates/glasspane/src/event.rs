@@ -1,0 +1,200 @@
+//! What happened in an agent, in the same words for every kind of agent.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of thing happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The agent, or its work on a prompt, begins.
+    AgentStart,
+    /// The work on a prompt is over, well or badly.
+    AgentEnd,
+    /// A call of the model begins.
+    TurnStart,
+    /// A call of the model is over; `stop` says why.
+    TurnEnd,
+    /// The model begins to answer.
+    MessageStart,
+    /// A piece of a message, or with `whole` all of one.
+    MessageUpdate,
+    /// A message is complete.
+    MessageEnd,
+    /// The only start of a tool; `tool_id` is its own.
+    ToolExecutionStart,
+    /// A piece of the arguments or of the output of a tool.
+    ToolExecutionUpdate,
+    /// A tool is answered.
+    ToolExecutionEnd,
+    /// A person has to decide something.
+    ApprovalRequest,
+    /// Somebody has, or nobody has to any more.
+    ApprovalEnd,
+    /// Worth knowing; changes nothing.
+    Notice,
+    Error,
+    /// Not known to this version: `raw_type` has its name.
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+/// One thing that happened. Fields that say nothing are left out of the JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Event {
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// The number of the turn within a prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<u64>,
+    /// Why a turn ended: `end`, `tool_use`, `length`, `error`, `aborted`, or another word of the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<String>,
+    /// Whose message it is: `user` or `assistant`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// A piece of text, or all of it if `whole`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Whether `text` replaces what came in pieces before.
+    #[serde(skip_serializing_if = "is_false")]
+    pub whole: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    /// What went wrong, or what is to be known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// What the agent calls it, where that says more than `type`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw_type: Option<String>,
+    /// Whether `text` is the model's thinking, not its answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<bool>,
+    /// Whether `text` belongs to the arguments of a tool, not to its output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<bool>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Event {
+    pub fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            ..Self::default()
+        }
+    }
+
+    /// Something the agent said that this version does not know.
+    pub fn unknown(raw_type: impl Into<String>) -> Self {
+        Self {
+            raw_type: Some(raw_type.into()),
+            ..Self::new(Kind::Unknown)
+        }
+    }
+
+    pub fn error(message: impl Into<String>) -> Self {
+        Self {
+            message: Some(message.into()),
+            ..Self::new(Kind::Error)
+        }
+    }
+
+    pub fn notice(message: impl Into<String>) -> Self {
+        Self {
+            message: Some(message.into()),
+            ..Self::new(Kind::Notice)
+        }
+    }
+
+    /// A piece of a message of `role`.
+    pub fn piece(role: &str, text: impl Into<String>) -> Self {
+        Self {
+            role: Some(role.to_owned()),
+            text: Some(text.into()),
+            ..Self::new(Kind::MessageUpdate)
+        }
+    }
+
+    /// A piece of what the model thinks.
+    pub fn thought(text: impl Into<String>) -> Self {
+        Self {
+            thinking: Some(true),
+            ..Self::piece("assistant", text)
+        }
+    }
+
+    /// A message of the user, whole.
+    pub fn prompt(text: impl Into<String>) -> Self {
+        Self {
+            whole: true,
+            ..Self::piece("user", text)
+        }
+    }
+
+    /// The answer of the model, whole.
+    pub fn answer(text: impl Into<String>) -> Self {
+        Self {
+            kind: Kind::MessageEnd,
+            whole: true,
+            ..Self::piece("assistant", text)
+        }
+    }
+
+    pub fn tool_start(id: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            tool_id: Some(id.into()),
+            tool_name: Some(name.into()),
+            ..Self::new(Kind::ToolExecutionStart)
+        }
+    }
+
+    /// All arguments of a call at once.
+    pub fn tool_arguments(id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            arguments: Some(true),
+            whole: true,
+            ..Self::tool_output(id, text)
+        }
+    }
+
+    /// A piece of a tool's output.
+    pub fn tool_output(id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            tool_id: Some(id.into()),
+            text: Some(text.into()),
+            ..Self::new(Kind::ToolExecutionUpdate)
+        }
+    }
+
+    pub fn tool_end(id: impl Into<String>, text: impl Into<String>, is_error: bool) -> Self {
+        Self {
+            kind: Kind::ToolExecutionEnd,
+            whole: true,
+            is_error: Some(is_error),
+            ..Self::tool_output(id, text)
+        }
+    }
+
+    pub fn turn_start(step: u64) -> Self {
+        Self {
+            step: Some(step),
+            ..Self::new(Kind::TurnStart)
+        }
+    }
+
+    pub fn turn_end(stop: impl Into<String>) -> Self {
+        Self {
+            stop: Some(stop.into()),
+            ..Self::new(Kind::TurnEnd)
+        }
+    }
+}

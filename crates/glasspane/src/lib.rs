@@ -1,0 +1,31 @@
+//! Glasspane watches agents.
+//!
+//! A [`source`] turns what an agent prints into [`Event`]s, the same for every kind of agent; a
+//! [`Tracker`] makes of them what the agent is doing; a [`Hub`] keeps many agents and tells many
+//! watchers; [`attach`] connects agents to it. Nothing here knows how an agent works, and nothing
+//! ever speaks to one unless asked to pass on a prompt.
+
+pub mod attach;
+mod clock;
+mod event;
+mod hub;
+mod normalize;
+pub mod program;
+mod record;
+pub mod serve;
+pub mod source;
+mod tracker;
+mod usage;
+
+pub use clock::now_ms;
+pub use event::{Event, Kind};
+pub use hub::{
+    AgentHandle, BATCH_RECORDS, Batch, HISTORY_BYTES, HISTORY_RECORDS, HISTORY_TEXT_BYTES, Hub,
+    MAX_AGENTS, MAX_RECORD_TEXT, RING_BYTES, RING_RECORDS, Snapshot, Subscription,
+};
+pub use normalize::normalize;
+pub use record::{Attached, Detached, Record};
+pub use tracker::{
+    AgentState, MAX_NAME_BYTES, MAX_OPEN_TOOLS, MAX_TEXT_BYTES, MAX_VIOLATIONS, Status, Tracker,
+};
+pub use usage::Usage;

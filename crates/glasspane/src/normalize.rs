@@ -1,0 +1,125 @@
+//! The events of zot, as `docs/events.md` has them, in Glasspane's words.
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use crate::{Event, Kind};
+
+/// What one line of `zot rpc` or `zot --json` tells. Nothing for what changes no state: successful
+/// responses, `usage`, and `tool_call`, which repeats a `tool_use_start`.
+pub fn normalize(object: &Value) -> Option<Event> {
+    let Some(kind) = object.get("type").and_then(Value::as_str) else {
+        return Some(Event::unknown(""));
+    };
+    let text = |name: &str| object.get(name).and_then(Value::as_str).map(str::to_owned);
+    let tool = |kind| Event {
+        tool_id: text("id"),
+        tool_name: text("name"),
+        ..Event::new(kind)
+    };
+    Some(match kind {
+        "text_delta" => Event {
+            text: text("delta"),
+            role: Some("assistant".to_owned()),
+            ..Event::new(Kind::MessageUpdate)
+        },
+        "tool_use_args" => Event {
+            text: text("delta"),
+            arguments: Some(true),
+            ..tool(Kind::ToolExecutionUpdate)
+        },
+        "tool_progress" => Event {
+            text: text("text"),
+            ..tool(Kind::ToolExecutionUpdate)
+        },
+        "usage" | "tool_call" => return None,
+        "response" => return failed_response(object),
+        "user_message" => Event::prompt(content_text(object)),
+        "turn_start" => Event {
+            step: object.get("step").and_then(Value::as_u64),
+            ..Event::new(Kind::TurnStart)
+        },
+        "assistant_start" => Event {
+            role: Some("assistant".to_owned()),
+            ..Event::new(Kind::MessageStart)
+        },
+        "tool_use_start" => tool(Kind::ToolExecutionStart),
+        "tool_use_end" => Event {
+            arguments: Some(true),
+            ..tool(Kind::ToolExecutionUpdate)
+        },
+        "assistant_message" => Event::answer(content_text(object)),
+        "turn_end" => Event {
+            stop: text("stop"),
+            message: text("error"),
+            ..Event::new(Kind::TurnEnd)
+        },
+        "tool_result" => Event {
+            text: Some(content_text(object)),
+            whole: true,
+            is_error: object.get("is_error").and_then(Value::as_bool),
+            ..tool(Kind::ToolExecutionEnd)
+        },
+        "error" => Event {
+            message: text("message"),
+            ..Event::new(Kind::Error)
+        },
+        "done" => Event::new(Kind::AgentEnd),
+        "tool_confirm" => Event {
+            text: text("preview"),
+            whole: true,
+            ..tool(Kind::ApprovalRequest)
+        },
+        _ => return Some(other(kind, object)),
+    })
+}
+
+/// A command that was refused. The agent goes on, which `raw_type` lets others know.
+fn failed_response(object: &Value) -> Option<Event> {
+    let succeeded = object.get("success").and_then(Value::as_bool);
+    if succeeded != Some(false) {
+        return None;
+    }
+    let command = object.get("command").and_then(Value::as_str).unwrap_or("?");
+    let error = object
+        .get("error")
+        .and_then(Value::as_str)
+        .unwrap_or("failed");
+    Some(Event {
+        raw_type: Some("response".to_owned()),
+        ..Event::error(format!("{command}: {error}"))
+    })
+}
+
+/// What our zot says beyond the original, none of which changes what the agent is doing.
+fn other(kind: &str, object: &Value) -> Event {
+    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or("");
+    let message = match kind {
+        "ext_notify" => format!("{}: {}", text("extension"), text("message")),
+        "ext_display" => format!("{}: {}", text("extension"), text("text")),
+        "ext_panel" => format!("{}: shows {}", text("extension"), text("title")),
+        "ext_panel_close" => format!("{}: closed {}", text("extension"), text("panel_id")),
+        "steer_dropped" => format!("not delivered: {}", content_text(object)),
+        "compact_done" => "the conversation was compacted".to_owned(),
+        _ => return Event::unknown(kind),
+    };
+    Event {
+        is_error: (kind == "ext_notify" && text("level") == "error").then_some(true),
+        raw_type: Some(kind.to_owned()),
+        ..Event::notice(message)
+    }
+}
+
+/// The text blocks of `content`, one after the other.
+pub(crate) fn content_text(object: &Value) -> String {
+    match object.get("content") {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(blocks)) => blocks
+            .iter()
+            .filter_map(|block| block.get("text")?.as_str())
+            .collect(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,224 @@
+//! Agents as the command line names them.
+
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::Failure;
+use crate::Hub;
+use crate::attach::{Ended, FileFeed, Launch, Listener, accept_agents, default_socket, run_agent};
+use crate::record::Attached;
+use crate::source::{SourceKind, UnknownSource, parse_source};
+
+/// What `--socket` and `--connect` mean without a path.
+pub(super) const DEFAULT_SOCKET: &str = "default";
+
+/// A kind of agent, or none to find it out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SourceArgument(pub Option<SourceKind>);
+
+impl FromStr for SourceArgument {
+    type Err = UnknownSource;
+
+    fn from_str(name: &str) -> Result<Self, UnknownSource> {
+        parse_source(name).map(Self)
+    }
+}
+
+/// Agents to start.
+#[derive(Debug, Clone, Default, Args)]
+pub struct StartArguments {
+    /// Start an agent with sh; may be given many times
+    #[arg(long = "agent", visible_alias = "run", value_name = "[LABEL=]COMMAND")]
+    pub agents: Vec<String>,
+    /// What to call the agent behind --
+    #[arg(long)]
+    pub label: Option<String>,
+    /// What kind of agents they are: zot, pi, codex, claude-code, zino, glasspane
+    #[arg(long, default_value = "auto")]
+    pub source: SourceArgument,
+    /// Ask agents that take prompts on standard input (zot rpc, pi --mode rpc, claude); several are asked in turn
+    #[arg(long, value_name = "TEXT")]
+    pub prompt: Vec<String>,
+    /// An agent to start, without a shell
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// Agents to start, to read and to wait for.
+#[derive(Debug, Clone, Default, Args)]
+pub struct AgentArguments {
+    #[command(flatten)]
+    pub start: StartArguments,
+    /// Read a file of events or a log, and go on when it grows; may be given many times
+    #[arg(long = "file", value_name = "FILE", num_args = 1..)]
+    pub files: Vec<PathBuf>,
+    /// Let agents attach over a Unix socket, by default below $XDG_RUNTIME_DIR
+    #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = DEFAULT_SOCKET)]
+    pub socket: Option<PathBuf>,
+}
+
+impl StartArguments {
+    /// What is to be started.
+    pub fn launches(&self) -> Vec<Launch> {
+        let mut launches = Vec::new();
+        if !self.command.is_empty() {
+            launches.push(Launch {
+                label: self.label.clone().unwrap_or_default(),
+                command: self.command.clone(),
+                kind: self.source.0,
+                prompts: self.prompt.clone(),
+            });
+        }
+        for agent in &self.agents {
+            let launch = Launch::shell(agent);
+            launches.push(Launch {
+                kind: self.source.0.or(launch.kind),
+                prompts: self.prompt.clone(),
+                ..launch
+            });
+        }
+        launches
+    }
+}
+
+impl AgentArguments {
+    /// Where agents may attach, if they may.
+    pub fn socket_path(&self) -> Option<PathBuf> {
+        let path = self.socket.clone()?;
+        Some(if path.as_os_str() == DEFAULT_SOCKET {
+            default_socket()
+        } else {
+            path
+        })
+    }
+
+    /// Whether it names anybody.
+    pub fn is_empty(&self) -> bool {
+        self.start.command.is_empty()
+            && self.start.agents.is_empty()
+            && self.files.is_empty()
+            && self.socket.is_none()
+    }
+}
+
+/// What became of something that was attached.
+#[derive(Debug)]
+pub enum Outcome {
+    Ended(Ended),
+    /// Could not be started or read, and why.
+    Failed(String),
+    /// A file was read, or the socket closed.
+    Over,
+}
+
+/// Everything that is attached; ended with it, by [`shutdown`](Self::shutdown).
+#[derive(Debug)]
+pub struct Attachments {
+    tasks: JoinSet<Outcome>,
+    cancel: CancellationToken,
+}
+
+/// Whether files are read to their end or for as long as they may grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Files {
+    Once,
+    Follow,
+}
+
+impl Attachments {
+    /// Starts, opens and listens. Must be called inside a tokio runtime.
+    pub fn start(hub: &Hub, arguments: &AgentArguments) -> Result<Self, Failure> {
+        Self::start_with(hub, arguments, Files::Follow)
+    }
+
+    pub(super) fn start_with(
+        hub: &Hub,
+        arguments: &AgentArguments,
+        files: Files,
+    ) -> Result<Self, Failure> {
+        let mut this = Self {
+            tasks: JoinSet::new(),
+            cancel: CancellationToken::new(),
+        };
+        // What can fail comes first, so that nothing is started in vain.
+        if let Some(path) = arguments.socket_path() {
+            let listener = Listener::bind(&path).map_err(Failure::failed)?;
+            let (hub, cancel) = (hub.clone(), this.cancel.clone());
+            this.tasks.spawn(async move {
+                accept_agents(hub, listener, cancel).await;
+                Outcome::Over
+            });
+        }
+        for path in &arguments.files {
+            let attached = Attached {
+                label: path
+                    .file_name()
+                    .unwrap_or(path.as_os_str())
+                    .to_string_lossy()
+                    .into_owned(),
+                ..Attached::default()
+            };
+            let file = FileFeed::new(hub, path, attached, arguments.start.source.0)
+                .map_err(Failure::failed)?;
+            let cancel = this.cancel.clone();
+            this.tasks.spawn(async move {
+                let read = match files {
+                    Files::Once => file.read_once().await,
+                    Files::Follow => file.follow(cancel).await,
+                };
+                read.map_or_else(
+                    |error| Outcome::Failed(error.to_string()),
+                    |()| Outcome::Over,
+                )
+            });
+        }
+        this.launch(hub, arguments.start.launches());
+        Ok(this)
+    }
+
+    pub(super) fn launch_only(hub: &Hub, launches: Vec<Launch>) -> Self {
+        let mut this = Self {
+            tasks: JoinSet::new(),
+            cancel: CancellationToken::new(),
+        };
+        this.launch(hub, launches);
+        this
+    }
+
+    fn launch(&mut self, hub: &Hub, launches: Vec<Launch>) {
+        for launch in launches {
+            let (hub, cancel) = (hub.clone(), self.cancel.clone());
+            self.tasks.spawn(async move {
+                match run_agent(&hub, launch, cancel).await {
+                    Ok(ended) => Outcome::Ended(ended),
+                    Err(error) => Outcome::Failed(error.to_string()),
+                }
+            });
+        }
+    }
+
+    /// Waits for the next that is over; nothing when all are. May be dropped and called again.
+    pub async fn next(&mut self) -> Option<Outcome> {
+        let joined = self.tasks.join_next().await?;
+        Some(joined.unwrap_or_else(|error| Outcome::Failed(error.to_string())))
+    }
+
+    /// Asks everything to end; [`next`](Self::next) tells when it has.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    /// Ends everything, and agents that were started with all they started.
+    pub async fn shutdown(mut self) {
+        self.cancel();
+        while self.next().await.is_some() {}
+    }
+}

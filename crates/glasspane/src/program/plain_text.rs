@@ -1,0 +1,80 @@
+//! Text of agents on a terminal: what it says may be shown, what it commands may not.
+
+#[cfg(test)]
+mod tests;
+
+/// Shown in the place of what a terminal would obey.
+const NEUTRAL: char = '\u{fffd}';
+
+/// `text` in one line without anything that a terminal acts on: escape sequences lose their introducer, line ends
+/// and tabs become blanks, and what turns the direction of writing is replaced.
+pub fn plain(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\r' | '\t' => {
+                if !line.ends_with(' ') {
+                    line.push(' ');
+                }
+            }
+            // C0, DEL and C1; of the last, U+009B begins sequences on some terminals.
+            character if character.is_control() => line.push(NEUTRAL),
+            '\u{200e}'
+            | '\u{200f}'
+            | '\u{061c}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{2066}'..='\u{2069}' => line.push(NEUTRAL),
+            character => line.push(character),
+        }
+    }
+    line
+}
+
+/// How many columns `text` takes, to a good approximation: terminals disagree about the rest.
+pub fn width(text: &str) -> usize {
+    text.chars().map(columns).sum()
+}
+
+/// The beginning of `text` that fits into `limit` columns, with an ellipsis where something is missing.
+pub fn clip(text: &str, limit: usize) -> String {
+    if width(text) <= limit {
+        return text.to_owned();
+    }
+    let mut clipped = String::new();
+    let mut used = 0;
+    for character in text.chars() {
+        let more = columns(character);
+        if used + more + 1 > limit {
+            break;
+        }
+        used += more;
+        clipped.push(character);
+    }
+    if limit > 0 {
+        clipped.push('…');
+    }
+    clipped
+}
+
+fn columns(character: char) -> usize {
+    match u32::from(character) {
+        // Combining marks, zero-width characters, variation selectors.
+        0x0300..=0x036f | 0x200b..=0x200d | 0x20d0..=0x20ff | 0xfe00..=0xfe0f | 0xfeff => 0,
+        // Hangul, CJK, full-width forms, emoji.
+        0x1100..=0x115f
+        | 0x2e80..=0x303e
+        | 0x3041..=0xa4cf
+        | 0xac00..=0xd7a3
+        | 0xf900..=0xfaff
+        | 0xfe30..=0xfe6f
+        | 0xff00..=0xff60
+        | 0xffe0..=0xffe6
+        | 0x1f300..=0x1f64f
+        | 0x1f680..=0x1f6ff
+        | 0x1f900..=0x1f9ff
+        | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
+}

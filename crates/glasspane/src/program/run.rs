@@ -1,0 +1,155 @@
+//! `glasspane run`: starts agents, watches them, and ends as the worst of them.
+
+mod printer;
+
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use zot_wire::write_line;
+
+use super::{Attachments, EndSignal, Failure, Outcome, Signals, StartArguments};
+use crate::{Batch, Hub};
+use printer::Printer;
+
+/// Start one or several agents and watch them.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "One agent:   glasspane run -- zot --json 'list the files here'\n\
+                        Several:     glasspane run --agent a='zot --json hello' --agent b='claude -p hello \
+                        --output-format stream-json --verbose'\n\
+                        Over a pipe: glasspane run --prompt 'list the files here' -- zot rpc\n\
+                        The exit code is that of the worst agent; one that failed without saying so counts as 1."
+)]
+pub struct RunArguments {
+    #[command(flatten)]
+    pub start: StartArguments,
+    /// Write every record to a log, which `serve --replay`, `top --file` and `tail` read
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Print records as JSON instead of lines for people
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs until all agents have ended.
+pub async fn run(arguments: RunArguments) -> Result<ExitCode, Failure> {
+    let launches = arguments.start.launches();
+    if launches.is_empty() {
+        return Err(Failure::Usage(
+            "nothing to run: glasspane run -- COMMAND, or --agent COMMAND for each".to_owned(),
+        ));
+    }
+    let mut watching = Watching {
+        log: arguments.record.as_deref().map(create).transpose()?,
+        printer: (!arguments.json).then(|| Printer::new(&launches)),
+        output: Some(io::stdout()),
+        lines: Vec::new(),
+    };
+    let hub = Hub::new();
+    let mut subscription = hub.subscribe(0);
+    let mut signals = Signals::new().map_err(Failure::failed)?;
+    let mut attachments = Attachments::launch_only(&hub, launches);
+    let mut worst = 0;
+    let mut ended_by: Option<EndSignal> = None;
+    loop {
+        tokio::select! {
+            batch = subscription.next() => {
+                watching.take(&batch)?;
+                // All of it: agents that flood must not get ahead.
+                while let Some(batch) = subscription.take() {
+                    watching.take(&batch)?;
+                }
+            }
+            outcome = attachments.next() => match outcome {
+                Some(Outcome::Ended(ended)) => worst = worst.max(ended.verdict()),
+                Some(Outcome::Failed(error)) => {
+                    complain(&error);
+                    worst = worst.max(1);
+                }
+                Some(Outcome::Over) => {}
+                None => break,
+            },
+            signal = signals.next() => {
+                ended_by = Some(signal);
+                attachments.cancel();
+            }
+        }
+    }
+    while let Some(batch) = subscription.take() {
+        watching.take(&batch)?;
+    }
+    watching.finish()?;
+    Ok(ExitCode::from(ended_by.map_or(worst, EndSignal::exit_code)))
+}
+
+fn complain(error: &str) {
+    let _ = writeln!(io::stderr(), "glasspane: {error}");
+}
+
+fn create(path: &std::path::Path) -> Result<BufWriter<File>, Failure> {
+    File::create(path)
+        .map(BufWriter::new)
+        .map_err(|error| Failure::Failed(format!("cannot write {}: {error}", path.display())))
+}
+
+/// Where records go.
+struct Watching {
+    log: Option<BufWriter<File>>,
+    /// None for JSON.
+    printer: Option<Printer>,
+    /// None once nobody reads it; the agents and the log go on.
+    output: Option<io::Stdout>,
+    lines: Vec<u8>,
+}
+
+impl Watching {
+    fn take(&mut self, batch: &Batch) -> Result<(), Failure> {
+        let Batch::Records { records, .. } = batch else {
+            complain("the agents were faster than this could be written: there is a gap");
+            return Ok(());
+        };
+        let failed = |error: io::Error| Failure::Failed(format!("cannot write the log: {error}"));
+        self.lines.clear();
+        for record in records {
+            if let Some(log) = &mut self.log {
+                let mut line = Vec::new();
+                write_line(&mut line, &**record).map_err(Failure::failed)?;
+                log.write_all(&line).map_err(failed)?;
+            }
+            match &mut self.printer {
+                Some(printer) => printer.print(record, &mut self.lines),
+                None => write_line(&mut self.lines, &**record).map_err(Failure::failed)?,
+            }
+        }
+        // A log that is looked at while it grows should not lag behind.
+        if let Some(log) = &mut self.log {
+            log.flush().map_err(failed)?;
+        }
+        self.show()
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.lines.clear();
+        if let Some(printer) = &mut self.printer {
+            printer.finish(&mut self.lines);
+        }
+        self.show()
+    }
+
+    fn show(&mut self) -> Result<(), Failure> {
+        let Some(output) = &mut self.output else {
+            return Ok(());
+        };
+        let written = output.write_all(&self.lines).and_then(|()| output.flush());
+        match written {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.output = None;
+                Ok(())
+            }
+            written => written.map_err(|error| Failure::Failed(format!("cannot print: {error}"))),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! `glasspane tail`: what one agent prints, normalised.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use clap::Args;
+use zot_wire::write_line;
+
+use super::{Failure, SourceArgument};
+use crate::record::{Attached, Detached};
+use crate::source::{Finding, Reader, SourceKind};
+use crate::{Record, now_ms};
+
+/// How much is read at once.
+const READ_BYTES: usize = 256 * 1024;
+
+/// Read an agent's events, print normalised records.
+#[derive(Debug, Args)]
+pub struct TailArguments {
+    /// What kind of agent it is: zot, pi, codex, claude-code, zino, glasspane
+    #[arg(long, default_value = "auto")]
+    pub source: SourceArgument,
+    /// What to call it
+    #[arg(long, default_value = "agent", value_name = "NAME")]
+    pub agent: String,
+}
+
+/// Copies until `input` ends, or nobody reads `output` any more.
+///
+/// Everything that was read is written before more is waited for.
+pub fn tail(
+    arguments: &TailArguments,
+    input: &mut impl Read,
+    output: &mut impl Write,
+) -> Result<(), Failure> {
+    let mut tail = Tail {
+        agent: &arguments.agent,
+        attached: Attached {
+            label: arguments.agent.clone(),
+            source: arguments
+                .source
+                .0
+                .map_or("auto", SourceKind::name)
+                .to_owned(),
+            ..Attached::default()
+        },
+        seq: 0,
+        lines: Vec::new(),
+    };
+    match tail.copy(arguments.source.0, input, output) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        copied => copied.map_err(|error| Failure::Failed(format!("cannot go on: {error}"))),
+    }
+}
+
+struct Tail<'a> {
+    agent: &'a str,
+    attached: Attached,
+    seq: u64,
+    lines: Vec<u8>,
+}
+
+impl Tail<'_> {
+    fn copy(
+        &mut self,
+        kind: Option<SourceKind>,
+        input: &mut impl Read,
+        output: &mut impl Write,
+    ) -> io::Result<()> {
+        let mut reader = Reader::new(kind);
+        let mut findings = Vec::new();
+        let mut buffer = vec![0; READ_BYTES];
+        // A log tells by itself who was attached.
+        if kind != Some(SourceKind::Glasspane) {
+            let attached = self.attached.clone();
+            self.put(Record::of_attached(self.agent, now_ms(), attached))?;
+            self.flush(output)?;
+        }
+        loop {
+            let count = match input.read(&mut buffer) {
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if count == 0 {
+                reader.finish(&mut findings);
+            } else {
+                reader.feed(&buffer[..count], &mut findings);
+            }
+            let at_ms = now_ms();
+            for finding in findings.drain(..) {
+                self.finding(finding, at_ms)?;
+            }
+            if count == 0 && reader.kind() != Some(SourceKind::Glasspane) {
+                let detached = Detached {
+                    reason: "end of input".to_owned(),
+                    failed: false,
+                };
+                self.put(Record::of_detached(self.agent, at_ms, detached))?;
+            }
+            self.flush(output)?;
+            if count == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn finding(&mut self, finding: Finding, at_ms: u64) -> io::Result<()> {
+        let record = match finding {
+            Finding::Event(event) => Record::of_event(self.agent, at_ms, event),
+            Finding::Usage(usage) => Record::of_usage(self.agent, at_ms, usage),
+            Finding::Identity(identity) => {
+                if let Some(source) = identity.source {
+                    self.attached.source = source.name().to_owned();
+                }
+                self.attached.model = identity.model.or(self.attached.model.take());
+                self.attached.cwd = identity.cwd.or(self.attached.cwd.take());
+                Record::of_attached(self.agent, at_ms, self.attached.clone())
+            }
+            Finding::Record(record) => *record,
+        };
+        self.put(record)
+    }
+
+    fn put(&mut self, mut record: Record) -> io::Result<()> {
+        self.seq += 1;
+        record.seq = self.seq;
+        write_line(&mut self.lines, &record).map_err(io::Error::other)
+    }
+
+    fn flush(&mut self, output: &mut impl Write) -> io::Result<()> {
+        output.write_all(&self.lines)?;
+        self.lines.clear();
+        output.flush()
+    }
+}

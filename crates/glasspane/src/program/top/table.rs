@@ -1,0 +1,210 @@
+//! The table, as lines of text. Pure.
+
+#[cfg(test)]
+mod tests;
+
+use super::view::{View, tokens};
+use crate::program::{clip, plain, width};
+use crate::{AgentState, Status};
+
+/// The width of a column; the last one takes the rest.
+const COLUMNS: [(&str, usize, Align); 9] = [
+    ("AGENT", 18, Align::Left),
+    ("SOURCE", 11, Align::Left),
+    ("STATUS", 22, Align::Left),
+    ("FOR", 6, Align::Right),
+    ("TURNS", 5, Align::Right),
+    ("TOOLS", 5, Align::Right),
+    ("ERR", 5, Align::Right),
+    ("TOKENS", 7, Align::Right),
+    ("COST", 9, Align::Right),
+];
+
+/// Lines that are no agents: the sums, the heads, and the foot.
+const FRAME_ROWS: usize = 3;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Align {
+    Left,
+    Right,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+}
+
+/// At most `size.rows` lines, none wider than `size.columns`.
+pub(super) fn table(
+    agents: &[AgentState],
+    view: &View,
+    now_ms: u64,
+    size: Size,
+    color: bool,
+) -> Vec<String> {
+    let chosen = view.select(agents);
+    let room = size.rows.saturating_sub(FRAME_ROWS).max(1);
+    let scroll = view.scroll.min(chosen.len().saturating_sub(room));
+    let mut lines = vec![
+        clip(&sums(agents), size.columns),
+        style(&clip(&heads(), size.columns), "7", color),
+    ];
+    for agent in chosen.iter().skip(scroll).take(room) {
+        let line = clip(&row(agent, now_ms), size.columns);
+        lines.push(style(&line, status_style(agent.status), color));
+    }
+    if chosen.is_empty() {
+        lines.push("  (no agents)".to_owned());
+    }
+    if size.rows != usize::MAX {
+        let below = chosen.len().saturating_sub(scroll + room);
+        lines.push(clip(&foot(view, below), size.columns));
+    }
+    lines.truncate(size.rows);
+    lines
+}
+
+fn sums(agents: &[AgentState]) -> String {
+    let count =
+        |wanted: fn(Status) -> bool| agents.iter().filter(|agent| wanted(agent.status)).count();
+    let cost: f64 = agents.iter().map(|agent| agent.usage.cost_usd).sum();
+    let broken: u64 = agents.iter().map(|agent| agent.violation_count).sum();
+    let mut line = format!(
+        "{} agents  {} working  {} waiting for approval  {} done  {} failed  {} tokens  ${cost:.4}",
+        agents.len(),
+        count(|status| status.is_working() && status != Status::WaitingForApproval),
+        count(|status| status == Status::WaitingForApproval),
+        count(|status| status == Status::Done),
+        count(|status| status == Status::Failed),
+        short_count(agents.iter().map(tokens).sum()),
+    );
+    if broken > 0 {
+        line.push_str(&format!("  {broken} rules broken"));
+    }
+    line
+}
+
+fn heads() -> String {
+    let mut line = String::new();
+    for (name, width, align) in COLUMNS {
+        push_cell(&mut line, name, width, align);
+    }
+    line.push_str("LAST");
+    line
+}
+
+fn row(agent: &AgentState, now_ms: u64) -> String {
+    let until = agent.ended_ms.unwrap_or(now_ms);
+    let cells = [
+        plain(&agent.label),
+        plain(&agent.source),
+        plain(&status(agent)),
+        duration(until.saturating_sub(agent.since_ms)),
+        short_count(agent.turns),
+        short_count(agent.tools),
+        short_count(agent.errors + agent.violation_count),
+        short_count(tokens(agent)),
+        format!("${:.4}", agent.usage.cost_usd),
+    ];
+    let mut line = String::new();
+    for (cell, (_, width, align)) in cells.iter().zip(COLUMNS) {
+        push_cell(&mut line, cell, width, align);
+    }
+    line.push_str(&last(agent));
+    line
+}
+
+fn status(agent: &AgentState) -> String {
+    match (agent.status, agent.tools_running.as_slice()) {
+        (Status::RunningTool, [one]) => format!("running {one}"),
+        (Status::RunningTool, [.., last]) => {
+            format!("running {last} +{}", agent.tools_running.len() - 1)
+        }
+        (status, _) => status.words().to_owned(),
+    }
+}
+
+/// The error of one that failed, else the last line of what it said.
+fn last(agent: &AgentState) -> String {
+    match &agent.error {
+        Some(error) if agent.status == Status::Failed => plain(error),
+        _ => plain(agent.last_text.trim_end().lines().next_back().unwrap_or("")),
+    }
+}
+
+fn push_cell(line: &mut String, cell: &str, limit: usize, align: Align) {
+    let cell = clip(cell, limit);
+    let blank = " ".repeat(limit - width(&cell));
+    match align {
+        Align::Left => line.extend([cell.as_str(), &blank]),
+        Align::Right => line.extend([blank.as_str(), &cell]),
+    }
+    line.push_str("  ");
+}
+
+fn foot(view: &View, below: usize) -> String {
+    if view.typing {
+        return format!(
+            "filter: {}_   enter keeps it, escape clears it",
+            plain(&view.filter)
+        );
+    }
+    if let Some(note) = &view.note {
+        return plain(note);
+    }
+    let mut line = format!(
+        "q quit  s sort ({}{})  / filter",
+        view.sort.name(),
+        if view.reversed { ", reversed" } else { "" }
+    );
+    if !view.filter.is_empty() {
+        line.push_str(&format!(" ({})", plain(&view.filter)));
+    }
+    line.push_str(if view.hide_done {
+        "  d show done"
+    } else {
+        "  d hide done"
+    });
+    if below > 0 {
+        line.push_str(&format!("  ↓ {below} more"));
+    }
+    line
+}
+
+fn status_style(status: Status) -> &'static str {
+    match status {
+        Status::WaitingForApproval => "1;33",
+        Status::Failed => "31",
+        Status::RunningTool => "36",
+        Status::Writing => "32",
+        Status::Thinking => "34",
+        Status::Starting | Status::Idle | Status::Done => "2",
+    }
+}
+
+fn style(line: &str, code: &str, color: bool) -> String {
+    if color {
+        format!("\x1b[{code}m{line}\x1b[0m")
+    } else {
+        line.to_owned()
+    }
+}
+
+fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{}h{:02}", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{}d{:02}", seconds / 86_400, seconds / 3600 % 24),
+    }
+}
+
+fn short_count(count: u64) -> String {
+    match count {
+        0..10_000 => count.to_string(),
+        10_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
+        _ => format!("{:.1}M", count as f64 / 1e6),
+    }
+}

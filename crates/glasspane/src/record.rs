@@ -1,0 +1,119 @@
+//! One thing that happened to one agent: a line of a recorded log.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Event, Usage};
+
+/// One line of what `glasspane tail` prints and a recorded log holds. Of the last four fields one is there.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Record {
+    /// Counts from 1 within a hub or a log.
+    pub seq: u64,
+    /// When it was seen, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The agent's id.
+    pub agent: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<Event>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Box<Usage>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attached: Option<Box<Attached>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detached: Option<Box<Detached>>,
+}
+
+/// Who an agent is. A second one for the same agent tells what has been learnt since.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Attached {
+    /// For people.
+    pub label: String,
+    /// What kind of agent it is, as `--source` takes it.
+    pub source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// How an agent left.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Detached {
+    pub reason: String,
+    /// Whether it left as one that failed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+}
+
+impl Record {
+    /// Its `seq` is given by the hub.
+    pub fn of_event(agent: impl Into<String>, at_ms: u64, event: Event) -> Self {
+        Self {
+            event: Some(event),
+            ..Self::empty(agent, at_ms)
+        }
+    }
+
+    pub fn of_usage(agent: impl Into<String>, at_ms: u64, usage: Usage) -> Self {
+        Self {
+            usage: Some(Box::new(usage)),
+            ..Self::empty(agent, at_ms)
+        }
+    }
+
+    pub fn of_attached(agent: impl Into<String>, at_ms: u64, attached: Attached) -> Self {
+        Self {
+            attached: Some(Box::new(attached)),
+            ..Self::empty(agent, at_ms)
+        }
+    }
+
+    pub fn of_detached(agent: impl Into<String>, at_ms: u64, detached: Detached) -> Self {
+        Self {
+            detached: Some(Box::new(detached)),
+            ..Self::empty(agent, at_ms)
+        }
+    }
+
+    fn empty(agent: impl Into<String>, at_ms: u64) -> Self {
+        Self {
+            agent: agent.into(),
+            at_ms,
+            ..Self::default()
+        }
+    }
+
+    /// The same with no text longer than `limit`, as far as that is possible: what is cut says so.
+    pub(crate) fn shorten(&mut self, limit: usize) {
+        let Some(event) = &mut self.event else { return };
+        for text in [&mut event.text, &mut event.message].into_iter().flatten() {
+            if text.len() > limit {
+                let kept = text.floor_char_boundary(limit);
+                let more = text.len() - kept;
+                text.truncate(kept);
+                text.push_str(&format!("… ({more} bytes more)"));
+                text.shrink_to_fit();
+            }
+        }
+    }
+
+    /// About how much memory it takes.
+    pub(crate) fn weight(&self) -> usize {
+        let texts = self.event.as_ref().map_or(0, |event| {
+            [
+                &event.text,
+                &event.message,
+                &event.tool_id,
+                &event.tool_name,
+            ]
+            .into_iter()
+            .flatten()
+            .map(String::len)
+            .sum()
+        });
+        size_of::<Self>() + texts
+    }
+}

@@ -1,0 +1,48 @@
+//! Short ways to look into JSON that somebody else wrote.
+
+use serde_json::Value;
+
+use super::Finding;
+use crate::{Event, Usage};
+
+pub(super) fn text<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
+    object.get(name)?.as_str()
+}
+
+pub(super) fn owned(object: &Value, name: &str) -> Option<String> {
+    text(object, name).map(str::to_owned)
+}
+
+/// 0 where there is none, and for what is no count.
+pub(super) fn count(object: &Value, name: &str) -> u64 {
+    object.get(name).and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// Not below zero, and never what is no number.
+pub(super) fn cost(object: &Value, name: &str) -> f64 {
+    object
+        .get(name)
+        .and_then(Value::as_f64)
+        .filter(|cost| cost.is_finite() && *cost >= 0.0)
+        .unwrap_or(0.0)
+}
+
+/// `content` as text, whether it is one string or blocks.
+pub(super) fn content(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(blocks)) => blocks
+            .iter()
+            .filter_map(|block| text(block, "text"))
+            .collect(),
+        _ => String::new(),
+    }
+}
+
+pub(super) fn push(findings: &mut Vec<Finding>, event: Event) {
+    findings.push(Finding::Event(event));
+}
+
+pub(super) fn push_usage(findings: &mut Vec<Finding>, usage: Usage) {
+    findings.push(Finding::Usage(usage));
+}

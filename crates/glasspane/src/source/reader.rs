@@ -1,0 +1,168 @@
+//! From bytes to findings.
+
+use serde_json::Value;
+use zot_wire::{FrameDecoder, Line, LineDecoder, MAX_LINE_BYTES};
+
+use super::detect::detect;
+use super::zot::piece;
+use super::{Dialect, Finding, Identity, SourceKind};
+use crate::Event;
+
+/// After so many lines that any kind could have written, an agent is taken for zot.
+pub const DETECTION_LINES: u32 = 64;
+
+/// How much is shown of a line that is not understood.
+pub const MAX_FOREIGN_BYTES: usize = 200;
+
+/// Reads what one agent prints, in pieces of any size.
+pub struct Reader {
+    framing: Framing,
+    dialect: Box<dyn Dialect>,
+    kind: Option<SourceKind>,
+    /// Lines seen while the kind was open.
+    undecided: u32,
+}
+
+enum Framing {
+    /// The first byte decides: a frame below 16 MiB begins with a zero, a line never does.
+    Open,
+    Lines(LineDecoder),
+    Frames(FrameDecoder),
+    /// A frame that cannot be read leaves no way to find the next.
+    Lost,
+}
+
+impl Reader {
+    /// Reads agents of `kind`, or finds it out.
+    pub fn new(kind: Option<SourceKind>) -> Self {
+        Self {
+            framing: Framing::Open,
+            dialect: kind.unwrap_or(SourceKind::Zot).dialect(),
+            kind,
+            undecided: 0,
+        }
+    }
+
+    /// The kind, once it is known.
+    pub fn kind(&self) -> Option<SourceKind> {
+        self.kind
+    }
+
+    /// Takes bytes as they arrived.
+    pub fn feed(&mut self, bytes: &[u8], findings: &mut Vec<Finding>) {
+        if let (Framing::Open, Some(first)) = (&self.framing, bytes.first()) {
+            self.framing = if *first == 0 {
+                Framing::Frames(FrameDecoder::with_limit(MAX_LINE_BYTES))
+            } else {
+                Framing::Lines(LineDecoder::default())
+            };
+        }
+        // Taken out for as long as lines are borrowed from it.
+        let mut framing = std::mem::replace(&mut self.framing, Framing::Open);
+        match &mut framing {
+            Framing::Lines(decoder) => {
+                decoder.feed(bytes);
+                while let Some(line) = decoder.next_line() {
+                    self.line(line, findings);
+                }
+            }
+            Framing::Frames(decoder) => {
+                decoder.feed(bytes);
+                loop {
+                    match decoder.next_frame() {
+                        Ok(Some(body)) => self.line(Line::Complete(body), findings),
+                        Ok(None) => break,
+                        Err(error) => {
+                            unknown("frame too long", &error.to_string(), findings);
+                            framing = Framing::Lost;
+                            break;
+                        }
+                    }
+                }
+            }
+            Framing::Open | Framing::Lost => {}
+        }
+        self.framing = framing;
+    }
+
+    /// Nothing more will come: what was left without a line end is read as a line.
+    pub fn finish(&mut self, findings: &mut Vec<Finding>) {
+        match std::mem::replace(&mut self.framing, Framing::Open) {
+            Framing::Lines(mut decoder) => {
+                if let Some(line) = decoder.finish() {
+                    self.line(line, findings);
+                }
+            }
+            Framing::Frames(decoder) if decoder.is_partial() => {
+                unknown("frame cut off", "", findings);
+            }
+            _ => {}
+        }
+        self.dialect.finish(findings);
+    }
+
+    /// Forgets a piece of a line: what follows was written anew.
+    pub fn restart(&mut self) {
+        self.framing = Framing::Open;
+    }
+
+    fn line(&mut self, line: Line<'_>, findings: &mut Vec<Finding>) {
+        let bytes = match line {
+            Line::Complete(bytes) => bytes.trim_ascii(),
+            Line::TooLong => return unknown("line too long", "", findings),
+        };
+        if bytes.is_empty() {
+            return;
+        }
+        if self.kind == Some(SourceKind::Zot)
+            && let Some(event) = piece(bytes)
+        {
+            findings.push(Finding::Event(event));
+            return;
+        }
+        match serde_json::from_slice::<Value>(bytes) {
+            Ok(object) if object.is_object() => {
+                self.decide(&object, findings);
+                self.dialect.read(&object, findings);
+            }
+            _ => self.foreign(bytes, findings),
+        }
+    }
+
+    fn decide(&mut self, object: &Value, findings: &mut Vec<Finding>) {
+        if self.kind.is_some() {
+            return;
+        }
+        self.undecided += 1;
+        let kind = match detect(object) {
+            Some(kind) => kind,
+            None if self.undecided < DETECTION_LINES => return,
+            None => SourceKind::Zot,
+        };
+        self.kind = Some(kind);
+        if kind != SourceKind::Zot {
+            self.dialect = kind.dialect();
+        }
+        findings.push(Finding::Identity(Identity {
+            source: Some(kind),
+            ..Identity::default()
+        }));
+    }
+
+    fn foreign(&mut self, bytes: &[u8], findings: &mut Vec<Finding>) {
+        let Ok(text) = str::from_utf8(bytes) else {
+            return unknown("not UTF-8", &String::from_utf8_lossy(bytes), findings);
+        };
+        if !self.dialect.read_text(text, findings) {
+            unknown("not JSON", text, findings);
+        }
+    }
+}
+
+fn unknown(what: &str, line: &str, findings: &mut Vec<Finding>) {
+    let shown = &line[..line.floor_char_boundary(MAX_FOREIGN_BYTES)];
+    findings.push(Finding::Event(Event {
+        message: (!shown.is_empty()).then(|| shown.to_owned()),
+        ..Event::unknown(what)
+    }));
+}

@@ -1,0 +1,84 @@
+//! `zot rpc` and `zot --json`: the events of `docs/events.md`.
+
+mod piece;
+
+use serde_json::Value;
+
+pub(super) use piece::piece;
+
+use super::fields::{cost, count, owned, push, push_usage, text};
+use super::{Dialect, Finding};
+use crate::{Event, Kind, Usage, normalize};
+
+/// How many calls may wait for a person at a time; of more, the answers are not told.
+const MAX_WAITING: usize = 64;
+
+/// Both modes of zot say the same; they differ in what follows `done`, which is the tracker's affair.
+#[derive(Debug, Default)]
+pub(super) struct Zot {
+    used: Usage,
+    /// Calls that wait for a `confirm`, oldest first.
+    waiting: Vec<String>,
+}
+
+impl Dialect for Zot {
+    fn read(&mut self, object: &Value, findings: &mut Vec<Finding>) {
+        match text(object, "type").unwrap_or("") {
+            "usage" => {
+                self.usage(object);
+                push_usage(findings, self.used);
+            }
+            "tool_confirm" if self.waiting.len() < MAX_WAITING => {
+                self.waiting.extend(owned(object, "id"));
+            }
+            "tool_result" => {
+                let id = text(object, "id");
+                self.waiting.retain(|waiting| Some(waiting.as_str()) != id);
+            }
+            "response" => self.confirmed(object, findings),
+            _ => {}
+        }
+        if let Some(event) = normalize(object) {
+            push(findings, event);
+        }
+    }
+}
+
+impl Zot {
+    /// A person has decided. The response has the call's id, unless the client has a numbering of its own.
+    fn confirmed(&mut self, object: &Value, findings: &mut Vec<Finding>) {
+        let succeeded = object.get("success").and_then(Value::as_bool) == Some(true);
+        if !succeeded || text(object, "command") != Some("confirm") || self.waiting.is_empty() {
+            return;
+        }
+        let id = text(object, "id");
+        let named = self
+            .waiting
+            .iter()
+            .position(|waiting| Some(waiting.as_str()) == id);
+        push(
+            findings,
+            Event {
+                tool_id: Some(self.waiting.remove(named.unwrap_or(0))),
+                ..Event::new(Kind::ApprovalEnd)
+            },
+        );
+    }
+
+    fn usage(&mut self, object: &Value) {
+        match object.get("cumulative") {
+            Some(cumulative) => self.used = read_usage(cumulative),
+            None => self.used.add(&read_usage(object)),
+        }
+    }
+}
+
+fn read_usage(object: &Value) -> Usage {
+    Usage {
+        input_tokens: count(object, "input"),
+        output_tokens: count(object, "output"),
+        cache_read_tokens: count(object, "cache_read"),
+        cache_write_tokens: count(object, "cache_write"),
+        cost_usd: cost(object, "cost_usd"),
+    }
+}

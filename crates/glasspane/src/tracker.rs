@@ -1,0 +1,433 @@
+//! What an agent is doing, from what it said. Pure: time comes with the records.
+
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use state::{AgentState, Status};
+
+use crate::record::{Attached, Detached};
+use crate::{Event, Kind, Record};
+
+/// How many tools of one agent may run at a time; more are counted, not followed.
+pub const MAX_OPEN_TOOLS: usize = 256;
+
+/// How many broken rules are kept in words; all are counted.
+pub const MAX_VIOLATIONS: usize = 20;
+
+/// How much of the last text is kept.
+pub const MAX_TEXT_BYTES: usize = 2 * 1024;
+
+/// How much of an error, a label or a name is kept.
+pub const MAX_NAME_BYTES: usize = 1024;
+
+/// Follows one agent.
+#[derive(Debug, Clone)]
+pub struct Tracker {
+    state: AgentState,
+    turn_open: bool,
+    /// Tools that have started and not ended, oldest first: id, name, and whether it waits for a person.
+    open_tools: Vec<OpenTool>,
+    /// Approvals that belong to no tool. Who goes on has got them, even if nobody says so.
+    approvals: u64,
+    /// Whether the last message came in pieces that a following one does not belong to.
+    text_complete: bool,
+    /// Whether the prompt at hand went wrong, or was broken off.
+    failed: bool,
+    broken_off: bool,
+    /// Whether the agent said that it is done, and no new prompt has come.
+    over: bool,
+}
+
+#[derive(Debug, Clone)]
+struct OpenTool {
+    id: String,
+    name: String,
+    waits: bool,
+}
+
+impl Tracker {
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            state: AgentState::new(id.into()),
+            turn_open: false,
+            open_tools: Vec::new(),
+            approvals: 0,
+            text_complete: true,
+            failed: false,
+            broken_off: false,
+            over: false,
+        }
+    }
+
+    pub fn state(&self) -> &AgentState {
+        &self.state
+    }
+
+    pub fn into_state(self) -> AgentState {
+        self.state
+    }
+
+    /// Takes note of a record of this agent.
+    pub fn apply(&mut self, record: &Record) {
+        if self.state.started_ms == 0 {
+            self.state.started_ms = record.at_ms;
+            self.state.since_ms = record.at_ms;
+        }
+        self.state.last_ms = record.at_ms;
+        if let Some(attached) = &record.attached {
+            self.attached(attached, record.at_ms);
+        }
+        if let Some(usage) = &record.usage {
+            self.state.usage = **usage;
+        }
+        if let Some(event) = &record.event {
+            self.event(event, record.at_ms);
+        }
+        if let Some(detached) = &record.detached {
+            self.detached(detached, record.at_ms);
+        }
+    }
+
+    fn attached(&mut self, attached: &Attached, at: u64) {
+        self.state.label = cut(&attached.label, MAX_NAME_BYTES).to_owned();
+        self.state.source = cut(&attached.source, MAX_NAME_BYTES).to_owned();
+        let known = |told: &Option<String>| {
+            told.as_deref()
+                .map(|name| cut(name, MAX_NAME_BYTES).to_owned())
+        };
+        self.state.cwd = known(&attached.cwd).or(self.state.cwd.take());
+        self.state.model = known(&attached.model).or(self.state.model.take());
+        if self.state.detached.take().is_some() {
+            self.forget_work();
+            self.over = false;
+            self.failed = false;
+            self.state.ended_ms = None;
+            self.enter(Status::Starting, at);
+        }
+    }
+
+    fn detached(&mut self, detached: &Detached, at: u64) {
+        let working = self.state.status.is_working();
+        self.state.detached = Some(cut(&detached.reason, MAX_NAME_BYTES).to_owned());
+        self.state.ended_ms = Some(at);
+        self.forget_work();
+        let failed = self.failed || detached.failed || working;
+        if failed && self.state.error.is_none() {
+            let reason = match working && !detached.failed {
+                true => format!("{} in the middle of its work", detached.reason),
+                false => detached.reason.clone(),
+            };
+            self.state.error = Some(cut(&reason, MAX_NAME_BYTES).to_owned());
+        }
+        self.enter(if failed { Status::Failed } else { Status::Done }, at);
+    }
+
+    fn event(&mut self, event: &Event, at: u64) {
+        self.check_order(event);
+        match event.kind {
+            Kind::AgentStart => self.prompt_begins(at),
+            Kind::AgentEnd => self.agent_end(at),
+            Kind::TurnStart => self.turn_start(event, at),
+            Kind::TurnEnd => self.turn_end(event, at),
+            Kind::MessageStart => {
+                self.text_complete = true;
+                self.approvals = 0;
+                self.settle(Status::Thinking, at);
+            }
+            Kind::MessageUpdate => self.message_update(event, at),
+            Kind::MessageEnd => self.message_end(event, at),
+            Kind::ToolExecutionStart => self.tool_start(event, at),
+            Kind::ToolExecutionUpdate => self.tool_update(event, at),
+            Kind::ToolExecutionEnd => self.tool_end(event, at),
+            Kind::ApprovalRequest => self.approval_request(event, at),
+            Kind::ApprovalEnd => self.approval_end(event, at),
+            Kind::Notice => {}
+            Kind::Error => self.error(event, at),
+            Kind::Unknown => self.state.unknown += 1,
+        }
+    }
+
+    /// After the end, only a new prompt may bring the agent back to work.
+    fn check_order(&mut self, event: &Event) {
+        if !self.over {
+            return;
+        }
+        let begins = match event.kind {
+            Kind::AgentStart => true,
+            Kind::MessageUpdate | Kind::MessageStart | Kind::MessageEnd => {
+                event.role.as_deref() == Some("user")
+            }
+            Kind::Notice | Kind::Error | Kind::Unknown => return,
+            _ => false,
+        };
+        if !begins {
+            self.violation(format!("{} after the end", kind_name(event.kind)));
+        }
+        self.over = false;
+    }
+
+    fn prompt_begins(&mut self, at: u64) {
+        self.over = false;
+        self.failed = false;
+        self.broken_off = false;
+        self.state.error = None;
+        if !self.turn_open && self.open_tools.is_empty() {
+            self.enter(Status::Thinking, at);
+        }
+    }
+
+    fn agent_end(&mut self, at: u64) {
+        if !self.broken_off {
+            if self.turn_open {
+                self.violation("the agent ended within a turn".to_owned());
+            }
+            for tool in std::mem::take(&mut self.open_tools) {
+                self.violation(format!("tool {} ({}) never ended", tool.id, tool.name));
+            }
+        }
+        self.forget_work();
+        self.over = true;
+        self.state.prompts_over += 1;
+        let status = if self.failed {
+            Status::Failed
+        } else {
+            Status::Done
+        };
+        self.enter(status, at);
+    }
+
+    fn turn_start(&mut self, event: &Event, at: u64) {
+        self.approvals = 0;
+        if self.turn_open {
+            let step = event
+                .step
+                .map_or_else(String::new, |step| format!(" {step}"));
+            self.violation(format!("turn{step} started within a turn"));
+        }
+        self.turn_open = true;
+        self.broken_off = false;
+        self.state.turns += 1;
+        self.settle(Status::Thinking, at);
+    }
+
+    fn turn_end(&mut self, event: &Event, at: u64) {
+        // An error ends the turn as well; some agents say both.
+        if !self.turn_open && !self.broken_off {
+            self.violation("a turn ended that was not started".to_owned());
+        }
+        self.turn_open = false;
+        self.approvals = 0;
+        match event.stop.as_deref() {
+            Some("error") => {
+                self.failed = true;
+                self.broken_off = true;
+            }
+            Some("aborted" | "length") => self.broken_off = true,
+            _ => {}
+        }
+        if self.broken_off {
+            // Calls that were being written are forgotten without a word.
+            self.open_tools.clear();
+        }
+        if let Some(message) = &event.message {
+            self.state.error = Some(cut(message, MAX_NAME_BYTES).to_owned());
+        }
+        self.settle(Status::Idle, at);
+    }
+
+    fn message_update(&mut self, event: &Event, at: u64) {
+        if event.role.as_deref() == Some("user") {
+            if !self.turn_open && self.open_tools.is_empty() {
+                self.prompt_begins(at);
+            }
+            return;
+        }
+        if event.thinking == Some(true) {
+            self.settle(Status::Thinking, at);
+            return;
+        }
+        let Some(text) = &event.text else { return };
+        self.take_text(text, event.whole || self.text_complete);
+        self.text_complete = false;
+        self.settle(Status::Writing, at);
+    }
+
+    fn message_end(&mut self, event: &Event, at: u64) {
+        if event.role.as_deref() == Some("user") {
+            return;
+        }
+        if let Some(text) = event.text.as_deref().filter(|text| !text.is_empty()) {
+            self.take_text(text, event.whole || self.text_complete);
+        }
+        self.text_complete = true;
+        if self.state.status.is_working() {
+            self.settle(Status::Thinking, at);
+        }
+    }
+
+    fn take_text(&mut self, text: &str, replaces: bool) {
+        if replaces {
+            self.state.last_text.clear();
+        }
+        state::push_tail(&mut self.state.last_text, text, MAX_TEXT_BYTES);
+    }
+
+    fn tool_start(&mut self, event: &Event, at: u64) {
+        let id = event.tool_id.as_deref().unwrap_or("");
+        if self.open(id).is_some() {
+            self.violation(format!("tool {id} started twice"));
+            return;
+        }
+        self.state.tools += 1;
+        if self.open_tools.len() < MAX_OPEN_TOOLS {
+            let name = event.tool_name.as_deref().unwrap_or("?");
+            self.open_tools.push(OpenTool {
+                id: cut(id, MAX_NAME_BYTES).to_owned(),
+                name: cut(name, MAX_NAME_BYTES).to_owned(),
+                waits: false,
+            });
+        } else {
+            self.violation(format!("more than {MAX_OPEN_TOOLS} tools at a time"));
+        }
+        self.settle(Status::RunningTool, at);
+    }
+
+    fn tool_update(&mut self, event: &Event, at: u64) {
+        let id = event.tool_id.as_deref().unwrap_or("");
+        let Some(index) = self.open(id) else {
+            self.violation(format!("tool {id} goes on but was not started"));
+            return;
+        };
+        if event.arguments != Some(true) && std::mem::take(&mut self.open_tools[index].waits) {
+            self.settle(Status::RunningTool, at);
+        }
+    }
+
+    fn tool_end(&mut self, event: &Event, at: u64) {
+        let id = event.tool_id.as_deref().unwrap_or("");
+        match self.open(id) {
+            Some(index) => {
+                self.open_tools.remove(index);
+            }
+            None => self.violation(format!("tool {id} ended but was not started")),
+        }
+        self.approvals = 0;
+        if event.is_error == Some(true) {
+            self.state.tool_errors += 1;
+        }
+        self.settle(Status::Thinking, at);
+    }
+
+    fn approval_request(&mut self, event: &Event, at: u64) {
+        let tool = event.tool_id.as_deref().and_then(|id| self.open(id));
+        match tool {
+            Some(index) => self.open_tools[index].waits = true,
+            None => self.approvals = self.approvals.saturating_add(1),
+        }
+        self.settle(Status::WaitingForApproval, at);
+    }
+
+    fn approval_end(&mut self, event: &Event, at: u64) {
+        let tool = event.tool_id.as_deref().and_then(|id| self.open(id));
+        match tool {
+            Some(index) => self.open_tools[index].waits = false,
+            None if self.approvals > 0 => self.approvals -= 1,
+            None => self.violation("an approval ended that was not asked for".to_owned()),
+        }
+        self.settle(Status::Thinking, at);
+    }
+
+    fn error(&mut self, event: &Event, at: u64) {
+        self.state.errors += 1;
+        let message = event.message.as_deref().unwrap_or("failed");
+        self.state.error = Some(cut(message, MAX_NAME_BYTES).to_owned());
+        // A refused command is the trouble of whoever sent it.
+        if event.raw_type.as_deref() == Some("response") {
+            self.state.prompts_over += u64::from(message.starts_with("prompt:"));
+            return;
+        }
+        self.failed = true;
+        self.broken_off = true;
+        self.forget_work();
+        self.enter(Status::Failed, at);
+    }
+
+    fn forget_work(&mut self) {
+        self.turn_open = false;
+        self.open_tools.clear();
+        self.approvals = 0;
+        self.state.tools_running.clear();
+        self.state.tool = None;
+    }
+
+    fn open(&self, id: &str) -> Option<usize> {
+        let id = cut(id, MAX_NAME_BYTES);
+        self.open_tools.iter().position(|tool| tool.id == id)
+    }
+
+    /// Goes to `status`, unless a tool runs or a person is waited for, which is what is shown then.
+    fn settle(&mut self, status: Status, at: u64) {
+        let waiting = self.approvals > 0 || self.open_tools.iter().any(|tool| tool.waits);
+        let status = if waiting {
+            Status::WaitingForApproval
+        } else if self.open_tools.is_empty() {
+            status
+        } else {
+            Status::RunningTool
+        };
+        self.show_tools();
+        self.enter(status, at);
+    }
+
+    fn show_tools(&mut self) {
+        let shown = &mut self.state.tools_running;
+        if shown.len() == self.open_tools.len()
+            && shown
+                .iter()
+                .zip(&self.open_tools)
+                .all(|(shown, open)| *shown == open.name)
+        {
+            return;
+        }
+        *shown = self
+            .open_tools
+            .iter()
+            .map(|tool| tool.name.clone())
+            .collect();
+        self.state.tool = shown.last().cloned();
+    }
+
+    fn enter(&mut self, status: Status, at: u64) {
+        if self.state.status == status {
+            return;
+        }
+        if self.state.status.is_working() {
+            self.state.working_ms += at.saturating_sub(self.state.since_ms);
+        }
+        self.state.status = status;
+        self.state.since_ms = at;
+    }
+
+    fn violation(&mut self, what: String) {
+        self.state.violation_count += 1;
+        if self.state.violations.len() == MAX_VIOLATIONS {
+            self.state.violations.remove(0);
+        }
+        self.state
+            .violations
+            .push(cut(&what, MAX_NAME_BYTES).to_owned());
+    }
+}
+
+/// The beginning of `text`, of at most `limit` bytes.
+fn cut(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
+}
+
+fn kind_name(kind: Kind) -> String {
+    serde_json::to_value(kind)
+        .ok()
+        .and_then(|name| name.as_str().map(str::to_owned))
+        .unwrap_or_default()
+}

@@ -1,0 +1,123 @@
+//! What is shown of an agent.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Usage;
+
+/// What an agent is doing.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Attached, and has said nothing.
+    #[default]
+    Starting,
+    /// Between two turns, or before the first.
+    Idle,
+    Thinking,
+    Writing,
+    RunningTool,
+    WaitingForApproval,
+    /// The prompt is answered, or the agent has left.
+    Done,
+    Failed,
+}
+
+impl Status {
+    /// Whether a prompt is being worked on.
+    pub fn is_working(self) -> bool {
+        matches!(
+            self,
+            Self::Thinking | Self::Writing | Self::RunningTool | Self::WaitingForApproval
+        )
+    }
+
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Idle => "idle",
+            Self::Thinking => "thinking",
+            Self::Writing => "writing",
+            Self::RunningTool => "running tool",
+            Self::WaitingForApproval => "waiting for approval",
+            Self::Done => "done",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What is shown of one agent.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentState {
+    pub id: String,
+    pub label: String,
+    pub source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    pub status: Status,
+    /// The tool that started last, of those that run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The names of all tools that run, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools_running: Vec<String>,
+    /// Since when `status` holds.
+    pub since_ms: u64,
+    pub started_ms: u64,
+    /// When anything was last heard.
+    pub last_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_ms: Option<u64>,
+    /// How long the agent has worked, up to `since_ms`.
+    pub working_ms: u64,
+    /// Prompts that were answered, well or badly, or refused.
+    pub prompts_over: u64,
+    pub turns: u64,
+    pub tools: u64,
+    pub tool_errors: u64,
+    pub errors: u64,
+    /// Lines that could not be understood.
+    pub unknown: u64,
+    /// The last rules that the agent broke.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<String>,
+    pub violation_count: u64,
+    pub usage: Usage,
+    /// The end of what the model said last.
+    pub last_text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Why the agent is not there any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detached: Option<String>,
+}
+
+impl AgentState {
+    pub(super) fn new(id: String) -> Self {
+        Self {
+            label: id.clone(),
+            id,
+            ..Self::default()
+        }
+    }
+}
+
+/// Appends `text` and keeps the last `limit` bytes.
+pub(super) fn push_tail(tail: &mut String, text: &str, limit: usize) {
+    if text.len() >= limit {
+        tail.clear();
+        tail.push_str(&text[text.ceil_char_boundary(text.len() - limit)..]);
+        return;
+    }
+    tail.push_str(text);
+    if tail.len() > limit {
+        // In large steps: a copy for every letter would be quadratic.
+        let excess = tail.ceil_char_boundary(tail.len() - limit);
+        tail.drain(..excess);
+    }
+}

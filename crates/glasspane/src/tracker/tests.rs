@@ -1,0 +1,337 @@
+use super::{MAX_OPEN_TOOLS, MAX_TEXT_BYTES, MAX_VIOLATIONS, Status, Tracker};
+use crate::record::{Attached, Detached};
+use crate::{Event, Kind, Record, Usage};
+
+/// Applies events a second apart, beginning at 1 s.
+fn follow(events: impl IntoIterator<Item = Event>) -> Tracker {
+    let mut tracker = Tracker::new("a1");
+    for (second, event) in (1..).zip(events) {
+        tracker.apply(&Record::of_event("a1", second * 1000, event));
+    }
+    tracker
+}
+
+fn statuses(events: &[Event]) -> Vec<Status> {
+    let mut tracker = Tracker::new("a1");
+    let apply = |event: &Event| {
+        tracker.apply(&Record::of_event("a1", 1, event.clone()));
+        tracker.state().status
+    };
+    events.iter().map(apply).collect()
+}
+
+fn violations(events: impl IntoIterator<Item = Event>) -> Vec<String> {
+    follow(events).into_state().violations
+}
+
+fn end() -> Event {
+    Event::new(Kind::AgentEnd)
+}
+
+fn approval(id: Option<&str>) -> Event {
+    Event {
+        tool_id: id.map(str::to_owned),
+        ..Event::new(Kind::ApprovalRequest)
+    }
+}
+
+#[test]
+fn a_prompt_from_start_to_end() {
+    let events = [
+        (Event::prompt("hi"), Status::Thinking),
+        (Event::turn_start(1), Status::Thinking),
+        (Event::thought("hm"), Status::Thinking),
+        (Event::piece("assistant", "let me"), Status::Writing),
+        (Event::tool_start("c1", "bash"), Status::RunningTool),
+        (Event::answer("let me"), Status::RunningTool),
+        (Event::turn_end("tool_use"), Status::RunningTool),
+        (approval(Some("c1")), Status::WaitingForApproval),
+        (Event::tool_output("c1", "out"), Status::RunningTool),
+        (Event::tool_end("c1", "out", false), Status::Thinking),
+        (Event::turn_start(2), Status::Thinking),
+        (Event::piece("assistant", "done"), Status::Writing),
+        (Event::turn_end("end"), Status::Idle),
+        (end(), Status::Done),
+        (Event::prompt("again"), Status::Thinking),
+    ];
+    let (events, expected): (Vec<_>, Vec<_>) = events.into_iter().unzip();
+    assert_eq!(statuses(&events), expected);
+    assert_eq!(violations(events), Vec::<String>::new());
+}
+
+#[test]
+fn parallel_tools_are_all_shown() {
+    let mut tracker = follow([
+        Event::turn_start(1),
+        Event::tool_start("c1", "read"),
+        Event::tool_start("c2", "bash"),
+    ]);
+    assert_eq!(tracker.state().tools_running, ["read", "bash"]);
+    assert_eq!(tracker.state().tool.as_deref(), Some("bash"));
+    tracker.apply(&Record::of_event("a1", 9, Event::tool_end("c2", "", false)));
+    assert_eq!(tracker.state().status, Status::RunningTool);
+    assert_eq!(tracker.state().tool.as_deref(), Some("read"));
+    tracker.apply(&Record::of_event("a1", 9, Event::tool_end("c1", "", true)));
+    let state = tracker.state();
+    assert_eq!(
+        (state.status, state.tool.as_ref()),
+        (Status::Thinking, None)
+    );
+    assert_eq!((state.tools, state.tool_errors), (2, 1));
+}
+
+#[test]
+fn broken_rules_are_reported() {
+    assert_eq!(
+        violations([Event::tool_end("c9", "", false)]),
+        ["tool c9 ended but was not started"]
+    );
+    assert_eq!(
+        violations([Event::tool_output("c9", "x")]),
+        ["tool c9 goes on but was not started"]
+    );
+    assert_eq!(
+        violations([Event::tool_start("c1", "a"), Event::tool_start("c1", "a")]),
+        ["tool c1 started twice"]
+    );
+    assert_eq!(
+        violations([Event::turn_end("end")]),
+        ["a turn ended that was not started"]
+    );
+    assert_eq!(
+        violations([Event::turn_start(1), Event::turn_start(2)]),
+        ["turn 2 started within a turn"]
+    );
+    assert_eq!(
+        violations([Event::turn_start(1), Event::tool_start("c1", "bash"), end()]),
+        [
+            "the agent ended within a turn",
+            "tool c1 (bash) never ended"
+        ]
+    );
+    assert_eq!(
+        violations([Event::new(Kind::ApprovalEnd)]),
+        ["an approval ended that was not asked for"]
+    );
+    assert_eq!(
+        violations([Event::prompt("a"), end(), end()]),
+        ["agent_end after the end"]
+    );
+    assert_eq!(
+        violations([end(), Event::piece("assistant", "x"), Event::turn_start(1)]),
+        ["message_update after the end"]
+    );
+}
+
+#[test]
+fn what_may_follow_the_end() {
+    let after = [
+        Event::notice("compacted"),
+        Event::unknown("new"),
+        Event::prompt("next"),
+    ];
+    assert_eq!(
+        violations([end()].into_iter().chain(after)),
+        Vec::<String>::new()
+    );
+    // `zot --json` says what went wrong last.
+    let failed = follow([
+        Event::turn_start(1),
+        Event::turn_end("error"),
+        end(),
+        Event::error("http 401"),
+    ]);
+    assert_eq!(failed.state().status, Status::Failed);
+    assert_eq!(failed.state().violation_count, 0);
+}
+
+#[test]
+fn calls_that_an_abort_cut_short_are_forgotten() {
+    let tracker = follow([
+        Event::prompt("x"),
+        Event::turn_start(1),
+        Event::tool_start("c1", "bash"),
+        Event::turn_end("aborted"),
+        end(),
+    ]);
+    assert_eq!(
+        (tracker.state().status, tracker.state().violation_count),
+        (Status::Done, 0)
+    );
+    assert!(tracker.state().tools_running.is_empty());
+}
+
+#[test]
+fn a_refused_command_is_no_failure_of_the_agent() {
+    let refused = Event {
+        raw_type: Some("response".to_owned()),
+        ..Event::error("set_model: unknown")
+    };
+    let tracker = follow([Event::prompt("x"), Event::turn_start(1), refused]);
+    let state = tracker.state();
+    assert_eq!((state.status, state.errors), (Status::Thinking, 1));
+}
+
+#[test]
+fn approvals_end_when_the_agent_goes_on() {
+    let events = [
+        Event::turn_start(1),
+        approval(None),
+        Event::new(Kind::MessageStart),
+    ];
+    let expected = [
+        Status::Thinking,
+        Status::WaitingForApproval,
+        Status::Thinking,
+    ];
+    assert_eq!(statuses(&events), expected);
+    let events = [approval(None), Event::new(Kind::ApprovalEnd)];
+    assert_eq!(
+        statuses(&events),
+        [Status::WaitingForApproval, Status::Thinking]
+    );
+}
+
+#[test]
+fn how_it_leaves_is_how_it_ends() {
+    let leave = |events: Vec<Event>, failed| {
+        let mut tracker = follow(events);
+        let detached = Detached {
+            reason: "exited with 1".to_owned(),
+            failed,
+        };
+        tracker.apply(&Record::of_detached("a1", 60_000, detached));
+        let state = tracker.into_state();
+        (state.status, state.error)
+    };
+    assert_eq!(leave(vec![], false), (Status::Done, None));
+    assert_eq!(
+        leave(vec![], true),
+        (Status::Failed, Some("exited with 1".to_owned()))
+    );
+    assert_eq!(
+        leave(vec![Event::prompt("x"), end()], false),
+        (Status::Done, None)
+    );
+    let told = Some("exited with 1 in the middle of its work".to_owned());
+    assert_eq!(
+        leave(vec![Event::turn_start(1)], false),
+        (Status::Failed, told)
+    );
+}
+
+#[test]
+fn times_and_sums() {
+    let mut tracker = Tracker::new("a1");
+    let attached = Attached {
+        label: "one".to_owned(),
+        source: "zot".to_owned(),
+        ..Attached::default()
+    };
+    tracker.apply(&Record::of_attached("a1", 500, attached));
+    assert_eq!(tracker.state().status, Status::Starting);
+    for (at, event) in [
+        (1000, Event::prompt("x")),
+        (1500, Event::turn_start(1)),
+        (4000, end()),
+    ] {
+        tracker.apply(&Record::of_event("a1", at, event));
+    }
+    let usage = Usage {
+        output_tokens: 7,
+        ..Usage::default()
+    };
+    tracker.apply(&Record::of_usage("a1", 4500, usage));
+    let state = tracker.state();
+    assert_eq!(
+        (state.started_ms, state.since_ms, state.working_ms),
+        (500, 4000, 3000)
+    );
+    assert_eq!(
+        (state.label.as_str(), state.usage.output_tokens),
+        ("one", 7)
+    );
+}
+
+#[test]
+fn everything_is_bounded() {
+    let mut tracker = Tracker::new("a1");
+    let mut apply = |event: Event| tracker.apply(&Record::of_event("a1", 1, event));
+    for number in 0..MAX_OPEN_TOOLS + 50 {
+        apply(Event::tool_start(number.to_string(), "t".repeat(10_000)));
+        apply(Event::piece("assistant", "€".repeat(1000)));
+        apply(Event::unknown("x"));
+    }
+    let state = tracker.state();
+    assert_eq!(state.tools_running.len(), MAX_OPEN_TOOLS);
+    assert!(state.tools_running.iter().all(|name| name.len() <= 1024));
+    assert!(state.last_text.len() <= MAX_TEXT_BYTES);
+    assert_eq!(state.violations.len(), MAX_VIOLATIONS);
+    assert_eq!((state.violation_count, state.unknown), (50, 306));
+}
+
+mod any_order {
+    use proptest::prelude::*;
+
+    use super::super::{MAX_VIOLATIONS, Tracker};
+    use crate::record::{Attached, Detached};
+    use crate::{Event, Kind, Record};
+
+    const KINDS: [Kind; 15] = [
+        Kind::AgentStart,
+        Kind::AgentEnd,
+        Kind::TurnStart,
+        Kind::TurnEnd,
+        Kind::MessageStart,
+        Kind::MessageUpdate,
+        Kind::MessageEnd,
+        Kind::ToolExecutionStart,
+        Kind::ToolExecutionUpdate,
+        Kind::ToolExecutionEnd,
+        Kind::ApprovalRequest,
+        Kind::ApprovalEnd,
+        Kind::Notice,
+        Kind::Error,
+        Kind::Unknown,
+    ];
+
+    fn record() -> impl Strategy<Value = Record> {
+        let event = (0..KINDS.len(), 0..4_u8, any::<bool>(), 0..3_usize).prop_map(
+            |(kind, id, user, stop)| {
+                let event = Event {
+                    tool_id: Some(id.to_string()),
+                    role: Some(if user { "user" } else { "assistant" }.to_owned()),
+                    text: Some("text".to_owned()),
+                    stop: ["end", "error", "tool_use"]
+                        .get(stop)
+                        .map(|stop| (*stop).to_owned()),
+                    ..Event::new(KINDS[kind])
+                };
+                Record::of_event("a1", 1, event)
+            },
+        );
+        prop_oneof![
+            20 => event,
+            1 => Just(Record::of_attached("a1", 1, Attached::default())),
+            1 => Just(Record::of_detached("a1", 1, Detached::default())),
+        ]
+    }
+
+    proptest! {
+        /// Whatever comes, the counts fit each other, and a tool is shown exactly while it runs.
+        #[test]
+        fn states_are_consistent(records in prop::collection::vec(record(), 0..60)) {
+            let mut tracker = Tracker::new("a1");
+            for record in &records {
+                tracker.apply(record);
+                let state = tracker.state();
+                prop_assert_eq!(state.tool.is_some(), !state.tools_running.is_empty());
+                prop_assert!(state.violations.len() as u64 <= state.violation_count);
+                prop_assert!(state.violations.len() <= MAX_VIOLATIONS);
+                if state.status == super::Status::RunningTool {
+                    prop_assert!(state.tool.is_some());
+                }
+            }
+        }
+    }
+}

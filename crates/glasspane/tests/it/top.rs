@@ -1,0 +1,165 @@
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{fixture, glasspane, stderr, stdout};
+
+#[test]
+fn without_a_terminal_the_table_is_printed_once() {
+    let output = glasspane(&["top", "--file", &fixture("pi-json.jsonl"), "--file"])
+        .arg(fixture("seed-placeholder-key.jsonl"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 4, "{text}");
+    assert!(
+        lines[0].starts_with("2 agents  0 working  0 waiting for approval  1 done  1 failed"),
+        "{text}"
+    );
+    assert!(lines[3].ends_with("deepseek: http 401: ..."), "{text}");
+}
+
+#[test]
+fn wrong_usage_says_what_is_right() {
+    for (arguments, hint) in [
+        (vec!["top"], "--file FILE"),
+        (
+            vec!["top", "--connect", "/x", "--file", "y"],
+            "no agents of its own",
+        ),
+        (vec!["top", "--socket"], "needs a terminal"),
+    ] {
+        let output = glasspane(&arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(hint), "{}", stderr(&output));
+    }
+    let output = glasspane(&["top", "--connect", "/no/such/socket"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("glasspane serve"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+/// A terminal of its own, gone when dropped.
+struct Terminal {
+    server: String,
+}
+
+impl Terminal {
+    /// Nothing where tmux is not installed.
+    fn start(name: &str, command: &str) -> Option<Self> {
+        let terminal = Self {
+            server: format!("glasspane-{name}-{}", std::process::id()),
+        };
+        let shell = format!("{command}; echo left $?; stty -a; read wait");
+        let words = [
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "120",
+            "-y",
+            "12",
+            &shell,
+        ];
+        match terminal.tmux(&words) {
+            Some(_) => Some(terminal),
+            None => {
+                eprintln!("tmux is not installed: `top` was not tried in a terminal");
+                None
+            }
+        }
+    }
+
+    fn tmux(&self, words: &[&str]) -> Option<String> {
+        let output = Command::new("tmux")
+            .args(["-L", &self.server])
+            .args(words)
+            .output()
+            .ok()?;
+        Some(stdout(&output))
+    }
+
+    fn keys(&self, keys: &str) {
+        self.tmux(&["send-keys", keys]).unwrap();
+    }
+
+    /// Waits until the screen shows all of `wanted`.
+    fn shows(&self, wanted: &[&str]) -> String {
+        let patience = Instant::now() + Duration::from_secs(20);
+        loop {
+            let screen = self.tmux(&["capture-pane", "-p"]).unwrap();
+            if wanted.iter().all(|text| screen.contains(text)) {
+                return screen;
+            }
+            assert!(Instant::now() < patience, "no {wanted:?} in\n{screen}");
+            sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+fn live(name: &str) -> Option<Terminal> {
+    let program = env!("CARGO_BIN_EXE_glasspane");
+    let (one, two) = (fixture("pi-json.jsonl"), fixture("codex-exec.jsonl"));
+    let command =
+        format!("{program} top --file {one} --file {two} --agent busy='echo $$ >&2; sleep 1000'");
+    Terminal::start(name, &command)
+}
+
+#[test]
+fn in_a_terminal_it_sorts_filters_and_leaves_no_trace() {
+    let Some(terminal) = live("keys") else { return };
+    terminal.shows(&[
+        "3 agents",
+        "busy",
+        "starting",
+        "pi-json.jsonl",
+        "sort (arrival)",
+    ]);
+    terminal.keys("s");
+    terminal.shows(&["sort (urgency)"]);
+    terminal.keys("/");
+    terminal.keys("codex");
+    let screen = terminal.shows(&["filter: codex_"]);
+    assert!(
+        screen.contains("codex-exec.jsonl") && !screen.contains("pi-json.jsonl"),
+        "{screen}"
+    );
+    terminal.keys("Enter");
+    terminal.keys("q");
+    let screen = terminal.shows(&["left 0", " echo "]);
+    assert!(!screen.contains("AGENT"), "{screen}");
+}
+
+#[test]
+fn a_signal_leaves_no_trace_either() {
+    let Some(terminal) = live("signal") else {
+        return;
+    };
+    terminal.shows(&["3 agents"]);
+    let pane = terminal
+        .tmux(&["display-message", "-p", "#{pane_pid}"])
+        .unwrap();
+    let children = Command::new("pgrep")
+        .args(["-P", pane.trim(), "glasspane"])
+        .output()
+        .unwrap();
+    let id = stdout(&children).trim().parse().unwrap();
+    kill_process(Pid::from_raw(id).unwrap(), Signal::TERM).unwrap();
+    terminal.shows(&["left 143", " echo "]);
+}
