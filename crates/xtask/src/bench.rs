@@ -4,6 +4,7 @@
 //! Every figure is the median of many rounds and stands beside its floor: the same work, done in
 //! the same run by a program that does nothing else. Reads `/proc`, so it is for Linux only.
 
+mod embedding;
 mod extensions;
 mod measure;
 mod peer;
@@ -67,6 +68,16 @@ pub(crate) fn extensions(effort: Effort) -> anyhow::Result<()> {
     print(bench.extension_start_up()?)?;
     print(bench.fan_out()?)?;
     print(bench.extension_memory()?)
+}
+
+/// Measures the runtime inside other programs.
+pub(crate) fn embedding(effort: Effort) -> anyhow::Result<()> {
+    check_system()?;
+    let programs = Programs::build()?;
+    let bench = Bench::new(&programs, effort)?;
+    print_heading("sdk", "zot", effort)?;
+    print(bench.idle_runtimes()?)?;
+    print(bench.event_rates()?)
 }
 
 /// Measures the services of zino. The clients run in this process and must not be what is slow.

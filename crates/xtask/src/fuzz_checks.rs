@@ -1,7 +1,7 @@
 //! Properties that must hold for every input. Each takes arbitrary bytes and panics when its
 //! property is broken; the targets of `fuzz/` and ordinary tests call the same functions.
 //!
-//! Inputs carry their own cuts: see [`pieces`].
+//! Inputs carry their own cuts: see `pieces`.
 
 mod arguments;
 mod hermes;

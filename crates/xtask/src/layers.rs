@@ -16,15 +16,15 @@ enum Place {
     /// Stands in this layer, and may depend on `zot-wire` alone: what an extension links is all
     /// that its authors pay for.
     WireOnly(u8),
-    /// An extension that shows how: may depend on `zot-ext` alone, as any author.
-    Example,
+    /// Shows how: may depend on this one crate, which is what other people have.
+    Example(&'static str),
     /// For tests, and outside the product: may not know it.
     TestOnly,
     /// For tests; may depend on everything.
     Checks,
 }
 
-const TABLE: [(&str, Place); 18] = [
+const TABLE: [(&str, Place); 19] = [
     ("zot-conversation", Place::Layer(0)),
     ("zot-wire", Place::Layer(0)),
     ("zot-process", Place::Layer(0)),
@@ -41,7 +41,8 @@ const TABLE: [(&str, Place); 18] = [
     ("glasspane", Place::Layer(3)),
     ("zot-ext", Place::WireOnly(3)),
     ("zot-cli", Place::Layer(4)),
-    ("zot-example-hello", Place::Example),
+    ("zot-example-hello", Place::Example("zot-ext")),
+    ("zot-example-sdk", Place::Example("zot-sdk")),
     ("testkit", Place::TestOnly),
 ];
 
@@ -92,9 +93,9 @@ fn refusal(place: Place, dependency: &str, below: Place) -> Option<&'static str>
         (Place::Checks, _) => None,
         (_, Place::Checks | Place::TestOnly) => Some("it is for tests only"),
         (Place::TestOnly, _) => Some("the test kit meets zot over sockets and pipes only"),
-        (_, Place::Example) => Some("it is an example"),
-        (Place::Example, _) if dependency == "zot-ext" => None,
-        (Place::Example, _) => Some("an example has what any author has: zot-ext"),
+        (_, Place::Example(_)) => Some("it is an example"),
+        (Place::Example(only), _) if dependency == only => None,
+        (Place::Example(_), _) => Some("an example has what other people have: one crate"),
         (Place::WireOnly(_), _) if dependency == "zot-wire" => None,
         (Place::WireOnly(_), _) => Some("it may use zot-wire and nothing else"),
         (Place::Layer(own), Place::Layer(other) | Place::WireOnly(other)) => {

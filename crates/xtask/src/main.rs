@@ -12,6 +12,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   schema               write docs/schema anew from the types of the protocol
   bench rpc [--quick]  measure `zot rpc` and print the table of BENCHMARKS.md
   bench ext [--quick]  measure what extensions cost, likewise
+  bench sdk [--quick]  measure the runtime inside other programs, likewise
   bench zino [--quick] measure the services of zino, likewise
   fuzz [SECONDS]       run every fuzz target that long (60); needs nightly and cargo-fuzz
 ";
@@ -29,6 +30,8 @@ fn main() -> anyhow::Result<()> {
         ["bench", "rpc", "--quick"] => bench::rpc(bench::Effort::Quick),
         ["bench", "ext"] => bench::extensions(bench::Effort::Full),
         ["bench", "ext", "--quick"] => bench::extensions(bench::Effort::Quick),
+        ["bench", "sdk"] => bench::embedding(bench::Effort::Full),
+        ["bench", "sdk", "--quick"] => bench::embedding(bench::Effort::Quick),
         ["bench", "zino"] => bench::zino(bench::Effort::Full),
         ["bench", "zino", "--quick"] => bench::zino(bench::Effort::Quick),
         ["fuzz"] => fuzz::run(60),

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use zino::config::Config;
+use zino::logging::{Level, Log};
 use zino::memory::MemoryService;
 use zino::peer::Peer;
 use zino::service::Answer;
@@ -70,7 +71,10 @@ impl Zipf {
 fn start(folder: &Path) -> Peer {
     let mut config = Config::default();
     config.mem.data_dir = folder.to_owned();
-    Peer::Local(Arc::new(MemoryService::new(&config)))
+    Peer::local(
+        Arc::new(MemoryService::new(&config)),
+        Log::new("mem", Level::Error),
+    )
 }
 
 async fn ask(peer: &Peer, request: Value) -> (Duration, Value) {

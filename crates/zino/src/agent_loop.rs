@@ -18,7 +18,7 @@ use crate::definitions::{Skill, load_executors, load_skills};
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::peer::Peer;
-use crate::service::{Answer, Answers, HungUp, Object, Service, unknown_type};
+use crate::service::{Answer, Answers, HungUp, Object, Service, unknown_type, wants_stream};
 
 use blocks::{Blocks, Piece, response_block};
 use interrupt::Interrupt;
@@ -95,10 +95,9 @@ impl AgentLoopService {
     }
 
     fn read(&self, mut request: Object) -> Result<Run, String> {
-        let mode = match request.get("stream") {
-            Some(Value::Bool(true)) => Mode::Streaming,
-            None | Some(Value::Null | Value::Bool(false)) => Mode::Collected,
-            Some(_) => return Err("stream must be true or false".to_owned()),
+        let mode = match wants_stream(&request)? {
+            true => Mode::Streaming,
+            false => Mode::Collected,
         };
         let max_iterations = match request.get("max_iterations") {
             None | Some(Value::Null) => self.config.agr.max_iterations.max(1),
@@ -168,7 +167,8 @@ impl AgentLoopService {
     /// Asks once and runs what the answer calls for, as soon as each call is complete.
     async fn turn(&self, run: &Run, answers: &Answers) -> Result<Turn, Unfinished> {
         let request = self.question(run, &run.messages, run.mode);
-        let mut reading = Reading::begin(&self.router, request).await?;
+        let mut reading =
+            Reading::begin(&self.router, request, self.config.wire.max_frame_bytes).await?;
         let mut blocks = Blocks::new();
         let mut turn = Turn::default();
         while let Some(delta) = reading.next().await? {

@@ -8,6 +8,7 @@ use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 use zot_wire::MAX_FRAME_BYTES;
@@ -238,14 +239,28 @@ pub struct Logging {
 #[serde(default)]
 pub struct Wire {
     pub max_frame_bytes: usize,
+    /// How long `sys`, `ctx` and `mem` may take to answer, in seconds; then it goes on without.
+    pub answer_timeout: f64,
+    /// How long `agr` and `exc` may be silent, in seconds; see [`Config::idle_limit`].
+    pub idle_timeout: Option<f64>,
 }
 
 impl Default for Wire {
     fn default() -> Self {
         Self {
             max_frame_bytes: MAX_FRAME_BYTES,
+            answer_timeout: 5.0,
+            idle_timeout: None,
         }
     }
+}
+
+/// By how much a caller is more patient than the service it waits for.
+const IDLE_GRACE: Duration = Duration::from_secs(10);
+
+fn duration(seconds: f64) -> Option<Duration> {
+    let duration = Duration::try_from_secs_f64(seconds).ok();
+    duration.filter(|duration| !duration.is_zero())
 }
 
 /// Why there is no configuration.
@@ -308,6 +323,17 @@ impl Config {
                 "[logging] level {level:?} is unknown (DEBUG, INFO, WARNING, ERROR): INFO is used"
             ));
         }
+        let given = [
+            ("answer_timeout", Some(config.wire.answer_timeout)),
+            ("idle_timeout", config.wire.idle_timeout),
+        ];
+        for (key, seconds) in given {
+            if let Some(seconds) = seconds.filter(|seconds| duration(*seconds).is_none()) {
+                return Err(format!(
+                    "[wire] {key} must be more than 0 seconds, not {seconds}"
+                ));
+            }
+        }
         Ok(Loaded { config, warnings })
     }
 
@@ -332,6 +358,30 @@ impl Config {
 
     pub fn skills_dir(&self) -> &Path {
         self.skills.dir.as_deref().unwrap_or(Path::new("skills"))
+    }
+
+    /// How long a service may take that only has to look something up.
+    pub fn answer_limit(&self) -> Duration {
+        duration(self.wire.answer_timeout).unwrap_or(Duration::MAX)
+    }
+
+    /// How long `rtr` may be silent: it ends an answer itself at its own limit.
+    pub fn router_limit(&self) -> Duration {
+        duration(self.rtr.timeout)
+            .unwrap_or(Duration::MAX)
+            .saturating_add(IDLE_GRACE)
+    }
+
+    /// How long those may be silent that run programs and ask the model. Unless it is given: what one
+    /// round of the loop takes at most, an answer and a skill, which is two more and a program.
+    pub fn idle_limit(&self) -> Duration {
+        match self.wire.idle_timeout {
+            Some(seconds) => duration(seconds).unwrap_or(Duration::MAX),
+            None => self
+                .router_limit()
+                .saturating_mul(3)
+                .saturating_add(duration(self.exc.timeout).unwrap_or(Duration::MAX)),
+        }
     }
 
     /// `ZINO_LOG_LEVEL`, then `[logging] level`, then INFO.

@@ -47,12 +47,22 @@ impl ContextService {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        if !user_message.trim().is_empty() {
-            messages.extend(self.memories(user_message).await);
-        }
-        if let Some(channel) = channel {
-            messages.extend(self.history(channel).await);
-        }
+        // At the same time: who waits for one that stalls waits once.
+        let memories = async {
+            match user_message.trim().is_empty() {
+                true => Vec::new(),
+                false => self.memories(user_message).await,
+            }
+        };
+        let history = async {
+            match channel {
+                Some(channel) => self.history(channel).await,
+                None => Vec::new(),
+            }
+        };
+        let (memories, history) = tokio::join!(memories, history);
+        messages.extend(memories);
+        messages.extend(history);
         Answer::message(json!({ "type": "context", "messages": messages }))
     }
 

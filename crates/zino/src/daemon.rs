@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::peer::Peer;
-use crate::service::{Answer, Answers, Object, Service};
+use crate::service::{Answer, Answers, Object, Service, wants_stream};
 
 /// The services the daemon brings together.
 #[derive(Clone)]
@@ -52,20 +52,8 @@ impl Request {
         Ok(Self {
             message: message.to_owned(),
             channel,
-            stream: request.get("stream").is_some_and(is_true),
+            stream: wants_stream(request)?,
         })
-    }
-}
-
-/// What Python takes for true.
-fn is_true(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(value) => *value,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::String(text) => !text.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(fields) => !fields.is_empty(),
     }
 }
 

@@ -1,5 +1,8 @@
 //! One line per thing that happened, on standard error.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::io::{self, Write as _};
 
@@ -65,14 +68,36 @@ impl Log {
         self.write(Level::Error, message);
     }
 
+    /// Whether a line of `level` is written: who would have to prepare one asks first.
+    pub(crate) fn writes(&self, level: Level) -> bool {
+        level >= self.level
+    }
+
     fn write(&self, level: Level, message: fmt::Arguments<'_>) {
-        if level < self.level {
+        if !self.writes(level) {
             return;
         }
         let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ");
         // A line at a time, so that services that share a stream do not mix theirs. A log that
         // cannot be written is no reason to stop.
-        let line = format!("{time} {} zino.{}: {message}\n", level.name(), self.service);
+        let mut line = format!("{time} {} zino.{}: {message}", level.name(), self.service);
+        if line.contains(char::is_control) {
+            line = on_one_line(&line);
+        }
+        line.push('\n');
         let _ = io::stderr().write_all(line.as_bytes());
     }
+}
+
+/// Whatever programs and servers say, it is one line, and moves no terminal's cursor.
+fn on_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' => line.push_str("\\n"),
+            control if control.is_control() => line.push('?'),
+            other => line.push(other),
+        }
+    }
+    line
 }

@@ -7,14 +7,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zino::config::{Config, Loaded};
 use zino::kind::ServiceKind;
+use zino::memory::{MemoryService, Mended};
 use zino::peer::Peer;
 use zino::program::check::{Finding, Verdict, check};
 use zino::program::client::{Question, ask};
 use zino::program::init::{Written, init};
 use zino::program::run::{config_path, run};
 use zino::program::status::{Health, Status, status};
+use zot_wire::MAX_FRAME_BYTES;
 
 /// An agent as services on Unix sockets.
 #[derive(Parser)]
@@ -50,7 +53,8 @@ enum Command {
     Status(ConfigArgument),
     /// Look for what would go wrong
     Check(ConfigArgument),
-    /// Ask the daemon; what is piped in is added to the message
+    /// Ask the daemon; what is piped in is added to the message, if it begins to come within a
+    /// second: `-` waits for it
     Cli(Cli),
     /// Run the coordinator
     Daemon(ConfigArgument),
@@ -63,9 +67,18 @@ enum Command {
     /// Run the executor of code
     Exc(ConfigArgument),
     /// Run the memory
-    Mem(ConfigArgument),
+    Mem(Mem),
     /// Run the context
     Ctx(ConfigArgument),
+}
+
+#[derive(Args)]
+struct Mem {
+    /// Only mend the files that a killed process left cut off, for another program to read
+    #[arg(long)]
+    mend: bool,
+    #[command(flatten)]
+    config: ConfigArgument,
 }
 
 #[derive(Args)]
@@ -81,6 +94,13 @@ struct Cli {
     #[arg(value_name = "MESSAGE")]
     words: Vec<String>,
 }
+
+/// How long to wait for something to be piped in when there is a message already: who starts a
+/// program often leaves its standard input open without ever writing to it.
+const PIPE_PATIENCE: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
 
 /// What went wrong, in a sentence.
 type Failure = String;
@@ -137,7 +157,8 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Agr(config) => serve(config, Some(ServiceKind::AgentLoop)),
         Command::Sys(config) => serve(config, Some(ServiceKind::SystemPrompt)),
         Command::Exc(config) => serve(config, Some(ServiceKind::Executor)),
-        Command::Mem(config) => serve(config, Some(ServiceKind::Memory)),
+        Command::Mem(mem) if mem.mend => mend(mem.config),
+        Command::Mem(mem) => serve(mem.config, Some(ServiceKind::Memory)),
         Command::Ctx(config) => serve(config, Some(ServiceKind::Context)),
     }
 }
@@ -170,6 +191,26 @@ fn serve(argument: ConfigArgument, kind: Option<ServiceKind>) -> Result<ExitCode
     let config = load_and_warn(argument)?;
     block_on(run(&config, kind))?.map_err(|error| error.to_string())?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn mend(argument: ConfigArgument) -> Result<ExitCode, Failure> {
+    let config = load_and_warn(argument)?;
+    let Mended { files, errors } = MemoryService::new(&config).mend();
+    let mut output = io::stdout().lock();
+    for file in &files {
+        let _ = writeln!(output, "mended {}", file.display());
+    }
+    for error in &errors {
+        let _ = writeln!(io::stderr(), "zino: not mended: {error}");
+    }
+    if files.is_empty() && errors.is_empty() {
+        let folder = config.mem.data_dir.display();
+        let _ = writeln!(output, "nothing to mend in {folder}");
+    }
+    Ok(match errors.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
 }
 
 fn write_files(folder: &Path) -> Result<ExitCode, Failure> {
@@ -242,14 +283,29 @@ fn show_check(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
+fn speaks_within(input: &io::Stdin, patience: Timespec) -> bool {
+    let mut descriptors = [PollFd::new(input, PollFlags::IN)];
+    // What cannot be waited for is read, which tells what is wrong with it.
+    poll(&mut descriptors, Some(&patience)).map_or(true, |ready| ready > 0)
+}
+
 fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
-    let mut message = cli.words.join(" ");
-    let mut input = io::stdin();
-    if !input.is_terminal() {
+    // Standing alone: what is piped in is waited for, however long it takes.
+    let (dashes, words): (Vec<_>, Vec<_>) = cli.words.into_iter().partition(|word| word == "-");
+    let mut message = words.join(" ");
+    let input = io::stdin();
+    let expects_input = !dashes.is_empty()
+        || !input.is_terminal() && (message.is_empty() || speaks_within(&input, PIPE_PATIENCE));
+    if expects_input {
         let mut piped = String::new();
-        input
+        let read = input
+            .lock()
+            .take(MAX_FRAME_BYTES as u64 + 1)
             .read_to_string(&mut piped)
             .map_err(|error| format!("cannot read what is piped in: {error}"))?;
+        if read > MAX_FRAME_BYTES {
+            return Err(format!("more than {MAX_FRAME_BYTES} bytes were piped in"));
+        }
         if !piped.trim().is_empty() {
             if !message.is_empty() {
                 message.push_str("\n\n");
@@ -265,10 +321,10 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(2));
     }
     let config = load_and_warn(cli.config)?;
-    let daemon = Peer::Socket {
-        path: config.socket(ServiceKind::Daemon),
-        max_frame_bytes: config.wire.max_frame_bytes,
-    };
+    let daemon = Peer::socket(
+        config.socket(ServiceKind::Daemon),
+        config.wire.max_frame_bytes,
+    );
     let question = Question {
         message,
         channel: cli.channel,

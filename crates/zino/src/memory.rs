@@ -18,10 +18,12 @@ mod tests;
 mod tokens;
 mod transfer;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use zot_conversation::BoxFuture;
 
 use crate::config::Config;
@@ -30,15 +32,19 @@ use crate::logging::Log;
 use crate::service::{Answer, Answers, Object, Service, unknown_type};
 
 use channels::Channels;
+use error::StoreError;
 use folder::Folder;
 use hard::{HardMemories, NewMemory};
 use request::{Refused, channel, limit, messages, number, tag, text, wanted};
 use soft::SoftMemory;
 
+/// How many messages are read without a thread for it.
+const AT_ONCE_MESSAGES: usize = 1000;
+
 /// How many frames are made ahead of what the caller has taken.
 const FRAMES_AHEAD: usize = 4;
 
-/// Serves what is stored below one folder. Nothing is read before it is asked for.
+/// Serves what is stored below one folder.
 pub struct MemoryService(Arc<Store>);
 
 struct Store {
@@ -58,15 +64,27 @@ impl MemoryService {
         }))
     }
 
-    /// Closes files whose end a killed process left open; returns how many. Each would be mended when
-    /// it is first asked for; this is for the original, which cannot. Blocks: for a thread at the
-    /// start of a service.
-    pub fn mend(&self) -> Result<usize, String> {
-        let channels = self.0.channels.mend_all();
-        let hard = self.0.hard.mend_torn();
-        let mended = channels.and_then(|count| Ok(count + usize::from(hard?)));
-        mended.map_err(|error| error.to_string())
+    /// Closes files whose end a killed process left open. Each would be mended when it is first asked
+    /// for; this is for the original, which cannot. Blocks.
+    pub fn mend(&self) -> Mended {
+        self.mend_while(&|| true)
     }
+
+    /// What [`Self::mend`] would mend; nothing is changed. Blocks.
+    pub fn torn(&self) -> Mended {
+        self.0.each_file(&|| true, |path, _| file::is_torn(path))
+    }
+
+    fn mend_while(&self, goes_on: &dyn Fn() -> bool) -> Mended {
+        self.0.each_file(goes_on, file::mend_torn)
+    }
+}
+
+/// Files that were cut off, and what could not be looked at.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Mended {
+    pub files: Vec<PathBuf>,
+    pub errors: Vec<String>,
 }
 
 impl Service for MemoryService {
@@ -74,22 +92,25 @@ impl Service for MemoryService {
         ServiceKind::Memory
     }
 
-    fn prepare(&self, log: Log) {
-        match self.mend() {
-            Ok(0) => {}
-            Ok(count) => log.warning(format_args!("{count} files were left open and are mended")),
-            Err(error) => log.error(format_args!("files that were left open: {error}")),
+    fn prepare(&self, log: Log, stop: &CancellationToken) {
+        let goes_on = || !stop.is_cancelled();
+        let Mended { files, errors } = self.mend_while(&goes_on);
+        for file in files {
+            log.warning(format_args!("{} was cut off and is mended", file.display()));
+        }
+        for error in errors {
+            log.error(format_args!("not mended: {error}"));
+        }
+        match self.0.hard.build_ahead(&goes_on) {
+            Ok(()) | Err(StoreError::Stopped) => {}
+            Err(error) => log.error(format_args!("the memories cannot be searched: {error}")),
         }
     }
 
     fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
         let store = Arc::clone(&self.0);
         Box::pin(async move {
-            if store.is_quick(&request) {
-                // It takes microseconds, less than waking a thread; it has one frame.
-                let (sink, _frames) = mpsc::channel(FRAMES_AHEAD);
-                let answer = store.answer(&request, &sink);
-                let answer = answer.unwrap_or_else(|refused| Answer::error(refused.to_string()));
+            if let Some(answer) = store.answer_at_once(&request) {
                 return answers.finish(answer).await;
             }
             // Frames pass through here: only what a service sends itself wakes a caller in the same
@@ -112,17 +133,63 @@ impl Service for MemoryService {
 }
 
 impl Store {
-    /// Whether a request costs about as much as the bytes it has, whatever is stored.
-    fn is_quick(&self, request: &Object) -> bool {
-        match request.get("type").and_then(Value::as_str) {
-            Some("get_history") if !matches!(limit(request), Ok(Some(_))) => false,
-            Some("get_history" | "append_history") => request
-                .get("channel_id")
-                .and_then(Value::as_str)
-                .is_some_and(|channel| self.channels.is_known(channel)),
-            Some("search_hard") => self.hard.is_absent(),
-            _ => false,
+    /// The files for which `concerns` holds.
+    fn each_file(
+        &self,
+        goes_on: &dyn Fn() -> bool,
+        concerns: impl Fn(&Path, &Folder) -> Result<bool, StoreError>,
+    ) -> Mended {
+        let mut mended = Mended::default();
+        let channels = self.channels.paths().unwrap_or_else(|error| {
+            mended.errors.push(error.to_string());
+            Vec::new()
+        });
+        let hard = (self.hard.path().to_owned(), self.hard.folder());
+        let files = channels
+            .into_iter()
+            .map(|path| (path, self.channels.folder()))
+            .chain([hard]);
+        for (path, folder) in files {
+            if !goes_on() {
+                break;
+            }
+            match concerns(&path, folder) {
+                Ok(true) => mended.files.push(path),
+                Ok(false) => {}
+                Err(error) => mended.errors.push(error.to_string()),
+            }
         }
+        mended
+    }
+
+    /// The answer where it takes microseconds, less than waking a thread, and no waiting for anyone:
+    /// everything else in the process would wait with it. Whatever is odd is not for here.
+    fn answer_at_once(&self, request: &Object) -> Option<Answer> {
+        let answer = match request.get("type").and_then(Value::as_str)? {
+            "get_history" => {
+                let limit = limit(request).ok()??;
+                if limit > AT_ONCE_MESSAGES {
+                    return None;
+                }
+                let history = self.channels.history_at_once(channel(request).ok()?, limit);
+                json!({ "type": "history", "messages": history.ok()?? })
+            }
+            "append_history" => {
+                let (channel, messages) = (channel(request).ok()?, messages(request).ok()?);
+                match self.channels.append_at_once(channel, messages) {
+                    Ok(true) => json!({ "type": "ok" }),
+                    Ok(false) => return None,
+                    Err(error) => return Some(Answer::error(error.to_string())),
+                }
+            }
+            "search_hard" if self.hard.is_absent() => {
+                text(request, "query").ok()?;
+                wanted(request).ok()?;
+                json!({ "type": "hard_memories", "results": [] })
+            }
+            _ => return None,
+        };
+        Some(Answer::message(answer))
     }
 
     /// The last frame of the answer; `answers` takes those before it.

@@ -2,7 +2,6 @@
 
 pub mod check;
 pub mod client;
-mod descriptors;
 pub mod init;
 pub mod notify;
 pub mod run;

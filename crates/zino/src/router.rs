@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
-use zot_conversation::{BoxFuture, ModelError, ModelEvent, ModelRequest, ModelStream, Sampling};
+use zot_conversation::{
+    BoxFuture, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream, Sampling,
+};
 
 use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
-use crate::service::{Answer, Answers, HungUp, Object, Service, unknown_type};
+use crate::service::{Answer, Answers, HungUp, Object, Service, unknown_type, wants_stream};
 
 pub use endpoints::RouterError;
 use endpoints::{Speech, Target};
@@ -27,6 +29,8 @@ use stand_in::CallWriter;
 pub struct RouterService {
     streaming: bool,
     time_limit: Duration,
+    /// A longer answer would fit in no frame.
+    max_answer_bytes: usize,
     /// At least one; the others are tried in order.
     targets: Vec<Target>,
     log: Log,
@@ -83,6 +87,7 @@ impl RouterService {
         Ok(Self {
             streaming: config.rtr.streaming,
             time_limit,
+            max_answer_bytes: config.wire.max_frame_bytes,
             targets: endpoints::targets(config, time_limit, environment)?,
             log,
         })
@@ -105,10 +110,9 @@ impl RouterService {
             temperature: number("temperature")?,
             top_p: number("top_p")?,
         };
-        let mode = match request.get("stream") {
-            Some(Value::Bool(true)) if self.streaming => Mode::Streaming,
-            None | Some(Value::Null | Value::Bool(_)) => Mode::Collected,
-            Some(_) => return Err("stream must be true or false".to_owned()),
+        let mode = match wants_stream(&request)? && self.streaming {
+            true => Mode::Streaming,
+            false => Mode::Collected,
         };
         let mut request = request;
         Ok(Inference {
@@ -230,6 +234,13 @@ impl RouterService {
                     None => continue,
                 },
             };
+            if received.text.len() + delta.len() > self.max_answer_bytes {
+                let message = format!("the answer is longer than {} bytes", self.max_answer_bytes);
+                return Err(Unfinished::Failed(ModelError::new(
+                    ModelErrorKind::Invalid,
+                    message,
+                )));
+            }
             received.text.push_str(&delta);
             if inference.mode == Mode::Streaming {
                 answers.send(Answer::Chunk(delta)).await?;

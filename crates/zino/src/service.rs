@@ -4,6 +4,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use zot_conversation::BoxFuture;
 
 use crate::kind::ServiceKind;
@@ -23,8 +24,9 @@ pub trait Service: Send + Sync {
     /// ends with it.
     fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()>;
 
-    /// Done once at the start, on a thread of its own, beside the first requests.
-    fn prepare(&self, _log: Log) {}
+    /// Done once at the start, on a thread of its own, beside the first requests, and given up when
+    /// `stop` fires.
+    fn prepare(&self, _log: Log, _stop: &CancellationToken) {}
 
     /// Reads what it has from disk again.
     fn reload(&self) -> Result<(), String> {
@@ -142,6 +144,17 @@ impl Answers {
     /// Adds the last frame; nobody minds if the caller has gone.
     pub async fn finish(&self, answer: Answer) {
         let _ = self.0.send(answer).await;
+    }
+}
+
+/// Whether an answer is wanted in pieces. Many languages have numbers for truth, and the original
+/// takes them; a text like `"false"` would be true to it, so that is refused.
+pub(crate) fn wants_stream(request: &Object) -> Result<bool, String> {
+    match request.get("stream") {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(value)) => Ok(*value),
+        Some(Value::Number(number)) => Ok(number.as_f64() != Some(0.0)),
+        Some(_) => Err("stream must be true or false".to_owned()),
     }
 }
 

@@ -82,13 +82,20 @@ impl<'a> Stack<'a> {
 
     fn peer(&self, kind: ServiceKind) -> Peer {
         let local = self.local.iter().find(|service| service.kind() == kind);
-        match local {
-            Some(service) => Peer::Local(Arc::clone(service)),
-            None => Peer::Socket {
-                path: self.config.socket(kind),
-                max_frame_bytes: self.config.wire.max_frame_bytes,
-            },
-        }
+        let peer = match local {
+            Some(service) => Peer::local(Arc::clone(service), self.log(kind)),
+            None => Peer::socket(self.config.socket(kind), self.config.wire.max_frame_bytes),
+        };
+        let answer_limit = self.config.answer_limit();
+        peer.within(match kind {
+            ServiceKind::SystemPrompt | ServiceKind::Memory => answer_limit,
+            // It waits for `mem` itself.
+            ServiceKind::Context => answer_limit.saturating_mul(2),
+            ServiceKind::Router => self.config.router_limit(),
+            ServiceKind::AgentLoop | ServiceKind::Executor | ServiceKind::Daemon => {
+                self.config.idle_limit()
+            }
+        })
     }
 }
 

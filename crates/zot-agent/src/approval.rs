@@ -51,6 +51,32 @@ pub struct Decision {
     pub remember: Remember,
 }
 
+impl Decision {
+    /// This call may run.
+    pub fn allow() -> Self {
+        Self {
+            verdict: Verdict::Allow { arguments: None },
+            remember: Remember::Call,
+        }
+    }
+
+    /// This call may not run; the model reads why.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self {
+            verdict: Verdict::Deny {
+                reason: reason.into(),
+            },
+            remember: Remember::Call,
+        }
+    }
+
+    /// The same for later calls.
+    #[must_use]
+    pub fn remembered(self, remember: Remember) -> Self {
+        Self { remember, ..self }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// Run it, perhaps with other arguments.

@@ -6,9 +6,8 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
-use zot_wire::RawJson;
+use zot_wire::{RawJson, arguments};
 
-use crate::arguments;
 use crate::event::{AssistantMessage, Event, ToolCall, TurnStart};
 use crate::handler::{erase, failed};
 use crate::outbox::{self, Outgoing};
@@ -132,7 +131,7 @@ impl Extension {
     {
         let name = name.into();
         self.refuse_twice("tool", &name, self.registry.tool(&name).is_some());
-        let decoding = async move |args: RawJson, context| match arguments::decode(&args) {
+        let decoding = async move |args: RawJson, context| match arguments::decode(args.get()) {
             Ok(args) => handler(args, context).await.into_tool_result(),
             Err(error) => ToolResult::error(error),
         };

@@ -109,7 +109,6 @@
 //! - When zot ends, handlers are stopped and [`on_shutdown`](Extension::on_shutdown) is called.
 //!   Keep what has to last in the folder [`HelloAck::data_dir`].
 
-mod arguments;
 mod blocking;
 mod context;
 mod error;
@@ -127,7 +126,6 @@ pub mod testing;
 mod tool;
 mod verdict;
 
-pub use arguments::NoArguments;
 pub use blocking::blocking;
 pub use context::{Context, Level};
 pub use error::{Error, Mistake, Result};
@@ -139,6 +137,7 @@ pub use panel::{Panel, PanelInput};
 pub use response::{IntoResponse, Response};
 pub use tool::{IntoToolResult, ToolResult};
 pub use verdict::{IntoVerdict, Verdict};
+pub use zot_wire::arguments::NoArguments;
 
 /// The versions that the types here are made of.
 pub use {schemars, serde, serde_json};

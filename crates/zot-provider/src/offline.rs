@@ -1,7 +1,7 @@
 //! A stand-in for a model: fixed rules, no network, no key, the same answer every time.
 //!
 //! It shows what an agent does (text, tool calls, answers that use the results) and says openly
-//! that it is not a language model. The decision is [`reply::answer`], a pure function; the stream
+//! that it is not a language model. The decision is `reply::answer`, a pure function; the stream
 //! only cuts it into pieces.
 
 use std::collections::VecDeque;

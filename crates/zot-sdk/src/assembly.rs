@@ -18,7 +18,7 @@ use zot_provider::cassette::CassetteError;
 use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect, nearest_names};
 use zot_provider::network::PlanError;
 use zot_provider::offline::OfflineModel;
-use zot_provider::{Endpoint, HttpClient, Providers, ProvidersError, Wire};
+use zot_provider::{Endpoint, Providers, ProvidersError, Wire};
 use zot_session::{SessionError, SessionLog, SessionMeta};
 use zot_tools::{ToolsConfig, builtin_tools};
 
@@ -187,7 +187,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     let secret = credential.clone();
     let mut native = match &replayed {
         Some(replay) => Arc::clone(replay) as Arc<dyn Model>,
-        None => client(&provider, base_url, credential, wire),
+        None => client(&config, &provider, base_url, credential, wire),
     };
     // After everything that can fail, because it leaves a file behind.
     if let Some(path) = &config.record {
@@ -273,6 +273,7 @@ impl Clients {
 }
 
 fn client(
+    config: &Config,
     provider: &str,
     base_url: String,
     credential: Option<Credential>,
@@ -285,7 +286,7 @@ fn client(
     };
     match wire {
         None => Arc::new(OfflineModel),
-        Some(wire) => wire.client(HttpClient::new(), endpoint),
+        Some(wire) => wire.client(config.http.clone().unwrap_or_default(), endpoint),
     }
 }
 

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use zot_agent::{ApprovalPolicy, Budget};
+use zot_agent::{ApprovalPolicy, Budget, Hooks};
 use zot_conversation::{ReasoningEffort, Tool};
+use zot_provider::HttpClient;
 use zot_provider::cassette::{ReplayMode, ReplayPace};
 use zot_provider::catalog::ToolDialect;
 
@@ -20,6 +21,8 @@ pub struct Config {
     pub api_key: Option<String>,
     /// A compatible server instead of the provider's own.
     pub base_url: Option<String>,
+    /// Shared by the runtimes of one program, so that they share connections and certificates.
+    pub http: Option<HttpClient>,
     /// Where the agent works; the process's directory when not given.
     pub cwd: Option<PathBuf>,
     /// zot's own folder; `$ZOT_HOME` and its defaults when not given.
@@ -36,6 +39,8 @@ pub struct Config {
     pub tool_dialect: Option<ToolDialect>,
     /// Tools of the embedding program, beside the built-in ones.
     pub custom_tools: Vec<Arc<dyn Tool>>,
+    /// Watches and steps in, after the extensions: it has the last word.
+    pub hooks: Option<Arc<dyn Hooks>>,
     pub persistence: Persistence,
     pub extensions: ExtensionSearch,
     /// Which tool calls need someone's permission.

@@ -3,12 +3,84 @@
 //! A [`Runtime`] is a conversation with a model in a working directory. [`Runtime::prompt`] returns
 //! the stream of [`Event`]s of one prompt; the serde form of every type that comes out is what
 //! `zot rpc` writes on its pipe.
+//!
+//! ```
+//! use zot_sdk::{Config, Event, Runtime};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let runtime = Runtime::new(Config {
+//!     // The built-in stand-in: no key, no network. Without it, the first provider with a key.
+//!     provider: Some("offline".to_owned()),
+//!     ..Config::default()
+//! })?;
+//! let mut answer = String::new();
+//! let mut events = runtime.prompt("run: echo 6 times 7", Vec::new())?;
+//! while let Some(event) = events.next().await {
+//!     if let Event::TextDelta { delta } = event {
+//!         answer.push_str(&delta);
+//!     }
+//! }
+//! assert!(answer.contains("6 times 7"));
+//! assert_eq!(runtime.state().message_count, 4); // prompt, call, result, answer
+//! # Ok(()) }) }
+//! ```
+//!
+//! # One prompt at a time, and how to stop it
+//!
+//! The stream does the work: read it to its end. A second prompt meanwhile is [`Busy`];
+//! [`Runtime::steer`] puts a word into the running one instead. [`Runtime::cancel`] stops it in good
+//! order, so go on reading: the last event is [`Event::Done`]. Dropping the stream stops it at once.
+//! What goes wrong on the way is an [`Event::Error`], and the runtime lives on.
+//!
+//! # Tools
+//!
+//! The agent has `read`, `write`, `edit` and `bash` ([`Config::tools`] chooses); [`FunctionTool`]
+//! makes more from closures and types, with the schema derived:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use zot_sdk::{Config, FunctionTool, Runtime, ToolSelection};
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Sum {
+//!     /// What to add up
+//!     numbers: Vec<f64>,
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let sum = FunctionTool::new("sum", "Adds numbers.", |args: Sum| async move {
+//!     args.numbers.iter().sum::<f64>().to_string()
+//! })?;
+//! let runtime = Runtime::new(Config {
+//!     provider: Some("offline".to_owned()),
+//!     custom_tools: vec![Arc::new(sum)],
+//!     tools: ToolSelection::Only(vec!["sum".to_owned()]),
+//!     ..Config::default()
+//! })?;
+//! assert_eq!(runtime.tools().iter().filter(|tool| tool.enabled).count(), 1);
+//! # Ok(()) }
+//! ```
+//!
+//! # Who may do what
+//!
+//! [`Config::approval`] makes calls wait for a [`Runtime::confirm`] (an [`Event::ToolConfirm`] asks
+//! for it); [`Config::hooks`] watches, blocks and rewrites; [`Config::budget`] and
+//! [`Runtime::prompt_within`] limit steps, tokens, money and time.
+//!
+//! # Going on elsewhere
+//!
+//! [`Runtime::full_messages`] and [`Runtime::set_messages`] carry a conversation to another runtime
+//! or process and lose nothing. Programs with many runtimes give them one [`HttpClient`].
+//! `examples/sdk` has whole programs, `docs/embedding.md` the other languages.
 
 mod assembly;
 mod config;
 mod convert;
 mod diagnosis;
 mod full;
+mod function_tool;
+mod hooks;
 mod hosting;
 mod runtime;
 mod stream;
@@ -19,6 +91,7 @@ pub use assembly::{AssemblyError, UnknownTool};
 pub use config::{Config, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, Replay, ToolSelection};
 pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::InvalidMessage;
+pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
 pub use hosting::{ExtensionNotice, PanelAction};
 pub use runtime::{
     Busy, ClearError, ModelChangeError, ReloadFailure, Runtime, SetMessagesError, ToolChangeError,
@@ -26,12 +99,17 @@ pub use runtime::{
 };
 pub use stream::EventStream;
 pub use zot_agent::{
-    ApprovalPolicy, ApprovalScope, Budget, Decision, NotWaiting, Remember, SteerError, Verdict,
+    ApprovalPolicy, ApprovalScope, Budget, Decision, Hooks, MessageVerdict, NotWaiting, Remember,
+    SteerError, ToolVerdict, TurnVerdict, Verdict,
 };
 pub use zot_auth::zot_home;
-pub use zot_conversation::{Arguments, Image, ReasoningEffort, Tool, ToolSet};
+pub use zot_conversation::{
+    AgentEvent, Arguments, BoxFuture, Image, Progress, ReasoningEffort, Tool, ToolCall,
+    ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, ToolSet,
+};
 pub use zot_extension_host as extensions;
 pub use zot_extension_host::{InvokeError, ReloadError, RequestError};
+pub use zot_provider::HttpClient;
 pub use zot_provider::cassette;
 pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect};
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};

@@ -25,6 +25,7 @@ use crate::assembly::{self, Assembled, AssemblyError, Clients, UnknownTool};
 use crate::config::{Config, ToolSelection};
 use crate::convert;
 use crate::full::{self, InvalidMessage};
+use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
 use crate::stream::{EVENT_QUEUE, EventStream, Work};
 use crate::toolbox::ToolBox;
@@ -116,6 +117,7 @@ impl Runtime {
     /// configuration wants any, are started at once, which takes a tokio runtime.
     pub fn new(config: Config) -> Result<Self, AssemblyError> {
         let selection = config.tools.clone();
+        let own_hooks = config.hooks.clone();
         let Assembled {
             provider,
             open_models,
@@ -148,9 +150,14 @@ impl Runtime {
         });
         let agent = Arc::new(Agent::new(AgentParts {
             settings,
-            hooks: match &hooks {
-                Some(hooks) => Arc::clone(hooks) as Arc<dyn Hooks>,
-                None => Arc::new(NoHooks),
+            hooks: match (&hooks, own_hooks) {
+                (None, None) => Arc::new(NoHooks),
+                (None, Some(own)) => own,
+                (Some(extensions), None) => Arc::clone(extensions) as Arc<dyn Hooks>,
+                (Some(extensions), Some(own)) => Arc::new(ChainedHooks {
+                    first: Arc::clone(extensions) as Arc<dyn Hooks>,
+                    last: own,
+                }),
             },
             journal,
             transcript: Transcript::default(),

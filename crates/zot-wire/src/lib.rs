@@ -3,6 +3,7 @@
 //! Each protocol has a module of its own. The crate performs no I/O: callers read and write, the
 //! codecs here only look at buffers, and every one of them has a size limit.
 
+pub mod arguments;
 pub mod extension;
 mod frame;
 mod json;

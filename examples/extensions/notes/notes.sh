@@ -1,5 +1,6 @@
 #!/bin/sh
 # A tool that keeps a note and a command that shows them, in POSIX shell. Needs jq, nothing else.
+# shellcheck disable=SC2016  # the variables in quotes are jq's
 
 # Writes one frame: send 'a jq object' [--arg name value]…
 send() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Talks to an agent through `zot rpc`: see README.md beside this file, and docs/rpc.md.
+# One prompt through `zot rpc`; see ../README.md. Needs bash 4 and jq.
 set -euo pipefail
 # Job control gives zot a process group of its own: the terminal's Ctrl-C shall reach this script only.
 set -m
@@ -8,97 +8,71 @@ if ((BASH_VERSINFO[0] < 4)) || ! command -v jq >/dev/null; then
     echo "client.sh needs bash 4 and jq" >&2
     exit 2
 fi
+allow=false verdict=refused
+if [ "${1-}" = --yes ]; then
+    allow=true verdict=allowed
+    shift
+fi
 if [ $# -eq 0 ]; then
-    echo "usage: [ZOT=zot] [YES=1] [STATE=file] client.sh PROMPT [FLAGS OF ZOT]" >&2
+    echo "usage: client.sh [--yes] PROMPT [FLAGS OF ZOT]" >&2
     exit 2
 fi
 prompt=$1
 shift
 
-coproc zot { exec "${ZOT:-zot}" rpc "$@"; }
+# One jq for all frames; it writes the kind of a frame, its id and its text, each ended by a NUL.
+# shellcheck disable=SC2016
+fields='
+    def field: (. // "" | if type == "string" then . else tojson end | gsub("\u0000"; "")) + "\u0000";
+    if .type == "response" then (if .success then empty else ["refused", "", "\(.error) (\(.code))"] end)
+    elif .type == "text_delta" then ["text", "", .delta]
+    elif .type == "tool_call" then ["call", .id, "\(.name) \(.args | tojson)"]
+    elif .type == "tool_confirm" then ["confirm", .id, "\(.name): \(.preview // "")"]
+    elif .type == "error" then ["error", "", "(\(.code)): \(.message)"]
+    elif .type == "done" then ["done", "", ""]
+    else empty end
+    | map(field) | add'
+coproc zot { "${ZOT:-zot}" rpc "$@" | jq --unbuffered -j "$fields"; }
+# shellcheck disable=SC2154
 pid=$zot_PID
 exec 3<&"${zot[0]}" 4>&"${zot[1]}"
 
-# One frame from zot, in $frame.
-receive() {
-    if ! IFS= read -r frame <&3; then
-        echo "zot ended" >&2
-        exit 1
-    fi
-}
-
-field() { jq -r "$1" <<<"$frame"; }
-
-# Reads up to the response of a command; events that come before it are dealt with.
-response() {
-    while receive; do
-        case $frame in
-            '{"type":"response"'*)
-                if [ "$(field .id)" = "$1" ]; then
-                    [ "$(field .success)" = true ] && return
-                    field '"zot refused: \(.error) (\(.code))"' >&2
-                    exit 1
-                fi
-                ;;
-            *) event ;;
-        esac
-    done
-}
-
-status=0 ended=
-event() {
-    case $frame in
-        '{"type":"assistant_message"'*) field '.content[] | select(.type == "text") | .text' ;;
-        '{"type":"tool_call"'*) field '"-> \(.name) \(.args | tojson)"' >&2 ;;
-        '{"type":"tool_confirm"'*) confirm ;;
-        '{"type":"error"'*) status=1 && field '"error (\(.code)): \(.message)"' >&2 ;;
-        '{"type":"done"'*) ended=1 ;;
-    esac
-}
-
-confirm() {
-    local answer=${YES:+y}
-    if [ -z "$answer" ]; then
-        field '.preview // (.args | tojson)' >&2
-        read -r -p "run $(field .name)? [y]es, [n]o, [a]lways: " answer || answer=n
-    fi
-    jq -c --arg answer "$answer" '
-        {id, type: "confirm", allow: ($answer | test("^[ya]"))}
-        + if $answer | test("^a") then {remember: "tool"} else {} end' <<<"$frame" >&4
-}
-
+status=0
+# shellcheck disable=SC2317
 abort() {
     # Remembered here, because no event says so when a tool was what ran.
     status=130
-    echo '{"id":"abort","type":"abort"}' >&4
+    echo '{"type":"abort"}' >&4
 }
 trap abort INT
 
-# Whole messages instead of pieces: jq need not be started for every word.
-echo '{"id":"events","type":"subscribe","events":["assistant_message","tool_call","tool_confirm","error","done"]}' >&4
-response events
-
-if [ -s "${STATE:-}" ]; then
-    jq -c '{id: "set", type: "set_messages", messages: .}' "$STATE" >&4
-    response set
-    field '.data.repaired | select(add > 0) | "the conversation was repaired: \(.)"' >&2
-fi
-
-jq -cn --arg message "$prompt" '{id: "prompt", type: "prompt", message: $message}' >&4
-response prompt
-while [ -z "$ended" ]; do
-    receive
-    event
+jq -cn --arg message "$prompt" '{type: "prompt", message: $message}' >&4
+while :; do
+    if ! { IFS= read -r -d '' kind && IFS= read -r -d '' id && IFS= read -r -d '' text; } <&3; then
+        echo "zot ended" >&2
+        exit 1
+    fi
+    case $kind in
+        text) printf '%s' "$text" ;;
+        call) printf -- '-> %s\n' "$text" >&2 ;;
+        confirm)
+            printf '%s: %s\n' "$verdict" "$text" >&2
+            jq -cn --arg id "$id" --argjson allow "$allow" '{type: "confirm", call_id: $id, allow: $allow}' >&4
+            ;;
+        error)
+            status=1
+            printf 'error %s\n' "$text" >&2
+            ;;
+        refused)
+            # An answer to a question that is over is refused, too, and that is all right.
+            [[ $text == *"(not_waiting)" ]] || { printf 'zot refused: %s\n' "$text" >&2 && exit 1; }
+            ;;
+        done) break ;;
+    esac
 done
-
-if [ -n "${STATE:-}" ]; then
-    echo '{"id":"get","type":"get_messages","full":true}' >&4
-    response get
-    jq -c .data.messages <<<"$frame" >"$STATE.new"
-    mv "$STATE.new" "$STATE"
-fi
-
+echo
 # The end of its input is what ends zot; the coprocess's own descriptor has to go as well.
+# shellcheck disable=SC1083,SC2093
 exec 4>&- {zot[1]}>&-
 wait "$pid" || true
 exit "$status"

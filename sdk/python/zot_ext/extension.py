@@ -34,7 +34,7 @@ from .events import (
     TurnEnd,
     TurnStart,
 )
-from .registry import Callback, Command, Handler, Registry, make_tool
+from .registry import Callback, Command, Handler, Registry, Tool, make_tool
 from .responses import Panel
 from .runtime import Runtime
 from .transport import Frame, claim_stdio, log
@@ -112,12 +112,15 @@ class Extension:
             _must_be_name(name, "@ext.tool()")
 
         def register(function: Function) -> Function:
-            tool = make_tool(function, name, description, schema)
-            self._registry.tools[tool.name] = tool
-            self._announce(tool.frame())
+            self.add_tool(make_tool(function, name, description, schema))
             return function
 
         return register
+
+    def add_tool(self, tool: Tool) -> None:
+        """Registers a tool that was made elsewhere."""
+        self._registry.tools[tool.name] = tool
+        self._announce(tool.frame())
 
     @overload
     def on(self, event: Literal["session_start"]) -> Observe[SessionStart]: ...

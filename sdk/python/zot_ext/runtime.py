@@ -97,7 +97,8 @@ class Runtime:
         return status
 
     def close(self) -> None:
-        """Gives the pipe back, for a process that lives on."""
+        """Gives the pipe back, and keeps late answers from being written, for a process that lives on."""
+        self._writer.close()
         self._sleeping.close()
         self._waking.close()
 
@@ -127,7 +128,8 @@ class Runtime:
         try:
             self._writer.send(*frames)
         except OSError as error:
-            log(f"zot does not read any more: {error}")
+            if not self.stopping.is_set():
+                log(f"zot does not read any more: {error}")
             self.end("gone", 0)
 
     def announce_subscription(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -99,14 +100,22 @@ class FrameWriter:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._closed = False
         self._lock = threading.Lock()
 
     def send(self, *frames: Frame) -> None:
         """Raises OSError when the host is gone, and what `encode` raises before a byte is written."""
         rest = memoryview(b"".join(encode(frame) for frame in frames))
         with self._lock:
+            if self._closed:
+                raise OSError(errno.EBADF, "the connection was closed")
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
+
+    def close(self) -> None:
+        """To be called before the descriptor is closed: its number may soon mean something else."""
+        with self._lock:
+            self._closed = True
 
 
 def claim_stdio() -> Tuple[int, int]:

@@ -1,6 +1,6 @@
 /** Turns what a tool handler returns into content blocks. */
 
-/** @import { ContentBlock, ImageBlock, ImageInput, TextBlock, ToolFailure } from "./index.js" */
+/** @import { ContentBlock, ImageBlock, ImageInput, TextBlock, ToolFailure } from "./tools.js" */
 
 /** @implements {ToolFailure} */
 class Failure {

@@ -3,6 +3,10 @@
  * object a line. Receivers ignore fields and frame types they do not know.
  */
 
+import type { ContentBlock } from "./tools.js";
+
+export type { ContentBlock, ImageBlock, TextBlock } from "./tools.js";
+
 export type EventName = "session_start" | "turn_start" | "turn_end" | "tool_call" | "assistant_message";
 export type InterceptName = "tool_call" | "turn_start" | "assistant_message";
 export type NotifyLevel = "info" | "success" | "warn" | "error";
@@ -42,20 +46,6 @@ export interface SubscribeFrame {
 export interface ReadyFrame {
   type: "ready";
 }
-
-export interface TextBlock {
-  type: "text";
-  text: string;
-}
-
-export interface ImageBlock {
-  type: "image";
-  mime_type: string;
-  /** Base64. */
-  data: string;
-}
-
-export type ContentBlock = TextBlock | ImageBlock;
 
 export interface ToolResultFrame {
   type: "tool_result";

@@ -17,9 +17,11 @@ import type {
   ImageBlock,
 } from "./frames.js";
 import type { Infer, ObjectSchema } from "./schema.js";
+import type { ToolFailure, ToolResult } from "./tools.js";
 
 export type * from "./frames.js";
 export type { Infer, ObjectSchema, Schema, SchemaType } from "./schema.js";
+export type { ImageInput, ToolFailure, ToolResult } from "./tools.js";
 
 type MaybePromise<T> = T | PromiseLike<T>;
 
@@ -58,35 +60,6 @@ export declare function noop(): CommandResponse;
 export declare function commandError(message: string): CommandResponse;
 
 /* Tools */
-
-/** An image as an author has it: bytes, or base64 text. */
-export interface ImageInput {
-  image: string | Uint8Array;
-  mimeType: string;
-}
-
-/** A failed call, made by `toolError`. */
-export interface ToolFailure {
-  readonly isError: true;
-  readonly content: readonly ContentBlock[];
-}
-
-/**
- * What a tool handler returns. A string is the text, an array of blocks or images is sent block by
- * block, anything else becomes JSON text.
- */
-export type ToolResult =
-  | string
-  | ContentBlock
-  | ImageInput
-  | readonly (string | ContentBlock | ImageInput)[]
-  | ToolFailure
-  | object
-  | number
-  | boolean
-  | null
-  | undefined
-  | void;
 
 export interface ToolContext {
   readonly id: string;

@@ -18,14 +18,17 @@ export class LineReader {
   #decoder = new TextDecoder("utf-8", { fatal: true });
   #onValue;
   #onBroken;
+  #maxBytes;
 
   /**
    * @param {(value: unknown) => void} onValue
    * @param {(reason: string, line: string) => void} onBroken
+   * @param {number} [maxBytes] longer lines are skipped
    */
-  constructor(onValue, onBroken) {
+  constructor(onValue, onBroken, maxBytes = MAX_FRAME_BYTES) {
     this.#onValue = onValue;
     this.#onBroken = onBroken;
+    this.#maxBytes = maxBytes;
   }
 
   /** @param {Buffer} chunk */
@@ -49,8 +52,8 @@ export class LineReader {
     if (this.#skipping) return;
     this.#length += piece.length;
     this.#pieces.push(piece);
-    if (this.#length > MAX_FRAME_BYTES) {
-      this.#onBroken(`longer than ${MAX_FRAME_BYTES} bytes`, "");
+    if (this.#length > this.#maxBytes) {
+      this.#onBroken(`longer than ${this.#maxBytes} bytes`, "");
       this.#pieces = [];
       this.#skipping = true;
     }

@@ -9,12 +9,13 @@ use serde::Deserialize;
 use testkit::{Wire, Workdir};
 use xtask::repository::root;
 
-const BINARIES: [&str; 6] = [
+const BINARIES: [&str; 7] = [
     "zot",
     "zino",
     "scripted-model",
     "bench-floor",
     "bench-child",
+    "bench-runtime",
     "xtask",
 ];
 
@@ -25,6 +26,7 @@ pub(super) struct Programs {
     pub(super) scripted_model: PathBuf,
     pub(super) floor: PathBuf,
     pub(super) child: PathBuf,
+    pub(super) runtime: PathBuf,
     xtask: PathBuf,
 }
 
@@ -50,6 +52,7 @@ impl Programs {
             scripted_model: executable(&output.stdout, "scripted-model")?,
             floor: executable(&output.stdout, "bench-floor")?,
             child: executable(&output.stdout, "bench-child")?,
+            runtime: executable(&output.stdout, "bench-runtime")?,
             xtask: executable(&output.stdout, "xtask")?,
         })
     }

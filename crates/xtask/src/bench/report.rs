@@ -78,6 +78,9 @@ impl fmt::Display for Quantity {
                 };
                 write!(formatter, "{milliseconds:.decimals$} ms")
             }
+            Self::Bytes(bytes) if *bytes < 1 << 20 => {
+                write!(formatter, "{:.1} KiB", *bytes as f64 / f64::from(1 << 10))
+            }
             Self::Bytes(bytes) => {
                 write!(formatter, "{:.2} MiB", *bytes as f64 / f64::from(1 << 20))
             }

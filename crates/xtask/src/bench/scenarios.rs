@@ -255,6 +255,10 @@ impl<'a> Bench<'a> {
         &self.programs.child
     }
 
+    pub(super) fn runtime_binary(&self) -> &Path {
+        &self.programs.runtime
+    }
+
     pub(super) fn effort(&self) -> Effort {
         self.effort
     }

@@ -40,7 +40,9 @@ fn the_same_layer_and_higher_ones_are_refused() {
 
 #[test]
 fn examples_have_what_authors_have_and_nobody_needs_them() {
-    let reason = Some("an example has what any author has: zot-ext");
+    let reason = Some("an example has what other people have: one crate");
+    check("zot-example-sdk", "zot-sdk", None);
+    check("zot-example-sdk", "zot-agent", reason);
     check("zot-example-hello", "zot-wire", reason);
     check("zot-cli", "zot-example-hello", Some("it is an example"));
 }

@@ -25,6 +25,8 @@ pub(super) enum RuntimeError {
     Refused(String),
     #[error("{0} answered with something unexpected")]
     Unexpected(&'static str),
+    #[error("the answer of rtr is longer than {0} bytes")]
+    TooLong(usize),
 }
 
 impl From<CallError> for RuntimeError {
@@ -53,16 +55,25 @@ pub(super) struct Reading {
     call: Call,
     ahead: VecDeque<String>,
     ahead_bytes: usize,
+    /// How much may still come: a longer text would fit in no frame.
+    room: usize,
+    limit: usize,
     /// How the answer ended, once it has.
     ended: Option<Result<(), RuntimeError>>,
 }
 
 impl Reading {
-    pub(super) async fn begin(router: &Peer, request: Object) -> Result<Self, RuntimeError> {
+    pub(super) async fn begin(
+        router: &Peer,
+        request: Object,
+        limit: usize,
+    ) -> Result<Self, RuntimeError> {
         Ok(Self {
             call: router.call(request).await?,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
+            room: limit,
+            limit,
             ended: None,
         })
     }
@@ -109,8 +120,8 @@ impl Reading {
             Ok(Some(Answer::Done { .. })) => self.ended = Some(Ok(())),
             Ok(Some(Answer::Message(object))) => match response(object) {
                 Ok(text) => {
-                    self.push(text);
                     self.ended = Some(Ok(()));
+                    self.push(text);
                 }
                 Err(error) => self.ended = Some(Err(error)),
             },
@@ -120,6 +131,11 @@ impl Reading {
     }
 
     fn push(&mut self, text: String) {
+        let Some(room) = self.room.checked_sub(text.len()) else {
+            self.ended = Some(Err(RuntimeError::TooLong(self.limit)));
+            return;
+        };
+        self.room = room;
         self.ahead_bytes += text.len();
         self.ahead.push_back(text);
     }
@@ -146,8 +162,12 @@ pub(super) fn refusal(answer: &Object, service: &'static str) -> RuntimeError {
 }
 
 /// The whole text of an answer.
-pub(super) async fn collect(router: &Peer, request: Object) -> Result<String, RuntimeError> {
-    let mut reading = Reading::begin(router, request).await?;
+pub(super) async fn collect(
+    router: &Peer,
+    request: Object,
+    limit: usize,
+) -> Result<String, RuntimeError> {
+    let mut reading = Reading::begin(router, request, limit).await?;
     let mut text = String::new();
     while let Some(more) = reading.next().await? {
         text.push_str(&more);

@@ -49,7 +49,7 @@ impl AgentLoopService {
         let mut messages = examples.to_vec();
         messages.push(json!({ "role": "user", "content": request }));
         let question = self.question(run, &messages, Mode::Collected);
-        collect(&self.router, question).await
+        collect(&self.router, question, self.config.wire.max_frame_bytes).await
     }
 }
 

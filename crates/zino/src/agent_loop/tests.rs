@@ -3,6 +3,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::logging::Level;
 
+fn local(service: Arc<dyn Service>) -> Peer {
+    Peer::local(service, Log::new("test", Level::Error))
+}
+
 /// Answers as `rtr` does, with a text that is cut in a given way, then with `done`.
 struct ScriptedRouter {
     parts: Vec<String>,
@@ -95,8 +99,8 @@ fn run(parts: Vec<String>, request: Value) -> Outcome {
     let service = AgentLoopService::new(
         Config::parse(&config).unwrap().config,
         Log::new("agr", Level::Error),
-        Peer::Local(Arc::clone(&router) as Arc<dyn Service>),
-        Peer::Local(Arc::new(EchoingExecutor)),
+        local(Arc::clone(&router) as Arc<dyn Service>),
+        local(Arc::new(EchoingExecutor)),
     );
     let Value::Object(mut request) = request else {
         panic!("no object");
@@ -107,7 +111,7 @@ fn run(parts: Vec<String>, request: Value) -> Outcome {
         .build()
         .unwrap();
     let frames = runtime.block_on(async {
-        let mut call = Peer::Local(Arc::new(service)).call(request).await.unwrap();
+        let mut call = local(Arc::new(service)).call(request).await.unwrap();
         let mut frames = Vec::new();
         while let Some(frame) = call.next().await.unwrap() {
             frames.push(frame);
@@ -212,7 +216,7 @@ fn the_last_iteration_answers_with_its_responses() {
 fn wrong_requests_are_refused() {
     let cases = [
         (json!({ "messages": "x" }), "messages must be an array"),
-        (json!({ "stream": 1 }), "stream must be true or false"),
+        (json!({ "stream": "1" }), "stream must be true or false"),
         (
             json!({ "max_iterations": 0 }),
             "max_iterations must be a whole number above 0",
@@ -227,6 +231,14 @@ fn wrong_requests_are_refused() {
         assert_eq!(outcome.frames, [Answer::error(expected)]);
         assert_eq!(outcome.asked.len(), 0);
     }
+}
+
+#[test]
+fn an_endless_answer_is_given_up() {
+    let parts = vec!["x".repeat(1 << 20); 65];
+    let outcome = run(parts, json!({}));
+    let expected = "Agentic runtime error: the answer of rtr is longer than 67108864 bytes";
+    assert_eq!(outcome.frames, [Answer::error(expected)]);
 }
 
 #[test]
@@ -296,7 +308,7 @@ impl Service for Interlocked {
 async fn interlocked(model_waits: bool) -> Vec<Answer> {
     let gate = Arc::new(tokio::sync::Semaphore::new(0));
     let service = |kind| {
-        Peer::Local(Arc::new(Interlocked {
+        local(Arc::new(Interlocked {
             kind,
             model_waits,
             gate: Arc::clone(&gate),
@@ -314,7 +326,7 @@ async fn interlocked(model_waits: bool) -> Vec<Answer> {
     let Value::Object(request) = json!({ "type": "run", "stream": true }) else {
         panic!("no object");
     };
-    let peer = Peer::Local(Arc::new(agent_loop));
+    let peer = local(Arc::new(agent_loop));
     let mut call = peer.call(request).await.unwrap();
     let mut frames = Vec::new();
     while let Some(frame) = call.next().await.unwrap() {

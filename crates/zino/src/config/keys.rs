@@ -27,7 +27,10 @@ const KEYS: [(&str, &[&str]); 14] = [
     ("tools", &["dir"]),
     ("skills", &["dir"]),
     ("logging", &["level"]),
-    ("wire", &["max_frame_bytes"]),
+    (
+        "wire",
+        &["max_frame_bytes", "answer_timeout", "idle_timeout"],
+    ),
 ];
 
 /// The keys of each `[[api.fallback]]`.

@@ -45,3 +45,31 @@ fn numbers_may_be_whole_and_types_are_checked() {
     let error = Config::parse("[rtr]\nstreaming = \"yes\"\n").unwrap_err();
     assert!(error.contains("streaming"), "{error}");
 }
+
+#[test]
+fn limits_of_time() {
+    let limits = |text: &str| {
+        let config = Config::parse(text).unwrap().config;
+        [
+            config.answer_limit(),
+            config.router_limit(),
+            config.idle_limit(),
+        ]
+        .map(|limit| limit.as_secs_f64())
+    };
+    assert_eq!(limits(""), [5.0, 610.0, 1860.0]);
+    assert_eq!(
+        limits("[rtr]\ntimeout = 90\n[exc]\ntimeout = 10\n[wire]\nanswer_timeout = 0.5\n"),
+        [0.5, 100.0, 310.0]
+    );
+    assert_eq!(limits("[wire]\nidle_timeout = 7\n")[2], 7.0);
+    for key in ["answer_timeout", "idle_timeout"] {
+        for wrong in ["0", "-1.0", "inf", "nan"] {
+            let error = Config::parse(&format!("[wire]\n{key} = {wrong}\n")).unwrap_err();
+            assert!(
+                error.contains(key) && error.contains("more than 0"),
+                "{error}"
+            );
+        }
+    }
+}

@@ -71,7 +71,10 @@ impl DaemonService {
 
     async fn router_streams(&self) -> bool {
         let request = object(json!({ "type": "capabilities" }));
-        match self.peers.router.ask(request).await {
+        // Unlike an answer of the model this takes no time.
+        let router = self.peers.router.clone();
+        let router = router.within(self.config.answer_limit());
+        match router.ask(request).await {
             Ok(Answer::Message(capabilities)) => {
                 capabilities.get("streaming") == Some(&Value::Bool(true))
             }

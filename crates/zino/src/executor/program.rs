@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use zot_process::ProcessGroup;
 
 use super::output::Output;
+use crate::descriptors;
 
 /// Between asking processes to end and killing them.
 const TERMINATION_GRACE: Duration = Duration::from_millis(250);
@@ -68,6 +69,7 @@ pub(super) async fn run(mut command: Command, limits: Limits) -> io::Result<Fini
         .stderr(stderr_writer);
     let deadline = Instant::now() + limits.time;
     let group = ProcessGroup::spawn(command)?;
+    descriptors::restore(group.id());
 
     let mut stdout = Output::new(limits.output_bytes);
     let mut stderr = Output::new(limits.output_bytes);

@@ -52,11 +52,54 @@ impl Channels {
         }
     }
 
-    /// Whether a channel was looked through before, so that its end is found at once.
-    pub(super) fn is_known(&self, channel: &str) -> bool {
-        let path = self.names.path(channel, Purpose::Read);
-        let Ok(Some(path)) = path else { return false };
-        self.remembered().files.contains_key(&path)
+    /// The last `limit` messages of a channel whose file is as it was left and in nobody's hands;
+    /// `None` when it is not, and would have to be waited for or looked through.
+    pub(super) fn history_at_once(
+        &self,
+        channel: &str,
+        limit: usize,
+    ) -> Result<Option<Vec<Value>>, StoreError> {
+        let Some((_, known, locked)) = self.as_left(channel, Access::Read)? else {
+            return Ok(None);
+        };
+        let last = match known.count {
+            0 => Vec::new(),
+            _ => locked.last(known.whole_end, limit)?,
+        };
+        Ok(Some(last.iter().map(|bytes| parsed(bytes)).collect()))
+    }
+
+    /// Appends to such a channel. `false` when it is no such, and nothing was done.
+    pub(super) fn append_at_once(
+        &self,
+        channel: &str,
+        messages: &[Value],
+    ) -> Result<bool, StoreError> {
+        if messages.is_empty() {
+            return Ok(false);
+        }
+        let Some((path, known, locked)) = self.as_left(channel, Access::Append)? else {
+            return Ok(false);
+        };
+        let elements = Elements::of(messages.iter().map(Message));
+        self.put(&path, &locked, &known, &elements).map(|()| true)
+    }
+
+    fn as_left(
+        &self,
+        channel: &str,
+        access: Access,
+    ) -> Result<Option<(PathBuf, Inspected, Locked)>, StoreError> {
+        let Some(path) = self.names.known(channel)? else {
+            return Ok(None);
+        };
+        let Some(known) = self.recall(&path) else {
+            return Ok(None);
+        };
+        match file::try_lock(&path, access)? {
+            Some(locked) if locked.stamp()? == known.stamp => Ok(Some((path, known, locked))),
+            _ => Ok(None),
+        }
     }
 
     /// The last `limit` messages of a channel, or all.
@@ -121,17 +164,26 @@ impl Channels {
                 self.mend(&path)?;
                 continue;
             }
-            let after = match locked.append(&found, &elements) {
-                Ok((after, _)) => after,
-                Err(error) => {
-                    self.forget(&path);
-                    return Err(error);
-                }
-            };
-            self.remember(&path, after);
-            return Ok(());
+            return self.put(&path, &locked, &found, &elements);
         }
         Err(StoreError::Busy(self.folder.path().to_owned()))
+    }
+
+    fn put(
+        &self,
+        path: &Path,
+        locked: &Locked,
+        known: &Inspected,
+        elements: &Elements,
+    ) -> Result<(), StoreError> {
+        match locked.append(known, elements) {
+            Ok((after, _)) => self.remember(path, after),
+            Err(error) => {
+                self.forget(path);
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn clear(&self, channel: &str) -> Result<(), StoreError> {
@@ -160,14 +212,14 @@ impl Channels {
         Ok(listed)
     }
 
-    /// Mends what a killed process left; returns how many files that were.
-    pub(super) fn mend_all(&self) -> Result<usize, StoreError> {
-        let mut mended = 0;
-        for (stem, _) in self.files()? {
-            let path = self.folder.path().join(format!("{stem}.json"));
-            mended += usize::from(file::mend_torn(&path, &self.folder)?);
-        }
-        Ok(mended)
+    /// The files of all channels.
+    pub(super) fn paths(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let path = |(stem, _)| self.folder.path().join(format!("{stem}.json"));
+        Ok(self.files()?.into_iter().map(path).collect())
+    }
+
+    pub(super) fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     /// Name without ending, and length, of all files.

@@ -13,6 +13,8 @@ pub(super) enum StoreError {
     Busy(PathBuf),
     #[error("there is no memory {0}")]
     NoSuchMemory(u64),
+    #[error("the service is ending")]
+    Stopped,
     #[error("the memory holds as many entries as it can")]
     Full,
 }

@@ -7,8 +7,9 @@
 mod repair;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -18,7 +19,7 @@ use super::array::{Scanner, Shape};
 use super::element::{CLOSING, Elements, OPENING, SEPARATOR};
 use super::error::StoreError;
 
-pub(super) use repair::{create, mend_torn, normalise, replace};
+pub(super) use repair::{create, is_torn, mend_torn, normalise, replace};
 
 /// What the original gives its files.
 const FILE_MODE: u32 = 0o644;
@@ -74,36 +75,52 @@ pub(super) struct Inspected {
 
 /// Opens and locks a file; `None` when it is not there.
 pub(super) fn lock(path: &Path, access: Access) -> Result<Option<Locked>, StoreError> {
-    let failed = || StoreError::io(path);
     for _ in 0..ATTEMPTS {
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(access == Access::Append)
-            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-            .open(path);
-        let file = match opened {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(failed()(error)),
+        let Some(locked) = open(path, access)? else {
+            return Ok(None);
         };
         match access {
-            Access::Read => file.lock_shared(),
-            Access::Append => file.lock(),
+            Access::Read => locked.file.lock_shared(),
+            Access::Append => locked.file.lock(),
         }
-        .map_err(failed())?;
-        // It may have been replaced while the lock was waited for.
-        let locked = Locked {
-            file,
-            path: path.to_owned(),
-        };
-        match std::fs::symlink_metadata(path) {
-            Ok(now) if locked.stamp()?.same_file(&stamp_of(&now)) => return Ok(Some(locked)),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed()(error)),
+        .map_err(StoreError::io(path))?;
+        if locked.is_in_place()? {
+            return Ok(Some(locked));
         }
     }
     Err(StoreError::Busy(path.to_owned()))
+}
+
+/// The same without waiting; `None` also when someone else has it.
+pub(super) fn try_lock(path: &Path, access: Access) -> Result<Option<Locked>, StoreError> {
+    let Some(locked) = open(path, access)? else {
+        return Ok(None);
+    };
+    let taken = match access {
+        Access::Read => locked.file.try_lock_shared(),
+        Access::Append => locked.file.try_lock(),
+    };
+    match taken {
+        Ok(()) => Ok(locked.is_in_place()?.then_some(locked)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(StoreError::io(path)(error)),
+    }
+}
+
+fn open(path: &Path, access: Access) -> Result<Option<Locked>, StoreError> {
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(access == Access::Append)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path);
+    match opened {
+        Ok(file) => Ok(Some(Locked {
+            file,
+            path: path.to_owned(),
+        })),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StoreError::io(path)(error)),
+    }
 }
 
 fn stamp_of(metadata: &std::fs::Metadata) -> Stamp {
@@ -116,6 +133,16 @@ fn stamp_of(metadata: &std::fs::Metadata) -> Stamp {
 }
 
 impl Locked {
+    /// Whether it is still the file of its name: it may have been replaced while the lock was waited
+    /// for.
+    fn is_in_place(&self) -> Result<bool, StoreError> {
+        match std::fs::symlink_metadata(&self.path) {
+            Ok(now) => Ok(self.stamp()?.same_file(&stamp_of(&now))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(StoreError::io(&self.path)(error)),
+        }
+    }
+
     pub(super) fn stamp(&self) -> Result<Stamp, StoreError> {
         let metadata = self.file.metadata();
         let metadata = metadata.map_err(StoreError::io(&self.path))?;
@@ -128,6 +155,16 @@ impl Locked {
         known: Option<&Inspected>,
         each: &mut impl FnMut(u64, &[u8]),
     ) -> Result<Inspected, StoreError> {
+        self.inspect_while(&|| true, known, each)
+    }
+
+    /// The same, as long as `goes_on`.
+    pub(super) fn inspect_while(
+        &self,
+        goes_on: &dyn Fn() -> bool,
+        known: Option<&Inspected>,
+        each: &mut impl FnMut(u64, &[u8]),
+    ) -> Result<Inspected, StoreError> {
         let stamp = self.stamp()?;
         let mut scanner = match known {
             Some(known) => Scanner::behind(known.whole_end, known.count),
@@ -136,6 +173,9 @@ impl Locked {
         let mut position = known.map_or(0, |known| known.whole_end);
         let mut block = vec![0; BLOCK_BYTES];
         while position < stamp.length {
+            if !goes_on() {
+                return Err(StoreError::Stopped);
+            }
             let wanted = BLOCK_BYTES.min((stamp.length - position) as usize);
             let count = self.read_at(&mut block[..wanted], position)?;
             if count == 0 {
@@ -171,7 +211,10 @@ impl Locked {
     /// first of them begins.
     ///
     /// A write within one page happens or does not, whenever the process is killed. One that crosses
-    /// into another page may be cut there, so a file that is not long is replaced instead.
+    /// into another page may be cut there, so a file that is not long is replaced instead. For a long
+    /// one there is no way that neither costs its length nor can be cut: what stands behind the array
+    /// must be blank, so its end and what is new have to change in the same step, and the kernel lets
+    /// a process die between any two pages. A note tells what was cut.
     pub(super) fn append(
         &self,
         known: &Inspected,
@@ -188,10 +231,17 @@ impl Locked {
         let stamp = if crosses && last <= REPLACED_BYTES {
             repair::grow(self, known.whole_end, &bytes)?
         } else {
-            if let Err(error) = self.write_at(&bytes, known.whole_end) {
-                self.take_back(known);
-                return Err(StoreError::io(&self.path)(error));
+            if crosses {
+                unfinished::announce(self, known.whole_end, &bytes);
             }
+            let written = self.write_at(&bytes, known.whole_end);
+            if written.is_err() {
+                self.take_back(known);
+            }
+            if crosses {
+                unfinished::withdraw(&self.path);
+            }
+            written.map_err(StoreError::io(&self.path))?;
             self.stamp()?
         };
         let begin = known.whole_end + opening.len() as u64;

@@ -1,7 +1,7 @@
 //! The hard memories: one file, and an index over it that is made when it is first asked for.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
@@ -13,6 +13,9 @@ use super::error::StoreError;
 use super::file::{self, Access, Inspected, Locked};
 use super::folder::Folder;
 use super::index::{Index, Wanted};
+
+/// From how long a file takes to go through noticeably.
+const BUILT_AHEAD_BYTES: u64 = 1024 * 1024;
 
 pub(super) struct HardMemories {
     folder: Folder,
@@ -162,9 +165,29 @@ impl HardMemories {
         Err(StoreError::Busy(self.path.clone()))
     }
 
-    /// Mends what a killed process left; whether there was anything.
-    pub(super) fn mend_torn(&self) -> Result<bool, StoreError> {
-        file::mend_torn(&self.path, &self.folder)
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Makes the index of a long file before it is asked for; who asks meanwhile waits for it. One
+    /// that is not long is made when it is needed, so that it costs nothing until then.
+    pub(super) fn build_ahead(&self, goes_on: &dyn Fn() -> bool) -> Result<(), StoreError> {
+        let length = self.path.metadata().map_or(0, |metadata| metadata.len());
+        if length < BUILT_AHEAD_BYTES {
+            return Ok(());
+        }
+        let mut state = self.state();
+        self.current_while(goes_on, &mut state, Access::Read)
+            .map(drop)
+    }
+
+    #[cfg(test)]
+    pub(super) fn has_index(&self) -> bool {
+        self.state().seen.is_some()
     }
 
     /// How many there are.
@@ -191,6 +214,15 @@ impl HardMemories {
 
     /// Locks the file and brings the index up to it; `None` when there is no file.
     fn current(&self, state: &mut State, access: Access) -> Result<Option<Locked>, StoreError> {
+        self.current_while(&|| true, state, access)
+    }
+
+    fn current_while(
+        &self,
+        goes_on: &dyn Fn() -> bool,
+        state: &mut State,
+        access: Access,
+    ) -> Result<Option<Locked>, StoreError> {
         for _ in 0..file::ATTEMPTS {
             let Some(locked) = file::lock(&self.path, access)? else {
                 *state = State::default();
@@ -201,7 +233,7 @@ impl HardMemories {
                 return Ok(Some(locked));
             }
             if !state.follow(&locked)? {
-                state.build(&locked)?;
+                state.build(goes_on, &locked)?;
             }
             match state.seen.map(|seen| seen.shape) {
                 Some(Shape::Canonical | Shape::Whole) => return Ok(Some(locked)),
@@ -246,17 +278,20 @@ impl State {
         Ok(found.shape == Shape::Canonical)
     }
 
-    fn build(&mut self, locked: &Locked) -> Result<(), StoreError> {
+    fn build(&mut self, goes_on: &dyn Fn() -> bool, locked: &Locked) -> Result<(), StoreError> {
         *self = Self::default();
         let mut index = Index::filling();
-        let starts = &mut self.starts;
-        let found = locked.inspect(None, &mut |start, bytes| {
+        let mut starts = Vec::new();
+        let found = locked.inspect_while(goes_on, None, &mut |start, bytes| {
             take_in(&mut index, bytes);
             starts.push(start);
         })?;
         index.settle();
-        self.index = index;
-        self.seen = Some(found);
+        *self = Self {
+            seen: Some(found),
+            index,
+            starts,
+        };
         Ok(())
     }
 

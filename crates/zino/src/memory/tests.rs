@@ -7,11 +7,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
-use super::MemoryService;
+use super::hard::NewMemory;
+use super::index::Wanted;
+use super::{MemoryService, Mended};
 use crate::config::Config;
+use crate::logging::{Level, Log};
 use crate::peer::Peer;
-use crate::service::Answer;
+use crate::service::{Answer, Service as _};
 
 pub(super) fn service(folder: &Path) -> MemoryService {
     let mut config = Config::default();
@@ -41,7 +45,7 @@ async fn ask(peer: &Peer, request: Value) -> Value {
 }
 
 fn start(folder: &Path) -> Peer {
-    Peer::Local(Arc::new(service(folder)))
+    Peer::local(Arc::new(service(folder)), Log::new("mem", Level::Error))
 }
 
 fn said(text: &str) -> Value {
@@ -344,7 +348,7 @@ async fn everything_goes_out_and_in_again() {
 fn ends_left_open_are_closed_at_the_start() {
     let folder = TempDir::new().unwrap();
     let channels = folder.path().join("channels");
-    assert_eq!(service(folder.path()).mend(), Ok(0));
+    assert_eq!(service(folder.path()).mend(), Mended::default());
     fs::create_dir(&channels).unwrap();
     fs::write(channels.join("torn.json"), "[\n  1,\n  {\"a").unwrap();
     fs::write(channels.join("odd.json"), "[1 ]\n").unwrap();
@@ -352,8 +356,17 @@ fn ends_left_open_are_closed_at_the_start() {
     fs::write(channels.join("other.json"), "{}").unwrap();
     fs::write(folder.path().join("hard_memories.json"), "").unwrap();
     let service = service(folder.path());
-    assert_eq!(service.mend(), Ok(2));
-    assert_eq!(service.mend(), Ok(0));
+    let torn = Mended {
+        files: vec![
+            channels.join("torn.json"),
+            folder.path().join("hard_memories.json"),
+        ],
+        errors: Vec::new(),
+    };
+    assert_eq!(service.torn(), torn);
+    assert_eq!(service.mend(), torn);
+    assert_eq!(service.mend(), Mended::default());
+    assert_eq!(service.torn(), Mended::default());
     let text = |name: &str| fs::read_to_string(channels.join(name)).unwrap();
     assert_eq!(text("torn.json"), "[\n  1\n]");
     assert_eq!(text("odd.json"), "[1 ]\n");
@@ -362,4 +375,81 @@ fn ends_left_open_are_closed_at_the_start() {
         fs::read_to_string(folder.path().join("hard_memories.json")).unwrap(),
         "[]"
     );
+}
+
+fn many_memories(folder: &Path, count: usize) {
+    let entries: Vec<Value> = (0..count)
+        .map(|number| json!({ "messages": [said(&format!("word{number} filler"))], "tag": "" }))
+        .collect();
+    let text = serde_json::to_string_pretty(&entries).unwrap();
+    fs::write(folder.join("hard_memories.json"), text).unwrap();
+}
+
+#[test]
+fn the_index_of_many_memories_is_made_at_the_start() {
+    let folder = TempDir::new().unwrap();
+    let log = Log::new("mem", Level::Error);
+    let stop = CancellationToken::new();
+    many_memories(folder.path(), 100);
+    let few = service(folder.path());
+    few.prepare(log, &stop);
+    assert!(!few.0.hard.has_index());
+
+    many_memories(folder.path(), 20_000);
+    let many = service(folder.path());
+    // Who asks and stores meanwhile finds everything.
+    let store = &many.0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| many.prepare(log, &stop));
+        for writer in 0..4 {
+            scope.spawn(move || {
+                let messages = [said(&format!("new{writer}"))];
+                let memory = NewMemory {
+                    messages: &messages,
+                    tag: "",
+                };
+                store.hard.store(&[memory]).unwrap();
+                let found = store.hard.search("word19999", Wanted::Best(1)).unwrap();
+                assert_eq!(found.len(), 1);
+            });
+        }
+    });
+    assert_eq!(store.hard.count().unwrap(), 20_004);
+    for writer in 0..4 {
+        let found = store.hard.search(&format!("new{writer}"), Wanted::Best(2));
+        assert_eq!(found.unwrap().len(), 1);
+    }
+
+    let ahead = service(folder.path());
+    ahead.prepare(log, &stop);
+    assert!(ahead.0.hard.has_index());
+    let ended = service(folder.path());
+    stop.cancel();
+    ended.prepare(log, &stop);
+    assert!(!ended.0.hard.has_index());
+}
+
+/// A file that another program holds is waited for, but not by everyone.
+#[tokio::test]
+async fn a_file_in_other_hands_holds_up_nobody_else() {
+    let folder = TempDir::new().unwrap();
+    let peer = start(folder.path());
+    let append = json!({ "type": "append_history", "channel_id": "c", "messages": [said("x")] });
+    for _ in 0..2 {
+        ask(&peer, append.clone()).await;
+    }
+    let held = fs::File::open(folder.path().join("channels/c.json")).unwrap();
+    held.lock().unwrap();
+    let history = json!({ "type": "get_history", "channel_id": "c", "limit": 5 });
+    let both = async { tokio::join!(ask(&peer, append), ask(&peer, history)) };
+    let mut both = std::pin::pin!(both);
+    let others = tokio::time::sleep(std::time::Duration::from_millis(100));
+    tokio::select! {
+        done = &mut both => panic!("{done:?}"),
+        () = others => {}
+    }
+    held.unlock().unwrap();
+    let (stored, history) = both.await;
+    assert_eq!(stored, json!({ "type": "ok" }));
+    assert!(history["messages"].as_array().unwrap().len() >= 2);
 }

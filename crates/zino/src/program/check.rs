@@ -11,6 +11,7 @@ use zot_provider::{Endpoint, HttpClient};
 use crate::config::{Config, Loaded};
 use crate::kind::ServiceKind;
 use crate::logging::{Level, Log};
+use crate::memory::{MemoryService, Mended};
 use crate::router::RouterService;
 
 /// How long a path to a socket may be.
@@ -159,6 +160,18 @@ fn check_data(config: &Config, findings: &mut Findings) {
     match nearest_existing(folder) {
         Some(existing) if is_writable(existing) => findings.add(Verdict::Good, "data", message),
         _ => findings.add(Verdict::Bad, "data", format!("{message} cannot be written")),
+    }
+    let Mended { files, errors } = MemoryService::new(config).torn();
+    for file in files {
+        let message = format!(
+            "{} was cut off while it was written: the original cannot read it until `zino mem` has \
+             used it, or `zino mem --mend`",
+            file.display()
+        );
+        findings.add(Verdict::Doubtful, "data", message);
+    }
+    for error in errors {
+        findings.add(Verdict::Bad, "data", error);
     }
 }
 

@@ -8,8 +8,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{descriptors, notify};
+use super::notify;
 use crate::config::Config;
+use crate::descriptors;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::serve::{BindError, ServeOptions, Socket, serve};
@@ -55,7 +56,8 @@ pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunEr
         };
         serving.spawn(serve(socket, Arc::clone(service), options, stop.clone()));
         let preparing = Arc::clone(service);
-        serving.spawn_blocking(move || preparing.prepare(log));
+        let stop = stop.clone();
+        serving.spawn_blocking(move || preparing.prepare(log, &stop));
     }
     notify::ready();
     wait_for_end(&mut signals, &services, config).await;

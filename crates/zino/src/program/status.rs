@@ -39,10 +39,7 @@ pub async fn status(config: &Config) -> Vec<Status> {
     let mut found = Vec::new();
     for kind in ServiceKind::ALL {
         let socket = config.socket(kind);
-        let peer = Peer::Socket {
-            path: socket.clone(),
-            max_frame_bytes: config.wire.max_frame_bytes,
-        };
+        let peer = Peer::socket(socket.clone(), config.wire.max_frame_bytes);
         let health = match timeout(PATIENCE, look(&peer)).await {
             Ok(health) => health,
             Err(_) => Health::Silent,

@@ -11,7 +11,7 @@ use zot_conversation::{ModelError, ModelErrorKind};
 /// The waits before the second and the third attempt, where the client itself makes none.
 const PAUSES: [Duration; 2] = [Duration::from_millis(500), Duration::from_millis(1000)];
 
-/// A server that asks for a longer wait is reported.
+/// A server that asks for a longer wait is not waited for.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// What follows a failure.
@@ -35,6 +35,7 @@ pub(super) fn next(error: &ModelError, attempt: usize, has_other: bool) -> Next 
             let wanted = retry_after.unwrap_or_default();
             match pause {
                 Some(pause) if wanted <= MAX_PAUSE => Next::Again(pause.max(wanted)),
+                _ if has_other => Next::Elsewhere,
                 _ => Next::Report,
             }
         }

@@ -13,6 +13,8 @@ use tokio_util::sync::CancellationToken;
 use zot_wire::{FrameDecoder, write_frame};
 
 use super::ServeOptions;
+use crate::frame;
+use crate::request_line::{self, Outcome, RequestLine};
 use crate::service::{Answer, Answers, Object, Service};
 
 /// How long a peer may take between two pieces of its request.
@@ -49,7 +51,7 @@ pub(super) async fn answer(
         Ok(request) => request,
         Err(BadRequest::Nothing) => return,
         Err(BadRequest::Answerable(message)) => {
-            log.warning(format_args!("type=? outcome=refused: {message}"));
+            request_line::refused(log, began, &message);
             if write(&mut stream, &Answer::error(message)).await.is_ok() {
                 discard_rest(&mut stream).await;
             }
@@ -60,18 +62,15 @@ pub(super) async fn answer(
             return;
         }
     };
-    let subject = Subject::of(&request);
+    let line = RequestLine::begin(log, service.kind(), &request).since(began);
     let outcome = match asked_of_everyone(&request, service.as_ref()) {
         Some(answer) => {
             let _ = write(&mut stream, &answer).await;
-            "ok".to_owned()
+            Outcome::Ok
         }
         None => respond(&mut stream, service.as_ref(), request).await,
     };
-    log.info(format_args!(
-        "{subject} duration_ms={:.1} outcome={outcome}",
-        began.elapsed().as_secs_f64() * 1000.0
-    ));
+    line.end(&outcome);
     // Seldom is anything left that was sent after the request.
     if stream.try_read(&mut [0]).is_ok_and(|count| count > 0) {
         discard_rest(&mut stream).await;
@@ -103,46 +102,6 @@ fn asked_of_everyone(request: &Object, service: &dyn Service) -> Option<Answer> 
     }
 }
 
-/// What the log says about a request.
-struct Subject {
-    kind: String,
-    channel: Option<String>,
-}
-
-impl Subject {
-    fn of(request: &Object) -> Self {
-        let text = |name: &str| request.get(name).and_then(Value::as_str).map(printable);
-        Self {
-            kind: text("type").unwrap_or_else(|| "-".to_owned()),
-            channel: text("channel_id"),
-        }
-    }
-}
-
-impl std::fmt::Display for Subject {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "type={}", self.kind)?;
-        match &self.channel {
-            Some(channel) => write!(formatter, " channel={channel}"),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The beginning of a peer's text, safe for a line of a log.
-fn printable(text: &str) -> String {
-    text.chars()
-        .take(80)
-        .map(|character| {
-            if character.is_control() {
-                '?'
-            } else {
-                character
-            }
-        })
-        .collect()
-}
-
 /// Reads the request, unless none has begun to arrive when the service is told to stop.
 async fn read_request(
     stream: &mut UnixStream,
@@ -154,7 +113,7 @@ async fn read_request(
     loop {
         match decoder.next_frame() {
             Ok(Some(frame)) => {
-                return serde_json::from_slice(frame).map_err(|error| {
+                return frame::read(frame).map_err(|error| {
                     BadRequest::Answerable(format!("the request is no JSON object: {error}"))
                 });
             }
@@ -186,23 +145,23 @@ async fn read_request(
 }
 
 /// Lets the service answer, and gives up when the peer hangs up.
-async fn respond(stream: &mut UnixStream, service: &dyn Service, request: Object) -> String {
+async fn respond(stream: &mut UnixStream, service: &dyn Service, request: Object) -> Outcome {
     let (answers, mut frames) = Answers::channel();
     let mut work = std::pin::pin!(service.handle(request, answers));
     let mut working = true;
-    let mut outcome = "no answer".to_owned();
+    let mut outcome = Outcome::default();
     loop {
         tokio::select! {
             biased;
             frame = frames.recv() => match frame {
                 Some(frame) => match forward(stream, frame, &mut frames).await {
                     Ok(last) => outcome = last,
-                    Err(error) => return format!("hung up: {error}"),
+                    Err(_) => return Outcome::HungUp,
                 },
                 None => return outcome,
             },
             () = &mut work, if working => working = false,
-            () = hung_up(stream), if working => return "hung up".to_owned(),
+            () = hung_up(stream), if working => return Outcome::HungUp,
         }
     }
 }
@@ -212,7 +171,7 @@ async fn forward(
     stream: &mut UnixStream,
     first: Answer,
     more: &mut mpsc::Receiver<Answer>,
-) -> io::Result<String> {
+) -> io::Result<Outcome> {
     let mut bytes = Vec::new();
     let mut last = first;
     encode(&mut bytes, &last)?;
@@ -223,10 +182,7 @@ async fn forward(
         last = next;
     }
     send(stream, &bytes).await?;
-    Ok(match last.error_message() {
-        Some(message) => format!("error: {}", printable(message)),
-        None => "ok".to_owned(),
-    })
+    Ok(Outcome::of(&last))
 }
 
 async fn write(stream: &mut UnixStream, answer: &Answer) -> io::Result<()> {

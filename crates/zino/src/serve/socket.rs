@@ -1,16 +1,22 @@
 //! A socket that only its owner and group can use, in the place of one nobody serves any more.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
-use tokio::net::{UnixListener, UnixStream};
+use rustix::fs::{FlockOperation, Mode, fchmod, flock};
+use tokio::net::{UnixListener, UnixSocket, UnixStream};
 
 const SOCKET_MODE: u32 = 0o660;
 const FOLDER_MODE: u32 = 0o750;
+
+/// How many may wait to be accepted; the system may allow fewer. Who finds the queue full waits.
+const QUEUED_CONNECTIONS: u32 = 4096;
 
 /// Why a service cannot listen.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +48,8 @@ impl Socket {
             path: path.to_owned(),
             source,
         };
-        let listener = UnixListener::bind(path).map_err(failed)?;
+        let listener = listen(path).map_err(failed)?;
+        // The mask may have taken from it.
         fs::set_permissions(path, fs::Permissions::from_mode(SOCKET_MODE)).map_err(failed)?;
         Ok(Self {
             listener,
@@ -67,6 +74,16 @@ impl Drop for Socket {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// Listens on a socket that nobody else can use from the moment its file is there.
+fn listen(path: &Path) -> io::Result<UnixListener> {
+    let socket = UnixSocket::new_stream()?;
+    // Linux gives the file the mode of the socket. Elsewhere this does nothing, and until its mode is
+    // set the file has what the mask leaves; there the folder is what keeps others out.
+    let _ = fchmod(&socket, Mode::from_raw_mode(SOCKET_MODE as _));
+    socket.bind(path)?;
+    socket.listen(QUEUED_CONNECTIONS)
 }
 
 fn inode(path: &Path) -> Option<u64> {

@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -275,6 +276,24 @@ fn the_client() {
     );
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(last_question(), "explain this\n\nsome text");
+    // One that never speaks is not waited for; one that is asked for is.
+    let mut command = installation.command(&["cli", "say:2"]);
+    let mut silent = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let kept = silent.stdin.take();
+    let output = silent.wait_with_output().unwrap();
+    assert_eq!(told(&output), (0, "alpha beta \n", ""));
+    drop(kept);
+    let mut command = installation.command(&["cli", "read", "-"]);
+    let mut late = command.stdin(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(1200));
+    assert!(late.try_wait().unwrap().is_none());
+    late.stdin.take().unwrap().write_all(b"late text").unwrap();
+    assert!(late.wait().unwrap().success());
+    assert_eq!(last_question(), "read\n\nlate text");
     for flags in [["-ch", "one"], ["--channel", "one"]] {
         let output = installation.run(&["cli", flags[0], flags[1], "-s", "say:1"]);
         assert_eq!(told(&output), (0, "alpha \n", ""));
@@ -357,13 +376,33 @@ fn requests_are_logged_without_what_was_said() {
     let process = installation.up();
     let ask = json!({ "message": "raw:my secret", "channel_id": "c\n1" });
     installation.ask_one(Daemon, &ask);
+    installation.ask(Daemon, &json!({ "message": "say:1", "stream": 1 }));
     installation.ask_one(SystemPrompt, &json!({ "type": "frobnicate" }));
     eventually("both are logged", || {
         process.log().contains("frobnicate duration_ms=")
     });
     let log = process.log();
     assert!(
-        log.contains("INFO zino.daemon: type=- channel=c?1 duration_ms="),
+        log.contains("INFO zino.daemon: type=request channel=c?1 duration_ms="),
+        "{log}"
+    );
+    // Those inside the process as those over a socket.
+    for (line, count) in [
+        ("zino.sys: type=get duration_ms=", 2),
+        ("zino.ctx: type=build channel=c?1 duration_ms=", 1),
+        ("zino.ctx: type=build duration_ms=", 1),
+        ("zino.mem: type=search_hard duration_ms=", 2),
+        ("zino.mem: type=get_history channel=c?1 duration_ms=", 1),
+        ("zino.agr: type=run duration_ms=", 2),
+        ("zino.rtr: type=infer duration_ms=", 2),
+        ("zino.mem: type=append_history channel=c?1 duration_ms=", 1),
+    ] {
+        let found: Vec<_> = log.lines().filter(|found| found.contains(line)).collect();
+        assert_eq!(found.len(), count, "{line}: {log}");
+        assert!(found[0].ends_with(" outcome=ok"), "{log}");
+    }
+    assert!(
+        log.contains("zino.daemon: type=stream duration_ms="),
         "{log}"
     );
     assert!(log.contains("outcome=error: Unknown message type"), "{log}");
@@ -382,4 +421,36 @@ fn requests_are_logged_without_what_was_said() {
         quiet.wait();
         assert_eq!(quiet.log(), "");
     }
+}
+
+/// For who goes back to the original: it cannot read what was cut off.
+#[test]
+fn files_that_were_cut_off_are_named_and_mended() {
+    let installation = Installation::new(NOBODY, "");
+    let channels = installation.path("data/mem/channels");
+    fs::create_dir_all(&channels).unwrap();
+    fs::write(channels.join("ada.json"), "[\n  {\"role\": \"us").unwrap();
+    fs::write(channels.join("bob.json"), "[\n  1\n]").unwrap();
+    let named = || {
+        let output = installation.run(&["check"]);
+        let found = text(&output.stdout).lines().find(|line| {
+            line.starts_with("warn data ")
+                && line.contains("data/mem/channels/ada.json was cut off")
+        });
+        found.is_some_and(|line| line.contains("zino mem --mend"))
+    };
+    assert!(named());
+    let output = installation.run(&["mem", "--mend"]);
+    let expected = "mended data/mem/channels/ada.json\n";
+    assert_eq!(told(&output), (0, expected, ""));
+    assert!(!named());
+    assert_eq!(fs::read_to_string(channels.join("ada.json")).unwrap(), "[]");
+    let output = installation.run(&["mem", "--mend"]);
+    assert_eq!(told(&output), (0, "nothing to mend in data/mem\n", ""));
+    // What cannot be mended is told.
+    fs::create_dir(installation.path("data/mem/hard_memories.json")).unwrap();
+    let output = installation.run(&["mem", "--mend"]);
+    let (code, _, complaint) = told(&output);
+    assert_eq!(code, 1);
+    assert!(complaint.contains("not mended"), "{complaint}");
 }

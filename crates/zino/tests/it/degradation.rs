@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -234,11 +234,48 @@ fn a_service_that_died_is_like_one_that_is_missing() {
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _processes = installation.start_all_but(&[AgentLoop, Memory]);
     for kind in [AgentLoop, Memory] {
-        drop(std::os::unix::net::UnixListener::bind(installation.socket(kind)).unwrap());
+        drop(UnixListener::bind(installation.socket(kind)).unwrap());
         assert!(UnixStream::connect(installation.socket(kind)).is_err());
     }
     let answer = installation.ask(Daemon, &json!({ "message": "say:1", "channel_id": "c" }));
     assert_eq!(answer, [json!({ "type": "response", "content": "alpha " })]);
+}
+
+/// One that takes requests and never answers is given up in time.
+#[test]
+fn a_service_that_stalls_is_like_one_that_is_missing() {
+    let model = ModelServer::start();
+    let more = "wire.answer_timeout = 0.2\nwire.idle_timeout = 0.5\n";
+    for stalled in [SystemPrompt, Context, Memory, AgentLoop] {
+        let installation = Installation::new(&model.url(Wire::OpenAi), more);
+        let processes = installation.start_all_but(&[stalled]);
+        let _listener = UnixListener::bind(installation.socket(stalled)).unwrap();
+        for stream in [false, true] {
+            let ask = json!({ "message": "say:2", "channel_id": "c", "stream": stream });
+            let answer = installation.ask(Daemon, &ask);
+            let last = answer.last().unwrap();
+            if stalled == AgentLoop {
+                let expected = "agr dispatch error: nothing came within 0.5s";
+                assert_eq!(last["message"], expected);
+                continue;
+            }
+            let text = if stream {
+                &last["full_text"]
+            } else {
+                &last["content"]
+            };
+            assert_eq!(text, "alpha beta ", "{stalled:?}: {answer:?}");
+            let asked = model.requests().pop().unwrap().body["messages"].clone();
+            // What the others have is there: the prompt, and the examples of `ctx`.
+            assert_eq!(asked[0]["role"] == "system", stalled != SystemPrompt);
+            let long = asked.as_array().unwrap().len() > 2;
+            assert_eq!(long, stalled != Context, "{stalled:?}: {asked}");
+        }
+        if stalled != AgentLoop {
+            let told = processes.iter().map(Process::log).collect::<String>();
+            assert!(told.contains("nothing came within 0.2s") || stalled == Context);
+        }
+    }
 }
 
 /// One client that does not read does not hold up others.

@@ -3,6 +3,7 @@
 use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use zino::executor::{ExecutorError, ExecutorService};
 use zino::kind::ServiceKind::Executor;
 use zino::service::Service as _;
 
+use crate::installation::{BINARY, Installation, eventually};
 use crate::stack::{Stack, log, until};
 use crate::transcript;
 
@@ -105,6 +107,27 @@ async fn code_is_private_and_removed() {
     assert_eq!(file.extension().unwrap(), "sh");
     assert!(!file.exists() && !file.parent().unwrap().exists());
     stack.end().await;
+}
+
+/// A service asks for more descriptors than programs are used to.
+#[test]
+#[cfg(target_os = "linux")]
+fn programs_have_the_limits_the_service_was_started_with() {
+    let installation = Installation::new("http://127.0.0.1:1/v1", "");
+    let script = "ulimit -Sn 200; exec \"$0\" exc";
+    let mut command = installation.program(Path::new("/bin/sh"), &["-c", script]);
+    command.arg(BINARY);
+    let process = installation.spawn(command, "exc");
+    eventually("it listens and has a higher limit", || {
+        let limits = fs::read_to_string(format!("/proc/{}/limits", process.id())).unwrap();
+        UnixStream::connect(installation.socket(Executor)).is_ok()
+            && !limits.contains("Max open files            200 ")
+    });
+    // It is set from outside, a moment after the start.
+    let code =
+        "for try in $(seq 500); do test $(ulimit -Sn) = 200 && break; sleep 0.01; done; ulimit -Sn";
+    let run = json!({ "type": "execute", "executor": "bash", "code": code });
+    assert_eq!(installation.ask_one(Executor, &run)["stdout"], "200\n");
 }
 
 #[tokio::test]

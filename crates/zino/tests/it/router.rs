@@ -142,6 +142,32 @@ async fn the_next_server_answers_when_one_is_down_or_fails() {
 }
 
 #[tokio::test]
+async fn the_next_server_answers_when_one_stays_busy() {
+    let busy = ModelServer::with_script(vec![Reply::directive("err:429:busy"); 3]);
+    let working = ModelServer::start();
+    let more = format!(
+        "[[api.fallback]]\nbase_url = \"{}\"\n",
+        working.url(Wire::OpenAi)
+    );
+    let stack = Stack::new(&busy.url(Wire::OpenAi), &more).with_router();
+    let answer = stack.ask(Router, infer("say:1", false)).await;
+    assert_eq!(answer, [json!({ "type": "response", "content": "alpha " })]);
+    assert_eq!(busy.requests().len(), 3);
+    stack.end().await;
+}
+
+/// What fits in no frame is not collected for ever.
+#[tokio::test]
+async fn an_endless_answer_is_given_up() {
+    let model = ModelServer::start();
+    let stack = Stack::new(&model.url(Wire::OpenAi), "wire.max_frame_bytes = 1000\n").with_router();
+    let answer = stack.ask(Router, infer("say:500", false)).await;
+    assert_eq!(answer.len(), 1);
+    assert_eq!(answer[0]["message"], "the answer is longer than 1000 bytes");
+    stack.end().await;
+}
+
+#[tokio::test]
 async fn an_answer_that_has_begun_is_not_begun_again() {
     let model = ModelServer::start();
     let more = format!(

@@ -100,10 +100,7 @@ impl Stack {
     }
 
     pub(crate) fn peer(&self, kind: ServiceKind) -> Peer {
-        Peer::Socket {
-            path: self.config.socket(kind),
-            max_frame_bytes: MAX_FRAME_BYTES,
-        }
+        Peer::socket(self.config.socket(kind), MAX_FRAME_BYTES)
     }
 
     pub(crate) async fn begin(&self, kind: ServiceKind, request: Value) -> Call {

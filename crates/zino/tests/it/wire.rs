@@ -124,6 +124,38 @@ fn an_unknown_type_is_refused() {
     }
 }
 
+/// Numbers for truth, and halves of surrogate pairs, as the original takes them.
+#[test]
+fn what_python_takes_is_taken() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let _process = installation.up();
+    let messages = r#"[{"role":"user","content":"say:1"}]"#;
+    for (kind, request) in [
+        (Daemon, r#"{"message":"say:1","stream":#}"#.to_owned()),
+        (
+            Router,
+            format!(r#"{{"type":"infer","messages":{messages},"stream":#}}"#),
+        ),
+        (
+            AgentLoop,
+            format!(r#"{{"type":"run","messages":{messages},"stream":#}}"#),
+        ),
+    ] {
+        for (number, last) in [("1", "done"), ("0", "re"), ("0.0", "re"), ("null", "re")] {
+            let answer =
+                installation.exchange(kind, &announced(request.replace('#', number).as_bytes()));
+            let found = answer.last().unwrap()["type"].as_str().unwrap();
+            assert!(found.starts_with(last), "{kind:?} {number}: {answer:?}");
+        }
+    }
+    let store = br#"{"type":"append_history","channel_id":"s","messages":[{"role":"user","content":"a\ud800b"}]}"#;
+    let answer = installation.exchange(Memory, &announced(store));
+    assert_eq!(answer, [json!({ "type": "ok" })]);
+    let answer = installation.ask_one(Memory, &json!({ "type": "get_history", "channel_id": "s" }));
+    assert_eq!(answer["messages"][0]["content"], "a\u{fffd}b");
+}
+
 /// For each field of each request, whatever it must not be.
 #[test]
 fn wrong_types_are_refused() {
@@ -132,8 +164,8 @@ fn wrong_types_are_refused() {
     let cases: [(ServiceKind, Value, &[&str]); 16] = [
         (
             Daemon,
-            json!({ "message": "hi", "channel_id": "c" }),
-            &["message", "channel_id"],
+            json!({ "message": "hi", "channel_id": "c", "stream": true }),
+            &["message", "channel_id", "stream"],
         ),
         (
             Router,
@@ -218,7 +250,7 @@ fn wrong_types_are_refused() {
             ] {
                 let right = &request[field];
                 let same = right.is_string() && wrong.is_string()
-                    || right.is_boolean() && wrong.is_boolean()
+                    || right.is_boolean() && (wrong.is_boolean() || wrong.is_number())
                     || *right == json!(1)
                         && wrong.is_f64()
                         && matches!(*field, "temperature" | "top_p")

@@ -66,8 +66,11 @@ pub(super) async fn run(
             }
         }
         let fine = count(Verdict::Ok);
+        let plural = |count| if count == 1 { "" } else { "s" };
         say(format_args!(
-            "\n{fine} ok, {warnings} warnings, {fails} failures"
+            "\n{fine} ok, {warnings} warning{}, {fails} failure{}",
+            plural(warnings),
+            plural(fails)
         ))?;
     }
     Ok(match fails {

@@ -55,14 +55,19 @@ pub(super) fn confinement(manifest: &Manifest, shortfalls: &[String]) -> Vec<Fin
     shortfalls.iter().map(finding).collect()
 }
 
+/// "1 tool", "2 tools".
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 pub(super) fn registrations(introduction: &Introduction) -> Vec<Finding> {
     let mut findings = vec![if introduction.ready {
         Finding::ok(
             "registrations",
             format!(
-                "{} commands, {} tools, ready",
-                introduction.commands.len(),
-                introduction.tools.len()
+                "{}, {}, ready",
+                counted(introduction.commands.len(), "command"),
+                counted(introduction.tools.len(), "tool")
             ),
         )
     } else {

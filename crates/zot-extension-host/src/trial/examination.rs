@@ -19,7 +19,7 @@ use super::finding::Finding;
 use super::introduction::{Introduction, IntroductionError};
 use super::{LaunchError, Stage, Trial, checks};
 use crate::limits::{HELLO_TIME, READY_GRACE, SHUTDOWN_TIME};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, ManifestError};
 use crate::schema::fits;
 use crate::store::check_program;
 use crate::store::folder::TemporaryFolder;
@@ -46,6 +46,15 @@ pub struct ExaminationOptions {
     pub tool_timeout: Duration,
 }
 
+fn manifest_hint(error: &ManifestError) -> &'static str {
+    match error {
+        ManifestError::Missing(_) => "name the extension's folder, or start one: zot ext new NAME",
+        ManifestError::Parse(_) => "it has to be one JSON object",
+        ManifestError::Permissions(_) => "see \"Permissions\" in docs/extensions.md",
+        _ => "an extension.json needs at least \"name\" and \"exec\"",
+    }
+}
+
 /// Examines the extension in `directory`. `found` is told each finding as it is made, `log` each
 /// line of the extension's standard error. The extension works in temporary folders.
 pub async fn examine(
@@ -57,8 +66,9 @@ pub async fn examine(
     let manifest = match Manifest::load(directory) {
         Ok(manifest) => manifest,
         Err(error) => {
-            let hint = "an extension.json needs at least \"name\" and \"exec\"";
-            found(Finding::fail("manifest", error.to_string(), hint));
+            let problem = error.to_string();
+            let problem = problem.strip_prefix("manifest: ").unwrap_or(&problem);
+            found(Finding::fail("manifest", problem, manifest_hint(&error)));
             return;
         }
     };
@@ -371,8 +381,8 @@ impl Examination<'_> {
                 let hint = "called with made-up arguments; fine if they make no sense to it";
                 self.warn(check, format!("{arguments}: error: {said}"), hint);
             } else {
-                let blocks = result.content.len();
-                self.ok(check, format!("{arguments}: {blocks} block(s)"));
+                let blocks = checks::counted(result.content.len(), "block");
+                self.ok(check, format!("{arguments}: {blocks}"));
             }
         }
     }

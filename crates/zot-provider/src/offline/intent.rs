@@ -14,11 +14,25 @@ use arguments::{command_argument, file_arguments, lone_name, selections, write_a
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Intent {
     List(Selection),
-    Read { path: String },
-    Write { path: String, content: String },
-    Run { command: String },
+    Read {
+        path: String,
+    },
+    Write {
+        path: String,
+        content: String,
+    },
+    Run {
+        command: String,
+    },
     Count(Measure, Selection),
-    Explain { path: String },
+    Explain {
+        path: String,
+    },
+    /// Any other tool, with the arguments spelt out.
+    Call {
+        tool: String,
+        arguments: String,
+    },
 }
 
 impl Intent {
@@ -27,7 +41,7 @@ impl Intent {
         match self {
             Self::List(selection) | Self::Count(_, selection) => selection.path.as_deref(),
             Self::Read { path } | Self::Write { path, .. } | Self::Explain { path } => Some(path),
-            Self::Run { .. } => None,
+            Self::Run { .. } | Self::Call { .. } => None,
         }
     }
 }
@@ -102,6 +116,10 @@ pub(super) fn understand(prompt: &str) -> Understanding {
             return understanding;
         }
     }
+    if let Some(call) = spelt_out_call(prompt) {
+        understanding.intents.push(call);
+        return understanding;
+    }
     let words = words(prompt);
     let mut last_path = None;
     for clause in clauses(prompt, &words) {
@@ -117,6 +135,25 @@ pub(super) fn understand(prompt: &str) -> Understanding {
         }
     }
     understanding
+}
+
+/// `call weather {"city": "Berlin"}`: the only way to tools that the rules do not know.
+fn spelt_out_call(prompt: &str) -> Option<Intent> {
+    let rest = prompt.trim().strip_prefix("call ")?.trim_start();
+    let end = rest.find(|character: char| {
+        !(character.is_ascii_alphanumeric() || character == '_' || character == '-')
+    });
+    let (tool, arguments) = rest.split_at(end.unwrap_or(rest.len()));
+    let arguments = match arguments.trim() {
+        "" => "{}",
+        given => given,
+    };
+    let object: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(arguments).ok()?;
+    (!tool.is_empty()).then(|| Intent::Call {
+        tool: tool.to_owned(),
+        arguments: serde_json::Value::Object(object).to_string(),
+    })
 }
 
 enum Meaning {

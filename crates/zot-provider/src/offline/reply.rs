@@ -17,7 +17,7 @@ pub(super) struct Reply {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) id: String,
-    pub(super) name: &'static str,
+    pub(super) name: String,
     /// A JSON object.
     pub(super) arguments: String,
 }
@@ -33,6 +33,7 @@ const WHAT_I_CAN_DO: &str = "I can do what these words ask for:
 - run `some command`
 - count the lines in README.md (or: words, files)
 - explain src/main.rs
+- call read {\"path\": \"README.md\"} (or any other tool there is)
 
 Several can be joined by \"and\". For anything else, choose a real model with --provider and --model.";
 
@@ -93,7 +94,7 @@ pub(super) fn answer(request: &ModelRequest<'_>) -> Reply {
     let first_id = next_id(&messages);
     let calls = batch.iter().enumerate().map(|(index, step)| Call {
         id: format!("{ID_PREFIX}{}", first_id.saturating_add(index)),
-        name: step.tool,
+        name: step.tool.clone(),
         arguments: step.arguments.clone(),
     });
     Reply {

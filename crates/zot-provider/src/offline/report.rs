@@ -34,6 +34,7 @@ pub(super) fn report(step: &Step, result: &ToolResult) -> String {
             let (text, part) = without_truncation_note(output.body);
             format!("{}{}", describe(path, text), part_note(part))
         }
+        Intent::Call { tool, .. } => format!("{tool} answered:{}", block(output.body)),
         Intent::Run { .. } => String::new(),
     }
 }

@@ -8,7 +8,7 @@ use super::intent::{Intent, Measure, Selection};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) intent: Intent,
-    pub(super) tool: &'static str,
+    pub(super) tool: String,
     /// A JSON object.
     pub(super) arguments: String,
     /// The shell command, when the tool is `bash`.
@@ -55,33 +55,38 @@ impl Step {
                 let doing = format!("write {} to {path}", bytes(content.len()));
                 Self::other(intent, "write", arguments, doing)
             }
+            Intent::Call { tool, arguments } => Self {
+                tool: tool.clone(),
+                arguments: arguments.clone(),
+                command: None,
+                doing: format!("call {tool}"),
+                intent,
+            },
         }
     }
 
     /// Whether the call changes nothing, so that others may be asked for in the same breath.
     pub(super) fn only_looks(&self) -> bool {
-        !matches!(self.intent, Intent::Write { .. } | Intent::Run { .. })
+        !matches!(
+            self.intent,
+            Intent::Write { .. } | Intent::Run { .. } | Intent::Call { .. }
+        )
     }
 
     fn bash(intent: Intent, command: String, doing: String) -> Self {
         Self {
             intent,
-            tool: "bash",
+            tool: "bash".to_owned(),
             arguments: json!({ "command": command }).to_string(),
             command: Some(command),
             doing,
         }
     }
 
-    fn other(
-        intent: Intent,
-        tool: &'static str,
-        arguments: serde_json::Value,
-        doing: String,
-    ) -> Self {
+    fn other(intent: Intent, tool: &str, arguments: serde_json::Value, doing: String) -> Self {
         Self {
             intent,
-            tool,
+            tool: tool.to_owned(),
             arguments: arguments.to_string(),
             command: None,
             doing,

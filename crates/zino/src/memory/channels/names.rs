@@ -63,14 +63,10 @@ impl Names {
         channel: &str,
         purpose: Purpose,
     ) -> Result<Option<PathBuf>, StoreError> {
-        let name = sanitised(channel);
-        if name == channel && !name.contains('_') && name.len() <= MAX_NAME {
-            // No other channel can come to this name.
-            return Ok(Some(self.file(&name)));
-        }
-        if let Some(path) = self.claimed(channel, &name)? {
+        if let Some(path) = self.known(channel)? {
             return Ok(Some(path));
         }
+        let name = sanitised(channel);
         if purpose == Purpose::Read && !exists(&self.file(&name)) {
             return Ok(None);
         }
@@ -94,6 +90,16 @@ impl Names {
             Some(_) => self.claim(&hashed(channel, &name), channel, None),
         }
         .map(|file| Some(self.file(&file)))
+    }
+
+    /// The file of a channel if that can be told without waiting for others.
+    pub(super) fn known(&self, channel: &str) -> Result<Option<PathBuf>, StoreError> {
+        let name = sanitised(channel);
+        if name == channel && !name.contains('_') && name.len() <= MAX_NAME {
+            // No other channel can come to this name.
+            return Ok(Some(self.file(&name)));
+        }
+        self.claimed(channel, &name)
     }
 
     /// The channel a file belongs to.

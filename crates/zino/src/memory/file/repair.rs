@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Access, BLOCK_BYTES, FILE_MODE, Inspected, Locked, Stamp, lock, stamp_of};
+use super::{Access, BLOCK_BYTES, FILE_MODE, Inspected, Locked, Stamp, lock, stamp_of, unfinished};
 use crate::memory::array::Shape;
 use crate::memory::element::{CLOSING, Elements, OPENING, SEPARATOR};
 use crate::memory::error::StoreError;
@@ -86,14 +86,18 @@ pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
         match found.shape {
             Shape::Canonical => return Ok(()),
             Shape::NotAnArray => return Err(StoreError::NotAnArray(path.to_owned())),
-            Shape::Whole => return rewrite(&locked, &found),
+            Shape::Whole => return rewrite(&locked, found.whole_end),
             Shape::Torn => {
                 if before.is_some_and(|before| before.stamp == found.stamp) {
                     let kept = beside(path, "torn");
                     let _ = fs::remove_file(&kept);
                     // Only a help for people: that it cannot be had must not stop the mending.
                     let _ = fs::hard_link(path, &kept);
-                    return rewrite(&locked, &found);
+                    // All that is whole, but for the beginning of what was cut.
+                    let end = unfinished::began_at(&locked, &found).unwrap_or(found.whole_end);
+                    rewrite(&locked, end)?;
+                    unfinished::withdraw(path);
+                    return Ok(());
                 }
                 before = Some(found);
                 drop(locked);
@@ -109,14 +113,9 @@ pub(in crate::memory) fn mend_torn(path: &Path, folder: &Folder) -> Result<bool,
     let Some(locked) = lock(path, Access::Read)? else {
         return Ok(false);
     };
-    let length = locked.stamp()?.length;
-    let mut ending = [0; CLOSING.len()];
-    locked.read_at(&mut ending, length.saturating_sub(CLOSING.len() as u64))?;
-    if ending == *CLOSING || ending == *b"[]" {
-        return Ok(false);
-    }
-    let found = locked.inspect(None, &mut |_, _| {})?;
-    if found.shape != Shape::Torn {
+    if !ends_torn(&locked)? {
+        // Of an append that was whole before its process was killed.
+        unfinished::withdraw(path);
         return Ok(false);
     }
     drop(locked);
@@ -124,10 +123,38 @@ pub(in crate::memory) fn mend_torn(path: &Path, folder: &Folder) -> Result<bool,
     normalise(path).map(|()| true)
 }
 
-/// Writes all whole elements anew, in the canonical form.
-fn rewrite(locked: &Locked, found: &Inspected) -> Result<(), StoreError> {
+/// Whether a file's end was cut off, and is not just being written by someone who takes no locks.
+pub(in crate::memory) fn is_torn(path: &Path) -> Result<bool, StoreError> {
+    let look = || match lock(path, Access::Read)? {
+        Some(locked) => ends_torn(&locked),
+        None => Ok(false),
+    };
+    if !look()? {
+        return Ok(false);
+    }
+    std::thread::sleep(SETTLING_TIME);
+    look()
+}
+
+fn ends_torn(locked: &Locked) -> Result<bool, StoreError> {
+    let length = locked.stamp()?.length;
+    let mut ending = [0; CLOSING.len()];
+    locked.read_at(&mut ending, length.saturating_sub(CLOSING.len() as u64))?;
+    if ending == *CLOSING || ending == *b"[]" {
+        return Ok(false);
+    }
+    let found = locked.inspect(None, &mut |_, _| {})?;
+    Ok(found.shape == Shape::Torn)
+}
+
+/// Writes the whole elements in front of `end` anew, in the canonical form.
+fn rewrite(locked: &Locked, end: u64) -> Result<(), StoreError> {
     let mut starts = Vec::new();
-    locked.inspect(None, &mut |start, bytes| starts.push((start, bytes.len())))?;
+    locked.inspect(None, &mut |start, bytes| {
+        if start < end {
+            starts.push((start, bytes.len()));
+        }
+    })?;
     replace(&locked.path, |file| {
         let mut file = io::BufWriter::with_capacity(BLOCK_BYTES, file);
         for (index, &(start, length)) in starts.iter().enumerate() {
@@ -139,7 +166,7 @@ fn rewrite(locked: &Locked, found: &Inspected) -> Result<(), StoreError> {
             bytes.truncate(count);
             file.write_all(&laid_out(bytes))?;
         }
-        file.write_all(if found.count == 0 { b"[]" } else { CLOSING })?;
+        file.write_all(if starts.is_empty() { b"[]" } else { CLOSING })?;
         file.flush()
     })
 }
@@ -163,7 +190,10 @@ fn laid_out(bytes: Vec<u8>) -> Vec<u8> {
         .collect()
 }
 
-fn write_new<T>(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
+pub(super) fn write_new<T>(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<T>,
+) -> io::Result<T> {
     let mut file = OpenOptions::new()
         .write(true)
         .create(true)
@@ -175,7 +205,7 @@ fn write_new<T>(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<T>) -> i
 }
 
 /// A hidden name in the same folder.
-fn beside(path: &Path, purpose: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, purpose: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{purpose}"))
 }

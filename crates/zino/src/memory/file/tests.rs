@@ -3,7 +3,7 @@ use std::fs;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Access, Shape, create, lock, normalise};
+use super::{Access, PAGE_BYTES, SEPARATOR, Shape, create, lock, normalise, unfinished};
 use crate::memory::element::{Elements, Message};
 
 #[test]
@@ -71,4 +71,89 @@ fn the_last_are_read_from_behind() {
             .collect();
         assert_eq!(last, values[3000 - wanted.min(3000)..]);
     }
+}
+
+/// A file of one page and a half, and what is to be put behind it.
+fn before_an_append(path: &std::path::Path) -> (Vec<Value>, Elements) {
+    let old: Vec<Value> = (0..60)
+        .map(|number| json!({ "role": "user", "content": format!("{number} {}", "x".repeat(60)) }))
+        .collect();
+    create(path, &Elements::of(&old)).unwrap();
+    let exchange = [
+        json!({ "role": "user", "content": "u".repeat(5000) }),
+        json!({ "role": "assistant", "content": "a".repeat(5000) }),
+    ];
+    (old, Elements::of(exchange))
+}
+
+/// What was never acknowledged goes as a whole; what was before stays.
+#[test]
+fn half_an_exchange_is_dropped() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a.json");
+    let note = folder.path().join(".a.json.append");
+    let mut halves = 0;
+    for pages in 1..4 {
+        let _ = fs::remove_file(&path);
+        let (old, elements) = before_an_append(&path);
+        let locked = lock(&path, Access::Append).unwrap().unwrap();
+        let found = locked.inspect(None, &mut |_, _| {}).unwrap();
+        let bytes = elements.closed(SEPARATOR);
+        unfinished::announce(&locked, found.whole_end, &bytes);
+        // As the kernel leaves it: up to the end of a page.
+        let end = (found.whole_end / PAGE_BYTES + pages) * PAGE_BYTES;
+        let cut = (end - found.whole_end).min(bytes.len() as u64 - 1) as usize;
+        locked.write_at(&bytes[..cut], found.whole_end).unwrap();
+        let torn = locked.inspect(None, &mut |_, _| {}).unwrap();
+        assert_eq!(torn.shape, Shape::Torn);
+        halves += torn.count - found.count;
+        drop(locked);
+        normalise(&path).unwrap();
+        let mended: Vec<Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!(mended, old, "{pages}");
+        assert!(!note.exists());
+    }
+    assert!(halves > 0);
+}
+
+/// A note of something else says nothing: then all that is whole is kept.
+#[test]
+fn only_the_announced_append_is_dropped() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a.json");
+    for stale in [
+        "",
+        "7",
+        "x y\n",
+        "10 2\nab",
+        "99999999 5\nabcde",
+        "10 99999\nabc",
+    ] {
+        let _ = fs::remove_file(&path);
+        let (old, elements) = before_an_append(&path);
+        let whole = fs::read(&path).unwrap();
+        let whole = &whole[..whole.len() - 2];
+        let torn = [whole, SEPARATOR, &elements.bytes()[..6000]].concat();
+        fs::write(&path, torn).unwrap();
+        fs::write(folder.path().join(".a.json.append"), stale).unwrap();
+        normalise(&path).unwrap();
+        let mended: Vec<Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!(mended.len(), old.len() + 1, "{stale}");
+    }
+}
+
+/// A write to a long file leaves nothing beside it.
+#[test]
+fn the_note_goes_with_the_append() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a.json");
+    create(&path, &Elements::of(["x".repeat(200_000)])).unwrap();
+    let locked = lock(&path, Access::Append).unwrap().unwrap();
+    let found = locked.inspect(None, &mut |_, _| {}).unwrap();
+    locked
+        .append(&found, &Elements::of(["y".repeat(10_000)]))
+        .unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    let values: Vec<Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!(values.len(), 2);
 }

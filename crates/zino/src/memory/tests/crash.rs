@@ -34,6 +34,15 @@ fn child() {
                 tag: "",
             };
             store.hard.store(&[memory]).map(drop)
+        } else if writer == "pair" {
+            // An exchange: both or neither.
+            if number % 2 == 0 {
+                store
+                    .channels
+                    .append("channel", &[message, self::message(&writer, number + 1)])
+            } else {
+                Ok(())
+            }
         } else {
             store.channels.append("channel", &[message])
         };
@@ -147,6 +156,10 @@ fn kill_often(writer: &str, file: &str, rounds: usize) {
         }
         let messages = stored(folder.path(), writer);
         assert!(
+            writer != "pair" || messages.len().is_multiple_of(2),
+            "round {round}: half an exchange"
+        );
+        assert!(
             messages.len() >= last,
             "round {round}: {} of {last}",
             messages.len()
@@ -181,6 +194,11 @@ fn kill_often(writer: &str, file: &str, rounds: usize) {
 #[test]
 fn killed_while_appending() {
     kill_often("user", "channels/channel.json", 300);
+}
+
+#[test]
+fn killed_while_appending_exchanges() {
+    kill_often("pair", "channels/channel.json", 60);
 }
 
 #[test]

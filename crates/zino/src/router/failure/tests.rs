@@ -57,4 +57,7 @@ fn a_server_that_is_busy_is_asked_again() {
         Next::Again(Duration::from_secs(3))
     );
     assert_eq!(next(&busy(300), 0, false), Next::Report);
+    assert_eq!(next(&busy(300), 0, true), Next::Elsewhere);
+    assert_eq!(next(&busy(0), 2, true), Next::Elsewhere);
+    assert_eq!(next(&busy(0), 2, false), Next::Report);
 }

@@ -231,7 +231,7 @@ fn what_permissions_deny_is_the_extensions_own_error() {
     assert_eq!(ended.code, Some(0), "{}", ended.stdout);
     assert!(ended.stdout.contains("permissions: "), "{}", ended.stdout);
     let held = ended.stdout.contains("this system holds it to them");
-    let expected = if held { "error: refused" } else { "1 block(s)" };
+    let expected = if held { "error: refused" } else { "1 block" };
     let tool = ended.stdout.lines().find(|l| l.contains("tool add: "));
     assert!(tool.unwrap().contains(expected), "{}", ended.stdout);
     assert_eq!(bench.0.home().join("stolen").exists(), !held);

@@ -330,3 +330,26 @@ fn no_prompt_breaks_the_rules() {
         }
     }
 }
+
+#[test]
+fn any_tool_can_be_called_with_its_arguments_spelt_out() {
+    let call = |tool: &str, arguments: &str| Intent::Call {
+        tool: tool.to_owned(),
+        arguments: arguments.to_owned(),
+    };
+    let understood = |prompt: &str| understand(prompt).intents;
+    assert_eq!(
+        understood(r#"call weather {"city": "Berlin"}"#),
+        [call("weather", r#"{"city":"Berlin"}"#)]
+    );
+    assert_eq!(understood("call ping-pong"), [call("ping-pong", "{}")]);
+    for prompt in [
+        "call",
+        "call {}",
+        "call me tomorrow",
+        "call weather [1]",
+        r#"recall weather {"a": 1}"#,
+    ] {
+        assert_eq!(understood(prompt), [], "{prompt}");
+    }
+}

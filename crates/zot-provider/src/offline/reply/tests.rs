@@ -318,7 +318,7 @@ fn every_example_of_the_help_text_works() {
         .filter_map(|line| line.strip_prefix("- "))
         .map(|line| line.split(" (").next().unwrap())
         .collect();
-    assert_eq!(examples.len(), 6);
+    assert_eq!(examples.len(), 7);
     for example in examples {
         let reply = Conversation::with_all_tools().ask(example);
         assert_eq!(reply.calls.len(), 1, "{example}");
@@ -382,4 +382,22 @@ fn long_results_make_short_answers() {
     assert!(second.text.len() < 2_000, "{}", second.text.len());
     let third = conversation.continue_with(&second, &[(true, &long)]);
     assert!(third.text.len() < 2_000, "{}", third.text.len());
+}
+
+#[test]
+fn an_unknown_tool_is_called_when_it_is_there_and_named_when_it_is_not() {
+    let mut conversation = Conversation::with_all_tools();
+    let reply = conversation.ask(r#"call weather {"city": "Berlin"}"#);
+    assert!(reply.calls.is_empty());
+    assert!(
+        reply
+            .text
+            .contains("the `weather` tool, but that tool is not available"),
+        "{}",
+        reply.text
+    );
+    let first = conversation.ask(r#"call edit {"path": "a"}"#);
+    assert_eq!(first.calls[0].name, "edit");
+    let last = conversation.continue_with(&first, &[(false, "done")]);
+    assert_eq!(last.text, "edit answered:\n\n    done");
 }

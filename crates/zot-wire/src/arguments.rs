@@ -8,7 +8,6 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use zot_wire::RawJson;
 
 /// How many fields are suspected when arguments do not fit.
 const MAX_SUSPECTS: usize = 64;
@@ -18,7 +17,7 @@ const MAX_SUSPECTS: usize = 64;
 pub struct NoArguments {}
 
 /// The schema of `T`, if it describes an object.
-pub(crate) fn schema_of<T: JsonSchema>() -> Option<Value> {
+pub fn schema_of<T: JsonSchema>() -> Option<Value> {
     let mut settings = SchemaSettings::draft2020_12();
     settings.meta_schema = None;
     // Not every model follows references.
@@ -43,9 +42,9 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Option<Value> {
 }
 
 /// Decodes arguments. The error names the field that is at fault.
-pub(crate) fn decode<T: DeserializeOwned>(arguments: &RawJson) -> Result<T, String> {
-    serde_json::from_str(arguments.get()).map_err(|error| {
-        let complaint = serde_json::from_str::<Value>(arguments.get())
+pub fn decode<T: DeserializeOwned>(arguments: &str) -> Result<T, String> {
+    serde_json::from_str(arguments).map_err(|error| {
+        let complaint = serde_json::from_str::<Value>(arguments)
             .ok()
             .and_then(|mut value| Some((T::deserialize(&value).err()?, path::<T>(&mut value)?)));
         match complaint {

@@ -1,5 +1,9 @@
 //! How many files and connections the process may have open.
 
+use std::sync::OnceLock;
+
+#[cfg(target_os = "linux")]
+use rustix::process::Pid;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// More would only let a mistake go unnoticed longer.
@@ -14,10 +18,13 @@ const MAX_CONNECTIONS: usize = 4096;
 /// However few descriptors there are.
 const MIN_CONNECTIONS: usize = 16;
 
+/// What the process was started with, once that was changed.
+static ORIGINAL: OnceLock<Rlimit> = OnceLock::new();
+
 /// Asks for as many descriptors as the system lets us have, and returns how many connections a
 /// service may serve at a time with them. More wait: without a descriptor a request would fail half
 /// way, its history not stored.
-pub(super) fn connections() -> usize {
+pub(crate) fn connections() -> usize {
     let present = getrlimit(Resource::Nofile);
     let wanted = present.maximum.map_or(ENOUGH, |most| most.min(ENOUGH));
     let limit = match present.current {
@@ -27,7 +34,10 @@ pub(super) fn connections() -> usize {
                 maximum: present.maximum,
             };
             match setrlimit(Resource::Nofile, raised) {
-                Ok(()) => wanted,
+                Ok(()) => {
+                    let _ = ORIGINAL.set(present);
+                    wanted
+                }
                 Err(_) => current,
             }
         }
@@ -38,3 +48,19 @@ pub(super) fn connections() -> usize {
         .unwrap_or(MAX_CONNECTIONS)
         .clamp(MIN_CONNECTIONS, MAX_CONNECTIONS)
 }
+
+/// Gives a program that was just started the limit we were started with: some programs walk through
+/// all descriptors there may be. Set from here, it comes a moment after the start; before it, in the
+/// child, would take a `fork` of all our memory.
+#[cfg(target_os = "linux")]
+pub(crate) fn restore(program: u32) {
+    let program = i32::try_from(program).ok().and_then(Pid::from_raw);
+    if let (Some(original), Some(program)) = (ORIGINAL.get(), program) {
+        // Who has ended already needs none.
+        let _ = rustix::process::prlimit(Some(program), Resource::Nofile, *original);
+    }
+}
+
+/// Elsewhere a process sets only its own limits: programs keep the higher one.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn restore(_program: u32) {}

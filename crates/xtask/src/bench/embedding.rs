@@ -1,0 +1,132 @@
+//! The runtime in other programs: what an idle one takes, and how many events come through.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, ensure};
+use serde::Deserialize;
+use testkit::{Wire, Workdir};
+use xtask::repository::root;
+
+use super::measure::{nothing, rounds};
+use super::peer::Peer;
+use super::programs::clean_command;
+use super::report::{Quantity, Row};
+use super::scenarios::{Bench, clear};
+
+const DELTAS: usize = 20_000;
+
+/// What an idle runtime may take.
+const MOST_IDLE_BYTES: u64 = 50 << 10;
+
+/// What a bench in another language prints.
+#[derive(Deserialize)]
+struct Told {
+    events: u64,
+    seconds: f64,
+}
+
+impl Bench<'_> {
+    /// Memory of runtimes that do nothing, for each of them.
+    pub(super) fn idle_runtimes(&self) -> anyhow::Result<Vec<Row>> {
+        let workdir = Workdir::new("runtimes");
+        let mut peer = self.runtime(&workdir)?;
+        peer.work("idle 0")?;
+        let empty = peer.resident_bytes()?;
+        let mut rows = Vec::new();
+        for count in [1, 1_000, 10_000] {
+            let before = peer.cpu()?;
+            peer.work(&format!("idle {count}"))?;
+            let cpu = peer.cpu()?.saturating_sub(before);
+            let grown = peer.resident_bytes()?.saturating_sub(empty);
+            rows.push(Row {
+                what: format!("idle runtime in a process with {count}, memory of each"),
+                value: Quantity::Bytes(grown / count),
+                floor: Some(("the process without any", Quantity::Bytes(empty))),
+                target: (count > 1).then_some(Quantity::Bytes(MOST_IDLE_BYTES)),
+                original: "",
+            });
+            if count == 10_000 {
+                rows.push(Row {
+                    what: "making a runtime, CPU".to_owned(),
+                    value: Quantity::Time(cpu / 9_000),
+                    floor: None,
+                    target: None,
+                    original: "",
+                });
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Events a second of one long answer: in the process, over the pipe, through the Python client.
+    pub(super) fn event_rates(&self) -> anyhow::Result<Vec<Row>> {
+        let workdir = Workdir::new("events");
+        let count = self.rounds(25);
+        let say = format!("say:{DELTAS}");
+        let mut floor = self.floor()?;
+        let least = self.exchange(&mut floor, count, Wire::OpenAi, 1, 1, &say)?;
+        let mut runtime = self.runtime(&workdir)?;
+        let prompt = format!("prompt {say}");
+        let inside = rounds(&mut runtime, count, nothing, |peer| {
+            peer.work(&prompt).map(drop)
+        })?;
+        let mut zot = Peer::start(self.zot(&workdir, Wire::OpenAi))?;
+        let piped = rounds(&mut zot, count, clear, |zot| zot.prompt(&say).map(drop))?;
+        let rate = |seconds: f64| Quantity::Rate(DELTAS as f64 / seconds);
+        let floor = Some(("raw read", rate(least.wall.as_secs_f64())));
+        let row = |what: &str, value| Row {
+            what: format!("{DELTAS} deltas {what}, events a second"),
+            value,
+            floor,
+            target: None,
+            original: "",
+        };
+        let mut rows = vec![
+            row("in the process (SDK)", rate(inside.wall.as_secs_f64())),
+            row("over the pipe", rate(piped.wall.as_secs_f64())),
+        ];
+        let mut times = Vec::new();
+        for _ in 0..self.rounds(5) {
+            let told: Told = told(
+                Command::new("python3")
+                    .arg(root().join("sdk/python/bench/events.py"))
+                    .args(["--deltas", &DELTAS.to_string()])
+                    .args([
+                        "--base-url",
+                        &format!("http://127.0.0.1:{}/v1", self.model_port()),
+                    ])
+                    .arg("--zot")
+                    .arg(self.zot_binary())
+                    .env("PYTHONPATH", root().join("sdk/python")),
+            )?;
+            ensure!(
+                told.events >= DELTAS as u64,
+                "only {} events came",
+                told.events
+            );
+            times.push(std::time::Duration::from_secs_f64(told.seconds));
+        }
+        let python = super::measure::median(times).as_secs_f64();
+        rows.push(row("through the Python client", rate(python)));
+        Ok(rows)
+    }
+
+    fn runtime(&self, workdir: &Workdir) -> anyhow::Result<Peer> {
+        let mut command = clean_command(self.runtime_binary());
+        command
+            .arg(format!("http://127.0.0.1:{}/v1", self.model_port()))
+            .env("ZOT_HOME", workdir.zot_home())
+            .current_dir(workdir.path());
+        Peer::start(command)
+    }
+}
+
+/// Runs a program that prints one JSON object.
+fn told<T: for<'de> Deserialize<'de>>(command: &mut Command) -> anyhow::Result<T> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(output.status.success(), "{command:?} failed");
+    Ok(serde_json::from_slice(&output.stdout)?)
+}

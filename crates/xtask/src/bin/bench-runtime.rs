@@ -1,0 +1,58 @@
+//! The SDK as a program of its own, so that its memory and processor time can be read from outside.
+//!
+//! Reads commands from standard input, one a line, and answers each with `{"type":"done"}`:
+//! `idle N` keeps N runtimes that have done nothing; `prompt TEXT` runs a prompt on a fresh one and
+//! counts its events.
+
+use std::io::{BufRead, Write};
+
+use anyhow::{Context, bail, ensure};
+use zot_sdk::{Config, Event, HttpClient, Runtime};
+
+fn main() -> anyhow::Result<()> {
+    let base_url = std::env::args().nth(1);
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let http = HttpClient::new();
+    let make = || {
+        Runtime::new(Config {
+            provider: Some("openai".to_owned()),
+            model: Some("gpt-4o".to_owned()),
+            api_key: Some("x".to_owned()),
+            base_url: base_url.clone(),
+            http: Some(http.clone()),
+            ..Config::default()
+        })
+    };
+    let mut idle = Vec::new();
+    for line in std::io::stdin().lock().lines() {
+        let line = line?;
+        match line.split_once(' ').context("no argument")? {
+            ("idle", count) => {
+                let count: usize = count.parse()?;
+                idle.reserve_exact(count.saturating_sub(idle.len()));
+                while idle.len() < count {
+                    idle.push(make()?);
+                }
+            }
+            ("prompt", text) => executor.block_on(prompt(&make()?, text))?,
+            (other, _) => bail!("unknown command {other:?}"),
+        }
+        std::io::stdout().write_all(b"{\"type\":\"done\"}\n")?;
+    }
+    Ok(())
+}
+
+async fn prompt(runtime: &Runtime, text: &str) -> anyhow::Result<()> {
+    let mut events = runtime.prompt(text, Vec::new())?;
+    let mut count = 0u64;
+    while let Some(event) = events.next().await {
+        if let Event::Error { message, .. } = event {
+            bail!(message);
+        }
+        count += 1;
+    }
+    ensure!(count > 1, "there were no events");
+    Ok(())
+}

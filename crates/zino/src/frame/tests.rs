@@ -1,0 +1,37 @@
+use super::read;
+
+#[test]
+fn half_surrogates_are_replaced_and_nothing_else() {
+    let cases = [
+        (r#"{"a":"\ud800"}"#, "\u{fffd}"),
+        (r#"{"a":"x\uDC00y"}"#, "x\u{fffd}y"),
+        (r#"{"a":"\ud83d\ude00\ud83d"}"#, "😀\u{fffd}"),
+        (r#"{"a":"\ud83d\ud83d\ude00"}"#, "\u{fffd}😀"),
+        (r#"{"a":"\\ud800\ud800"}"#, "\\ud800\u{fffd}"),
+        (r#"{"a":"\ud800\n"}"#, "\u{fffd}\n"),
+        (r#"{"a":"ü\ud800"}"#, "ü\u{fffd}"),
+    ];
+    for (text, expected) in cases {
+        let object = read(text.as_bytes()).unwrap();
+        assert_eq!(object["a"], expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_broken_otherwise_stays_so() {
+    for text in [
+        r#"{"a":"\ud800"#,
+        r#"{"a":"\ud8"}"#,
+        r#"{"a":"\ud80"#,
+        r#"{"a":"\"#,
+        r#"{"a":"\ud800\x"}"#,
+        r#"["\ud800"]"#,
+        "",
+    ] {
+        assert!(read(text.as_bytes()).is_err(), "{text}");
+    }
+    assert!(read(b"{\"a\":\"\xff\"}").is_err());
+    // The reason is that of the text as it came.
+    let error = read(br#"{"a":1,}"#).unwrap_err();
+    assert!(error.to_string().contains("trailing comma"), "{error}");
+}

@@ -1,0 +1,49 @@
+//! A note beside a file of what is about to be written behind it.
+//!
+//! It is made before a write that may be cut and removed after it. From it one knows which of the
+//! last elements of a file that was cut belong to the append that was: nobody was told that they are
+//! stored, and half of an exchange is worth less than none.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use super::repair::{beside, write_new};
+use super::{Inspected, Locked};
+
+const PURPOSE: &str = "append";
+
+/// Only for who holds the file's lock. That there can be no note is no reason not to write: without,
+/// what is whole is kept.
+pub(super) fn announce(locked: &Locked, whole_end: u64, bytes: &[u8]) {
+    let heading = format!("{whole_end} {}\n", bytes.len());
+    let note = beside(&locked.path, PURPOSE);
+    let _ = write_new(&note, |file| {
+        file.write_all(&[heading.as_bytes(), bytes].concat())
+    });
+}
+
+/// Only for who holds the file's lock.
+pub(super) fn withdraw(path: &Path) {
+    let _ = fs::remove_file(beside(path, PURPOSE));
+}
+
+/// Where the append began that was cut off, if the end of the file is a part of the one announced.
+pub(super) fn began_at(locked: &Locked, found: &Inspected) -> Option<u64> {
+    let note = fs::read(beside(&locked.path, PURPOSE)).ok()?;
+    let line = note.iter().position(|byte| *byte == b'\n')?;
+    let (heading, bytes) = (&note[..line], &note[line + 1..]);
+    let (whole_end, length) = std::str::from_utf8(heading).ok()?.split_once(' ')?;
+    let whole_end: u64 = whole_end.parse().ok()?;
+    if bytes.len() != length.parse::<usize>().ok()? {
+        return None;
+    }
+    let written = found.stamp.length.checked_sub(whole_end)?;
+    let written = usize::try_from(written).ok()?;
+    if written >= bytes.len() {
+        return None;
+    }
+    let mut tail = vec![0; written];
+    let count = locked.read_at(&mut tail, whole_end).ok()?;
+    (tail[..count] == bytes[..written]).then_some(whole_end)
+}

@@ -1,0 +1,91 @@
+use serde_json::json;
+use tokio::net::UnixListener;
+
+use super::*;
+use crate::kind::ServiceKind;
+use crate::logging::Level;
+
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Takes a request and answers with a piece after each of these waits, then never again.
+async fn hesitate(listener: UnixListener, waits: &[Duration]) {
+    let (mut stream, _) = listener.accept().await.unwrap();
+    for wait in waits {
+        sleep(*wait).await;
+        let mut frame = Vec::new();
+        write_frame(&mut frame, &Answer::Chunk("x".to_owned())).unwrap();
+        stream.write_all(&frame).await.unwrap();
+    }
+    std::future::pending().await
+}
+
+struct Hesitant(Vec<Duration>);
+
+impl Service for Hesitant {
+    fn kind(&self) -> ServiceKind {
+        ServiceKind::AgentLoop
+    }
+
+    fn handle(&self, _request: Object, answers: Answers) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            for wait in &self.0 {
+                sleep(*wait).await;
+                answers.send(Answer::Chunk("x".to_owned())).await.unwrap();
+            }
+            std::future::pending().await
+        })
+    }
+}
+
+/// Each piece has the whole limit; who takes longer for one is given up.
+async fn check(peer: Peer) {
+    let peer = peer.within(LIMIT);
+    let mut call = peer.call(Object::new()).await.unwrap();
+    for _ in 0..3 {
+        let answer = call.next().await.unwrap();
+        assert_eq!(answer, Some(Answer::Chunk("x".to_owned())));
+    }
+    let began = tokio::time::Instant::now();
+    let error = call.next().await.unwrap_err();
+    assert!(matches!(error, CallError::Silent(LIMIT)), "{error}");
+    let took = began.elapsed();
+    assert!(
+        (LIMIT..LIMIT + Duration::from_secs(1)).contains(&took),
+        "{took:?}"
+    );
+    assert_eq!(error.to_string(), "nothing came within 5s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_is_limited_between_frames() {
+    let waits = [4, 4, 4].map(Duration::from_secs);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    tokio::select! {
+        () = check(Peer::socket(path, 1000)) => {}
+        () = hesitate(listener, &waits) => {}
+    }
+    let log = Log::new("agr", Level::Error);
+    check(Peer::local(Arc::new(Hesitant(waits.to_vec())), log)).await;
+}
+
+/// Also while nobody accepts, and for an answer as a whole.
+#[tokio::test(start_paused = true)]
+async fn what_is_asked_is_answered_in_time_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sock");
+    let socket = tokio::net::UnixSocket::new_stream().unwrap();
+    socket.bind(&path).unwrap();
+    let _listener = socket.listen(0).unwrap();
+    let peer = Peer::socket(path, 1000).within(LIMIT);
+    let request = || match json!({ "type": "ping", "long": "x".repeat(1 << 20) }) {
+        serde_json::Value::Object(request) => request,
+        _ => Object::new(),
+    };
+    // The queue has room for the first and not for all of them.
+    for _ in 0..3 {
+        let error = peer.ask(request()).await.unwrap_err();
+        assert!(matches!(error, CallError::Silent(LIMIT)), "{error}");
+    }
+}

@@ -1,0 +1,137 @@
+//! The line of the log that every request leaves, however it came.
+
+use std::fmt;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::kind::ServiceKind;
+use crate::logging::{Level, Log};
+use crate::service::{Answer, Object, wants_stream};
+
+/// How much of a peer's text is repeated.
+const SHOWN_CHARACTERS: usize = 80;
+
+/// A request that is being answered. Nothing is kept of it when its line would not be written.
+pub(crate) struct RequestLine {
+    log: Log,
+    began: Instant,
+    subject: Option<Subject>,
+}
+
+struct Subject {
+    kind: String,
+    channel: Option<String>,
+}
+
+/// What became of a request.
+#[derive(Debug, Default)]
+pub(crate) enum Outcome {
+    #[default]
+    NoAnswer,
+    Ok,
+    Error(String),
+    HungUp,
+}
+
+impl RequestLine {
+    pub(crate) fn begin(log: Log, service: ServiceKind, request: &Object) -> Self {
+        Self {
+            log,
+            began: Instant::now(),
+            subject: log
+                .writes(Level::Info)
+                .then(|| Subject::of(service, request)),
+        }
+    }
+
+    /// Counts from when a request began to arrive.
+    pub(crate) fn since(mut self, began: Instant) -> Self {
+        self.began = began;
+        self
+    }
+
+    pub(crate) fn end(&self, outcome: &Outcome) {
+        if let Some(subject) = &self.subject {
+            self.log.info(format_args!(
+                "{subject} duration_ms={:.1} outcome={outcome}",
+                milliseconds(self.began)
+            ));
+        }
+    }
+}
+
+/// The line of a request that could not be read.
+pub(crate) fn refused(log: Log, began: Instant, reason: &str) {
+    log.warning(format_args!(
+        "type=? duration_ms={:.1} outcome=refused: {}",
+        milliseconds(began),
+        printable(reason)
+    ));
+}
+
+impl Outcome {
+    /// What the last frame of an answer says about all of it.
+    pub(crate) fn of(answer: &Answer) -> Self {
+        match answer.error_message() {
+            Some(message) => Self::Error(printable(message)),
+            None => Self::Ok,
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoAnswer => formatter.write_str("no answer"),
+            Self::Ok => formatter.write_str("ok"),
+            Self::Error(message) => write!(formatter, "error: {message}"),
+            Self::HungUp => formatter.write_str("hung up"),
+        }
+    }
+}
+
+impl Subject {
+    fn of(service: ServiceKind, request: &Object) -> Self {
+        let text = |name: &str| request.get(name).and_then(Value::as_str);
+        let kind = match text("type") {
+            Some(kind @ ("ping" | "version")) => kind.to_owned(),
+            // What clients ask of the daemon has no type: it is one thing, in two ways.
+            _ if service == ServiceKind::Daemon => match wants_stream(request) == Ok(true) {
+                true => "stream".to_owned(),
+                false => "request".to_owned(),
+            },
+            Some(kind) => printable(kind),
+            None => "-".to_owned(),
+        };
+        Self {
+            kind,
+            channel: text("channel_id").map(printable),
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "type={}", self.kind)?;
+        match &self.channel {
+            Some(channel) => write!(formatter, " channel={channel}"),
+            None => Ok(()),
+        }
+    }
+}
+
+fn milliseconds(began: Instant) -> f64 {
+    began.elapsed().as_secs_f64() * 1000.0
+}
+
+/// The beginning of a peer's text, safe for a line of a log.
+fn printable(text: &str) -> String {
+    text.chars()
+        .take(SHOWN_CHARACTERS)
+        .map(|character| match character.is_control() {
+            true => '?',
+            false => character,
+        })
+        .collect()
+}

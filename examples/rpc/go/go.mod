@@ -1,0 +1,3 @@
+module zot-rpc-client
+
+go 1.19

@@ -1,0 +1,35 @@
+//! The smallest program with an agent in it: one prompt, the answer as it comes.
+//!
+//! ```sh
+//! cargo run -p zot-example-sdk --bin minimal -- "list the files here"
+//! ```
+
+use std::error::Error;
+use std::io::Write;
+
+use zot_sdk::{Config, Event, Runtime};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let prompt = std::env::args().nth(1).ok_or("usage: minimal PROMPT")?;
+    let runtime = Runtime::new(Config {
+        // Leave this out and the first provider with a key is used.
+        provider: Some("offline".to_owned()),
+        ..Config::default()
+    })?;
+    let mut events = runtime.prompt(&prompt, Vec::new())?;
+    while let Some(event) = events.next().await {
+        match event {
+            Event::TextDelta { delta } => {
+                print!("{delta}");
+                std::io::stdout().flush()?;
+            }
+            Event::ToolCall { name, args, .. } => eprintln!("[{name} {}]", args.get()),
+            Event::Error { message, .. } => return Err(message.into()),
+            _ => {}
+        }
+    }
+    println!();
+    eprintln!("[{} tokens]", runtime.cost().output);
+    Ok(())
+}

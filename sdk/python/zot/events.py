@@ -1,0 +1,261 @@
+"""What happens while a prompt runs, as docs/events.md describes it: one class for each type.
+
+A type that is not known here, or that does not look as documented, is an UnknownEvent.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Callable, Dict, List, Optional
+
+from .fields import Frame, mapping, optional_text, text, texts, truth, whole
+from .messages import Block, Usage, read_blocks, read_usage, text_of
+
+
+@dataclasses.dataclass
+class Event:
+    """`raw` is the frame as it came, with fields this version does not know."""
+
+    raw: Frame = dataclasses.field(repr=False)
+
+
+@dataclasses.dataclass
+class UnknownEvent(Event):
+    """Something newer than this package."""
+
+    type: str
+
+
+@dataclasses.dataclass
+class UserMessage(Event):
+    """The prompt, or a steering message, as it joined the conversation."""
+
+    content: List[Block]
+    time: Optional[str]
+
+    @property
+    def text(self) -> str:
+        return text_of(self.content)
+
+
+@dataclasses.dataclass
+class TurnStart(Event):
+    """A call of the model begins; `step` counts from 1 within a prompt."""
+
+    step: int
+
+
+@dataclasses.dataclass
+class AssistantStart(Event):
+    """The provider accepted the request."""
+
+
+@dataclasses.dataclass
+class TextDelta(Event):
+    """A piece of the answer."""
+
+    delta: str
+
+
+@dataclasses.dataclass
+class ToolUseStart(Event):
+    """The model begins to write a call."""
+
+    id: str
+    name: str
+
+
+@dataclasses.dataclass
+class ToolUseArgs(Event):
+    """A piece of the call's arguments, as JSON text."""
+
+    id: str
+    delta: str
+
+
+@dataclasses.dataclass
+class ToolUseEnd(Event):
+    """The call's arguments are complete."""
+
+    id: str
+
+
+@dataclasses.dataclass
+class UsageReport(Event):
+    """What the call of the model cost, and all calls since the process began."""
+
+    usage: Usage
+    cumulative: Usage
+
+
+@dataclasses.dataclass
+class AssistantMessage(Event):
+    """The answer, as it joined the conversation."""
+
+    content: List[Block]
+    time: Optional[str]
+
+    @property
+    def text(self) -> str:
+        return text_of(self.content)
+
+
+@dataclasses.dataclass
+class ToolCall(Event):
+    """A call that is about to run."""
+
+    id: str
+    name: str
+    args: Dict[str, Any]
+
+
+@dataclasses.dataclass
+class TurnEnd(Event):
+    """The call of the model is over. `stop`: end, tool_use, length, error, aborted."""
+
+    stop: str
+    error: Optional[str]
+
+
+@dataclasses.dataclass
+class ToolProgress(Event):
+    """Output of a running tool."""
+
+    id: str
+    text: str
+
+
+@dataclasses.dataclass
+class ToolResult(Event):
+    """A call is answered."""
+
+    id: str
+    is_error: bool
+    content: List[Block]
+
+    @property
+    def text(self) -> str:
+        return text_of(self.content)
+
+
+@dataclasses.dataclass
+class ToolConfirm(Event):
+    """A call waits for an approval. `preview` tells what it would do, where zot knows."""
+
+    id: str
+    name: str
+    args: Dict[str, Any]
+    preview: Optional[str]
+
+
+@dataclasses.dataclass
+class SteerDropped(Event):
+    """A steering message that was not delivered, because the prompt ended."""
+
+    content: List[Block]
+
+
+@dataclasses.dataclass
+class Error(Event):
+    """The prompt or compaction failed; the process goes on."""
+
+    message: str
+    code: str
+    retry_after_ms: Optional[int]
+
+
+@dataclasses.dataclass
+class CompactDone(Event):
+    """The conversation was compacted."""
+
+    summary: str
+
+
+@dataclasses.dataclass
+class Done(Event):
+    """The prompt is over, well or badly."""
+
+
+@dataclasses.dataclass
+class Notice(Event):
+    """The base of what extensions say by themselves: it belongs to no prompt."""
+
+    extension: str
+
+
+@dataclasses.dataclass
+class ExtensionNotify(Notice):
+    level: str
+    message: str
+
+
+@dataclasses.dataclass
+class ExtensionDisplay(Notice):
+    text: str
+
+
+@dataclasses.dataclass
+class ExtensionPanel(Notice):
+    """Everything that a panel shows now."""
+
+    panel_id: str
+    title: str
+    lines: List[str]
+    footer: str
+
+
+@dataclasses.dataclass
+class ExtensionPanelClose(Notice):
+    panel_id: str
+
+
+def read_event(frame: Frame) -> Event:
+    """Never fails for an object with a `type`."""
+    kind = frame.get("type")
+    reader = _READERS.get(kind)  # type: ignore[arg-type]
+    if reader is not None:
+        try:
+            return reader(frame)
+        except (KeyError, TypeError):
+            pass
+    return UnknownEvent(frame, str(kind))
+
+
+def _read_panel(f: Frame) -> Event:
+    title, footer = optional_text(f, "title") or "", optional_text(f, "footer") or ""
+    return ExtensionPanel(f, text(f, "extension"), text(f, "panel_id"), title, texts(f, "lines"), footer)
+
+
+def _read_error(f: Frame) -> Event:
+    wait = None if f.get("retry_after_ms") is None else whole(f, "retry_after_ms")
+    return Error(f, text(f, "message"), optional_text(f, "code") or "", wait)
+
+
+def _read_confirm(f: Frame) -> Event:
+    return ToolConfirm(f, text(f, "id"), text(f, "name"), mapping(f, "args"), optional_text(f, "preview"))
+
+
+_READERS: Dict[str, Callable[[Frame], Event]] = {
+    "user_message": lambda f: UserMessage(f, read_blocks(f, "content"), optional_text(f, "time")),
+    "turn_start": lambda f: TurnStart(f, whole(f, "step")),
+    "assistant_start": AssistantStart,
+    "text_delta": lambda f: TextDelta(f, text(f, "delta")),
+    "tool_use_start": lambda f: ToolUseStart(f, text(f, "id"), text(f, "name")),
+    "tool_use_args": lambda f: ToolUseArgs(f, text(f, "id"), text(f, "delta")),
+    "tool_use_end": lambda f: ToolUseEnd(f, text(f, "id")),
+    "usage": lambda f: UsageReport(f, read_usage(f), read_usage(mapping(f, "cumulative"))),
+    "assistant_message": lambda f: AssistantMessage(f, read_blocks(f, "content"), optional_text(f, "time")),
+    "tool_call": lambda f: ToolCall(f, text(f, "id"), text(f, "name"), mapping(f, "args")),
+    "turn_end": lambda f: TurnEnd(f, text(f, "stop"), optional_text(f, "error")),
+    "tool_progress": lambda f: ToolProgress(f, text(f, "id"), text(f, "text")),
+    "tool_result": lambda f: ToolResult(f, text(f, "id"), truth(f, "is_error"), read_blocks(f, "content")),
+    "tool_confirm": _read_confirm,
+    "steer_dropped": lambda f: SteerDropped(f, read_blocks(f, "content")),
+    "error": _read_error,
+    "compact_done": lambda f: CompactDone(f, text(f, "summary")),
+    "done": Done,
+    "ext_notify": lambda f: ExtensionNotify(f, text(f, "extension"), text(f, "level"), text(f, "message")),
+    "ext_display": lambda f: ExtensionDisplay(f, text(f, "extension"), text(f, "text")),
+    "ext_panel": _read_panel,
+    "ext_panel_close": lambda f: ExtensionPanelClose(f, text(f, "extension"), text(f, "panel_id")),
+}

@@ -1,0 +1,63 @@
+"""Reads the fields of a JSON object; raises KeyError or TypeError for what is missing or wrong."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional
+
+Frame = Dict[str, Any]
+
+
+def text(frame: Frame, name: str) -> str:
+    value = frame[name]
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is not a string")
+    return value
+
+
+def optional_text(frame: Frame, name: str) -> Optional[str]:
+    return None if frame.get(name) is None else text(frame, name)
+
+
+def whole(frame: Frame, name: str) -> int:
+    value = frame[name]
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} is not a whole number")
+    return value
+
+
+def number(frame: Frame, name: str) -> float:
+    value = frame[name]
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise TypeError(f"{name} is not a number")
+    return float(value)
+
+
+def truth(frame: Frame, name: str) -> bool:
+    value = frame[name]
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} is not true or false")
+    return value
+
+
+def mapping(frame: Frame, name: str) -> Frame:
+    value = frame[name]
+    if not isinstance(value, dict):
+        raise TypeError(f"{name} is not an object")
+    return value
+
+
+def objects(frame: Frame, name: str) -> List[Frame]:
+    value = frame[name]
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise TypeError(f"{name} is not a list of objects")
+    return value
+
+
+def texts(frame: Frame, name: str) -> List[str]:
+    """The list, or an empty one where it is left out."""
+    value = frame.get(name)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise TypeError(f"{name} is not a list of strings")
+    return value

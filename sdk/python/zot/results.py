@@ -1,0 +1,232 @@
+"""What zot answers to commands."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Dict, List, Optional
+
+from .fields import Frame, mapping, objects, optional_text, text, texts, truth, whole
+from .messages import Usage, read_usage
+
+
+@dataclasses.dataclass(frozen=True)
+class Hello:
+    protocol_version: int
+    version: str
+    provider: str
+    model: str
+    capabilities: List[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    provider: str
+    model: str
+    cwd: str
+    message_count: int
+    busy: bool
+    usage: Usage
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    id: str
+    provider: str
+    context_window: int
+    max_output: int
+    reasoning: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Tool:
+    """A tool there is; `enabled` tells whether the model has it, `extension` whose it is."""
+
+    name: str
+    description: str
+    parameters: Dict[str, Any]
+    enabled: bool
+    extension: Optional[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelUsage:
+    model: str
+    usage: Usage
+
+
+@dataclasses.dataclass(frozen=True)
+class TurnUsage:
+    model: str
+    time: str
+    usage: Usage
+
+
+@dataclasses.dataclass(frozen=True)
+class Spent:
+    """What was spent since the process began: in all, by model, by call of the model."""
+
+    total: Usage
+    models: List[ModelUsage]
+    turns: List[TurnUsage]
+
+
+@dataclasses.dataclass(frozen=True)
+class MessagesSet:
+    """How many messages there are now, and what providers would have refused and was mended."""
+
+    message_count: int
+    results_added: int
+    results_dropped: int
+    messages_dropped: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ExtensionCommand:
+    """A slash command, its name without the slash."""
+
+    name: str
+    description: str
+    extension: str
+
+
+@dataclasses.dataclass(frozen=True)
+class PanelSpec:
+    id: str
+    title: str
+    lines: List[str]
+    footer: str
+
+
+@dataclasses.dataclass(frozen=True)
+class CommandOutcome:
+    """What an extension wants done: `action` is prompt, insert, display, open_panel or noop."""
+
+    extension: str
+    action: str
+    prompt: Optional[str]
+    insert: Optional[str]
+    display: Optional[str]
+    open_panel: Optional[PanelSpec]
+    error: Optional[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class ExtensionState:
+    """`state`: ready, starting, restarting, failed or stopped."""
+
+    name: str
+    version: str
+    state: str
+    source: str
+    directory: str
+    commands: List[str]
+    tools: List[str]
+    error: Optional[str]
+
+
+def read_hello(data: Frame) -> Hello:
+    return Hello(
+        whole(data, "protocol_version"),
+        text(data, "version"),
+        text(data, "provider"),
+        text(data, "model"),
+        texts(data, "capabilities"),
+    )
+
+
+def read_state(data: Frame) -> State:
+    return State(
+        text(data, "provider"),
+        text(data, "model"),
+        text(data, "cwd"),
+        whole(data, "message_count"),
+        truth(data, "busy"),
+        read_usage(mapping(data, "usage")),
+    )
+
+
+def read_models(data: Frame) -> List[Model]:
+    return [
+        Model(
+            text(entry, "id"),
+            text(entry, "provider"),
+            whole(entry, "context_window"),
+            whole(entry, "max_output"),
+            truth(entry, "reasoning"),
+        )
+        for entry in objects(data, "models")
+    ]
+
+
+def read_tools(data: Frame) -> List[Tool]:
+    return [
+        Tool(
+            text(entry, "name"),
+            text(entry, "description"),
+            mapping(entry, "parameters"),
+            truth(entry, "enabled"),
+            optional_text(entry, "extension"),
+        )
+        for entry in objects(data, "tools")
+    ]
+
+
+def read_spent(data: Frame) -> Spent:
+    models = [
+        ModelUsage(text(entry, "model"), read_usage(mapping(entry, "usage"))) for entry in objects(data, "models")
+    ]
+    turns = [
+        TurnUsage(text(entry, "model"), text(entry, "time"), read_usage(mapping(entry, "usage")))
+        for entry in objects(data, "turns")
+    ]
+    return Spent(read_usage(mapping(data, "total")), models, turns)
+
+
+def read_messages_set(data: Frame) -> MessagesSet:
+    repaired = mapping(data, "repaired")
+    return MessagesSet(
+        whole(data, "message_count"),
+        whole(repaired, "results_added"),
+        whole(repaired, "results_dropped"),
+        whole(repaired, "messages_dropped"),
+    )
+
+
+def read_commands(data: Frame) -> List[ExtensionCommand]:
+    return [
+        ExtensionCommand(text(entry, "name"), text(entry, "description"), text(entry, "extension"))
+        for entry in objects(data, "commands")
+    ]
+
+
+def read_outcome(data: Frame) -> CommandOutcome:
+    panel = None
+    if data.get("open_panel") is not None:
+        spec = mapping(data, "open_panel")
+        title, footer = optional_text(spec, "title") or "", optional_text(spec, "footer") or ""
+        panel = PanelSpec(text(spec, "id"), title, texts(spec, "lines"), footer)
+    return CommandOutcome(
+        text(data, "extension"),
+        text(data, "action"),
+        optional_text(data, "prompt"),
+        optional_text(data, "insert"),
+        optional_text(data, "display"),
+        panel,
+        optional_text(data, "error"),
+    )
+
+
+def read_extensions(data: Frame) -> List[ExtensionState]:
+    return [
+        ExtensionState(
+            text(entry, "name"),
+            text(entry, "version"),
+            text(entry, "state"),
+            text(entry, "source"),
+            text(entry, "directory"),
+            texts(entry, "commands"),
+            texts(entry, "tools"),
+            optional_text(entry, "error"),
+        )
+        for entry in objects(data, "extensions")
+    ]

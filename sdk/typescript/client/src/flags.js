@@ -1,0 +1,37 @@
+/** How the options of a client become a command line. */
+import { resolve } from "node:path";
+
+/** @import { ClientOptions } from "./index.js" */
+
+/**
+ * @param {ClientOptions} options
+ * @param {string | undefined} toolDirectory
+ */
+export function commandLine(options, toolDirectory) {
+  const args = ["rpc"];
+  /** @param {string} flag @param {string | undefined} value */
+  const add = (flag, value) => value !== undefined && args.push(flag, value);
+  add("--provider", options.provider);
+  add("--model", options.model);
+  add("--base-url", options.baseUrl);
+  add("--api-key", options.apiKey);
+  add("--cwd", options.cwd === undefined ? undefined : resolve(options.cwd));
+  add("--system-prompt", options.systemPrompt);
+  add("--reasoning", options.reasoning);
+  add("--ext", toolDirectory);
+  const confirm = options.confirm ?? options.approve !== undefined;
+  if (Array.isArray(confirm)) args.push(`--confirm=${confirm.join(",")}`);
+  else if (confirm) args.push("--confirm");
+  return { program: options.program ?? "zot", args: [...args, ...(options.args ?? [])], env: environment(options.env) };
+}
+
+/** This process's, changed: a value of undefined removes a variable. @param {ClientOptions["env"]} changes */
+function environment(changes = {}) {
+  /** @type {NodeJS.ProcessEnv} */
+  const env = { ...process.env };
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined) delete env[name];
+    else env[name] = value;
+  }
+  return env;
+}

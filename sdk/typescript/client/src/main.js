@@ -1,0 +1,6 @@
+/** What `@zot/client` exports; its types are in index.d.ts, and tests/types/drift.ts compares the two. */
+
+export { Client } from "./client.js";
+export { ZotError } from "./errors.js";
+export { image, text, toolError } from "./ext/content.js";
+export { tool } from "./tools.js";

@@ -1,0 +1,620 @@
+// Generated from docs/schema/rpc.schema.json by scripts/generate.js: do not edit.
+
+/** Every frame of `zot rpc`, exactly as it is on the wire. Ignore fields you do not know. */
+
+/** `abort` succeeded. */
+export interface AbortResponse { type: "response"; command: "abort"; id?: RequestId; success: true }
+
+export type AnyJson = unknown;
+
+/** `clear` succeeded. */
+export interface ClearResponse { type: "response"; command: "clear"; id?: RequestId; success: true }
+
+/** Introduces the client; required first, with the token, when `ZOTCORE_RPC_TOKEN` is set. */
+export interface HelloCommand { type: "hello"; id?: RequestId; token?: string }
+
+/** Runs the agent on a message. */
+export interface PromptCommand {
+  type: "prompt";
+  id?: RequestId;
+  images?: ImageInput[];
+  max_cost_usd?: number;
+  max_steps?: number;
+  max_tokens?: number;
+  message?: string;
+  timeout_ms?: number;
+  when_busy?: WhenBusy;
+}
+
+/** Cancels the running prompt or compaction. */
+export interface AbortCommand { type: "abort"; id?: RequestId }
+
+/** Summarises the transcript into one message. */
+export interface CompactCommand { type: "compact"; id?: RequestId }
+
+export interface GetStateCommand { type: "get_state"; id?: RequestId }
+
+/** The transcript; with `full`, everything needed to go on elsewhere. */
+export interface GetMessagesCommand { type: "get_messages"; full?: boolean; id?: RequestId }
+
+/** Puts a transcript back, validated and repaired. `append` adds to what is there, for transcripts longer than a line may be. */
+export interface SetMessagesCommand { type: "set_messages"; append?: boolean; id?: RequestId; messages: FullMessage[] }
+
+/** Drops the transcript. */
+export interface ClearCommand { type: "clear"; id?: RequestId }
+
+/** Switches to another model of the same provider. */
+export interface SetModelCommand { type: "set_model"; id?: RequestId; model: string }
+
+export interface GetModelsCommand { type: "get_models"; id?: RequestId }
+
+/** Sets how hard a reasoning model thinks; without `effort`, as the provider sees fit. */
+export interface SetReasoningCommand { type: "set_reasoning"; effort?: string; id?: RequestId }
+
+/** Gives the model exactly these tools; without `tools`, all there are. */
+export interface SetToolsCommand { type: "set_tools"; id?: RequestId; tools?: string[] }
+
+/** Replaces the system prompt; without `prompt`, by the one the process started with. */
+export interface SetSystemPromptCommand { type: "set_system_prompt"; id?: RequestId; prompt?: string }
+
+/** What was spent, by model and by model call. */
+export interface GetUsageCommand { type: "get_usage"; id?: RequestId }
+
+/** The tools there are, and which of them the model has. */
+export interface GetToolsCommand { type: "get_tools"; id?: RequestId }
+
+/** Gives the running prompt one more message. */
+export interface SteerCommand { type: "steer"; id?: RequestId; images?: ImageInput[]; message: string }
+
+/** Answers a `tool_confirm` event. */
+export interface ConfirmCommand {
+  type: "confirm";
+  id?: RequestId;
+  allow: boolean;
+  /** Other arguments to run the call with. */
+  args?: AnyJson;
+  /** The call's id, as the event gave it. May be left out when the command's own `id` is it. */
+  call_id: string;
+  /** What the model reads when the call is not allowed. */
+  reason?: string;
+  remember?: RememberFor;
+}
+
+/** Sends only events of these types from now on; without `events`, all of them. */
+export interface SubscribeCommand {
+  type: "subscribe";
+  /** Also say whose tool a `tool_result` comes from. */
+  details?: boolean;
+  events?: string[];
+  id?: RequestId;
+}
+
+/** The slash commands of all extensions. */
+export interface GetCommandsCommand { type: "get_commands"; id?: RequestId }
+
+/** Runs a slash command of an extension. */
+export interface InvokeCommandCommand {
+  type: "invoke_command";
+  /** What stands after the command's name. */
+  args?: string;
+  id?: RequestId;
+  name: string;
+}
+
+/** Reads all manifests again and starts every extension anew. */
+export interface ReloadExtCommand { type: "reload_ext"; id?: RequestId }
+
+/** A key was pressed in a panel of an extension. */
+export interface PanelKeyCommand {
+  type: "panel_key";
+  extension: string;
+  id?: RequestId;
+  key: string;
+  panel_id: string;
+  /** What the key writes, if it writes something. */
+  text?: string;
+}
+
+/** A panel has another size now. */
+export interface PanelResizeCommand { type: "panel_resize"; extension: string; height: number; id?: RequestId; panel_id: string; width: number }
+
+/** The user closed a panel. */
+export interface PanelCloseCommand { type: "panel_close"; extension: string; id?: RequestId; panel_id: string }
+
+export interface PingCommand { type: "ping"; id?: RequestId }
+
+/** What a client can ask for. */
+export type Command =
+  | HelloCommand
+  | PromptCommand
+  | AbortCommand
+  | CompactCommand
+  | GetStateCommand
+  | GetMessagesCommand
+  | SetMessagesCommand
+  | ClearCommand
+  | SetModelCommand
+  | GetModelsCommand
+  | SetReasoningCommand
+  | SetToolsCommand
+  | SetSystemPromptCommand
+  | GetUsageCommand
+  | GetToolsCommand
+  | SteerCommand
+  | ConfirmCommand
+  | SubscribeCommand
+  | GetCommandsCommand
+  | InvokeCommandCommand
+  | ReloadExtCommand
+  | PanelKeyCommand
+  | PanelResizeCommand
+  | PanelCloseCommand
+  | PingCommand;
+
+/** A slash command of an extension. */
+export interface CommandEntry {
+  description: string;
+  extension: string;
+  /** Without the slash. */
+  name: string;
+}
+
+/** `get_commands`. */
+export interface CommandsData { commands: CommandEntry[] }
+
+/** `compact` succeeded. */
+export interface CompactResponse { type: "response"; command: "compact"; data: StartedData; id?: RequestId; success: true }
+
+/** `confirm` succeeded. */
+export interface ConfirmResponse { type: "response"; command: "confirm"; id?: RequestId; success: true }
+
+/** One part of a message. */
+export type ContentBlock = { type: "text"; text: string } | { type: "image"; bytes: number; mime_type: string } | { type: "tool_call"; args: AnyJson; id: string; name: string } | { type: "tool_result"; call_id: string; content: ContentBlock[]; is_error: boolean };
+
+/** Tokens and cost since the process started. */
+export interface CumulativeUsage { cache_read: number; cache_write: number; cost_usd: number; input: number; output: number }
+
+/** The prompt as it was added to the transcript. */
+export interface UserMessageEvent { type: "user_message"; content: ContentBlock[]; time: string }
+
+/** One model call begins; `step` counts from 1 within a prompt. */
+export interface TurnStartEvent { type: "turn_start"; step: number }
+
+/** The model accepted the request. */
+export interface AssistantStartEvent { type: "assistant_start" }
+
+/** A piece of the answer. */
+export interface TextDeltaEvent { type: "text_delta"; delta: string }
+
+/** The model begins to write a tool call. */
+export interface ToolUseStartEvent { type: "tool_use_start"; id: string; name: string }
+
+/** A piece of the call's arguments, as JSON text. */
+export interface ToolUseArgsEvent { type: "tool_use_args"; delta: string; id: string }
+
+/** The call's arguments are complete. */
+export interface ToolUseEndEvent { type: "tool_use_end"; id: string }
+
+/** Tokens and cost of the model call that just ended, and of everything so far. */
+export interface UsageEvent {
+  type: "usage";
+  cache_read: number;
+  cache_write: number;
+  cost_usd: number;
+  cumulative: CumulativeUsage;
+  input: number;
+  output: number;
+}
+
+/** The assistant's message as it was added to the transcript. */
+export interface AssistantMessageEvent { type: "assistant_message"; content: ContentBlock[]; time: string }
+
+/** A call that is about to run. */
+export interface ToolCallEvent { type: "tool_call"; args: AnyJson; id: string; name: string }
+
+/** One model call ended. `stop` is `end`, `tool_use`, `length`, `error` or `aborted`. */
+export interface TurnEndEvent { type: "turn_end"; error?: string; stop: string }
+
+/** Output of a tool that is still running. */
+export interface ToolProgressEvent { type: "tool_progress"; id: string; text: string }
+
+/** A tool finished. */
+export interface ToolResultEvent {
+  type: "tool_result";
+  content: ContentBlock[];
+  /** Whose tool it was; only for clients that subscribed with `details`. */
+  details?: ToolDetails;
+  id: string;
+  is_error: boolean;
+}
+
+/** A call waits for a `confirm` command. */
+export interface ToolConfirmEvent {
+  type: "tool_confirm";
+  args: AnyJson;
+  id: string;
+  name: string;
+  /** What the call would do: the command, or the diff. */
+  preview?: string;
+}
+
+/** A steering message that found no place before the prompt ended. */
+export interface SteerDroppedEvent { type: "steer_dropped"; content: ContentBlock[] }
+
+/** Something went wrong; the process lives on. */
+export interface ErrorEvent {
+  type: "error";
+  /** What kind of error, in a word that does not change; absent from older servers. */
+  code?: string;
+  message: string;
+  /** When trying again may help. */
+  retry_after_ms?: number;
+}
+
+/** An extension tells the user something. */
+export interface ExtNotifyEvent {
+  type: "ext_notify";
+  extension: string;
+  /** `info`, `success`, `warn` or `error`; extensions may also send others, or none. */
+  level: string;
+  message: string;
+}
+
+/** An extension's command shows a note, which is not part of the conversation. */
+export interface ExtDisplayEvent { type: "ext_display"; extension: string; text: string }
+
+/** An extension opens a panel, or draws it anew. */
+export interface ExtPanelEvent { type: "ext_panel"; extension: string; footer?: string; lines?: string[]; panel_id: string; title?: string }
+
+/** An extension closes a panel. */
+export interface ExtPanelCloseEvent { type: "ext_panel_close"; extension: string; panel_id: string }
+
+/** A compaction finished. */
+export interface CompactDoneEvent { type: "compact_done"; summary: string }
+
+/** The whole prompt is over, well or badly. */
+export interface DoneEvent { type: "done" }
+
+/** A stream notification. None carries an `id`. */
+export type KnownEvent =
+  | UserMessageEvent
+  | TurnStartEvent
+  | AssistantStartEvent
+  | TextDeltaEvent
+  | ToolUseStartEvent
+  | ToolUseArgsEvent
+  | ToolUseEndEvent
+  | UsageEvent
+  | AssistantMessageEvent
+  | ToolCallEvent
+  | TurnEndEvent
+  | ToolProgressEvent
+  | ToolResultEvent
+  | ToolConfirmEvent
+  | SteerDroppedEvent
+  | ErrorEvent
+  | ExtNotifyEvent
+  | ExtDisplayEvent
+  | ExtPanelEvent
+  | ExtPanelCloseEvent
+  | CompactDoneEvent
+  | DoneEvent;
+
+/** An extension of the running agent. */
+export interface ExtensionEntry {
+  commands: string[];
+  directory: string;
+  /** Why it is not ready. */
+  error?: string;
+  name: string;
+  /** `--ext`, `project` or `global`. */
+  source: string;
+  /** `starting`, `ready`, `restarting`, `failed` or `stopped`. */
+  state: string;
+  tools: string[];
+  version: string;
+}
+
+/** `reload_ext`: what runs now. */
+export interface ExtensionsData { extensions: ExtensionEntry[] }
+
+/** Any command, or a line that is none, was refused. */
+export interface FailureResponse {
+  type: "response";
+  /** With `error`: what kind of error, in a word that does not change. */
+  code?: string;
+  /** As it came; empty when the line names none. */
+  command: string;
+  error: string;
+  id?: RequestId;
+  success: false;
+}
+
+/** One part of a message, complete. */
+export type FullBlock = { type: "text"; text: string } | {
+  type: "image";
+  /** The file's bytes in base64. */
+  data?: string;
+  mime_type: string;
+} | { type: "reasoning"; encrypted?: string; id?: string; provider: string; signature?: string; text: string } | {
+  type: "tool_call";
+  args?: AnyJson;
+  /** The exact text the model wrote. It wins over `args`: the provider's prompt cache only hits when the same bytes are sent again. */
+  args_text?: string;
+  id: string;
+  name: string;
+} | { type: "tool_result"; call_id: string; content: FullBlock[]; is_error: boolean };
+
+/** One message, complete. */
+export interface FullMessage {
+  content: FullBlock[];
+  role: Role;
+  /** RFC 3339; the moment it is put back when left out. */
+  time?: string;
+}
+
+/** `get_messages` with `full`. */
+export interface FullMessagesData { messages: FullMessage[] }
+
+/** `get_commands` succeeded. */
+export interface GetCommandsResponse { type: "response"; command: "get_commands"; data: CommandsData; id?: RequestId; success: true }
+
+/** `get_messages` succeeded. */
+export interface GetMessagesFullResponse { type: "response"; command: "get_messages"; data: FullMessagesData; id?: RequestId; success: true }
+
+/** `get_messages` succeeded. */
+export interface GetMessagesResponse { type: "response"; command: "get_messages"; data: MessagesData; id?: RequestId; success: true }
+
+/** `get_models` succeeded. */
+export interface GetModelsResponse { type: "response"; command: "get_models"; data: ModelsData; id?: RequestId; success: true }
+
+/** `get_state` succeeded. */
+export interface GetStateResponse { type: "response"; command: "get_state"; data: StateData; id?: RequestId; success: true }
+
+/** `get_tools` succeeded. */
+export interface GetToolsResponse { type: "response"; command: "get_tools"; data: ToolsData; id?: RequestId; success: true }
+
+/** `get_usage` succeeded. */
+export interface GetUsageResponse { type: "response"; command: "get_usage"; data: UsageData; id?: RequestId; success: true }
+
+/** `hello`: who answers. */
+export interface HelloData {
+  /** What this server can do beyond the original protocol. */
+  capabilities?: string[];
+  model: string;
+  protocol_version: number;
+  provider: string;
+  version: string;
+}
+
+/** `hello` succeeded. */
+export interface HelloResponse { type: "response"; command: "hello"; data: HelloData; id?: RequestId; success: true }
+
+/** A picture that comes with a prompt. */
+export interface ImageInput {
+  /** The file's bytes in base64. */
+  data: string;
+  mime_type: string;
+}
+
+/** `invoke_command` succeeded. */
+export interface InvokeCommandResponse { type: "response"; command: "invoke_command"; data: InvokedData; id?: RequestId; success: true }
+
+/** `invoke_command`: what the extension wants done. */
+export interface InvokedData {
+  /** `prompt`, `insert`, `display`, `open_panel` or `noop`. */
+  action: string;
+  /** A note to show; an `ext_display` event says it too. */
+  display?: string;
+  /** To be shown whatever the action is. */
+  error?: string;
+  extension: string;
+  /** Text for the editor. */
+  insert?: string;
+  /** The panel to open; `ext_panel` events draw it anew. */
+  open_panel?: PanelSpec;
+  /** The prompt that runs now; its events follow. */
+  prompt?: string;
+}
+
+/** One message of the transcript. */
+export interface Message {
+  content: ContentBlock[];
+  role: Role;
+  /** RFC 3339. */
+  time: string;
+}
+
+/** `get_messages`: the transcript. */
+export interface MessagesData { messages: Message[] }
+
+/** `set_model`: the model now in use. */
+export interface ModelData { model: string }
+
+/** A model of the catalog. */
+export interface ModelEntry { context_window: number; id: string; max_output: number; provider: string; reasoning: boolean }
+
+/** What one model used. */
+export interface ModelUsage { model: string; usage: CumulativeUsage }
+
+/** `get_models`: what the provider offers. */
+export interface ModelsData { models: ModelEntry[] }
+
+/** `panel_close` succeeded. */
+export interface PanelCloseResponse { type: "response"; command: "panel_close"; id?: RequestId; success: true }
+
+/** `panel_key` succeeded. */
+export interface PanelKeyResponse { type: "response"; command: "panel_key"; id?: RequestId; success: true }
+
+/** `panel_resize` succeeded. */
+export interface PanelResizeResponse { type: "response"; command: "panel_resize"; id?: RequestId; success: true }
+
+/** A panel to open. */
+export interface PanelSpec { footer?: string; id: string; lines?: string[]; title?: string }
+
+/** `ping` succeeded. */
+export interface PingResponse { type: "response"; command: "ping"; data: PongData; id?: RequestId; success: true }
+
+/** `ping`. */
+export interface PongData { pong: boolean }
+
+/** `prompt` succeeded. */
+export interface PromptResponse { type: "response"; command: "prompt"; data: StartedData; id?: RequestId; success: true }
+
+/** `prompt` succeeded. */
+export interface PromptSteeredResponse { type: "response"; command: "prompt"; data: SteeredData; id?: RequestId; success: true }
+
+/** `set_reasoning`: the effort now in use. */
+export interface ReasoningData { effort: string | null }
+
+/** `reload_ext` succeeded. */
+export interface ReloadExtResponse { type: "response"; command: "reload_ext"; data: ExtensionsData; id?: RequestId; success: true }
+
+/** What else a confirmation is valid for. */
+export type RememberFor = "call" | "tool" | "session";
+
+/** What a transcript from elsewhere needed to be acceptable to providers. */
+export interface RepairReport {
+  /** Messages dropped because nothing was left in them. */
+  messages_dropped: number;
+  /** Calls that got an error result because they had none. */
+  results_added: number;
+  /** Results dropped because no call asked for them. */
+  results_dropped: number;
+}
+
+/** Chosen by the client; the response repeats it as it came, and has none if the command had none. */
+export type RequestId = string | number;
+
+/** The answer to one command. */
+export type Response = AbortResponse | ClearResponse | CompactResponse | ConfirmResponse | FailureResponse | GetCommandsResponse | GetMessagesFullResponse | GetMessagesResponse | GetModelsResponse | GetStateResponse | GetToolsResponse | GetUsageResponse | HelloResponse | InvokeCommandResponse | PanelCloseResponse | PanelKeyResponse | PanelResizeResponse | PingResponse | PromptResponse | PromptSteeredResponse | ReloadExtResponse | SetMessagesResponse | SetModelResponse | SetReasoningResponse | SetSystemPromptResponse | SetToolsResponse | SteerResponse | SubscribeResponse;
+
+/** Who a message comes from. */
+export type Role = "user" | "assistant" | "tool";
+
+/** `set_messages`: how many there are now, and what had to be mended. */
+export interface SetMessagesData { message_count: number; repaired: RepairReport }
+
+/** `set_messages` succeeded. */
+export interface SetMessagesResponse { type: "response"; command: "set_messages"; data: SetMessagesData; id?: RequestId; success: true }
+
+/** `set_model` succeeded. */
+export interface SetModelResponse { type: "response"; command: "set_model"; data: ModelData; id?: RequestId; success: true }
+
+/** `set_reasoning` succeeded. */
+export interface SetReasoningResponse { type: "response"; command: "set_reasoning"; data: ReasoningData; id?: RequestId; success: true }
+
+/** `set_system_prompt` succeeded. */
+export interface SetSystemPromptResponse { type: "response"; command: "set_system_prompt"; id?: RequestId; success: true }
+
+/** `set_tools` succeeded. */
+export interface SetToolsResponse { type: "response"; command: "set_tools"; data: ToolsData; id?: RequestId; success: true }
+
+/** `prompt` and `compact`: the work has begun. */
+export interface StartedData { started: boolean }
+
+/** `get_state`: a snapshot of the runtime. */
+export interface StateData {
+  busy: boolean;
+  cwd: string;
+  message_count: number;
+  model: string;
+  provider: string;
+  usage: CumulativeUsage;
+}
+
+/** `steer` succeeded. */
+export interface SteerResponse { type: "response"; command: "steer"; data: SteeredData; id?: RequestId; success: true }
+
+/** `steer`, and `prompt` that became one. */
+export interface SteeredData { steered: boolean }
+
+/** `subscribe` succeeded. */
+export interface SubscribeResponse { type: "response"; command: "subscribe"; data: SubscribedData; id?: RequestId; success: true }
+
+/** `subscribe`: the types of events that are sent. */
+export interface SubscribedData { events: string[] }
+
+/** Who ran a tool. */
+export interface ToolDetails { extension: string; tool: string }
+
+/** A tool there is. */
+export interface ToolEntry {
+  description: string;
+  /** Whether the model has it. */
+  enabled: boolean;
+  /** Whose it is, when it is an extension's. */
+  extension?: string;
+  name: string;
+  /** Its arguments, as a JSON Schema. */
+  parameters: AnyJson;
+}
+
+/** `set_tools` and `get_tools`. */
+export interface ToolsData { tools: ToolEntry[] }
+
+/** What one model call used. */
+export interface TurnUsage {
+  model: string;
+  /** RFC 3339. */
+  time: string;
+  usage: CumulativeUsage;
+}
+
+/** `get_usage`: what was spent. */
+export interface UsageData {
+  models: ModelUsage[];
+  total: CumulativeUsage;
+  /** The latest model calls, oldest first. */
+  turns: TurnUsage[];
+}
+
+/** What becomes of a prompt that comes while another runs. */
+export type WhenBusy = "queue" | "steer" | "reject";
+
+/** What a successful response to a command carries. */
+export interface ResponseData {
+  abort: undefined;
+  clear: undefined;
+  compact: StartedData;
+  confirm: undefined;
+  get_commands: CommandsData;
+  get_messages: FullMessagesData | MessagesData;
+  get_models: ModelsData;
+  get_state: StateData;
+  get_tools: ToolsData;
+  get_usage: UsageData;
+  hello: HelloData;
+  invoke_command: InvokedData;
+  panel_close: undefined;
+  panel_key: undefined;
+  panel_resize: undefined;
+  ping: PongData;
+  prompt: StartedData | SteeredData;
+  reload_ext: ExtensionsData;
+  set_messages: SetMessagesData;
+  set_model: ModelData;
+  set_reasoning: ReasoningData;
+  set_system_prompt: undefined;
+  set_tools: ToolsData;
+  steer: SteeredData;
+  subscribe: SubscribedData;
+}
+
+declare enum NotInTheSchema {
+  type = "",
+}
+
+/**
+ * An event that is newer than this package, as it came. Its `type` is a string like any other; the
+ * odd declaration keeps it apart from the known ones, so that `event.type === "done"` tells which it is.
+ */
+export interface UnknownEvent {
+  type: NotInTheSchema;
+  readonly [field: string]: unknown;
+}
+
+export type Event = KnownEvent | UnknownEvent;
+
+// Without it, everything above counts as exported.
+export {};

@@ -1,0 +1,322 @@
+// Against the real zot: ZOT_BIN=target/release/zot node --test tests/client.test.js
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, it } from "node:test";
+
+import { Client } from "@zot/client";
+
+import { cleanUp, collect, isAlive, skip, skipScripted, startOffline, startScripted, temporaryFolder, textOf, zotError } from "./support.js";
+
+const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
+
+describe("the offline model", { skip }, () => {
+  afterEach(cleanUp);
+  it("answers, and every event comes in order", async () => {
+    const cwd = await temporaryFolder();
+    await writeFile(join(cwd, "notes.txt"), "buy milk\ncall Ada\n");
+    const client = await startOffline({ cwd });
+    const events = await collect(client.prompt("count the lines in notes.txt"));
+    const types = events.map((event) => event.type);
+    assert.deepEqual([types[0], types[1], types.at(-1)], ["user_message", "turn_start", "done"]);
+    const answer = await client.ask("count the lines in notes.txt");
+    assert.equal(answer.text, "notes.txt has 2 lines.");
+    assert.equal(answer.stop, "end");
+    assert.ok(answer.usage.input > 0 && answer.usage.output > 0);
+  });
+
+  it("answers every command", async () => {
+    const client = await startOffline();
+    const hello = await client.hello();
+    assert.deepEqual([hello.protocol_version, hello.provider], [1, "offline"]);
+    assert.equal((await client.getState()).busy, false);
+    assert.deepEqual(await client.getMessages(), []);
+    assert.deepEqual((await client.getUsage()).turns, []);
+    assert.deepEqual((await client.getModels()).map((model) => model.id), ["offline"]);
+    assert.equal(await client.setModel("offline"), "offline");
+    assert.equal(await client.setReasoning("high"), "high");
+    assert.equal(await client.setReasoning(), null);
+    const enabled = (/** @type {import("@zot/client").ToolEntry[]} */ tools) => tools.filter((tool) => tool.enabled).map((tool) => tool.name);
+    assert.deepEqual(enabled(await client.setTools(["read"])), ["read"]);
+    assert.deepEqual(enabled(await client.getTools()), ["read"]);
+    assert.equal((await client.setTools()).length, 4);
+    await client.setSystemPrompt("Be brief.");
+    await client.ping();
+    const { message_count, repaired } = await client.setMessages([{ role: "user", content: [{ type: "text", text: "hi" }] }]);
+    assert.deepEqual([message_count, repaired.results_added], [1, 0]);
+    assert.equal((await client.getMessages({ full: true }))[0]?.role, "user");
+    await client.clear();
+    assert.equal((await client.getState()).message_count, 0);
+    const subscribed = await client.subscribe({ events: ["text_delta"] });
+    assert.ok(subscribed.includes("text_delta") && subscribed.includes("done") && !subscribed.includes("tool_use_start"));
+    assert.ok((await client.subscribe()).includes("tool_use_start"));
+    assert.deepEqual(await client.getCommands(), []);
+    assert.deepEqual(await client.reloadExt(), []);
+    await client.abort();
+  });
+
+  it("refuses with a code", async () => {
+    const client = await startOffline();
+    await assert.rejects(client.setModel("ofline"), zotError("unknown_model", /did you mean offline/));
+    await assert.rejects(client.steer("x"), zotError("not_running"));
+    await assert.rejects(client.confirm("x", { allow: true }), zotError("not_waiting"));
+    await assert.rejects(client.invokeCommand("nots"), zotError("unknown_command"));
+    const panel = { extension: "nobody", panelId: "p" };
+    await assert.rejects(client.panelKey({ ...panel, key: "x" }), zotError("unavailable"));
+    await assert.rejects(client.panelResize({ ...panel, width: 1, height: 1 }), zotError("unavailable"));
+    await assert.rejects(client.panelClose(panel), zotError("unavailable"));
+    await assert.rejects(client.ask(""), zotError("invalid_argument"));
+    await assert.rejects(client.compact(), zotError("compaction"));
+    await assert.rejects(client.ask("x".repeat(17 * 1024 * 1024)), zotError("line_too_long"));
+    await client.ping();
+  });
+
+  it("cannot start with nonsense, and says why", async () => {
+    const { ZOT_BIN } = process.env;
+    await assert.rejects(Client.start({ program: ZOT_BIN ?? "", provider: "nobody" }), zotError("not_started", /exit code 2.*nobody/s));
+  });
+
+  it("shows the token of its environment", async () => {
+    const client = await startOffline({ env: { ZOTCORE_RPC_TOKEN: "s3cret" } });
+    await client.ping();
+  });
+
+  it("runs the commands of extensions and panels", async () => {
+    const folder = await temporaryFolder();
+    const program = `
+      const send = (frame) => console.log(JSON.stringify(frame));
+      send({ type: "hello", name: "demo", version: "1", capabilities: [] });
+      for (const name of ["ask", "show", "panel"]) send({ type: "register_command", name, description: name });
+      send({ type: "ready" });
+      require("readline").createInterface(process.stdin).on("line", (line) => {
+        const { type, id, name, key } = JSON.parse(line);
+        const answer = { type: "command_response", id };
+        if (name === "ask") send({ ...answer, action: "prompt", prompt: "hello" });
+        if (name === "show") send({ ...answer, action: "display", display: "shown" });
+        if (name === "panel") send({ ...answer, action: "open_panel", open_panel: { id: "p", lines: [] } });
+        if (type === "panel_key") send({ type: "panel_render", panel_id: "p", lines: [key] });
+      });`;
+    await writeFile(join(folder, "demo.cjs"), program);
+    await writeFile(join(folder, "extension.json"), JSON.stringify({ name: "demo", exec: process.execPath, args: ["demo.cjs"] }));
+    /** @type {((event: import("@zot/client").Event) => void) | undefined} */
+    let onPanel;
+    const drawn = new Promise((resolve) => {
+      onPanel = (event) => event.type === "ext_panel" && resolve(event.lines);
+    });
+    const client = await startOffline({ args: ["--ext", folder], onEvent: (event) => onPanel?.(event) });
+    assert.deepEqual((await client.getCommands()).map((command) => command.name), ["ask", "show", "panel"]);
+    assert.equal((await client.invokeCommand("show")).display, "shown");
+    const invoked = await client.invokeCommand("/ask");
+    assert.ok(invoked.events);
+    assert.equal((await collect(invoked.events)).at(-1)?.type, "done");
+    const left = await client.invokeCommand("ask");
+    await left.events?.return();
+    assert.equal((await client.getState()).busy, false);
+    await client.invokeCommand("panel");
+    await client.panelKey({ extension: "demo", panelId: "p", key: "down" });
+    assert.deepEqual(await drawn, ["down"]);
+  });
+
+  it("is closed twice, by `using`, by a signal, and says so afterwards", async () => {
+    const client = await startOffline();
+    const pid = client.pid;
+    await Promise.all([client.close(), client.close()]);
+    await client.close();
+    await client[Symbol.asyncDispose]();
+    assert.equal(isAlive(pid), false);
+    await assert.rejects(client.ping(), zotError("closed"));
+    await assert.rejects(client.ask("hello"), zotError("closed"));
+    await client.prompt("never pulled").return();
+
+    const controller = new AbortController();
+    const other = await startOffline({ signal: controller.signal });
+    controller.abort();
+    await other.close();
+    await assert.rejects(other.ping(), zotError("closed"));
+    await assert.rejects(startOffline({ signal: controller.signal }), zotError("closed"));
+    const early = new AbortController();
+    const starting = startOffline({ signal: early.signal });
+    early.abort();
+    await assert.rejects(starting, zotError("closed"));
+  });
+
+  it("keeps a conversation of 20 MiB", async () => {
+    const client = await startOffline();
+    const message = (/** @type {"user" | "assistant"} */ role) => ({ role, content: [{ type: /** @type {const} */ ("text"), text: "x".repeat(1024 * 1024) }] });
+    const messages = Array.from({ length: 10 }, () => [message("user"), message("assistant")]).flat();
+    assert.equal((await client.setMessages(messages)).message_count, 20);
+    const back = await client.getMessages({ full: true });
+    assert.deepEqual(back.map(({ role, content }) => ({ role, content })), messages);
+  });
+});
+
+describe("the scripted model", { skip: skipScripted }, () => {
+  afterEach(cleanUp);
+  it("streams text", async () => {
+    const client = await startScripted();
+    assert.equal(textOf(await collect(client.prompt("say:3"))), "alpha beta gamm ");
+    const answer = await client.ask("raw:a\u2028b\u2029c 🦊\r d");
+    assert.equal(answer.text, "a\u2028b\u2029c 🦊\r d");
+    assert.equal((await client.ask("length")).stop, "length");
+  });
+
+  it("takes pictures in both forms", async () => {
+    const client = await startScripted();
+    const images = [{ mime_type: "image/png", data: DOT }, { image: Buffer.from(DOT, "base64"), mimeType: "image/png" }];
+    await client.ask("say:1", { images });
+    const [first] = await client.getMessages({ full: true });
+    assert.deepEqual(first?.content.map((block) => (block.type === "image" ? block.data : block.type)), ["text", DOT, DOT]);
+  });
+
+  it("fails with the code of the provider's error", async () => {
+    const client = await startScripted();
+    await assert.rejects(client.ask("err:429:slow down"), zotError("rate_limited", /slow down/));
+    const events = await collect(client.prompt("err:401:no such key"));
+    assert.deepEqual(events.slice(-2).map((event) => event.type), ["error", "done"]);
+    await assert.rejects(client.ask(`loop:5:read:{"path":"x"}`, { maxSteps: 2 }), zotError("budget"));
+    assert.equal((await client.ask("say:1")).text, "alpha ");
+  });
+
+  it("is busy with one prompt at a time, or queues", async () => {
+    const client = await startScripted();
+    const first = client.prompt("slow:6:50");
+    await first.next();
+    await assert.rejects(client.ask("say:1"), zotError("busy"));
+    await assert.rejects(client.compact(), zotError("busy"));
+    const queued = client.ask("say:2", { whenBusy: "queue" });
+    assert.equal(textOf(await collect(first)), "alpha beta gamm delta epsi zeta ");
+    assert.equal((await queued).text, "alpha beta ");
+  });
+
+  it("is steered", async () => {
+    const client = await startScripted();
+    const events = [];
+    for await (const event of client.prompt("slow:5:50")) {
+      events.push(event);
+      if (event.type === "assistant_start" && events.filter((one) => one.type === "assistant_start").length === 1) await client.steer("say:1");
+    }
+    assert.equal(events.filter((event) => event.type === "user_message").length, 2);
+  });
+
+  it("is aborted by leaving the loop", async () => {
+    const client = await startScripted();
+    const started = Date.now();
+    for await (const event of client.prompt("hangmid")) {
+      if (event.type === "text_delta") break;
+    }
+    assert.ok(Date.now() - started < 5_000);
+    assert.equal((await client.getState()).busy, false);
+    assert.equal((await client.ask("say:1")).text, "alpha ");
+  });
+
+  it("is aborted by a signal, by a timeout, by abort()", async () => {
+    const client = await startScripted();
+    await assert.rejects(client.ask("hang", { signal: AbortSignal.timeout(100) }), zotError("aborted"));
+    await assert.rejects(client.ask("hang", { timeoutMs: 100 }), zotError("timeout", /100 ms/));
+    await assert.rejects(client.ask("hang", { signal: AbortSignal.abort() }), zotError("aborted"));
+    const asked = client.ask(`tool:bash:{"command":"sleep 60"}`);
+    const watching = client.getState().then(() => client.abort());
+    await watching;
+    assert.equal((await asked).stop, "aborted");
+    assert.equal((await client.ask("say:1")).text, "alpha ");
+  });
+
+  it("gives up a queued prompt without touching the one that runs", async () => {
+    const client = await startScripted();
+    const first = client.prompt("slow:6:50");
+    await first.next();
+    await assert.rejects(client.ask("say:1", { whenBusy: "queue", timeoutMs: 20 }), zotError("timeout"));
+    assert.equal(textOf(await collect(first)), "alpha beta gamm delta epsi zeta ");
+    assert.equal((await client.ask("say:2", { whenBusy: "queue" })).text, "alpha beta ");
+  });
+
+  it("is closed in the middle of a prompt", async () => {
+    const client = await startScripted();
+    const events = client.prompt("hangmid");
+    await events.next();
+    const pid = client.pid;
+    await client.close();
+    await assert.rejects(collect(events), zotError("closed"));
+    assert.equal(isAlive(pid), false);
+  });
+
+  it("compacts", async () => {
+    const client = await startScripted();
+    for (let round = 0; round < 4; round += 1) await client.ask("say:1");
+    const { summary, usage } = await client.compact();
+    assert.equal(summary, "SUMMARY");
+    assert.ok(usage.input > 0);
+    assert.match(JSON.stringify(await client.getMessages()), /Context Summary/);
+  });
+});
+
+describe("approvals", { skip: skipScripted }, () => {
+  afterEach(cleanUp);
+  const TOUCH = `tool:bash:{"command":"echo made >> made"}`;
+  const made = (/** @type {string} */ cwd) => readFile(join(cwd, "made"), "utf8").catch(() => "");
+
+  it("are a callback", async () => {
+    /** @type {[string, unknown, string | undefined][]} */
+    const asked = [];
+    for (const [answer, expected, result] of /** @type {const} */ ([
+      [true, "made\n", /exit 0/],
+      [false, "", /refused/],
+      [undefined, "", /refused/],
+      [{ allow: false, reason: "keep it clean" }, "", /refused: keep it clean/],
+      [{ allow: true, args: { command: "echo other >> made" } }, "other\n", /exit 0/],
+      [new Error("out of order"), "", /refused: out of order/],
+    ])) {
+      const cwd = await temporaryFolder();
+      const client = await startScripted({
+        cwd,
+        approve: ({ name, args, preview }) => {
+          asked.push([name, args, preview]);
+          if (answer instanceof Error) throw answer;
+          return answer;
+        },
+      });
+      const events = await collect(client.prompt(TOUCH));
+      assert.match(JSON.stringify(events.find((event) => event.type === "tool_result")), result);
+      assert.equal(await made(cwd), expected);
+    }
+    assert.deepEqual(asked[0], ["bash", { command: "echo made >> made" }, "echo made >> made"]);
+  });
+
+  it("are asked for some tools only, and once if the answer is to be remembered", async () => {
+    const cwd = await temporaryFolder();
+    let questions = 0;
+    const client = await startScripted({
+      cwd,
+      confirm: ["bash"],
+      approve: () => {
+        questions += 1;
+        return { allow: true, remember: "tool" };
+      },
+    });
+    await client.ask(`tool:write:{"path":"other","content":"x"}`);
+    assert.equal(questions, 0);
+    await client.ask(`loop:3:bash:{"command":"echo made >> made"}`);
+    assert.equal(questions, 1);
+    assert.equal(await made(cwd), "made\nmade\nmade\n");
+  });
+
+  it("end with the prompt, and may be given by hand", async () => {
+    /** @type {AbortSignal | undefined} */
+    let signal;
+    const client = await startScripted({
+      approve: (request) => {
+        signal = request.signal;
+        return new Promise(() => {});
+      },
+    });
+    await assert.rejects(client.ask(TOUCH, { timeoutMs: 300 }), zotError("timeout"));
+    assert.equal(signal?.aborted, true);
+
+    const cwd = await temporaryFolder();
+    const other = await startScripted({ cwd, confirm: true });
+    for await (const event of other.prompt(TOUCH)) {
+      if (event.type === "tool_confirm") await other.confirm(event.id, { allow: true });
+    }
+    assert.equal(await made(cwd), "made\n");
+  });
+});
