@@ -122,7 +122,7 @@ fn what_cannot_be_used_is_named_and_the_rest_is_read() {
 fn an_unreadable_file_is_a_warning() {
     let tree = tree(&[("repo/AGENTS.md", "secret")]);
     let path = tree.root.join("repo/AGENTS.md");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     // Root reads everything.
     if fs::read(&path).is_ok() {
         return;
