@@ -5,12 +5,11 @@ mod tests;
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use zot_conversation::Image;
 
-use crate::file::{Cut, ReadError, read_beginning, text_of_beginning};
+use crate::file::{Cut, MAX_FOLDER_ENTRIES, ReadError, entries, read_beginning, text_of_beginning};
 use crate::mention::{Mention, mentions};
 use crate::problem::Problem;
 
@@ -145,8 +144,7 @@ impl Attached {
     }
 
     fn add_folder(&mut self, shown: &str, path: &Path) -> Result<(), ReadError> {
-        let mut names: Vec<String> = fs::read_dir(path)?
-            .flatten()
+        let mut names: Vec<String> = entries(path)?
             .map(|entry| {
                 let is_folder = entry.path().is_dir();
                 let mut name = entry.file_name().to_string_lossy().into_owned();
@@ -159,13 +157,16 @@ impl Attached {
         names.sort();
         let all = names.len();
         names.truncate(MAX_ENTRIES);
-        let heading = match all > names.len() {
-            false => format!("{shown}, a folder attached by the user"),
-            true => format!(
-                "{shown}, a folder attached by the user: the first {} of {all} entries",
-                names.len()
-            ),
-        };
+        let mut heading = format!("{shown}, a folder attached by the user");
+        if all > names.len() {
+            let least = if all == MAX_FOLDER_ENTRIES {
+                "at least "
+            } else {
+                ""
+            };
+            // Writing to a String cannot fail.
+            let _ = write!(heading, ": {} of {least}{all} entries", names.len());
+        }
         let mut listing = names.join("\n");
         listing.push('\n');
         self.block(&heading, &listing);

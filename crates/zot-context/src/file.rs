@@ -3,12 +3,15 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{Metadata, OpenOptions};
+use std::fs::{self, DirEntry, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+
+/// How many entries of a folder are looked at.
+pub(crate) const MAX_FOLDER_ENTRIES: usize = 10_000;
 
 /// Why a file is not used.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +69,11 @@ pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, ReadError> 
         return Err(ReadError::TooLong { limit });
     }
     String::from_utf8(beginning.bytes).map_err(|_| ReadError::NotText)
+}
+
+/// The entries of a folder, as far as they are looked at.
+pub(crate) fn entries(folder: &Path) -> io::Result<impl Iterator<Item = DirEntry>> {
+    Ok(fs::read_dir(folder)?.take(MAX_FOLDER_ENTRIES).flatten())
 }
 
 fn require_file(metadata: &Metadata) -> Result<(), ReadError> {

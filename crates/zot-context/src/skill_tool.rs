@@ -46,14 +46,10 @@ impl SkillTool {
     }
 
     fn load(&self, arguments: &RawValue) -> ToolOutput {
-        let arguments: Value = match serde_json::from_str(arguments.get()) {
-            Ok(arguments) => arguments,
-            Err(error) => return ToolOutput::error(format!("invalid args: {error}")),
-        };
-        let Some(name) = arguments.get("name").and_then(Value::as_str) else {
+        let Some(name) = wanted(arguments) else {
             return ToolOutput::error("invalid args: name must be a string");
         };
-        let Some(skill) = self.skills.get(name.trim()) else {
+        let Some(skill) = self.skills.get(&name) else {
             let known: Vec<&str> = self
                 .skills
                 .iter()
@@ -101,6 +97,18 @@ impl Tool for SkillTool {
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move { self.load(invocation.arguments) })
     }
+
+    fn preview(&self, arguments: &RawValue) -> Option<String> {
+        let skill = self.skills.get(&wanted(arguments)?)?;
+        Some(format!("{}: {}", skill.name, skill.description))
+    }
+}
+
+/// The name in the arguments of a call.
+fn wanted(arguments: &RawValue) -> Option<String> {
+    let arguments: Value = serde_json::from_str(arguments.get()).ok()?;
+    let name = arguments.get("name")?.as_str()?;
+    Some(name.trim().to_owned())
 }
 
 /// Holds the model to the `allowed-tools` of the skills it has loaded.

@@ -5,11 +5,10 @@ mod tests;
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::builtin;
-use crate::file::require_inside;
+use crate::file::{entries, require_inside};
 use crate::problem::{Problem, ProblemCause};
 use crate::skill::{Skill, SkillSource};
 
@@ -150,11 +149,10 @@ fn add(found: &mut Vec<FoundSkill>, skill: Skill) {
 
 /// The folders below `folder` that have a `SKILL.md`, in the order of their names.
 fn candidates(folder: &Path) -> Vec<(String, PathBuf)> {
-    let Ok(entries) = fs::read_dir(folder) else {
+    let Ok(entries) = entries(folder) else {
         return Vec::new();
     };
     let mut candidates: Vec<(String, PathBuf)> = entries
-        .flatten()
         .filter_map(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = entry.path().join("SKILL.md");

@@ -4,12 +4,11 @@ mod expansion;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::file::{read_text, require_inside};
+use crate::file::{entries, read_text, require_inside};
 use crate::front_matter;
 use crate::problem::{Problem, ProblemCause};
 use crate::skill::check_skill_name;
@@ -179,11 +178,10 @@ fn command(text: &str) -> Option<(&str, &str, &str)> {
 
 /// The names of the Markdown files in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(folder) else {
+    let Ok(entries) = entries(folder) else {
         return Vec::new();
     };
     let mut names: Vec<String> = entries
-        .flatten()
         .filter_map(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
             let name = name.strip_suffix(".md")?.to_owned();

@@ -1,5 +1,8 @@
 //! What there is to be told about the place an agent works in, found as a configuration says.
 
+#[cfg(test)]
+mod tests;
+
 use std::env;
 use std::path::Path;
 use std::sync::Arc;

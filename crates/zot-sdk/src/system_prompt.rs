@@ -153,6 +153,7 @@ impl PromptParts {
                 environment,
             ));
         }
+        sections.retain(|section| !section.text.is_empty());
         sections
     }
 }

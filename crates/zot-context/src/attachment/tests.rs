@@ -127,7 +127,7 @@ fn lengths_and_counts_are_limited() {
     assert!(
         attached("@many", path)
             .text
-            .contains("the first 500 of 501 entries")
+            .contains("attached by the user: 500 of 501 entries")
     );
 }
 

@@ -1,7 +1,7 @@
 //! Prompt templates, in print mode and over the pipe.
 
 use serde_json::json;
-use testkit::{Wire, ZotCommand};
+use testkit::{ScriptedExtension, Wire, ZotCommand};
 
 use super::Place;
 use crate::support::{binary, of_kind};
@@ -81,6 +81,30 @@ fn the_pipe_lists_and_invokes_them() {
     assert!(broken["data"]["error"].as_str().unwrap().contains("bad.md"));
     let unknown = zot.call(json!({"id": "4", "type": "invoke_command", "name": "none"}));
     assert_eq!(unknown["code"], "unknown_command");
+}
+
+#[test]
+fn a_command_of_an_extension_hides_a_template() {
+    let place = Place::new();
+    place.write(".zot/prompts/review.md", REVIEW);
+    place.write(".zot/prompts/other.md", REVIEW);
+    let command = json!({"type": "register_command", "name": "review", "description": "mine"});
+    ScriptedExtension::new("probe", [command])
+        .install(&place.workdir.zot_home().join("extensions"));
+    let mut zot = ZotCommand::rpc(binary(), &place.workdir, &place.server, Wire::OpenAi).spawn();
+    let listed = zot.call(json!({"id": "1", "type": "get_commands"}));
+    let commands = listed["data"]["commands"].as_array().unwrap();
+    let shown: Vec<_> = commands
+        .iter()
+        .map(|command| (command["name"].clone(), command["extension"].clone()))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            (json!("review"), json!("probe")),
+            (json!("other"), json!(""))
+        ]
+    );
 }
 
 /// Programs send prompts as they are meant.
