@@ -158,7 +158,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         skills: surroundings
             .skills
             .as_ref()
-            .map(|skills| skills.set.manifest()),
+            .map(|skills| Arc::clone(&skills.set)),
         appended: config.append_system_prompt.clone(),
         cwd: cwd.clone(),
     };

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use zot_context::{InstructionFile, Instructions, SKILL_TOOL};
+use zot_context::{InstructionFile, Instructions, SKILL_TOOL, SkillSet};
 use zot_conversation::ToolSet;
 
 const IDENTITY: &str = "You are zot, an agent that works for the user on this machine through \
@@ -33,8 +33,8 @@ pub(crate) enum Base {
 pub(crate) struct PromptParts {
     pub(crate) base: Base,
     pub(crate) instructions: Vec<InstructionFile>,
-    /// The skills there are; said only to a model that can load them.
-    pub(crate) skills: Option<String>,
+    /// The skills there are; named only to a model that can load them.
+    pub(crate) skills: Option<Arc<SkillSet>>,
     pub(crate) appended: Vec<String>,
     pub(crate) cwd: PathBuf,
 }
@@ -125,8 +125,12 @@ impl PromptParts {
         if let Some(skills) = &self.skills
             && tools.get(SKILL_TOOL).is_some()
         {
-            let manifest = Section::new(ContextKind::Skills, "manifest", skills.clone());
-            sections.push(manifest);
+            let origin = match skills.iter().len() {
+                1 => "1 skill".to_owned(),
+                count => format!("{count} skills"),
+            };
+            let manifest = skills.manifest();
+            sections.push(Section::new(ContextKind::Skills, &origin, manifest));
         }
         for (index, file) in self.instructions.iter().enumerate() {
             let text = match index {

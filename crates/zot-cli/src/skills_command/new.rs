@@ -46,7 +46,8 @@ fn text(name: &str, description: &str) -> String {
     let description = json!(description);
     format!(
         "---\nname: {name}\ndescription: {description}\n\
-         # allowed-tools: read, bash   (with this line, no other tools while the skill is in use)\n---\n\
+         # While the skill is in use, only the tools in such a line are there, if there is one:\n\
+         # allowed-tools: read, bash\n---\n\
          # {name}\n\n\
          1. What to look at first.\n\
          2. What to do, with the commands to run.\n\

@@ -15,7 +15,7 @@ fn parts(base: Base) -> PromptParts {
     PromptParts {
         base,
         instructions: vec![file("AGENTS.md", "near"), file("../AGENTS.md", "far")],
-        skills: Some("MANIFEST".to_owned()),
+        skills: Some(Arc::new(SkillSet::built_in())),
         appended: vec!["APP1".to_owned(), "APP2".to_owned()],
         cwd: PathBuf::from("/work"),
     }
@@ -33,7 +33,7 @@ fn what_changes_least_comes_first() {
     let positions = [
         "You are zot",
         "Tools: skill.",
-        "MANIFEST",
+        "- write-zot-extension: ",
         "the first one counts",
         "<instructions from=\"AGENTS.md\">\nnear\n</instructions>",
         "<instructions from=\"../AGENTS.md\">\nfar\n",
@@ -50,7 +50,7 @@ fn what_changes_least_comes_first() {
 #[test]
 fn a_given_prompt_takes_the_place_of_ours_only() {
     let prompt = parts(Base::Given("SYS".to_owned())).compose(&with_skill_tool());
-    assert!(prompt.starts_with("SYS\n\nMANIFEST\n\n"), "{prompt}");
+    assert!(prompt.starts_with("SYS\n\nSkills are "), "{prompt}");
     assert!(prompt.ends_with("APP1\n\nAPP2"), "{prompt}");
     assert!(!prompt.contains("Working directory"));
 }
