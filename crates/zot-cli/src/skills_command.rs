@@ -58,6 +58,9 @@ enum Action {
         /// When to use it: all a model sees before it decides
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
+        /// Print an object for programs
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -116,12 +119,20 @@ fn run(action: Action) -> Result<(), Failure> {
             name,
             global,
             description,
+            json,
         } => {
             let folder: PathBuf = match global {
                 true => home.join("skills"),
                 false => cwd.join(".zot/skills"),
             };
-            new::run(&folder, &name, description.as_deref())
+            let path = new::make(&folder, &name, description.as_deref())?;
+            match json {
+                true => {
+                    let made = json!({ "name": name, "path": path.display().to_string() });
+                    Ok(writeln!(io::stdout(), "{made}")?)
+                }
+                false => new::text(&name, &path),
+            }
         }
     }
 }

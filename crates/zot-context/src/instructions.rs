@@ -61,8 +61,10 @@ impl Instructions {
 /// root of the repository. Outside a repository, only the folder itself counts.
 pub fn find_instructions(cwd: &Path) -> Instructions {
     let mut found = Instructions::default();
-    let folders = folders(cwd);
-    let Some(root) = folders.last().and_then(|root| root.canonicalize().ok()) else {
+    // A link to a folder of a repository is in the repository.
+    let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+    let folders = folders(&cwd);
+    let Some(root) = folders.last() else {
         return found;
     };
     let mut seen = HashSet::new();
@@ -71,7 +73,7 @@ pub fn find_instructions(cwd: &Path) -> Instructions {
         for name in NAMES {
             let path = folder.join(name);
             let shown = shown(level, name);
-            let file = match read(&path, &root, &mut seen) {
+            let file = match read(&path, root, &mut seen) {
                 Ok(Some(file)) => file,
                 Ok(None) => continue,
                 Err(error) if error.is_absence() => continue,

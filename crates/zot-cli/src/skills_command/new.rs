@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use zot_sdk::context::check_skill_name;
@@ -13,7 +13,12 @@ use crate::ext_command::terminal::say;
 const DESCRIPTION: &str =
     "What this skill is for, and when to use it. Say it in the words of a request that it fits.";
 
-pub(super) fn run(folder: &Path, name: &str, description: Option<&str>) -> Result<(), Failure> {
+/// Makes the folder and its file; returns the file.
+pub(super) fn make(
+    folder: &Path,
+    name: &str,
+    description: Option<&str>,
+) -> Result<PathBuf, Failure> {
     check_skill_name(name).map_err(|error| Failure::Refused(error.to_string()))?;
     let folder = folder.join(name);
     let shown = folder.display();
@@ -31,7 +36,11 @@ pub(super) fn run(folder: &Path, name: &str, description: Option<&str>) -> Resul
         made => made.map_err(failed)?,
     }
     let path = folder.join("SKILL.md");
-    fs::write(&path, text(name, description.unwrap_or(DESCRIPTION))).map_err(failed)?;
+    fs::write(&path, skeleton(name, description.unwrap_or(DESCRIPTION))).map_err(failed)?;
+    Ok(path)
+}
+
+pub(super) fn text(name: &str, path: &Path) -> Result<(), Failure> {
     say(format_args!("{name} is in {}. Next:", path.display()))?;
     say(format_args!(
         "  write down how the task is done, step by step"
@@ -41,7 +50,7 @@ pub(super) fn run(folder: &Path, name: &str, description: Option<&str>) -> Resul
     Ok(())
 }
 
-fn text(name: &str, description: &str) -> String {
+fn skeleton(name: &str, description: &str) -> String {
     // A JSON string is a YAML one, whatever is in it.
     let description = json!(description);
     format!(

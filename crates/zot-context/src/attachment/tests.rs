@@ -1,7 +1,9 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Attached, MAX_ATTACHED, MAX_ENTRIES, MAX_FILE_BYTES, MAX_TEXT_BYTES, attach};
+use super::{
+    Attached, MAX_ATTACHED, MAX_ENTRIES, MAX_FILE_BYTES, MAX_TEXT_BYTES, attach, image_type,
+};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0";
 
@@ -60,6 +62,20 @@ fn pictures_are_recognised_by_content() {
     assert_eq!(attached.text, "[pic.txt: a picture, attached by the user]");
     assert_eq!(attached.images[0].mime_type, "image/png");
     assert_eq!(&attached.images[0].data[..], PNG);
+}
+
+#[test]
+fn the_pictures_that_models_can_see() {
+    for (head, expected) in [
+        (PNG, Some("image/png")),
+        (b"\xff\xd8\xff\xe0", Some("image/jpeg")),
+        (b"GIF89a", Some("image/gif")),
+        (b"RIFF\0\0\0\0WEBPVP8 ", Some("image/webp")),
+        (b"RIFF\0\0\0\0WAVE", None),
+        (b"BM", None),
+    ] {
+        assert_eq!(image_type(head), expected);
+    }
 }
 
 #[test]

@@ -72,6 +72,16 @@ fn outside_a_repository_only_the_folder_itself_counts() {
     assert_eq!(shown(&tree.root.join("plain")), [pair("AGENTS.md", "here")]);
 }
 
+#[test]
+fn a_link_to_a_folder_of_a_repository_is_in_it() {
+    let tree = tree(&[("repo/AGENTS.md", "root"), ("AGENTS.md", "beside the link")]);
+    symlink("repo/a", tree.root.join("link")).unwrap();
+    assert_eq!(
+        shown(&tree.root.join("link")),
+        [pair("../AGENTS.md", "root")]
+    );
+}
+
 /// A worktree and a submodule have a file of that name.
 #[test]
 fn the_repository_may_be_marked_by_a_file() {

@@ -137,8 +137,13 @@ fn a_new_skill_can_be_listed_and_shown() {
     assert_eq!(shown["allowed_tools"], Value::Null);
     assert!(shown["body"].as_str().unwrap().starts_with("# deploy"));
 
-    let global = place.zot(&["skills", "new", "mine", "--global"]);
+    let global = place.zot(&["skills", "new", "mine", "--global", "--json"]);
     assert_eq!(global.code, Some(0));
+    let path = place.workdir.zot_home().join("skills/mine/SKILL.md");
+    assert_eq!(
+        parsed(&global.stdout),
+        json!({"name": "mine", "path": path})
+    );
     assert!(
         place
             .workdir
