@@ -199,3 +199,25 @@ fn allowed_tools_hold_over_several_turns() {
     );
     assert_eq!(place.workdir.read("ran"), None);
 }
+
+/// What the skill teaches has to work as it stands.
+#[test]
+fn the_example_of_the_built_in_skill_is_a_good_extension() {
+    let place = Place::new();
+    let shown = place.zot(&["skills", "show", "--json", BUILT_IN]);
+    let shown: Value = serde_json::from_str(&shown.stdout).expect("JSON");
+    let body = shown["body"].as_str().unwrap();
+    let block = |language: &str| {
+        let (_, from) = body.split_once(&format!("```{language}\n")).unwrap();
+        from.split_once("```").unwrap().0
+    };
+    place.write("hello/extension.json", block("json"));
+    place.write("hello/main.py", block("python"));
+    let test = place.zot(&["ext", "test", "hello"]);
+    assert_eq!(test.code, Some(0), "{}{}", test.stdout, test.stderr);
+    assert!(
+        test.stdout.contains(" 0 warnings, 0 failures"),
+        "{}",
+        test.stdout
+    );
+}
