@@ -24,7 +24,7 @@ enum Place {
     Checks,
 }
 
-const TABLE: [(&str, Place); 19] = [
+const TABLE: [(&str, Place); 20] = [
     ("zot-conversation", Place::Layer(0)),
     ("zot-wire", Place::Layer(0)),
     ("zot-process", Place::Layer(0)),
@@ -33,6 +33,7 @@ const TABLE: [(&str, Place); 19] = [
     ("zot-agent", Place::Layer(1)),
     ("zot-tools", Place::Layer(1)),
     ("zot-session", Place::Layer(1)),
+    ("zot-context", Place::Layer(1)),
     ("zot-extension-host", Place::Layer(1)),
     ("zot-sdk", Place::Layer(2)),
     ("zot-rpc", Place::Layer(3)),

@@ -11,18 +11,19 @@ use clap::{ArgAction, Parser};
 use zot_rpc::stdio::stdin_speaks_within;
 use zot_sdk::cassette::{ReplayMode, ReplayPace};
 use zot_sdk::{
-    ApprovalPolicy, ApprovalScope, Budget, Config, ExtensionSearch, Persistence, ReasoningEffort,
-    Replay, ToolDialect, ToolSelection,
+    ApprovalPolicy, ApprovalScope, Budget, Config, ContextSearch, ExtensionSearch, Persistence,
+    ReasoningEffort, Replay, SkillSearch, ToolDialect, ToolSelection,
 };
 
 use crate::doctor::Depth;
 use crate::failure::Failure;
+use crate::prompt_input::PromptInput;
 
 /// The longest prompt that is read from a pipe.
 const MAX_PIPED_PROMPT: u64 = 16 * 1024 * 1024;
 
 /// The words that are commands when they come first.
-const COMMANDS: [&str; 4] = ["rpc", "doctor", "ext", "cassette"];
+const COMMANDS: [&str; 6] = ["rpc", "doctor", "ext", "cassette", "context", "skills"];
 
 /// How long to wait for something to be piped in when there is a prompt already: a program that
 /// starts zot often leaves standard input open without ever writing to it.
@@ -33,7 +34,7 @@ const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
 #[command(
     name = "zot",
     version,
-    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot cassette show|verify|redact|trim FILE\n       zot doctor [--network | --probe] [OPTIONS]",
+    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot cassette show|verify|redact|trim FILE\n       zot skills list|show|new …\n       zot context [--json] [OPTIONS]\n       zot doctor [--network | --probe] [OPTIONS]",
     after_help = "Without a key: zot -p --provider offline \"list the files here\"\n\
                   Exit codes: 0 done, 1 model or provider error, 2 usage, 129 hang-up, 130 interrupted, 143 terminated."
 )]
@@ -143,11 +144,18 @@ pub(crate) struct Arguments {
     /// Load no extensions but those of --ext
     #[arg(long, action = ArgAction::SetTrue)]
     no_ext: bool,
-    /// Accepted for programs that start the original zot; this version has no skills yet
-    #[arg(long, hide = true, action = ArgAction::SetTrue)]
+    /// Offer the skills of the project and the user, too, not only the built-in ones
+    #[arg(long)]
+    with_skills: bool,
+    /// Offer no skills and no `skill` tool
+    #[arg(long, conflicts_with = "with_skills")]
     no_skill: bool,
+    /// Do not read AGENTS.md, CLAUDE.md and .zot/instructions.md
+    #[arg(long)]
+    no_context_files: bool,
 
-    /// What to do; text piped in is added to it
+    /// What to do: @PATH attaches a file or folder, /NAME at the beginning is a prompt template;
+    /// text piped in is added
     #[arg(value_name = "PROMPT")]
     words: Vec<String>,
 }
@@ -155,8 +163,9 @@ pub(crate) struct Arguments {
 /// What `zot` was started for.
 pub(crate) enum Mode {
     Rpc,
-    Print { prompt: String },
-    Json { prompt: String },
+    Print { prompt: PromptInput },
+    Json { prompt: PromptInput },
+    Context,
     ListModels,
     Doctor(Depth),
 }
@@ -184,6 +193,14 @@ impl Arguments {
         let command = env::args()
             .nth(1)
             .filter(|word| COMMANDS.contains(&word.as_str()));
+        if command.as_deref() == Some("context") && !self.print {
+            return match self.words.get(1) {
+                None => Ok(Mode::Context),
+                Some(word) => Err(Failure::Usage(format!(
+                    "context takes no prompt ({word:?}): it shows what comes before one"
+                ))),
+            };
+        }
         if let (Some(command), true) = (command, self.print || self.json) {
             return Err(Failure::Usage(format!(
                 "{command} cannot be combined with -p or --json"
@@ -227,8 +244,9 @@ impl Arguments {
     }
 
     /// The words of the command line, then what is piped in.
-    fn prompt(&self) -> Result<String, Failure> {
-        let mut prompt = self.words.join(" ");
+    fn prompt(&self) -> Result<PromptInput, Failure> {
+        let prompt = self.words.join(" ");
+        let mut input = PromptInput::default();
         let stdin = io::stdin();
         let expect_more = !stdin.is_terminal()
             && (prompt.is_empty() || stdin_speaks_within(PIPED_PROMPT_PATIENCE)?);
@@ -248,19 +266,22 @@ impl Arguments {
                 let position = error.utf8_error().valid_up_to();
                 Failure::Usage(format!("what was piped in is not UTF-8 at byte {position}"))
             })?;
-            if !piped.trim().is_empty() {
-                if !prompt.is_empty() {
-                    prompt.push_str("\n\n");
-                }
-                prompt.push_str(&piped);
-            }
+            input.piped = Some(piped).filter(|piped| !piped.trim().is_empty());
         }
-        if prompt.trim().is_empty() {
+        input.typed = match prompt.trim().is_empty() {
+            false => prompt,
+            true => input.piped.take().unwrap_or_default(),
+        };
+        if input.typed.is_empty() {
             return Err(Failure::Usage(
                 "no prompt: give it as an argument or pipe it in".to_owned(),
             ));
         }
-        Ok(prompt)
+        Ok(input)
+    }
+
+    pub(crate) fn wants_json(&self) -> bool {
+        self.json
     }
 
     pub(crate) fn config(self, persistence: Persistence) -> Config {
@@ -307,6 +328,15 @@ impl Arguments {
             extensions: ExtensionSearch {
                 discover: !self.no_ext,
                 paths: self.ext,
+            },
+            context: ContextSearch {
+                instructions: !self.no_context_files,
+                templates: true,
+                skills: match (self.no_skill, self.with_skills) {
+                    (true, _) => SkillSearch::None,
+                    (false, true) => SkillSearch::All,
+                    (false, false) => SkillSearch::BuiltIn,
+                },
             },
             record: self.record,
             replay: self.cassette.map(|cassette| Replay {

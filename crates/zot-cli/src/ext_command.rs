@@ -6,7 +6,7 @@ mod list;
 mod logs;
 mod new;
 mod permissions;
-mod terminal;
+pub(crate) mod terminal;
 mod test;
 
 use std::env;

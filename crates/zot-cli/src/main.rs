@@ -2,12 +2,15 @@
 
 mod arguments;
 mod cassette_command;
+mod context_command;
 mod doctor;
 mod ext_command;
 mod failure;
 mod list_models;
 mod one_shot;
 mod pipe;
+mod prompt_input;
+mod skills_command;
 
 use std::error::Error;
 use std::io::Write as _;
@@ -17,7 +20,9 @@ use arguments::{Arguments, Mode};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let command = cassette_command::run_if_asked().or_else(ext_command::run_if_asked);
+    let command = cassette_command::run_if_asked()
+        .or_else(ext_command::run_if_asked)
+        .or_else(skills_command::run_if_asked);
     if let Some(code) = command {
         return code;
     }
@@ -29,6 +34,7 @@ fn main() -> ExitCode {
         Ok(Mode::Rpc) => pipe::run(arguments),
         Ok(Mode::Print { prompt }) => one_shot::run(arguments, prompt, one_shot::Format::Text),
         Ok(Mode::Json { prompt }) => one_shot::run(arguments, prompt, one_shot::Format::Json),
+        Ok(Mode::Context) => context_command::run(arguments),
         Ok(Mode::Doctor(depth)) => doctor::run(arguments, depth),
         Ok(Mode::ListModels) => list_models::run(&arguments),
         Err(failure) => Err(failure),

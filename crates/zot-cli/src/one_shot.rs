@@ -12,6 +12,7 @@ use zot_sdk::{Config, ContentBlock, Event, EventStream, ExtensionNotice, Persist
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
+use crate::prompt_input::PromptInput;
 use crate::warn;
 
 /// What is written to standard output.
@@ -25,7 +26,7 @@ pub(crate) enum Format {
 
 pub(crate) fn run(
     arguments: Arguments,
-    prompt: String,
+    prompt: PromptInput,
     format: Format,
 ) -> Result<ExitCode, Failure> {
     let config = arguments.config(Persistence::SessionFile);
@@ -34,7 +35,7 @@ pub(crate) fn run(
 
 async fn run_prompt(
     config: Config,
-    prompt: String,
+    prompt: PromptInput,
     format: Format,
     idle: IdleSignal,
 ) -> Result<ExitCode, Failure> {
@@ -42,8 +43,9 @@ async fn run_prompt(
     let runtime = Runtime::new(config)?;
     warn(runtime.warnings());
     let mut output = Output::stdout(idle)?;
+    let (text, images) = prompt.prepare(&runtime)?;
     let mut events = runtime
-        .prompt(&prompt, Vec::new())
+        .prompt(&text, images)
         .map_err(|busy| Failure::Agent(busy.to_string()))?;
     let mut report = Report::new(format);
     loop {

@@ -26,6 +26,8 @@ pub(crate) enum JobWork {
     Prompt {
         text: String,
         images: Vec<Image>,
+        /// Whether files that the text mentions are attached when it begins.
+        mentions: bool,
         budget: Budget,
     },
     Compact,

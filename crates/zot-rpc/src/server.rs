@@ -182,8 +182,14 @@ impl Server {
             JobWork::Prompt {
                 text,
                 images,
+                mentions,
                 budget,
             } => {
+                // As late as this: what ran before may have changed the files.
+                let (text, images) = match mentions {
+                    true => commands::with_mentions(&self.runtime, text, images),
+                    false => (text, images),
+                };
                 let started = self.runtime.prompt_within(&text, images, budget);
                 self.begin(id, "prompt", started, StartedData { started: true })
             }

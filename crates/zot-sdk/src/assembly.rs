@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use zot_agent::hermes::HermesModel;
 use zot_agent::{AgentSettings, ApprovalScope, Budget, Journal, JournalError, NoJournal};
 use zot_auth::{Credential, CredentialError, CredentialRequest};
+use zot_context::Templates;
 use zot_conversation::{Message, Model, Prices, ToolSet, Usage};
 use zot_extension_host::{Discovery, HostConfig, SearchPaths, discover};
 use zot_provider::cassette::CassetteError;
@@ -24,7 +25,8 @@ use zot_tools::{ToolsConfig, builtin_tools};
 
 use crate::config::{Config, DEFAULT_MAX_STEPS, Persistence, ToolSelection};
 use crate::runtime::{VERSION, did_you_mean};
-use crate::toolbox::PromptParts;
+use crate::surroundings::{Skills, Surroundings};
+use crate::system_prompt::{Base, PromptParts};
 
 use selection::Selected;
 pub(crate) use selection::{find_model, nearest, select};
@@ -108,6 +110,8 @@ pub(crate) struct Assembled {
     pub(crate) warnings: Vec<String>,
     pub(crate) own_tools: ToolSet,
     pub(crate) prompt: PromptParts,
+    pub(crate) skills: Option<Skills>,
+    pub(crate) templates: Templates,
     /// The extensions to start, if any are wanted.
     pub(crate) extensions: Option<(HostConfig, Discovery)>,
     pub(crate) clients: Clients,
@@ -129,7 +133,8 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
             (select(&config, &mut catalog, &providers, &auth_file)?, None)
         }
     };
-    let own_tools = own_tools(&config, &cwd);
+    let surroundings = Surroundings::find(&config.context, &cwd, &home);
+    let own_tools = own_tools(&config, &cwd, surroundings.skills.as_ref());
     let search = search_paths(&config, &cwd, &home);
     let discovery = discover(&search);
     if discovery.enabled().next().is_some() && tokio::runtime::Handle::try_current().is_err() {
@@ -144,12 +149,16 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
             choose_tools(&own_tools, names)?;
         }
     }
-    let replaced = match &config.system_prompt {
-        Some(prompt) => Some(prompt.clone()),
-        None => own_system_prompt(&home)?,
-    };
     let prompt = PromptParts {
-        replaced_by: replaced,
+        base: match &config.system_prompt {
+            Some(prompt) => Base::Given(prompt.clone()),
+            None => own_system_prompt(&home)?,
+        },
+        instructions: surroundings.instructions,
+        skills: surroundings
+            .skills
+            .as_ref()
+            .map(|skills| Arc::clone(&skills.set)),
         appended: config.append_system_prompt.clone(),
         cwd: cwd.clone(),
     };
@@ -162,6 +171,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         wire,
         mut warnings,
     } = selected;
+    warnings.extend(surroundings.warnings);
     if config.budget.max_cost_usd.is_some() && wire.is_some() && model.prices == Prices::default() {
         warnings.push(format!(
             "no price is known for {:?}, so the cost budget will never be reached: limit tokens or \
@@ -232,6 +242,8 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         warnings,
         own_tools,
         prompt,
+        skills: surroundings.skills,
+        templates: surroundings.templates,
         extensions,
         clients,
         budget: config.budget,
@@ -310,11 +322,11 @@ fn working_directory(wanted: Option<&Path>) -> Result<PathBuf, AssemblyError> {
 }
 
 /// `$ZOT_HOME/SYSTEM.md`, which replaces the built-in prompt.
-fn own_system_prompt(home: &Path) -> Result<Option<String>, AssemblyError> {
+fn own_system_prompt(home: &Path) -> Result<Base, AssemblyError> {
     let path = home.join("SYSTEM.md");
     match std::fs::read_to_string(&path) {
-        Ok(prompt) => Ok(Some(prompt)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Ok(text) => Ok(Base::File { path, text }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Base::BuiltIn),
         Err(source) => Err(AssemblyError::SystemPrompt { path, source }),
     }
 }
@@ -337,7 +349,7 @@ fn taken_tools(own: &ToolSet) -> Vec<String> {
     own.chain(std::iter::once("skill".to_owned())).collect()
 }
 
-fn own_tools(config: &Config, cwd: &Path) -> ToolSet {
+fn own_tools(config: &Config, cwd: &Path, skills: Option<&Skills>) -> ToolSet {
     let builtin = builtin_tools(ToolsConfig {
         cwd: cwd.to_owned(),
         home: env::home_dir(),
@@ -347,6 +359,7 @@ fn own_tools(config: &Config, cwd: &Path) -> ToolSet {
     ToolSet::new(
         builtin
             .into_iter()
+            .chain(skills.map(Skills::tool))
             .chain(config.custom_tools.iter().cloned()),
     )
 }

@@ -43,6 +43,7 @@ pub struct Config {
     pub hooks: Option<Arc<dyn Hooks>>,
     pub persistence: Persistence,
     pub extensions: ExtensionSearch,
+    pub context: ContextSearch,
     /// Which tool calls need someone's permission.
     pub approval: ApprovalPolicy,
     /// What everything together may spend.
@@ -78,6 +79,30 @@ pub struct ExtensionSearch {
     pub discover: bool,
     /// Folders of extensions to start besides; they win over discovered ones of the same name.
     pub paths: Vec<PathBuf>,
+}
+
+/// What is read to tell the model about the project it works in. By default nothing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ContextSearch {
+    /// `AGENTS.md`, `CLAUDE.md` and `.zot/instructions.md` of the working directory and the folders
+    /// above it, up to the root of the repository.
+    pub instructions: bool,
+    /// Prompt templates in `./.zot/prompts` and `$ZOT_HOME/prompts`: they appear among the
+    /// [commands](crate::Runtime::commands).
+    pub templates: bool,
+    pub skills: SkillSearch,
+}
+
+/// Which skills the model can load, with the tool `skill`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SkillSearch {
+    /// None, and no tool to load them with.
+    #[default]
+    None,
+    /// Those that are part of zot.
+    BuiltIn,
+    /// Those of the project and the user, too.
+    All,
 }
 
 /// Whether the conversation is written to a session file.

@@ -230,6 +230,7 @@ pub(crate) fn commands(host: &ExtensionHost) -> Vec<CommandEntry> {
             name: command.name,
             description: command.description,
             extension: command.extension,
+            source: None,
         })
         .collect()
 }
@@ -237,6 +238,7 @@ pub(crate) fn commands(host: &ExtensionHost) -> Vec<CommandEntry> {
 pub(crate) fn invoked(invoked: Invoked) -> InvokedData {
     let mut data = InvokedData {
         extension: invoked.extension,
+        source: None,
         action: "noop".to_owned(),
         prompt: None,
         insert: None,

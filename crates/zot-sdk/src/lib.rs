@@ -68,6 +68,12 @@
 //! for it); [`Config::hooks`] watches, blocks and rewrites; [`Config::budget`] and
 //! [`Runtime::prompt_within`] limit steps, tokens, money and time.
 //!
+//! # What the model is told
+//!
+//! [`Config::system_prompt`] replaces our system prompt, [`Config::append_system_prompt`] adds to it.
+//! Files of the project are read only when [`Config::context`] asks for them: instructions, skills,
+//! prompt templates. [`Runtime::context`] lists all parts with what they cost.
+//!
 //! # Going on elsewhere
 //!
 //! [`Runtime::full_messages`] and [`Runtime::set_messages`] carry a conversation to another runtime
@@ -84,25 +90,31 @@ mod hooks;
 mod hosting;
 mod runtime;
 mod stream;
+mod surroundings;
 mod system_prompt;
 mod toolbox;
 
 pub use assembly::{AssemblyError, UnknownTool};
-pub use config::{Config, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, Replay, ToolSelection};
+pub use config::{
+    Config, ContextSearch, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, Replay, SkillSearch,
+    ToolSelection,
+};
 pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::InvalidMessage;
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
 pub use hosting::{ExtensionNotice, PanelAction};
 pub use runtime::{
-    Busy, ClearError, ModelChangeError, ReloadFailure, Runtime, SetMessagesError, ToolChangeError,
-    VERSION,
+    Busy, ClearError, ContextPart, ModelChangeError, ReloadFailure, Runtime, SetMessagesError,
+    ToolChangeError, VERSION,
 };
 pub use stream::EventStream;
+pub use system_prompt::ContextKind;
 pub use zot_agent::{
     ApprovalPolicy, ApprovalScope, Budget, Decision, Hooks, MessageVerdict, NotWaiting, Remember,
     SteerError, ToolVerdict, TurnVerdict, Verdict,
 };
 pub use zot_auth::zot_home;
+pub use zot_context as context;
 pub use zot_conversation::{
     AgentEvent, Arguments, BoxFuture, Image, Progress, ReasoningEffort, Tool, ToolCall,
     ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, ToolSet,

@@ -1,5 +1,6 @@
 //! A conversation with a model in a working directory.
 
+mod context;
 mod extensions;
 
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use zot_agent::{
     Agent, AgentParts, AgentSettings, Budget, Decision, Hooks, JournalError, NoHooks, NotWaiting,
     SteerError, Transcript,
 };
+use zot_context::{SkillGuard, Templates};
 use zot_conversation::{
     self as conversation, AgentEvent, BoxFuture, ContentBlock, Image, ReasoningEffort, Tool,
 };
@@ -28,6 +30,7 @@ use crate::full::{self, InvalidMessage};
 use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
 use crate::stream::{EVENT_QUEUE, EventStream, Work};
+use crate::surroundings::SkillHooks;
 use crate::toolbox::ToolBox;
 
 /// The version every part of zot reports.
@@ -51,6 +54,7 @@ pub enum ModelChangeError {
     },
 }
 
+pub use context::ContextPart;
 pub use extensions::ReloadFailure;
 
 pub(crate) fn did_you_mean(nearest: &[String]) -> String {
@@ -74,6 +78,9 @@ pub struct Runtime {
     warnings: Vec<String>,
     toolbox: Arc<ToolBox>,
     extensions: Option<Arc<ExtensionHost>>,
+    templates: Templates,
+    /// Holds the model to the skills it has loaded, if there are any.
+    guard: Option<Arc<SkillGuard>>,
     clients: Clients,
     occupation: Arc<Occupation>,
 }
@@ -128,6 +135,8 @@ impl Runtime {
             warnings,
             own_tools,
             prompt,
+            skills,
+            templates,
             extensions,
             clients,
             budget,
@@ -148,17 +157,22 @@ impl Runtime {
                 agent: OnceLock::new(),
             })
         });
+        let guard = skills.map(|skills| skills.guard);
+        // Skills refuse before anybody is asked; the embedding program has the last word.
+        let parties = [
+            guard
+                .clone()
+                .map(|guard| Arc::new(SkillHooks(guard)) as Arc<dyn Hooks>),
+            hooks.clone().map(|hooks| hooks as Arc<dyn Hooks>),
+            own_hooks,
+        ];
         let agent = Arc::new(Agent::new(AgentParts {
             settings,
-            hooks: match (&hooks, own_hooks) {
-                (None, None) => Arc::new(NoHooks),
-                (None, Some(own)) => own,
-                (Some(extensions), None) => Arc::clone(extensions) as Arc<dyn Hooks>,
-                (Some(extensions), Some(own)) => Arc::new(ChainedHooks {
-                    first: Arc::clone(extensions) as Arc<dyn Hooks>,
-                    last: own,
-                }),
-            },
+            hooks: parties
+                .into_iter()
+                .flatten()
+                .reduce(|first, last| Arc::new(ChainedHooks { first, last }))
+                .unwrap_or_else(|| Arc::new(NoHooks)),
             journal,
             transcript: Transcript::default(),
             budget,
@@ -171,6 +185,8 @@ impl Runtime {
             agent,
             toolbox,
             extensions,
+            templates,
+            guard,
             clients,
             provider,
             open_models,
@@ -196,7 +212,11 @@ impl Runtime {
         let content = user_content(text, images);
         let extensions = self.extensions.clone();
         let toolbox = Arc::clone(&self.toolbox);
+        let guard = self.guard.clone();
         self.start(Work::Prompt, move |agent, events, cancel| {
+            if let Some(guard) = guard {
+                guard.lift();
+            }
             // Whoever has been told that the prompt has started may steer it.
             agent.expect_steering();
             Box::pin(async move {

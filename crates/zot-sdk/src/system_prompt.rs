@@ -1,9 +1,16 @@
 //! What the model is told about its situation.
+//!
+//! The order is that of change, so that providers can reuse what they have read before: what is the
+//! same everywhere comes first, what belongs to the project next, the day last.
 
-use std::fmt::Write as _;
-use std::path::Path;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use zot_context::{InstructionFile, Instructions, SKILL_TOOL, SkillSet};
 use zot_conversation::ToolSet;
 
 const IDENTITY: &str = "You are zot, an agent that works for the user on this machine through \
@@ -12,39 +19,166 @@ prefer the smallest change that really solves the problem; check your work by ru
 that is possible. Say briefly what you did and what you found. When something is unclear and \
 guessing wrong would be costly, ask.";
 
-/// Puts the system prompt together: the base, then what the user appended.
-pub(crate) fn compose(
-    replaced_by: Option<&str>,
-    appended: &[String],
-    cwd: &Path,
-    tools: &ToolSet,
-) -> String {
-    let mut prompt = replaced_by.map_or_else(|| default_prompt(cwd, tools), ToOwned::to_owned);
-    for addition in appended {
-        prompt.push_str("\n\n");
-        prompt.push_str(addition);
-    }
-    prompt
+/// The beginning of the system prompt.
+pub(crate) enum Base {
+    /// Ours, which names the tools and where and when it is.
+    BuiltIn,
+    /// What the caller gave instead.
+    Given(String),
+    /// `$ZOT_HOME/SYSTEM.md`.
+    File { path: PathBuf, text: String },
 }
 
-fn default_prompt(cwd: &Path, tools: &ToolSet) -> String {
-    let mut prompt = IDENTITY.to_owned();
+/// What the system prompt is made from.
+pub(crate) struct PromptParts {
+    pub(crate) base: Base,
+    pub(crate) instructions: Vec<InstructionFile>,
+    /// The skills there are; named only to a model that can load them.
+    pub(crate) skills: Option<Arc<SkillSet>>,
+    pub(crate) appended: Vec<String>,
+    pub(crate) cwd: PathBuf,
+}
+
+/// What a piece of the context is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ContextKind {
+    /// How the agent is to work: built in, from `SYSTEM.md`, or given.
+    SystemPrompt,
+    /// The list of skills.
+    Skills,
+    /// A file of the project.
+    Instructions,
+    /// What the caller added.
+    Appended,
+    /// Where and when it is.
+    Environment,
+    /// The name, description and schema of a tool.
+    Tool,
+}
+
+impl ContextKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SystemPrompt => "system_prompt",
+            Self::Skills => "skills",
+            Self::Instructions => "instructions",
+            Self::Appended => "appended",
+            Self::Environment => "environment",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+/// A piece of the system prompt.
+pub(crate) struct Section {
+    pub(crate) kind: ContextKind,
+    /// Where it comes from, in words.
+    pub(crate) origin: String,
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) text: String,
+}
+
+impl Section {
+    fn new(kind: ContextKind, origin: &str, text: String) -> Self {
+        Self {
+            kind,
+            origin: origin.to_owned(),
+            path: None,
+            text,
+        }
+    }
+
+    fn of_file(kind: ContextKind, path: &Path, origin: String, text: String) -> Self {
+        Self {
+            kind,
+            origin,
+            path: Some(path.to_owned()),
+            text,
+        }
+    }
+}
+
+impl PromptParts {
+    pub(crate) fn compose(&self, tools: &ToolSet) -> Arc<str> {
+        let sections = self.sections(tools);
+        let texts: Vec<&str> = sections
+            .iter()
+            .map(|section| section.text.as_str())
+            .collect();
+        texts.join("\n\n").into()
+    }
+
+    pub(crate) fn sections(&self, tools: &ToolSet) -> Vec<Section> {
+        let mut sections = vec![match &self.base {
+            Base::BuiltIn => {
+                Section::new(ContextKind::SystemPrompt, "built in", default_prompt(tools))
+            }
+            Base::Given(text) => Section::new(ContextKind::SystemPrompt, "given", text.clone()),
+            Base::File { path, text } => Section::of_file(
+                ContextKind::SystemPrompt,
+                path,
+                "SYSTEM.md".to_owned(),
+                text.clone(),
+            ),
+        }];
+        if let Some(skills) = &self.skills
+            && tools.get(SKILL_TOOL).is_some()
+        {
+            let origin = match skills.iter().len() {
+                1 => "1 skill".to_owned(),
+                count => format!("{count} skills"),
+            };
+            let manifest = skills.manifest();
+            sections.push(Section::new(ContextKind::Skills, &origin, manifest));
+        }
+        for (index, file) in self.instructions.iter().enumerate() {
+            let text = match index {
+                0 => format!("{}\n\n{}", Instructions::HEADING, file.section()),
+                _ => file.section(),
+            };
+            let origin = file.shown.clone();
+            sections.push(Section::of_file(
+                ContextKind::Instructions,
+                &file.path,
+                origin,
+                text,
+            ));
+        }
+        for addition in &self.appended {
+            let addition = Section::new(ContextKind::Appended, "given", addition.clone());
+            sections.push(addition);
+        }
+        if matches!(self.base, Base::BuiltIn) {
+            let environment = environment(&self.cwd);
+            sections.push(Section::new(
+                ContextKind::Environment,
+                "built in",
+                environment,
+            ));
+        }
+        sections.retain(|section| !section.text.is_empty());
+        sections
+    }
+}
+
+fn default_prompt(tools: &ToolSet) -> String {
     let names: Vec<&str> = tools
         .definitions()
         .iter()
         .map(|tool| tool.name.as_str())
         .collect();
     if names.is_empty() {
-        prompt.push_str("\n\nNo tools are available: answer from what you know and are told.");
+        format!("{IDENTITY}\n\nNo tools are available: answer from what you know and are told.")
     } else {
-        // Writing to a String cannot fail.
-        let _ = write!(prompt, "\n\nTools: {}.", names.join(", "));
+        format!("{IDENTITY}\n\nTools: {}.", names.join(", "))
     }
-    let _ = write!(
-        prompt,
-        "\nWorking directory: {}\nCurrent date: {}",
+}
+
+fn environment(cwd: &Path) -> String {
+    format!(
+        "Working directory: {}\nCurrent date: {}",
         cwd.display(),
         Timestamp::now().strftime("%Y-%m-%d")
-    );
-    prompt
+    )
 }

@@ -1,6 +1,5 @@
 //! The tools of an agent: its own, the embedding program's, those of extensions.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zot_agent::{Agent, AgentSettings};
@@ -9,26 +8,8 @@ use zot_extension_host::ExtensionHost;
 
 use crate::assembly::{UnknownTool, choose_tools};
 use crate::config::ToolSelection;
-use crate::system_prompt;
-
-/// What the system prompt is made from.
-pub(crate) struct PromptParts {
-    pub(crate) replaced_by: Option<String>,
-    pub(crate) appended: Vec<String>,
-    pub(crate) cwd: PathBuf,
-}
-
-impl PromptParts {
-    pub(crate) fn compose(&self, tools: &ToolSet) -> Arc<str> {
-        system_prompt::compose(
-            self.replaced_by.as_deref(),
-            &self.appended,
-            &self.cwd,
-            tools,
-        )
-        .into()
-    }
-}
+use crate::runtime::ContextPart;
+use crate::system_prompt::{ContextKind, PromptParts};
 
 /// Knows which tools there are and which of them the model has, while both can change.
 pub(crate) struct ToolBox {
@@ -120,9 +101,57 @@ impl ToolBox {
 
     /// Puts the chosen tools and the prompt that goes with them into `settings`.
     pub(crate) fn apply(&self, settings: &mut AgentSettings) {
-        let all = self.all();
         let choice = self.lock();
-        let tools = match &choice.selection {
+        let tools = self.chosen(&choice.selection);
+        settings.system = match &choice.system {
+            Some(system) => Arc::clone(system),
+            None => self.prompt.compose(&tools),
+        };
+        settings.tools = Arc::new(tools);
+    }
+
+    /// What every request begins with, in its parts.
+    pub(crate) fn context(&self) -> Vec<ContextPart> {
+        let choice = self.lock();
+        let tools = self.chosen(&choice.selection);
+        let part = |kind, name, path, bytes| ContextPart {
+            kind,
+            name,
+            path,
+            extension: None,
+            bytes,
+            tokens: zot_context::tokens(bytes),
+        };
+        let mut parts: Vec<ContextPart> = match &choice.system {
+            Some(system) => {
+                let name = "set while running".to_owned();
+                vec![part(ContextKind::SystemPrompt, name, None, system.len())]
+            }
+            None => {
+                let sections = self.prompt.sections(&tools).into_iter();
+                sections
+                    .map(|section| {
+                        let bytes = section.text.len();
+                        part(section.kind, section.origin, section.path, bytes)
+                    })
+                    .collect()
+            }
+        };
+        parts.extend(tools.iter().map(|tool| {
+            let definition = tool.definition();
+            let texts = [&definition.name, &definition.description].map(String::len);
+            let bytes = texts.iter().sum::<usize>() + definition.parameters.get().len();
+            ContextPart {
+                extension: tool.origin().map(|origin| origin.extension),
+                ..part(ContextKind::Tool, definition.name.clone(), None, bytes)
+            }
+        }));
+        parts
+    }
+
+    fn chosen(&self, selection: &ToolSelection) -> ToolSet {
+        let all = self.all();
+        match selection {
             ToolSelection::All => all,
             ToolSelection::None => ToolSet::default(),
             ToolSelection::Only(names) => ToolSet::new(
@@ -130,12 +159,7 @@ impl ToolBox {
                     .filter(|tool| names.contains(&tool.definition().name))
                     .cloned(),
             ),
-        };
-        settings.system = match &choice.system {
-            Some(system) => Arc::clone(system),
-            None => self.prompt.compose(&tools),
-        };
-        settings.tools = Arc::new(tools);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Choice> {

@@ -3,17 +3,17 @@
 use std::fmt;
 use std::io::{self, Write as _};
 
-pub(super) fn say(text: fmt::Arguments<'_>) -> io::Result<()> {
+pub(crate) fn say(text: fmt::Arguments<'_>) -> io::Result<()> {
     writeln!(io::stdout(), "{text}")
 }
 
 /// Says what is going on, beside the output.
-pub(super) fn note(text: fmt::Arguments<'_>) {
+pub(crate) fn note(text: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// What an extension says, without the power to move the cursor or recolour the screen.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let replaced = text.chars().map(|character| match character {
         '\n' | '\t' => character,
         control if control.is_control() => '\u{fffd}',
@@ -23,12 +23,12 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// [`plain`] on one line.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     plain(text).replace(['\n', '\t'], " ")
 }
 
 /// Writes `rows` with columns as wide as they need to be; the first row is the heading.
-pub(super) fn write_table<const N: usize>(
+pub(crate) fn write_table<const N: usize>(
     output: &mut impl io::Write,
     rows: &[[String; N]],
 ) -> io::Result<()> {

@@ -9,6 +9,7 @@ fn job(text: &str) -> Job {
         work: JobWork::Prompt {
             text: text.to_owned(),
             images: Vec::new(),
+            mentions: false,
             budget: Budget::default(),
         },
     }
@@ -68,6 +69,7 @@ fn everything_a_client_can_make_long_counts() {
     let work = JobWork::Prompt {
         text,
         images,
+        mentions: false,
         budget,
     };
     let refused = JobQueue::default().push(Job { id: None, work });

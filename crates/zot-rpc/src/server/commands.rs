@@ -9,7 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use zot_sdk::{
     Arguments, Budget, ClearError, Decision, Event, Image, ModelChangeError, PanelAction,
-    ReasoningEffort, Remember, SetMessagesError, SteerError, ToolChangeError, VERSION, Verdict,
+    ReasoningEffort, Remember, Runtime, SetMessagesError, SteerError, ToolChangeError, VERSION,
+    Verdict,
 };
 use zot_wire::rpc::{
     Command, ConfirmCommand, FullMessage, FullMessagesData, HelloData, ImageInput, MessagesData,
@@ -22,7 +23,7 @@ use super::Server;
 use crate::queue::{Job, JobWork};
 
 /// What this server can do beyond the original protocol.
-const CAPABILITIES: [&str; 16] = [
+const CAPABILITIES: [&str; 17] = [
     "full_messages",
     "set_messages",
     "steer",
@@ -39,6 +40,7 @@ const CAPABILITIES: [&str; 16] = [
     "commands",
     "reload_ext",
     "panels",
+    "mentions",
 ];
 
 /// Why a command was refused: a stable word for programs, a sentence for people.
@@ -212,6 +214,7 @@ impl Server {
                     let steer = SteerCommand {
                         message: prompt.message.clone(),
                         images: prompt.images.clone(),
+                        mentions: prompt.mentions,
                     };
                     match self.steer(steer) {
                         // It ended a moment ago: the prompt is the next one.
@@ -232,7 +235,11 @@ impl Server {
         if steer.message.is_empty() && images.is_empty() {
             return Err(Refusal::argument("the message is empty"));
         }
-        match self.runtime.steer(&steer.message, images) {
+        let (message, images) = match steer.mentions {
+            true => with_mentions(&self.runtime, steer.message, images),
+            false => (steer.message, images),
+        };
+        match self.runtime.steer(&message, images) {
             Ok(()) => Ok(SteeredData { steered: true }),
             Err(error @ SteerError::NotRunning) => Err(Refusal::new("not_running", error)),
             Err(error @ SteerError::TooMany) => Err(Refusal::new("queue_full", error)),
@@ -476,6 +483,7 @@ fn prompt_work(prompt: PromptCommand) -> Result<JobWork, Refusal> {
     Ok(JobWork::Prompt {
         text: prompt.message,
         images,
+        mentions: prompt.mentions,
         budget: Budget {
             max_steps: prompt.max_steps,
             max_cost_usd: prompt.max_cost_usd,
@@ -483,6 +491,21 @@ fn prompt_work(prompt: PromptCommand) -> Result<JobWork, Refusal> {
             timeout: prompt.timeout_ms.map(Duration::from_millis),
         },
     })
+}
+
+/// A message with what it mentions behind it.
+pub(super) fn with_mentions(
+    runtime: &Runtime,
+    mut message: String,
+    mut images: Vec<Image>,
+) -> (String, Vec<Image>) {
+    let attached = runtime.attach_mentions(&message);
+    if !attached.text.is_empty() {
+        message.push_str("\n\n");
+        message.push_str(&attached.text);
+    }
+    images.extend(attached.images);
+    (message, images)
 }
 
 fn decode_images(images: Vec<ImageInput>) -> Result<Vec<Image>, Refusal> {

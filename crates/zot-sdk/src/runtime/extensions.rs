@@ -6,6 +6,9 @@ use zot_wire::rpc::{CommandEntry, ExtensionEntry, InvokedData};
 use super::{Busy, Occupation, Runtime};
 use crate::hosting::{self, ExtensionNotice, PanelAction};
 
+/// How a command that is no extension's says so.
+const TEMPLATE: &str = "template";
+
 impl Runtime {
     /// The extensions and how they are doing.
     pub fn extensions(&self) -> Vec<ExtensionEntry> {
@@ -17,15 +20,29 @@ impl Runtime {
             .collect()
     }
 
-    /// The slash commands of all extensions, once those have started.
+    /// The slash commands of all extensions, once those have started, then the prompt templates.
+    /// An extension's command hides a template of its name.
     pub async fn commands(&self) -> Vec<CommandEntry> {
-        match &self.extensions {
+        let mut commands = match &self.extensions {
             None => Vec::new(),
             Some(host) => {
                 host.settled().await;
                 hosting::commands(host)
             }
+        };
+        // Broken ones tell when they are invoked.
+        let (templates, _) = self.templates.list();
+        for template in templates {
+            if commands.iter().all(|command| command.name != template.name) {
+                commands.push(CommandEntry {
+                    name: template.name,
+                    description: template.description,
+                    extension: String::new(),
+                    source: Some(TEMPLATE.to_owned()),
+                });
+            }
         }
+        commands
     }
 
     /// Runs a slash command. What it asks for is up to the caller.
@@ -34,10 +51,29 @@ impl Runtime {
         name: &str,
         arguments: &str,
     ) -> Result<InvokedData, InvokeError> {
-        match &self.extensions {
-            None => Err(InvokeError::Unknown(name.to_owned())),
-            Some(host) => Ok(hosting::invoked(host.invoke(name, arguments).await?)),
-        }
+        let unknown = match &self.extensions {
+            None => InvokeError::Unknown(name.to_owned()),
+            Some(host) => match host.invoke(name, arguments).await {
+                Ok(invoked) => return Ok(hosting::invoked(invoked)),
+                Err(unknown @ InvokeError::Unknown(_)) => unknown,
+                Err(error) => return Err(error),
+            },
+        };
+        let (action, prompt, error) = match self.templates.find(name) {
+            Ok(Some(template)) => ("prompt", Some(template.expand(arguments)), None),
+            Ok(None) => return Err(unknown),
+            Err(problem) => ("noop", None, Some(problem.to_string())),
+        };
+        Ok(InvokedData {
+            extension: String::new(),
+            source: Some(TEMPLATE.to_owned()),
+            action: action.to_owned(),
+            prompt,
+            insert: None,
+            display: None,
+            open_panel: None,
+            error,
+        })
     }
 
     /// Reads all manifests again and starts every extension anew. When one fails, the old ones run

@@ -124,6 +124,9 @@ pub struct PromptCommand {
     pub message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageInput>,
+    /// Attach the files and folders that the message mentions as `@path`.
+    #[serde(skip_serializing_if = "is_false")]
+    pub mentions: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when_busy: Option<WhenBusy>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,6 +158,9 @@ pub struct SteerCommand {
     pub message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageInput>,
+    /// Attach the files and folders that the message mentions as `@path`.
+    #[serde(skip_serializing_if = "is_false")]
+    pub mentions: bool,
 }
 
 /// The answer to a `tool_confirm` event.
@@ -365,6 +371,7 @@ impl Command {
             "prompt" => Self::Prompt(PromptCommand {
                 message: field(fields, "message")?,
                 images: field(fields, "images")?,
+                mentions: field(fields, "mentions")?,
                 when_busy: field(fields, "when_busy")?,
                 max_steps: field(fields, "max_steps")?,
                 max_cost_usd: field(fields, "max_cost_usd")?,
@@ -400,6 +407,7 @@ impl Command {
             "steer" => Self::Steer(SteerCommand {
                 message: field(fields, "message")?,
                 images: field(fields, "images")?,
+                mentions: field(fields, "mentions")?,
             }),
             "confirm" => Self::Confirm(ConfirmCommand {
                 call_id: match fields.raw("call_id") {

@@ -11,19 +11,27 @@ pub struct CommandsData {
     pub commands: Vec<CommandEntry>,
 }
 
-/// A slash command of an extension.
+/// A slash command of an extension, or a prompt template.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandEntry {
     /// Without the slash.
     pub name: String,
     pub description: String,
+    /// Empty for a template.
     pub extension: String,
+    /// `template` for a template.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 /// `invoke_command`: what the extension wants done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InvokedData {
+    /// Empty for a template.
     pub extension: String,
+    /// `template` for a template.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// `prompt`, `insert`, `display`, `open_panel` or `noop`.
     pub action: String,
     /// The prompt that runs now; its events follow.

@@ -41,7 +41,7 @@ fn schemas_and_names_that_no_provider_takes_are_refused_and_spoil_nothing_else()
         ScriptedExtension::new("probe", registrations).tool("good", tool_text("good ok"));
     let mut run = Extended::start(&[extension]);
     assert_eq!(run.call("good", json!({})), (false, "good ok".to_owned()));
-    let own = ["read", "write", "edit", "bash"];
+    let own = ["read", "write", "edit", "bash", "skill"];
     let offered = run.offered().remove(0);
     let foreign: Vec<&String> = offered
         .iter()

@@ -1,0 +1,94 @@
+//! `AGENTS.md` and its like.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use testkit::{Wire, ZotCommand};
+
+use super::{Place, system_of};
+use crate::support::{Session, binary};
+
+#[test]
+fn they_are_part_of_the_system_prompt_the_nearest_first() {
+    let place = Place::new();
+    place.write(".git/HEAD", "");
+    place.write("AGENTS.md", "Use tabs.\n");
+    place.write("CLAUDE.md", "Be kind.\n");
+    place.write("deep/er/.zot/instructions.md", "Use blanks.\n");
+    let deep = place.workdir.path().join("deep/er");
+    let run = place.print(&["--cwd", deep.to_str().unwrap(), "say:1"]);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    let system = place.system();
+    let positions = [
+        "<instructions from=\".zot/instructions.md\">\nUse blanks.\n</instructions>",
+        "<instructions from=\"../../AGENTS.md\">\nUse tabs.\n</instructions>",
+        "<instructions from=\"../../CLAUDE.md\">\nBe kind.\n</instructions>",
+        "Working directory: ",
+    ]
+    .map(|part| system.find(part));
+    assert!(positions.iter().all(Option::is_some), "{system}");
+    assert!(positions.is_sorted(), "{system}");
+}
+
+#[test]
+fn they_are_read_in_every_mode_and_can_be_left_out() {
+    let place = Place::new();
+    place.write("AGENTS.md", "Use tabs.");
+    for (flags, expected) in [(&[][..], true), (&["--no-context-files"][..], false)] {
+        place.print(&[flags, &["say:1"]].concat());
+        assert_eq!(place.system().contains("Use tabs."), expected);
+
+        let mut zot = ZotCommand::rpc(binary(), &place.workdir, &place.server, Wire::OpenAi)
+            .arguments(flags)
+            .spawn();
+        zot.turn("1", "say:1");
+        assert_eq!(place.system().contains("Use tabs."), expected);
+    }
+}
+
+/// Providers reuse what they have read only as far as it is the same.
+#[test]
+fn the_system_prompt_does_not_change_during_a_conversation() {
+    let mut session = Session::start_with(Wire::OpenAi, |zot| zot.argument("--with-skills"));
+    session.workdir.write("AGENTS.md", "Too late.");
+    session.zot.turn("1", "tool:bash:{\"command\":\"echo hi\"}");
+    session.zot.turn("2", "say:1");
+    let systems: Vec<String> = session.server.requests().iter().map(system_of).collect();
+    assert_eq!(systems.len(), 3);
+    assert!(systems.iter().all(|system| *system == systems[0]));
+}
+
+#[test]
+fn a_system_prompt_of_ones_own_keeps_the_instructions() {
+    let place = Place::new();
+    place.write("AGENTS.md", "Use tabs.");
+    place.write_home("SYSTEM.md", "From home.");
+    place.print(&["--append-system-prompt", "APP", "say:1"]);
+    let system = place.system();
+    assert!(system.starts_with("From home."), "{system}");
+    assert!(system.ends_with("APP") && system.contains("Use tabs."));
+
+    place.print(&[
+        "--system-prompt",
+        "SYS",
+        "--no-skill",
+        "--no-context-files",
+        "say:1",
+    ]);
+    assert_eq!(place.system(), "SYS");
+}
+
+#[test]
+fn what_cannot_be_read_is_a_warning() {
+    let place = Place::new();
+    let outside = place.workdir.home().join("secret");
+    fs::write(&outside, "the secret").unwrap();
+    symlink(&outside, place.workdir.path().join("AGENTS.md")).unwrap();
+    place.write("CLAUDE.md", "Be kind.");
+    let run = place.print(&["say:1"]);
+    assert_eq!(run.code, Some(0));
+    assert!(run.stderr.starts_with("zot: warning: "), "{}", run.stderr);
+    assert!(run.stderr.contains("AGENTS.md: is a link that leads out"));
+    let system = place.system();
+    assert!(system.contains("Be kind.") && !system.contains("the secret"));
+}

@@ -1,0 +1,235 @@
+//! Attaches the files and folders that a prompt mentions.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use zot_conversation::Image;
+
+use crate::file::{Cut, MAX_FOLDER_ENTRIES, ReadError, entries, read_beginning, text_of_beginning};
+use crate::mention::{Mention, mentions};
+use crate::problem::Problem;
+
+/// How many things one prompt attaches.
+const MAX_ATTACHED: usize = 32;
+
+/// The most of one file; as much as one call of `read` shows, roughly.
+const MAX_FILE_BYTES: usize = 64 * 1024;
+
+/// The most text of all files together.
+const MAX_TEXT_BYTES: usize = 256 * 1024;
+
+/// The largest picture, as for `read`.
+const MAX_IMAGE_BYTES: usize = 20 * 1024 * 1024;
+
+/// All pictures together: providers refuse larger requests.
+const MAX_IMAGES_BYTES: usize = 32 * 1024 * 1024;
+
+/// The most entries of a folder.
+const MAX_ENTRIES: usize = 500;
+
+/// A NUL in so much of a file makes it binary.
+const SNIFF_BYTES: usize = 8 * 1024;
+
+/// What goes along with a prompt.
+#[derive(Debug, Default)]
+pub struct Attached {
+    /// To be put behind the prompt's text; empty when nothing was mentioned.
+    pub text: String,
+    pub images: Vec<Image>,
+    /// What was mentioned and is there, but could not be attached. `text` tells the model, too.
+    pub problems: Vec<Problem>,
+}
+
+/// Attaches what `text` mentions. Relative paths start at `cwd`, `~` is `home`. What names nothing
+/// stays text.
+pub fn attach(text: &str, cwd: &Path, home: Option<&Path>) -> Attached {
+    let mut attached = Attached::default();
+    let mut seen = HashSet::new();
+    for mention in mentions(text) {
+        let Some((shown, path)) = resolve(&mention, cwd, home) else {
+            continue;
+        };
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        if seen.len() > MAX_ATTACHED {
+            attached.note(&format!(
+                "{shown} and what follows: not attached, {MAX_ATTACHED} are the most"
+            ));
+            break;
+        }
+        if let Err(error) = attached.add(shown, &path) {
+            attached.note(&format!("{shown}: not attached, it {error}"));
+            attached.problems.push(Problem::new(path, error));
+        }
+    }
+    attached
+}
+
+/// The first reading of a mention that names something.
+fn resolve<'a>(
+    mention: &Mention<'a>,
+    cwd: &Path,
+    home: Option<&Path>,
+) -> Option<(&'a str, PathBuf)> {
+    let readings = mention.candidates.iter().map(|shown| {
+        let path = match (shown.strip_prefix("~/"), home) {
+            (Some(below), Some(home)) => home.join(below),
+            _ if *shown == "~" => home.unwrap_or(cwd).to_owned(),
+            _ => cwd.join(shown),
+        };
+        (*shown, path)
+    });
+    let mut there = readings.filter(|(_, path)| path.symlink_metadata().is_ok());
+    there.next()
+}
+
+impl Attached {
+    fn add(&mut self, shown: &str, path: &Path) -> Result<(), ReadError> {
+        let metadata = path.metadata()?;
+        if metadata.is_dir() {
+            return self.add_folder(shown, path);
+        }
+        let head = read_beginning(path, SNIFF_BYTES)?;
+        if let Some(mime_type) = image_type(&head.bytes) {
+            return self.add_image(shown, path, mime_type);
+        }
+        if head.bytes.contains(&0) {
+            self.note(&format!(
+                "{shown}: a binary file of {} bytes, not attached",
+                head.length
+            ));
+            return Ok(());
+        }
+        self.add_text(shown, path)
+    }
+
+    fn add_text(&mut self, shown: &str, path: &Path) -> Result<(), ReadError> {
+        let limit = MAX_FILE_BYTES.min(MAX_TEXT_BYTES.saturating_sub(self.text.len()));
+        if limit == 0 {
+            self.note(&format!(
+                "{shown}: not attached, all files together may have {MAX_TEXT_BYTES} bytes; read it \
+                 if you need it"
+            ));
+            return Ok(());
+        }
+        let beginning = read_beginning(path, limit)?;
+        let length = beginning.length;
+        let cut = match length > beginning.bytes.len() as u64 {
+            true => Cut::Somewhere,
+            false => Cut::Nowhere,
+        };
+        let text = match text_of_beginning(beginning.bytes, cut) {
+            Ok(text) => text,
+            Err(_) => {
+                self.note(&format!(
+                    "{shown}: a binary file of {length} bytes, not attached"
+                ));
+                return Ok(());
+            }
+        };
+        let heading = match cut {
+            Cut::Nowhere => format!("{shown}, attached by the user"),
+            Cut::Somewhere => format!(
+                "{shown}, attached by the user: the first {} of {length} bytes; read it for the rest",
+                text.len()
+            ),
+        };
+        self.block(&heading, &text);
+        Ok(())
+    }
+
+    fn add_folder(&mut self, shown: &str, path: &Path) -> Result<(), ReadError> {
+        let mut names: Vec<String> = entries(path)?
+            .map(|entry| {
+                let is_folder = entry.path().is_dir();
+                let mut name = entry.file_name().to_string_lossy().into_owned();
+                if is_folder {
+                    name.push('/');
+                }
+                name
+            })
+            .collect();
+        names.sort();
+        let all = names.len();
+        names.truncate(MAX_ENTRIES);
+        let mut heading = format!("{shown}, a folder attached by the user");
+        if all > names.len() {
+            let least = if all == MAX_FOLDER_ENTRIES {
+                "at least "
+            } else {
+                ""
+            };
+            // Writing to a String cannot fail.
+            let _ = write!(heading, ": {} of {least}{all} entries", names.len());
+        }
+        let mut listing = names.join("\n");
+        listing.push('\n');
+        self.block(&heading, &listing);
+        Ok(())
+    }
+
+    fn add_image(&mut self, shown: &str, path: &Path, mime_type: &str) -> Result<(), ReadError> {
+        let attached: usize = self.images.iter().map(|image| image.data.len()).sum();
+        let limit = MAX_IMAGE_BYTES.min(MAX_IMAGES_BYTES.saturating_sub(attached));
+        let beginning = read_beginning(path, limit + 1)?;
+        if beginning.bytes.len() > limit {
+            return Err(ReadError::TooLong { limit });
+        }
+        self.note(&format!("{shown}: a picture, attached by the user"));
+        self.images.push(Image {
+            mime_type: mime_type.to_owned(),
+            data: beginning.bytes.into(),
+        });
+        Ok(())
+    }
+
+    fn note(&mut self, note: &str) {
+        self.separate();
+        // Writing to a String cannot fail.
+        let _ = write!(self.text, "[{note}]");
+    }
+
+    /// A text between fences that it does not contain itself.
+    fn block(&mut self, heading: &str, text: &str) {
+        self.separate();
+        let fence = "`".repeat(longest_run(text, '`').max(2) + 1);
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        let _ = write!(self.text, "[{heading}]\n{fence}\n{text}{end}{fence}");
+    }
+
+    fn separate(&mut self) {
+        if !self.text.is_empty() {
+            self.text.push_str("\n\n");
+        }
+    }
+}
+
+fn longest_run(text: &str, wanted: char) -> usize {
+    let mut longest = 0;
+    let mut run = 0;
+    for character in text.chars() {
+        run = if character == wanted { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+/// The type of the picture that starts with `head`, if it is one models can see; names lie.
+fn image_type(head: &[u8]) -> Option<&'static str> {
+    if head.starts_with(b"\x89PNG\r\n\x1a\n") {
+        Some("image/png")
+    } else if head.starts_with(b"\xff\xd8\xff") {
+        Some("image/jpeg")
+    } else if head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a") {
+        Some("image/gif")
+    } else if head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP") {
+        Some("image/webp")
+    } else {
+        None
+    }
+}

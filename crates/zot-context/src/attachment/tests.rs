@@ -1,0 +1,155 @@
+use std::fs;
+use std::path::Path;
+
+use super::{
+    Attached, MAX_ATTACHED, MAX_ENTRIES, MAX_FILE_BYTES, MAX_TEXT_BYTES, attach, image_type,
+};
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0";
+
+fn place() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::create_dir_all(path.join("src/deep")).unwrap();
+    for (name, content) in [
+        ("a.txt", &b"one\ntwo\n"[..]),
+        ("a b.txt", b"no newline"),
+        ("fence.md", b"````\ncode\n````\n"),
+        ("bin.dat", b"ab\0cd"),
+        ("latin.txt", b"caf\xe9"),
+        ("pic.txt", PNG),
+        ("src/main.rs", b"fn main() {}\n"),
+    ] {
+        fs::write(path.join(name), content).unwrap();
+    }
+    folder
+}
+
+fn attached(text: &str, cwd: &Path) -> Attached {
+    attach(text, cwd, Some(cwd))
+}
+
+#[test]
+fn texts_come_marked_and_fenced() {
+    let folder = place();
+    let text = |prompt: &str| attached(prompt, folder.path()).text;
+    assert_eq!(
+        text("explain @a.txt."),
+        "[a.txt, attached by the user]\n```\none\ntwo\n```"
+    );
+    assert_eq!(
+        text("@\"a b.txt\" and @~/src/main.rs"),
+        "[a b.txt, attached by the user]\n```\nno newline\n```\n\n\
+         [~/src/main.rs, attached by the user]\n```\nfn main() {}\n```"
+    );
+    assert!(text("@fence.md").starts_with("[fence.md, attached by the user]\n`````\n````\n"));
+}
+
+#[test]
+fn folders_are_listed() {
+    let folder = place();
+    let attached = attached("what is in @src?", folder.path());
+    assert_eq!(
+        attached.text,
+        "[src, a folder attached by the user]\n```\ndeep/\nmain.rs\n```"
+    );
+}
+
+#[test]
+fn pictures_are_recognised_by_content() {
+    let folder = place();
+    let attached = attached("@pic.txt", folder.path());
+    assert_eq!(attached.text, "[pic.txt: a picture, attached by the user]");
+    assert_eq!(attached.images[0].mime_type, "image/png");
+    assert_eq!(&attached.images[0].data[..], PNG);
+}
+
+#[test]
+fn the_pictures_that_models_can_see() {
+    for (head, expected) in [
+        (PNG, Some("image/png")),
+        (b"\xff\xd8\xff\xe0", Some("image/jpeg")),
+        (b"GIF89a", Some("image/gif")),
+        (b"RIFF\0\0\0\0WEBPVP8 ", Some("image/webp")),
+        (b"RIFF\0\0\0\0WAVE", None),
+        (b"BM", None),
+    ] {
+        assert_eq!(image_type(head), expected);
+    }
+}
+
+#[test]
+fn binary_files_are_named_and_not_dumped() {
+    let folder = place();
+    let attached = attached("@bin.dat @latin.txt", folder.path());
+    assert_eq!(
+        attached.text,
+        "[bin.dat: a binary file of 5 bytes, not attached]\n\n\
+         [latin.txt: a binary file of 4 bytes, not attached]"
+    );
+}
+
+#[test]
+fn what_names_nothing_stays_text() {
+    let folder = place();
+    for prompt in ["ask @ada", "ada@a.txt", "@missing.txt", "@", "no mention"] {
+        let attached = attached(prompt, folder.path());
+        assert_eq!(
+            (attached.text.as_str(), attached.images.len()),
+            ("", 0),
+            "{prompt}"
+        );
+        assert!(attached.problems.is_empty());
+    }
+}
+
+#[test]
+fn what_is_there_but_cannot_be_read_is_told() {
+    let attached = attached("@/dev/zero", Path::new("/"));
+    assert_eq!(attached.text, "[/dev/zero: not attached, it is not a file]");
+    assert_eq!(attached.problems.len(), 1);
+}
+
+#[test]
+fn lengths_and_counts_are_limited() {
+    let folder = place();
+    let path = folder.path();
+    fs::write(path.join("long"), "é".repeat(MAX_FILE_BYTES)).unwrap();
+    let long = attached("@long", path);
+    assert!(
+        long.text
+            .starts_with("[long, attached by the user: the first 65536 of 131072 bytes")
+    );
+    assert!(long.text.len() < MAX_FILE_BYTES + 200);
+
+    let mut prompt = String::new();
+    for number in 0..MAX_ATTACHED + 2 {
+        let name = format!("n{number}");
+        fs::write(path.join(&name), "x".repeat(MAX_FILE_BYTES / 2)).unwrap();
+        prompt.push_str(&format!("@{name} "));
+    }
+    let many = attached(&prompt, path);
+    assert!(many.text.len() < MAX_TEXT_BYTES + 8 * 1024);
+    assert!(many.text.contains("n20: not attached, all files together"));
+    assert!(
+        many.text
+            .ends_with("[n32 and what follows: not attached, 32 are the most]")
+    );
+
+    fs::create_dir(path.join("many")).unwrap();
+    for number in 0..MAX_ENTRIES + 1 {
+        fs::write(path.join(format!("many/{number}")), "").unwrap();
+    }
+    assert!(
+        attached("@many", path)
+            .text
+            .contains("attached by the user: 500 of 501 entries")
+    );
+}
+
+#[test]
+fn one_thing_is_attached_once() {
+    let folder = place();
+    let attached = attached("@a.txt and again @a.txt", folder.path());
+    assert_eq!(attached.text.matches("one\ntwo").count(), 1);
+}

@@ -1,0 +1,114 @@
+//! Reads files that others put there: nothing hangs, nothing is read without a limit.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, DirEntry, Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+/// How many entries of a folder are looked at.
+pub(crate) const MAX_FOLDER_ENTRIES: usize = 10_000;
+
+/// Why a file is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("cannot be read: {0}")]
+    System(#[from] io::Error),
+    #[error("is not a file")]
+    NotAFile,
+    #[error("is not UTF-8 text")]
+    NotText,
+    #[error("is longer than {limit} bytes")]
+    TooLong { limit: usize },
+    /// A project could show the model files of its user that way.
+    #[error("is a link that leads out of {}", root.display())]
+    LeadsOut { root: PathBuf },
+}
+
+impl ReadError {
+    pub(crate) fn is_absence(&self) -> bool {
+        // A file in the place of a folder on the way is absence, too.
+        matches!(self, Self::System(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
+    }
+}
+
+/// The beginning of a file.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    pub(crate) bytes: Vec<u8>,
+    /// How long the whole file was when it was opened.
+    pub(crate) length: u64,
+}
+
+/// Reads at most `limit` bytes of a regular file.
+pub(crate) fn read_beginning(path: &Path, limit: usize) -> Result<Beginning, ReadError> {
+    // Looked at first, because opening a device can do things; and again after opening, because the
+    // file may have been swapped for a FIFO, whose opening `O_NONBLOCK` keeps from hanging.
+    require_file(&path.metadata()?)?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32)
+        .open(path)?;
+    let metadata = file.metadata()?;
+    require_file(&metadata)?;
+    let mut bytes = Vec::new();
+    file.take(limit as u64).read_to_end(&mut bytes)?;
+    let length = metadata.len().max(bytes.len() as u64);
+    Ok(Beginning { bytes, length })
+}
+
+/// Reads a text that must not be longer than `limit`.
+pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, ReadError> {
+    let beginning = read_beginning(path, limit + 1)?;
+    if beginning.bytes.len() > limit {
+        return Err(ReadError::TooLong { limit });
+    }
+    String::from_utf8(beginning.bytes).map_err(|_| ReadError::NotText)
+}
+
+/// The entries of a folder, as far as they are looked at.
+pub(crate) fn entries(folder: &Path) -> io::Result<impl Iterator<Item = DirEntry>> {
+    Ok(fs::read_dir(folder)?.take(MAX_FOLDER_ENTRIES).flatten())
+}
+
+fn require_file(metadata: &Metadata) -> Result<(), ReadError> {
+    match metadata.is_file() {
+        true => Ok(()),
+        false => Err(ReadError::NotAFile),
+    }
+}
+
+/// The text that `bytes` begins with. A character that the end cuts in two is left out; anything
+/// else that is not UTF-8 means that this is no text.
+pub(crate) fn text_of_beginning(mut bytes: Vec<u8>, cut: Cut) -> Result<String, ReadError> {
+    if cut == Cut::Somewhere
+        && let Err(error) = str::from_utf8(&bytes)
+        && error.error_len().is_none()
+    {
+        bytes.truncate(error.valid_up_to());
+    }
+    String::from_utf8(bytes).map_err(|_| ReadError::NotText)
+}
+
+/// Whether a text goes on behind what was read of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    Nowhere,
+    Somewhere,
+}
+
+/// Refuses a path that leads out of `root` through links. `root` must be resolved already.
+pub(crate) fn require_inside(path: &Path, root: &Path) -> Result<PathBuf, ReadError> {
+    let resolved = path.canonicalize()?;
+    match resolved.starts_with(root) {
+        true => Ok(resolved),
+        false => Err(ReadError::LeadsOut {
+            root: root.to_owned(),
+        }),
+    }
+}

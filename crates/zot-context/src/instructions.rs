@@ -1,0 +1,182 @@
+//! What the files of a project say to every agent that works there.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::file::{Cut, ReadError, read_beginning, require_inside, text_of_beginning};
+use crate::problem::{Problem, ProblemCause};
+
+/// The names of such files, in the order they are read in one folder.
+const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".zot/instructions.md"];
+
+/// The most of one file.
+const MAX_FILE_BYTES: usize = 32 * 1024;
+
+/// The most of all files together: they are paid for with every request.
+const MAX_ALL_BYTES: usize = 64 * 1024;
+
+/// How many folders above the working directory are looked at.
+const MAX_LEVELS: usize = 32;
+
+/// One file of instructions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstructionFile {
+    pub path: PathBuf,
+    /// The path as seen from the working directory.
+    pub shown: String,
+    pub text: String,
+}
+
+impl InstructionFile {
+    /// The file as part of a system prompt.
+    pub fn section(&self) -> String {
+        format!(
+            "<instructions from=\"{}\">\n{}\n</instructions>",
+            self.shown,
+            self.text.trim()
+        )
+    }
+}
+
+/// The instructions for a working directory, the nearest first.
+#[derive(Debug, Default)]
+pub struct Instructions {
+    pub files: Vec<InstructionFile>,
+    pub problems: Vec<Problem>,
+}
+
+impl Instructions {
+    /// What is said before the files.
+    pub const HEADING: &'static str = "What this project asks of everyone who works in it. The \
+        nearest file comes first; where two contradict each other, the first one counts.";
+}
+
+/// Reads the instructions for `cwd` (absolute): in the folder itself and those above it, up to the
+/// root of the repository. Outside a repository, only the folder itself counts.
+pub fn find_instructions(cwd: &Path) -> Instructions {
+    let mut found = Instructions::default();
+    // A link to a folder of a repository is in the repository.
+    let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+    let folders = folders(&cwd);
+    let Some(root) = folders.last() else {
+        return found;
+    };
+    let mut seen = HashSet::new();
+    let mut left = MAX_ALL_BYTES;
+    for (level, folder) in folders.iter().enumerate() {
+        for name in NAMES {
+            let path = folder.join(name);
+            let shown = shown(level, name);
+            let file = match read(&path, root, &mut seen) {
+                Ok(Some(file)) => file,
+                Ok(None) => continue,
+                Err(error) if error.is_absence() => continue,
+                Err(error) => {
+                    found.problems.push(Problem::new(path, error));
+                    continue;
+                }
+            };
+            // One file under two names is often a copy, not a link.
+            if found.files.iter().any(|other| other.text == file.text) {
+                continue;
+            }
+            if file.text.len() > left {
+                let cause = ProblemCause::OverAll {
+                    limit: MAX_ALL_BYTES,
+                };
+                found.problems.push(Problem::new(path, cause));
+                continue;
+            }
+            left -= file.text.len();
+            if let Some(cause) = file.cut() {
+                found.problems.push(Problem::new(&path, cause));
+            }
+            found.files.push(InstructionFile {
+                path,
+                shown,
+                text: file.text,
+            });
+        }
+    }
+    found
+}
+
+/// The folders to look into, the nearest first.
+///
+/// The climb ends where another user's folder begins: in a shared place such as `/tmp`, anybody can
+/// put a repository above the working directory.
+fn folders(cwd: &Path) -> Vec<PathBuf> {
+    let owner = |path: &Path| path.metadata().ok().as_ref().map(Metadata::uid);
+    let own = owner(cwd);
+    let reachable: Vec<&Path> = cwd
+        .ancestors()
+        .take(MAX_LEVELS)
+        .take_while(|folder| owner(folder) == own)
+        .collect();
+    let root = reachable
+        .iter()
+        .position(|folder| folder.join(".git").symlink_metadata().is_ok())
+        .unwrap_or(0);
+    let inside = reachable.into_iter().take(root + 1);
+    inside.map(Path::to_owned).collect()
+}
+
+struct Read {
+    text: String,
+    length: u64,
+}
+
+impl Read {
+    fn cut(&self) -> Option<ProblemCause> {
+        (self.length > MAX_FILE_BYTES as u64).then_some(ProblemCause::Cut {
+            kept: MAX_FILE_BYTES,
+            length: self.length,
+        })
+    }
+}
+
+/// Reads a file that was not read under another name and says something.
+fn read(path: &Path, root: &Path, seen: &mut HashSet<PathBuf>) -> Result<Option<Read>, ReadError> {
+    // A link that leads nowhere is somebody's mistake, not absence.
+    let resolved = match require_inside(path, root) {
+        Err(ReadError::System(error)) if path.is_symlink() => {
+            return Err(ReadError::System(std::io::Error::other(format!(
+                "the link leads nowhere ({error})"
+            ))));
+        }
+        resolved => resolved?,
+    };
+    if !seen.insert(resolved.clone()) {
+        return Ok(None);
+    }
+    let beginning = read_beginning(&resolved, MAX_FILE_BYTES)?;
+    let length = beginning.length;
+    let cut = match length > MAX_FILE_BYTES as u64 {
+        true => Cut::Somewhere,
+        false => Cut::Nowhere,
+    };
+    let mut text = text_of_beginning(beginning.bytes, cut)?;
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    if cut == Cut::Somewhere {
+        // Writing to a String cannot fail.
+        let _ = write!(
+            text,
+            "\n[cut here: the file has {length} bytes, read it for the rest]"
+        );
+    }
+    Ok(Some(Read { text, length }))
+}
+
+fn shown(level: usize, name: &str) -> String {
+    let mut shown = "../".repeat(level);
+    shown.push_str(name);
+    shown
+}

@@ -1,0 +1,165 @@
+//! All skills there are, found in their folders.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::builtin;
+use crate::file::{entries, require_inside};
+use crate::problem::{Problem, ProblemCause};
+use crate::skill::{Skill, SkillSource};
+
+/// How many skills are looked at, those that cannot be used included.
+pub const MAX_SKILLS: usize = 256;
+
+/// Where skills are looked for, in order.
+#[derive(Debug, Clone, Default)]
+pub struct SkillFolders(Vec<(SkillSource, PathBuf)>);
+
+impl SkillFolders {
+    /// The usual places: those of the project at `cwd`, of zot's own `home`, of the user.
+    pub fn usual(cwd: &Path, home: &Path, user: Option<&Path>) -> Self {
+        let mut folders = vec![
+            (SkillSource::Project, cwd.join(".zot/skills")),
+            (SkillSource::User, home.join("skills")),
+        ];
+        for (project, user_source, name) in [
+            (
+                SkillSource::ProjectClaude,
+                SkillSource::UserClaude,
+                ".claude/skills",
+            ),
+            (
+                SkillSource::ProjectAgents,
+                SkillSource::UserAgents,
+                ".agents/skills",
+            ),
+        ] {
+            folders.push((project, cwd.join(name)));
+            folders.extend(user.map(|user| (user_source, user.join(name))));
+        }
+        Self(folders)
+    }
+}
+
+/// A skill, and whether it counts.
+#[derive(Debug)]
+pub struct FoundSkill {
+    pub skill: Skill,
+    /// Where the one of the same name is that wins.
+    pub hidden_by: Option<SkillSource>,
+}
+
+/// The skills of an agent: unique names, in the order they were found.
+#[derive(Debug, Default)]
+pub struct SkillSet {
+    skills: Vec<Skill>,
+}
+
+impl SkillSet {
+    /// Those of `found` that count.
+    pub fn new(found: Vec<FoundSkill>) -> Self {
+        let counted = found.into_iter().filter(|found| found.hidden_by.is_none());
+        Self {
+            skills: counted.map(|found| found.skill).collect(),
+        }
+    }
+
+    /// Only what the program brings along.
+    pub fn built_in() -> Self {
+        Self {
+            skills: builtin::skills(),
+        }
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Skill> {
+        self.skills.iter().find(|skill| skill.name == name)
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Skill> {
+        self.skills.iter()
+    }
+
+    /// What the system prompt says about them.
+    pub fn manifest(&self) -> String {
+        let mut manifest = "Skills are instructions for particular tasks. When a task fits one of \
+            these, call the tool `skill` with its name before you begin, and follow what it says:"
+            .to_owned();
+        for skill in &self.skills {
+            // Writing to a String cannot fail.
+            let _ = write!(manifest, "\n- {}: {}", skill.name, skill.description);
+        }
+        manifest
+    }
+}
+
+/// Looks into all folders, then at the built-in skills. What cannot be used is reported and skipped.
+///
+/// A skill of the project whose files lie outside of `cwd` is not used: a project could show the
+/// model files of its user that way.
+pub fn find_skills(folders: &SkillFolders, cwd: &Path) -> (Vec<FoundSkill>, Vec<Problem>) {
+    let root = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+    let mut found: Vec<FoundSkill> = Vec::new();
+    let mut problems = Vec::new();
+    let mut looked_into = HashSet::new();
+    let mut left = MAX_SKILLS;
+    for (source, folder) in &folders.0 {
+        // In the user's home, a project's folder and the user's are the same.
+        if let Ok(resolved) = folder.canonicalize()
+            && !looked_into.insert(resolved)
+        {
+            continue;
+        }
+        for (name, path) in candidates(folder) {
+            if left == 0 {
+                let cause = ProblemCause::TooMany { limit: MAX_SKILLS };
+                problems.push(Problem::new(folder, cause));
+                break;
+            }
+            left -= 1;
+            let inside = match source.is_of_project() {
+                true => require_inside(&path, &root).map(|_| ()),
+                false => Ok(()),
+            };
+            let read = inside
+                .map_err(ProblemCause::from)
+                .and_then(|()| Skill::read(&path, &name, *source));
+            match read {
+                Ok(skill) => add(&mut found, skill),
+                Err(cause) => problems.push(Problem::new(path, cause)),
+            }
+        }
+    }
+    for skill in builtin::skills() {
+        add(&mut found, skill);
+    }
+    (found, problems)
+}
+
+fn add(found: &mut Vec<FoundSkill>, skill: Skill) {
+    let mut winners = found.iter().filter(|found| found.hidden_by.is_none());
+    let hidden_by = winners
+        .find(|found| found.skill.name == skill.name)
+        .map(|winner| winner.skill.source);
+    found.push(FoundSkill { skill, hidden_by });
+}
+
+/// The folders below `folder` that have a `SKILL.md`, in the order of their names.
+fn candidates(folder: &Path) -> Vec<(String, PathBuf)> {
+    let Ok(entries) = entries(folder) else {
+        return Vec::new();
+    };
+    let mut candidates: Vec<(String, PathBuf)> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = entry.path().join("SKILL.md");
+            let there = !name.starts_with('.') && path.symlink_metadata().is_ok();
+            there.then_some((name, path))
+        })
+        .collect();
+    candidates.sort();
+    candidates
+}

@@ -1,0 +1,194 @@
+//! Prompts that are used again: Markdown files that slash commands expand to.
+
+mod expansion;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::file::{entries, read_text, require_inside};
+use crate::front_matter;
+use crate::problem::{Problem, ProblemCause};
+use crate::skill::check_skill_name;
+
+/// The longest template.
+const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
+
+/// How many templates of one folder are looked at.
+const MAX_TEMPLATES: usize = 256;
+
+/// How much of a template's first line stands in for a missing description.
+const MAX_DESCRIPTION_CHARACTERS: usize = 80;
+
+/// Where a template was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TemplateSource {
+    /// `./.zot/prompts`
+    Project,
+    /// `$ZOT_HOME/prompts`
+    User,
+}
+
+/// A prompt with places for arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// Without the slash.
+    pub name: String,
+    pub description: String,
+    pub path: PathBuf,
+    pub source: TemplateSource,
+    body: String,
+}
+
+impl Template {
+    /// The prompt for what the user wrote behind the name.
+    pub fn expand(&self, arguments: &str) -> String {
+        expansion::expand(&self.body, arguments)
+    }
+
+    fn parse(text: &str, name: &str) -> Result<(String, String), ProblemCause> {
+        check_skill_name(name)?;
+        let document = front_matter::split(text)?;
+        let body = document.body.trim_end().to_owned();
+        let description = match document.fields.get("description") {
+            Some(Value::String(description)) if !description.trim().is_empty() => {
+                description.split_whitespace().collect::<Vec<_>>().join(" ")
+            }
+            _ => first_line(&body),
+        };
+        Ok((description, body))
+    }
+}
+
+fn first_line(body: &str) -> String {
+    let mut lines = body.lines().map(|line| line.trim_start_matches('#').trim());
+    let line = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(MAX_DESCRIPTION_CHARACTERS) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}
+
+/// The templates of a project and its user. Files are looked at when they are asked for, so that
+/// starting costs nothing and edits count at once.
+#[derive(Debug, Clone, Default)]
+pub struct Templates {
+    folders: Vec<(TemplateSource, PathBuf)>,
+    /// Nothing of the project may lead out of here.
+    root: PathBuf,
+}
+
+impl Templates {
+    /// Those in the usual places: `.zot/prompts` below `cwd`, and `prompts` below zot's `home`.
+    pub fn usual(cwd: &Path, home: &Path) -> Self {
+        Self {
+            folders: vec![
+                (TemplateSource::Project, cwd.join(".zot/prompts")),
+                (TemplateSource::User, home.join("prompts")),
+            ],
+            root: cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()),
+        }
+    }
+
+    /// All that can be used, by name; the project's win. What cannot is reported.
+    pub fn list(&self) -> (Vec<Template>, Vec<Problem>) {
+        let mut templates: Vec<Template> = Vec::new();
+        let mut problems = Vec::new();
+        for (source, folder) in &self.folders {
+            for name in names(folder) {
+                let path = folder.join(format!("{name}.md"));
+                match self.read(&name, path.clone(), *source) {
+                    Ok(template) if templates.iter().all(|other| other.name != name) => {
+                        templates.push(template);
+                    }
+                    Ok(_) => {}
+                    Err(cause) => problems.push(Problem::new(path, cause)),
+                }
+            }
+        }
+        templates.sort_by(|one, other| one.name.cmp(&other.name));
+        (templates, problems)
+    }
+
+    /// The template called `name`, if there is one. One that cannot be used is a problem: what the
+    /// user meant is clear.
+    pub fn find(&self, name: &str) -> Result<Option<Template>, Problem> {
+        if check_skill_name(name).is_err() {
+            return Ok(None);
+        }
+        for (source, folder) in &self.folders {
+            let path = folder.join(format!("{name}.md"));
+            match self.read(name, path.clone(), *source) {
+                Ok(template) => return Ok(Some(template)),
+                Err(ProblemCause::Read(error)) if error.is_absence() => {}
+                Err(cause) => return Err(Problem::new(path, cause)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a text that begins with `/name` expands to, if that is a template: the rest of its first
+    /// line is the arguments, and further lines follow the expansion. Other texts are no business of
+    /// templates.
+    pub fn expand(&self, text: &str) -> Result<Option<String>, Problem> {
+        let Some((name, arguments, rest)) = command(text) else {
+            return Ok(None);
+        };
+        let Some(template) = self.find(name)? else {
+            return Ok(None);
+        };
+        let mut expanded = template.expand(arguments);
+        if !rest.trim().is_empty() {
+            expanded.push_str("\n\n");
+            expanded.push_str(rest.trim());
+        }
+        Ok(Some(expanded))
+    }
+
+    fn read(
+        &self,
+        name: &str,
+        path: PathBuf,
+        source: TemplateSource,
+    ) -> Result<Template, ProblemCause> {
+        if source == TemplateSource::Project {
+            require_inside(&path, &self.root)?;
+        }
+        let text = read_text(&path, MAX_TEMPLATE_BYTES)?;
+        let (description, body) = Template::parse(&text, name)?;
+        Ok(Template {
+            name: name.to_owned(),
+            description,
+            path,
+            source,
+            body,
+        })
+    }
+}
+
+/// The name, the arguments and the further lines of a text that looks like a slash command.
+fn command(text: &str) -> Option<(&str, &str, &str)> {
+    let text = text.trim_start().strip_prefix('/')?;
+    let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    Some((name, arguments.trim(), rest))
+}
+
+/// The names of the Markdown files in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = entries(folder) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let name = name.strip_suffix(".md")?.to_owned();
+            (!name.starts_with('.')).then_some(name)
+        })
+        .collect();
+    names.sort();
+    names.truncate(MAX_TEMPLATES);
+    names
+}

@@ -1,0 +1,91 @@
+use std::fs;
+use std::path::Path;
+
+use crate::{Config, ContextKind, ContextSearch, Runtime, SkillSearch};
+
+fn runtime(cwd: &Path, context: ContextSearch) -> Runtime {
+    Runtime::new(Config {
+        provider: Some("offline".to_owned()),
+        cwd: Some(cwd.to_owned()),
+        home: Some(cwd.join("home")),
+        context,
+        ..Config::default()
+    })
+    .unwrap()
+}
+
+fn place() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("AGENTS.md"), "Use tabs.").unwrap();
+    let prompts = folder.path().join(".zot/prompts");
+    fs::create_dir_all(&prompts).unwrap();
+    fs::write(prompts.join("say.md"), "Say $1.").unwrap();
+    folder
+}
+
+fn kinds(runtime: &Runtime) -> Vec<ContextKind> {
+    let mut kinds: Vec<_> = runtime.context().iter().map(|part| part.kind).collect();
+    kinds.dedup();
+    kinds
+}
+
+/// A program that serves strangers must not read their files by default.
+#[tokio::test]
+async fn nothing_is_read_unless_it_is_asked_for() {
+    let folder = place();
+    let runtime = runtime(folder.path(), ContextSearch::default());
+    assert_eq!(
+        kinds(&runtime),
+        [
+            ContextKind::SystemPrompt,
+            ContextKind::Environment,
+            ContextKind::Tool
+        ]
+    );
+    assert!(runtime.tools().iter().all(|tool| tool.name != "skill"));
+    assert!(runtime.commands().await.is_empty());
+    assert_eq!(runtime.expand_template("/say hi").unwrap(), None);
+}
+
+#[tokio::test]
+async fn everything_that_is_asked_for_is_there() {
+    let folder = place();
+    let search = ContextSearch {
+        instructions: true,
+        templates: true,
+        skills: SkillSearch::BuiltIn,
+    };
+    let runtime = runtime(folder.path(), search);
+    assert_eq!(
+        kinds(&runtime),
+        [
+            ContextKind::SystemPrompt,
+            ContextKind::Skills,
+            ContextKind::Instructions,
+            ContextKind::Environment,
+            ContextKind::Tool,
+        ]
+    );
+    assert_eq!(runtime.commands().await[0].name, "say");
+    let expanded = runtime.expand_template("/say hi").unwrap();
+    assert_eq!(expanded.as_deref(), Some("Say hi."));
+    let attached = runtime.attach_mentions("see @AGENTS.md");
+    assert!(attached.text.contains("Use tabs."));
+}
+
+#[tokio::test]
+async fn a_prompt_set_while_running_replaces_all_parts() {
+    let folder = place();
+    let search = ContextSearch {
+        instructions: true,
+        ..ContextSearch::default()
+    };
+    let runtime = runtime(folder.path(), search);
+    runtime.set_system_prompt(Some("Be brief.")).unwrap();
+    assert_eq!(
+        kinds(&runtime),
+        [ContextKind::SystemPrompt, ContextKind::Tool]
+    );
+    runtime.set_system_prompt(None).unwrap();
+    assert!(kinds(&runtime).contains(&ContextKind::Instructions));
+}

@@ -1,0 +1,75 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use zot_context::{InstructionFile, SkillGuard, SkillSet, SkillTool};
+use zot_conversation::{Tool, ToolSet};
+
+use super::{Base, ContextKind, PromptParts};
+
+fn parts(base: Base) -> PromptParts {
+    let file = |name: &str, text: &str| InstructionFile {
+        path: PathBuf::from("/work").join(name),
+        shown: name.to_owned(),
+        text: text.to_owned(),
+    };
+    PromptParts {
+        base,
+        instructions: vec![file("AGENTS.md", "near"), file("../AGENTS.md", "far")],
+        skills: Some(Arc::new(SkillSet::built_in())),
+        appended: vec!["APP1".to_owned(), "APP2".to_owned()],
+        cwd: PathBuf::from("/work"),
+    }
+}
+
+fn with_skill_tool() -> ToolSet {
+    let (set, guard) = (SkillSet::built_in(), SkillGuard::default());
+    let tool = SkillTool::new(Arc::new(set), Arc::new(guard));
+    ToolSet::new([Arc::new(tool) as Arc<dyn Tool>])
+}
+
+#[test]
+fn what_changes_least_comes_first() {
+    let prompt = parts(Base::BuiltIn).compose(&with_skill_tool());
+    let positions = [
+        "You are zot",
+        "Tools: skill.",
+        "- write-zot-extension: ",
+        "the first one counts",
+        "<instructions from=\"AGENTS.md\">\nnear\n</instructions>",
+        "<instructions from=\"../AGENTS.md\">\nfar\n",
+        "APP1",
+        "APP2",
+        "Working directory: /work",
+        "Current date: ",
+    ]
+    .map(|part| prompt.find(part));
+    assert!(positions.iter().all(Option::is_some), "{prompt}");
+    assert!(positions.is_sorted(), "{prompt}");
+}
+
+#[test]
+fn a_given_prompt_takes_the_place_of_ours_only() {
+    let prompt = parts(Base::Given("SYS".to_owned())).compose(&with_skill_tool());
+    assert!(prompt.starts_with("SYS\n\nSkills are "), "{prompt}");
+    assert!(prompt.ends_with("APP1\n\nAPP2"), "{prompt}");
+    assert!(!prompt.contains("Working directory"));
+}
+
+#[test]
+fn skills_are_named_only_to_who_can_load_them() {
+    let sections = parts(Base::BuiltIn).sections(&ToolSet::default());
+    assert!(
+        sections
+            .iter()
+            .all(|section| section.kind != ContextKind::Skills)
+    );
+}
+
+#[test]
+fn the_sections_are_the_whole_prompt() {
+    let (parts, tools) = (parts(Base::BuiltIn), with_skill_tool());
+    let sections = parts.sections(&tools);
+    let separators = 2 * (sections.len() - 1);
+    let length: usize = sections.iter().map(|section| section.text.len()).sum();
+    assert_eq!(length + separators, parts.compose(&tools).len());
+}
