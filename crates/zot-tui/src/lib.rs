@@ -1,0 +1,9 @@
+//! The terminal: a chat with the agent that streams into the terminal's own scrollback.
+//!
+//! State and view are pure: [`app`] decides what happens and what is shown, [`renderer`] turns that
+//! into bytes, [`run`] is the only part that touches the terminal and the agent.
+
+pub mod editor;
+pub mod renderer;
+pub mod style;
+pub mod text;
