@@ -4,6 +4,8 @@
 //! into bytes, [`run`] is the only part that touches the terminal and the agent.
 
 pub mod editor;
+pub mod highlight;
+pub mod markdown;
 pub mod renderer;
 pub mod style;
 pub mod text;

@@ -151,7 +151,7 @@ pub fn wrap(line: &Line, columns: usize, indent: usize) -> Vec<Line> {
     if line.width() <= columns {
         return vec![line.clone()];
     }
-    let indent = indent.min(columns / 2);
+    let indent = indent.min(columns - 2);
     let mut wrapped = Vec::new();
     let mut current = Line::default();
     let mut used = 0;
