@@ -3,9 +3,15 @@
 //! State and view are pure: [`app`] decides what happens and what is shown, [`renderer`] turns that
 //! into bytes, [`run`] is the only part that touches the terminal and the agent.
 
+pub mod app;
 pub mod editor;
 pub mod highlight;
 pub mod markdown;
 pub mod renderer;
+mod run;
 pub mod style;
+mod terminal;
 pub mod text;
+mod view;
+
+pub use run::{Ending, Options, run};
