@@ -14,6 +14,7 @@ mod tests;
 mod work;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use zot_sdk::{Decision, Event};
 
@@ -163,6 +164,7 @@ pub struct App {
     pub(crate) remark: Option<(String, u64)>,
     /// Of extensions: name, description.
     pub(crate) extension_commands: Vec<(String, String)>,
+    files: Arc<[Choice]>,
     leave_until_ms: u64,
     finished: Vec<Line>,
 }
@@ -185,6 +187,7 @@ impl App {
             panel: None,
             remark: None,
             extension_commands: Vec::new(),
+            files: Arc::default(),
             leave_until_ms: 0,
             finished: Vec::new(),
         };
@@ -221,7 +224,10 @@ impl App {
                 Vec::new()
             }
             Input::Tick => Vec::new(),
-            Input::Files(files) => self.offer(PickerKind::Files, choices(files)),
+            Input::Files(files) => {
+                self.files = choices(files);
+                self.offer(PickerKind::Files, self.files.clone())
+            }
             Input::Models(models) => self.offer(PickerKind::Models, choices(models)),
             Input::Commands(commands) => {
                 self.extension_commands = commands;
@@ -343,7 +349,7 @@ impl App {
             .rewrap(self.columns, &self.theme, &mut self.finished);
     }
 
-    fn offer(&mut self, kind: PickerKind, choices: Vec<Choice>) -> Vec<Effect> {
+    fn offer(&mut self, kind: PickerKind, choices: Arc<[Choice]>) -> Vec<Effect> {
         if let Some(picker) = &mut self.picker
             && picker.kind == kind
         {
@@ -355,7 +361,7 @@ impl App {
     }
 }
 
-fn choices(names: Vec<String>) -> Vec<Choice> {
+fn choices(names: Vec<String>) -> Arc<[Choice]> {
     let choice = |name| Choice {
         name,
         description: String::new(),

@@ -141,14 +141,14 @@ impl Highlighter {
 
     /// The length of the token `rest` begins with, and its look.
     fn token(&mut self, rest: &str, language: &Language, theme: &Theme) -> (usize, Style) {
-        if let Some((open, close)) = language.block_comment {
-            if self.in_comment || rest.starts_with(open) {
-                let from = if self.in_comment { 0 } else { open.len() };
-                let end = rest[from..].find(close);
-                self.in_comment = end.is_none();
-                let length = end.map_or(rest.len(), |end| from + end + close.len());
-                return (length, theme.comment);
-            }
+        if let Some((open, close)) = language.block_comment
+            && (self.in_comment || rest.starts_with(open))
+        {
+            let from = if self.in_comment { 0 } else { open.len() };
+            let end = rest[from..].find(close);
+            self.in_comment = end.is_none();
+            let length = end.map_or(rest.len(), |end| from + end + close.len());
+            return (length, theme.comment);
         }
         if language
             .line_comments

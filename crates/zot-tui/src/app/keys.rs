@@ -1,6 +1,6 @@
 //! What keys do.
 
-use super::{App, Choice, Effect, LEAVE_WINDOW_MS, Picker, PickerKind};
+use super::{App, Effect, LEAVE_WINDOW_MS, Picker, PickerKind};
 use crate::editor::Edit;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -327,14 +327,15 @@ impl App {
             let query = query.to_owned();
             if !self.has_picker(PickerKind::Commands) {
                 let choices = self.command_choices();
-                self.picker = Some(Picker::new(PickerKind::Commands, choices));
+                self.picker = Some(Picker::new(PickerKind::Commands, choices.into()));
             }
             self.narrow(query);
         } else if let Some(query) = file_query(before) {
             let query = query.to_owned();
             let is_new = !self.has_picker(PickerKind::Files);
             if is_new {
-                self.picker = Some(Picker::new(PickerKind::Files, Vec::<Choice>::new()));
+                // Those of the last time until the new ones are known.
+                self.picker = Some(Picker::new(PickerKind::Files, self.files.clone()));
             }
             self.narrow(query);
             if is_new {

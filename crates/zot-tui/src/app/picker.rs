@@ -1,5 +1,7 @@
 //! A list to choose from, narrowed by what is typed.
 
+use std::sync::Arc;
+
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
@@ -26,12 +28,12 @@ pub(crate) struct Picker {
     pub(crate) kind: PickerKind,
     pub(crate) query: String,
     pub(crate) selected: usize,
-    choices: Vec<Choice>,
+    choices: Arc<[Choice]>,
     matches: Vec<usize>,
 }
 
 impl Picker {
-    pub(crate) fn new(kind: PickerKind, choices: Vec<Choice>) -> Self {
+    pub(crate) fn new(kind: PickerKind, choices: Arc<[Choice]>) -> Self {
         let mut picker = Self {
             kind,
             query: String::new(),
@@ -43,7 +45,7 @@ impl Picker {
         picker
     }
 
-    pub(crate) fn set_choices(&mut self, choices: Vec<Choice>) {
+    pub(crate) fn set_choices(&mut self, choices: Arc<[Choice]>) {
         self.choices = choices;
         let query = std::mem::take(&mut self.query);
         self.narrow(query);
