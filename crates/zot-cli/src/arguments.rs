@@ -156,9 +156,15 @@ pub(crate) struct Arguments {
 pub(crate) enum Mode {
     Rpc,
     /// In the terminal.
-    Chat { prompt: Option<String> },
-    Print { prompt: String },
-    Json { prompt: String },
+    Chat {
+        prompt: Option<String>,
+    },
+    Print {
+        prompt: String,
+    },
+    Json {
+        prompt: String,
+    },
     ListModels,
     Doctor(Depth),
 }

@@ -27,4 +27,5 @@ mod queueing;
 mod recorded;
 mod replay;
 mod support;
+mod terminal;
 mod tools;
