@@ -20,6 +20,7 @@ struct Terminal {
 
 impl Terminal {
     /// Opens one of 100×30 with zot in it. `None`, with a word about it, where there is no tmux.
+    #[expect(clippy::print_stderr, reason = "what is not tested is said")]
     fn open(arguments: &str) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
             eprintln!("NOT RUN: the tests of the terminal need tmux");
@@ -101,6 +102,11 @@ impl Terminal {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// Waits until zot is gone and the shell asks for more.
+    fn wait_for_shell(&self) {
+        self.wait_until("the shell", |screen| screen.trim_end().ends_with("shell>"));
+    }
+
     fn wait_for(&self, text: &str) -> String {
         self.wait_until(text, |screen| screen.contains(text))
     }
@@ -140,7 +146,7 @@ fn a_conversation_with_a_tool_that_is_folded_and_unfolded() {
     terminal.press("C-o");
     terminal.wait_until("unfolded", |screen| !screen.contains("(ctrl+o)"));
     terminal.type_line("/exit");
-    terminal.wait_for("shell>");
+    terminal.wait_for_shell();
     let everything = terminal.everything();
     assert!(everything.contains("\n  40\n"), "{everything}");
     assert!(everything.contains("❯ run: seq 1 40"), "{everything}");
@@ -160,7 +166,7 @@ fn an_answer_streams_is_stopped_and_the_queue_goes_on() {
     assert!(!screen.contains("queued:"), "{screen}");
     terminal.wait_until("rest", |screen| !screen.contains("esc to stop"));
     terminal.type_line("/exit");
-    terminal.wait_for("shell>");
+    terminal.wait_for_shell();
 }
 
 #[test]
@@ -186,7 +192,7 @@ fn suspending_gives_the_terminal_back_and_continuing_takes_it_again() {
     terminal.type_text("half a thought");
     terminal.wait_for("❯ half a thought");
     terminal.press("C-z");
-    terminal.wait_until("the shell", |screen| screen.trim_end().ends_with("shell>"));
+    terminal.wait_for_shell();
     terminal.type_line("echo $((40+2)); stty -a | grep -o ' icanon'");
     let screen = terminal.wait_for("\n42\n");
     assert!(screen.contains(" icanon"), "{screen}");
@@ -268,7 +274,7 @@ fn a_file_is_picked_and_history_outlives_the_chat() {
     terminal.press("Enter");
     terminal.wait_until("an answer", |screen| screen.matches("❯").count() == 2);
     terminal.press("C-d");
-    terminal.wait_for("shell>");
+    terminal.wait_for_shell();
     terminal.type_line("clear");
     terminal.type_line(&terminal.command);
     terminal.wait_until("again", |screen| {
