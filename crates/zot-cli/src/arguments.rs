@@ -34,7 +34,7 @@ const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
 #[command(
     name = "zot",
     version,
-    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot cassette show|verify|redact|trim FILE\n       zot skills list|show|new …\n       zot context [--json] [OPTIONS]\n       zot doctor [--network | --probe] [OPTIONS]",
+    override_usage = "zot [OPTIONS] [PROMPT…]\n       zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot cassette show|verify|redact|trim FILE\n       zot skills list|show|new …\n       zot context [--json] [OPTIONS]\n       zot doctor [--network | --probe] [OPTIONS]",
     after_help = "Without a key: zot -p --provider offline \"list the files here\"\n\
                   Exit codes: 0 done, 1 model or provider error, 2 usage, 129 hang-up, 130 interrupted, 143 terminated."
 )]
@@ -163,8 +163,16 @@ pub(crate) struct Arguments {
 /// What `zot` was started for.
 pub(crate) enum Mode {
     Rpc,
-    Print { prompt: PromptInput },
-    Json { prompt: PromptInput },
+    /// In the terminal.
+    Chat {
+        prompt: Option<String>,
+    },
+    Print {
+        prompt: PromptInput,
+    },
+    Json {
+        prompt: PromptInput,
+    },
     Context,
     ListModels,
     Doctor(Depth),
@@ -230,14 +238,17 @@ impl Arguments {
             [first, second, ..] if first == "rpc" || self.rpc => Err(Failure::Usage(format!(
                 "rpc takes no prompt on the command line ({second:?}): send it as a prompt command"
             ))),
+            words if io::stdin().is_terminal() && io::stdout().is_terminal() => Ok(Mode::Chat {
+                prompt: (!words.is_empty()).then(|| words.join(" ")),
+            }),
             [word, ..] => Err(Failure::Usage(format!(
                 "{word:?} is not a command ({}); to run a prompt use -p PROMPT for the answer or \
-                 --json PROMPT for events (the terminal chat is not built yet)",
+                 --json PROMPT for events (the chat needs a terminal)",
                 COMMANDS.join(", ")
             ))),
             [] => Err(Failure::Usage(
-                "the terminal chat is not built yet: use -p PROMPT for the answer, --json PROMPT \
-                 for events, or rpc; see --help"
+                "the chat needs a terminal: use -p PROMPT for the answer, --json PROMPT for events, \
+                 or rpc; see --help"
                     .to_owned(),
             )),
         }

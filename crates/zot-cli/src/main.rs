@@ -2,6 +2,7 @@
 
 mod arguments;
 mod cassette_command;
+mod chat;
 mod context_command;
 mod doctor;
 mod ext_command;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Ok(Mode::Print { prompt }) => one_shot::run(arguments, prompt, one_shot::Format::Text),
         Ok(Mode::Json { prompt }) => one_shot::run(arguments, prompt, one_shot::Format::Json),
         Ok(Mode::Context) => context_command::run(arguments),
+        Ok(Mode::Chat { prompt }) => chat::run(arguments, prompt),
         Ok(Mode::Doctor(depth)) => doctor::run(arguments, depth),
         Ok(Mode::ListModels) => list_models::run(&arguments),
         Err(failure) => Err(failure),

@@ -56,6 +56,28 @@ impl EventStream {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
+    /// The next event if it has come already; `Some(None)` after the last. Does no work.
+    pub fn next_now(&mut self) -> Option<Option<Event>> {
+        loop {
+            match self.events.try_recv() {
+                Ok(event) => {
+                    if self.is_last(&event) {
+                        self.release();
+                    }
+                    match convert::event(event) {
+                        Some(event) => return Some(Some(event)),
+                        None => continue,
+                    }
+                }
+                Err(_) if self.work.is_none() => {
+                    self.release();
+                    return Some(None);
+                }
+                Err(_) => return None,
+            }
+        }
+    }
+
     fn is_last(&self, event: &AgentEvent) -> bool {
         match event {
             AgentEvent::Done => true,

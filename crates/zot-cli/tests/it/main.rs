@@ -28,4 +28,5 @@ mod queueing;
 mod recorded;
 mod replay;
 mod support;
+mod terminal;
 mod tools;

@@ -1,0 +1,54 @@
+//! `zot` in a terminal: the chat.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use zot_rpc::executor;
+use zot_sdk::{ApprovalScope, AssemblyError, Config, Persistence, Runtime, zot_home};
+use zot_tui::{Ending, Options};
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+
+pub(crate) fn run(arguments: Arguments, prompt: Option<String>) -> Result<ExitCode, Failure> {
+    let config = arguments.config(Persistence::SessionFile);
+    let home = config
+        .home
+        .clone()
+        .unwrap_or_else(|| zot_home(&|name| std::env::var(name).ok()));
+    let mut options = Options {
+        prompt,
+        history: Some(home.join("history.jsonl")),
+        asks_before_tools: config.approval.scope != ApprovalScope::Nothing,
+        ..Options::default()
+    };
+    let ending = executor::run(|_| async move {
+        let runtime = assemble(config, &mut options)?;
+        options.warnings.extend_from_slice(runtime.warnings());
+        Ok::<_, Failure>(zot_tui::run(Arc::new(runtime), options).await?)
+    })??;
+    Ok(match ending {
+        Ending::Left => ExitCode::SUCCESS,
+        Ending::Signal(signal) => ExitCode::from(128 + u8::try_from(signal).unwrap_or(0)),
+        Ending::TerminalGone => ExitCode::from(129),
+    })
+}
+
+/// Whoever has no key yet gets a chat all the same, and is told how to get a better one.
+fn assemble(config: Config, options: &mut Options) -> Result<Runtime, Failure> {
+    match Runtime::new(config.clone()) {
+        Err(AssemblyError::NoCredential { auth_file }) => {
+            options.warnings.push(format!(
+                "no provider has a key, so this is the offline stand-in, which follows fixed rules. Set a \
+                 variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or add a key to {}",
+                auth_file.display()
+            ));
+            Ok(Runtime::new(Config {
+                provider: Some("offline".to_owned()),
+                model: None,
+                ..config
+            })?)
+        }
+        made => Ok(made?),
+    }
+}

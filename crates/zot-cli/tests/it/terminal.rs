@@ -1,0 +1,303 @@
+//! The chat in a real terminal: tmux types, and the screen is read.
+
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use testkit::{ModelServer, Wire, Workdir};
+
+use crate::support::binary;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A terminal of its own with a shell in it, from which zot is started.
+struct Terminal {
+    name: String,
+    _server: ModelServer,
+    workdir: Workdir,
+    /// What zot was started with.
+    command: String,
+}
+
+impl Terminal {
+    /// Opens one of 100×30 with zot in it. `None`, with a word about it, where there is no tmux.
+    #[expect(clippy::print_stderr, reason = "what is not tested is said")]
+    fn open(arguments: &str) -> Option<Self> {
+        if Command::new("tmux").arg("-V").output().is_err() {
+            eprintln!("NOT RUN: the tests of the terminal need tmux");
+            return None;
+        }
+        let (server, workdir) = (ModelServer::start(), Workdir::with_files("work"));
+        let place = workdir.path();
+        let name = place.display().to_string().replace(['/', '.'], "_");
+        let mut terminal = Self {
+            name,
+            _server: server,
+            workdir,
+            command: String::new(),
+        };
+        let settings = terminal.workdir.zot_home().join("tmux.conf");
+        std::fs::create_dir_all(terminal.workdir.zot_home()).unwrap();
+        std::fs::write(
+            &settings,
+            "set -g default-shell /bin/sh\nset -s escape-time 10\n",
+        )
+        .unwrap();
+        let shell = "env -i PS1='shell> ' TERM=screen-256color PATH=\"$PATH\" /bin/sh -i";
+        let opened = Command::new("tmux")
+            .args(["-L", &terminal.name, "-f"])
+            .arg(&settings)
+            .args(["new-session", "-d", "-x", "100", "-y", "30", "-c"])
+            .arg(&place)
+            .arg(shell)
+            .output()
+            .unwrap();
+        assert!(opened.status.success(), "{opened:?}");
+        terminal.wait_for("shell>");
+        let command = format!(
+            "HOME={} ZOT_HOME={} {} {arguments}",
+            terminal.workdir.home().display(),
+            terminal.workdir.zot_home().display(),
+            binary().display(),
+        );
+        let command = command.replace(
+            "MODEL",
+            &format!(
+                "--provider openai --model gpt-4o --api-key x --base-url {}",
+                terminal._server.url(Wire::OpenAi)
+            ),
+        );
+        terminal.type_line(&command);
+        terminal.command = command;
+        Some(terminal)
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> Output {
+        let output = Command::new("tmux")
+            .args(["-L", &self.name])
+            .args(arguments)
+            .output();
+        output.unwrap()
+    }
+
+    fn type_text(&self, text: &str) {
+        self.tmux(&["send-keys", "-l", text]);
+    }
+
+    fn type_line(&self, text: &str) {
+        self.type_text(text);
+        self.press("Enter");
+    }
+
+    fn press(&self, key: &str) {
+        self.tmux(&["send-keys", key]);
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p"]).stdout).into_owned()
+    }
+
+    /// The screen with everything that has scrolled away.
+    fn everything(&self) -> String {
+        let output = self.tmux(&["capture-pane", "-p", "-S", "-"]);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Waits until zot is gone and the shell asks for more.
+    fn wait_for_shell(&self) {
+        self.wait_until("the shell", |screen| screen.trim_end().ends_with("shell>"));
+    }
+
+    fn wait_for(&self, text: &str) -> String {
+        self.wait_until(text, |screen| screen.contains(text))
+    }
+
+    fn wait_until(&self, what: &str, condition: impl Fn(&str) -> bool) -> String {
+        let begun = Instant::now();
+        loop {
+            let screen = self.screen();
+            if condition(&screen) {
+                return screen;
+            }
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "{what:?} did not come:\n{screen}"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+#[test]
+fn a_conversation_with_a_tool_that_is_folded_and_unfolded() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help for what can be done here");
+    terminal.type_line("run: seq 1 40");
+    let screen = terminal.wait_for("exit code 0 and printed");
+    assert!(screen.contains("● bash  seq 1 40"), "{screen}");
+    assert!(screen.contains("more lines (ctrl+o)"), "{screen}");
+    terminal.press("C-o");
+    terminal.wait_until("unfolded", |screen| !screen.contains("(ctrl+o)"));
+    terminal.type_line("/exit");
+    terminal.wait_for_shell();
+    let everything = terminal.everything();
+    assert!(everything.contains("\n  40\n"), "{everything}");
+    assert!(everything.contains("❯ run: seq 1 40"), "{everything}");
+}
+
+#[test]
+fn an_answer_streams_is_stopped_and_the_queue_goes_on() {
+    let Some(terminal) = Terminal::open("MODEL slow:2000:5") else {
+        return;
+    };
+    terminal.wait_for("alpha beta");
+    terminal.wait_for("esc to stop");
+    terminal.type_line("say:3");
+    terminal.wait_for("queued: say:3");
+    terminal.press("Escape");
+    let screen = terminal.wait_for("❯ say:3");
+    assert!(!screen.contains("queued:"), "{screen}");
+    terminal.wait_until("rest", |screen| !screen.contains("esc to stop"));
+    terminal.type_line("/exit");
+    terminal.wait_for_shell();
+}
+
+#[test]
+fn a_resize_reflows_and_nothing_is_wider_than_the_screen() {
+    let Some(terminal) = Terminal::open("MODEL say:60") else {
+        return;
+    };
+    terminal.wait_for("context");
+    terminal.tmux(&["resize-window", "-x", "40", "-y", "12"]);
+    terminal.wait_until("the smaller screen", |screen| {
+        screen.lines().all(|line| line.chars().count() <= 40) && screen.contains("gpt-4o")
+    });
+    terminal.type_line("say:1");
+    terminal.wait_for("❯ say:1");
+}
+
+#[test]
+fn suspending_gives_the_terminal_back_and_continuing_takes_it_again() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_text("half a thought");
+    terminal.wait_for("❯ half a thought");
+    terminal.press("C-z");
+    terminal.wait_for_shell();
+    terminal.type_line("echo $((40+2)); stty -a | grep -o ' icanon'");
+    let screen = terminal.wait_for("\n42\n");
+    assert!(screen.contains(" icanon"), "{screen}");
+    terminal.type_line("fg");
+    terminal.wait_until("the editor", |screen| {
+        screen
+            .trim_end()
+            .lines()
+            .rev()
+            .nth(1)
+            .is_some_and(|line| line == "❯ half a thought")
+    });
+}
+
+#[test]
+fn whatever_ends_it_the_terminal_is_as_before() {
+    for end in ["C-d", "twice", "TERM"] {
+        let Some(terminal) = Terminal::open("--provider offline; echo code=$?") else {
+            return;
+        };
+        terminal.wait_for("/help");
+        match end {
+            "twice" => {
+                terminal.press("C-c");
+                terminal.wait_for("ctrl+c again to leave");
+                terminal.press("C-c");
+            }
+            "TERM" => {
+                let tty = terminal.tmux(&["display-message", "-p", "#{pane_tty}"]);
+                let tty = String::from_utf8_lossy(&tty.stdout).trim().to_owned();
+                let tty = tty.trim_start_matches("/dev/");
+                let ended = Command::new("pkill")
+                    .args(["-TERM", "-t", tty, "zot"])
+                    .status();
+                assert!(ended.unwrap().success());
+            }
+            key => terminal.press(key),
+        }
+        let code = if end == "TERM" { 143 } else { 0 };
+        terminal.wait_for(&format!("code={code}"));
+        terminal.type_line("stty -a | grep -o ' echo '; echo shown");
+        let screen = terminal.wait_for("\nshown");
+        assert!(screen.contains("\n echo"), "{end}: {screen}");
+    }
+}
+
+#[test]
+fn a_call_waits_for_a_yes() {
+    let Some(terminal) = Terminal::open("--provider offline --no-yolo") else {
+        return;
+    };
+    terminal.wait_for("asks before tools");
+    terminal.type_line("run: echo allowed > allowed.txt");
+    terminal.wait_for("may zot run bash?");
+    terminal.press("y");
+    terminal.wait_for("exit code 0");
+    assert_eq!(
+        terminal.workdir.read("allowed.txt").as_deref(),
+        Some("allowed\n")
+    );
+    terminal.type_line("run: echo refused > refused.txt");
+    terminal.wait_for("may zot run bash?");
+    terminal.press("n");
+    terminal.type_line("not now");
+    terminal.wait_for("the user said no: not now");
+    assert_eq!(terminal.workdir.read("refused.txt"), None);
+}
+
+#[test]
+fn a_file_is_picked_and_history_outlives_the_chat() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_text("read @a.t");
+    terminal.wait_for("▸ a.txt");
+    terminal.press("Enter");
+    terminal.wait_for("❯ read @a.txt");
+    terminal.press("Enter");
+    terminal.wait_until("an answer", |screen| screen.matches("❯").count() == 2);
+    terminal.press("C-d");
+    terminal.wait_for_shell();
+    terminal.type_line("clear");
+    terminal.type_line(&terminal.command);
+    terminal.wait_until("again", |screen| {
+        screen.contains("/help") && !screen.contains("stand-in")
+    });
+    terminal.press("Up");
+    terminal.wait_until("the prompt", |screen| {
+        screen
+            .trim_end()
+            .lines()
+            .rev()
+            .nth(1)
+            .is_some_and(|line| line.starts_with("❯ read @a.txt"))
+    });
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_do() {
+    let output = Command::new(binary()).arg("hello").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("-p PROMPT") && said.contains("needs a terminal"),
+        "{said}"
+    );
+}

@@ -1,0 +1,391 @@
+//! What the chat is: a state, what changes it, and what has to be done about it.
+//!
+//! Pure: [`App::update`] takes an input and the time and returns effects for [`crate::run`] to carry
+//! out; [`App::frame`] says what the screen looks like.
+
+mod approval;
+mod chat;
+mod commands;
+mod history;
+mod keys;
+mod picker;
+#[cfg(test)]
+mod tests;
+mod work;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use zot_sdk::{Decision, Event};
+
+use crate::editor::{Edit, Editor};
+use crate::renderer::Frame;
+use crate::style::Theme;
+use crate::text::Line;
+use crate::view;
+
+pub(crate) use approval::Approval;
+pub(crate) use chat::{Chat, Item, Tool, ToolState};
+pub use history::History;
+pub(crate) use history::MAX_ENTRIES as MAX_HISTORY;
+pub use keys::{Key, KeyCode};
+pub(crate) use picker::{Choice, Picker, PickerKind};
+pub(crate) use work::Work;
+
+/// A second ctrl+c within this time leaves.
+pub(crate) const LEAVE_WINDOW_MS: u64 = 2_000;
+
+/// How long a remark stays above the editor.
+const REMARK_MS: u64 = 6_000;
+
+/// Prompts that may wait for the running one.
+const MAX_QUEUED: usize = 32;
+
+/// Something happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    Key(Key),
+    Paste(String),
+    Resized {
+        columns: usize,
+        rows: usize,
+    },
+    /// From the agent, or an extension.
+    Agent(Event),
+    /// The prompt or compaction is over, and its stream has ended.
+    WorkEnded,
+    /// What the agent is like now.
+    Info(Info),
+    /// Time has passed while something is shown that moves.
+    Tick,
+    /// The files below the working directory, for the picker.
+    Files(Vec<String>),
+    Models(Vec<String>),
+    /// The commands of extensions: name, description.
+    Commands(Vec<(String, String)>),
+    /// What `$EDITOR` was left with.
+    Edited(String),
+    /// What `!command` printed, for the conversation.
+    Shell {
+        command: String,
+        output: String,
+    },
+    /// A line for the user.
+    Note {
+        text: String,
+        is_error: bool,
+    },
+    /// Text for the editor, by an extension's command.
+    Insert(String),
+    /// A prompt from the command line or by an extension's command.
+    Prompt(Prompt),
+}
+
+/// Something has to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    Prompt(Prompt),
+    Steer(String),
+    Cancel,
+    Compact,
+    Confirm {
+        id: String,
+        decision: Decision,
+    },
+    SetModel(String),
+    Clear,
+    /// Asks for [`Input::Files`].
+    ListFiles,
+    ListModels,
+    ListCommands,
+    Invoke {
+        name: String,
+        arguments: String,
+    },
+    ReloadExtensions,
+    PanelKey {
+        extension: String,
+        panel: String,
+        key: String,
+        text: String,
+    },
+    PanelClose {
+        extension: String,
+        panel: String,
+    },
+    Shell(String),
+    OpenEditor(String),
+    Copy(String),
+    Remember(String),
+    Suspend,
+    /// Everything on the screen is to be drawn anew.
+    Redraw,
+    Quit,
+}
+
+/// What the agent is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    pub text: String,
+    /// The user has typed it, and may have mentioned files. What others wrote can mention nothing.
+    pub typed: bool,
+}
+
+impl Prompt {
+    pub(crate) fn typed(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            typed: true,
+        }
+    }
+
+    fn made(text: String) -> Self {
+        Self { text, typed: false }
+    }
+}
+
+/// What is known of the agent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Info {
+    pub provider: String,
+    pub model: String,
+    pub cwd: String,
+    pub version: String,
+    pub cost_usd: f64,
+    pub context_window: u64,
+    /// What the last request took of it.
+    pub context_used: u64,
+    pub asks_before_tools: bool,
+}
+
+/// An extension's panel, which takes the keys while it is open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Panel {
+    pub(crate) extension: String,
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) lines: Vec<String>,
+    pub(crate) footer: String,
+}
+
+pub struct App {
+    pub(crate) theme: Theme,
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+    pub(crate) now_ms: u64,
+    pub(crate) editor: Editor,
+    pub(crate) history: History,
+    pub(crate) chat: Chat,
+    pub(crate) info: Info,
+    pub(crate) work: Option<Work>,
+    pub(crate) queued: VecDeque<Prompt>,
+    pub(crate) approval: Option<Approval>,
+    pub(crate) picker: Option<Picker>,
+    pub(crate) panel: Option<Panel>,
+    pub(crate) remark: Option<(String, u64)>,
+    /// Of extensions: name, description.
+    pub(crate) extension_commands: Vec<(String, String)>,
+    files: Arc<[Choice]>,
+    leave_until_ms: u64,
+    finished: Vec<Line>,
+}
+
+impl App {
+    pub fn new(theme: Theme, columns: usize, rows: usize, info: Info, history: History) -> Self {
+        let mut app = Self {
+            theme,
+            columns,
+            rows,
+            now_ms: 0,
+            editor: Editor::default(),
+            history,
+            chat: Chat::default(),
+            info,
+            work: None,
+            queued: VecDeque::new(),
+            approval: None,
+            picker: None,
+            panel: None,
+            remark: None,
+            extension_commands: Vec::new(),
+            files: Arc::default(),
+            leave_until_ms: 0,
+            finished: Vec::new(),
+        };
+        app.finished = view::greeting(&app);
+        app
+    }
+
+    /// Takes one input.
+    pub fn update(&mut self, now_ms: u64, input: Input) -> Vec<Effect> {
+        self.now_ms = now_ms;
+        if self
+            .remark
+            .as_ref()
+            .is_some_and(|(_, until)| *until <= now_ms)
+        {
+            self.remark = None;
+        }
+        match input {
+            Input::Key(key) => self.press(key),
+            Input::Paste(text) => {
+                self.editor.apply(Edit::Paste(text));
+                self.complete()
+            }
+            Input::Resized { columns, rows } => {
+                self.columns = columns.max(10);
+                self.rows = rows.max(4);
+                self.redraw_recent();
+                vec![Effect::Redraw]
+            }
+            Input::Agent(event) => self.take_event(event),
+            Input::WorkEnded => self.end_work(),
+            Input::Info(info) => {
+                self.info = info;
+                Vec::new()
+            }
+            Input::Tick => Vec::new(),
+            Input::Files(files) => {
+                self.files = choices(files);
+                self.offer(PickerKind::Files, self.files.clone())
+            }
+            Input::Models(models) => self.offer(PickerKind::Models, choices(models)),
+            Input::Commands(commands) => {
+                self.extension_commands = commands;
+                Vec::new()
+            }
+            Input::Edited(text) => {
+                self.editor.set(text.trim_end_matches('\n'));
+                vec![Effect::Redraw]
+            }
+            Input::Shell { command, output } => {
+                let context = format!("I ran `{command}`:\n\n```\n{}\n```", output.trim_end());
+                self.submit(Prompt::made(context))
+            }
+            Input::Note { text, is_error } => {
+                self.note(text, is_error);
+                Vec::new()
+            }
+            Input::Insert(text) => {
+                self.editor.apply(Edit::Insert(text));
+                Vec::new()
+            }
+            Input::Prompt(prompt) => self.submit(prompt),
+        }
+    }
+
+    /// What the screen is to look like. Finished lines are given once.
+    pub fn frame(&mut self) -> Frame {
+        let finished = std::mem::take(&mut self.finished);
+        view::frame(self, finished)
+    }
+
+    /// When the screen changes by itself next.
+    pub fn next_tick_ms(&self) -> Option<u64> {
+        let working = self.work.as_ref().map(|_| view::SPINNER_MS);
+        let remark = self
+            .remark
+            .as_ref()
+            .map(|(_, until)| until.saturating_sub(self.now_ms).max(1));
+        working.into_iter().chain(remark).min()
+    }
+
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.columns, self.rows)
+    }
+
+    pub(crate) fn context_used(&self) -> u64 {
+        self.info.context_used
+    }
+
+    /// The screen may have another size after someone else had the terminal.
+    pub(crate) fn resize_quietly(&mut self, columns: usize, rows: usize) {
+        self.columns = columns;
+        self.rows = rows;
+    }
+
+    /// Sends a prompt, or lets it wait for the running one.
+    pub(crate) fn submit(&mut self, prompt: Prompt) -> Vec<Effect> {
+        if prompt.text.trim().is_empty() {
+            return Vec::new();
+        }
+        if self.work.is_some() {
+            if self.queued.len() >= MAX_QUEUED {
+                self.say(format!("{MAX_QUEUED} prompts wait already"));
+                self.editor.set(&prompt.text);
+                return Vec::new();
+            }
+            self.queued.push_back(prompt);
+            return Vec::new();
+        }
+        self.work = Some(Work::new(self.now_ms));
+        vec![Effect::Prompt(prompt)]
+    }
+
+    fn end_work(&mut self) -> Vec<Effect> {
+        self.work = None;
+        self.approval = None;
+        let lines = self.chat.settle(self.columns, &self.theme);
+        self.finished.extend(lines);
+        match self.queued.pop_front() {
+            Some(next) => self.submit(next),
+            None => Vec::new(),
+        }
+    }
+
+    /// A remark above the editor, for a while.
+    pub(crate) fn say(&mut self, text: impl Into<String>) {
+        self.remark = Some((text.into(), self.now_ms + REMARK_MS));
+    }
+
+    /// A note that stays.
+    pub(crate) fn note(&mut self, text: String, is_error: bool) {
+        let item = match is_error {
+            true => Item::Error(text),
+            false => Item::Note(text),
+        };
+        self.add(item);
+    }
+
+    pub(crate) fn add(&mut self, item: Item) {
+        let lines = view::item(&item, self.columns, &self.theme, self.chat.expanded);
+        self.chat.keep(item);
+        self.finished.extend(lines);
+    }
+
+    /// What is on the screen is lost: its last part is shown again.
+    pub(crate) fn redraw_recent(&mut self) {
+        let mut lines: Vec<Line> = Vec::new();
+        for item in self.chat.recent() {
+            lines.extend(view::item(
+                item,
+                self.columns,
+                &self.theme,
+                self.chat.expanded,
+            ));
+        }
+        let surplus = lines.len().saturating_sub(self.rows);
+        self.finished = lines.split_off(surplus);
+        self.chat
+            .rewrap(self.columns, &self.theme, &mut self.finished);
+    }
+
+    fn offer(&mut self, kind: PickerKind, choices: Arc<[Choice]>) -> Vec<Effect> {
+        if let Some(picker) = &mut self.picker
+            && picker.kind == kind
+        {
+            picker.set_choices(choices);
+        } else if kind == PickerKind::Models {
+            self.picker = Some(Picker::new(kind, choices));
+        }
+        Vec::new()
+    }
+}
+
+fn choices(names: Vec<String>) -> Arc<[Choice]> {
+    let choice = |name| Choice {
+        name,
+        description: String::new(),
+    };
+    names.into_iter().map(choice).collect()
+}

@@ -1,0 +1,329 @@
+//! The conversation: what is finished, and what is arriving.
+
+use std::collections::VecDeque;
+
+use zot_sdk::{ContentBlock, Event};
+
+use super::{App, Approval, Effect, Panel, Prompt};
+use crate::markdown::MarkdownStream;
+use crate::style::Theme;
+use crate::text::Line;
+use crate::view;
+
+/// So much is kept to be drawn anew after a resize; older things are in the terminal's scrollback.
+const MAX_RECENT: usize = 120;
+
+/// What of a running tool's output is kept.
+const MAX_PROGRESS_BYTES: usize = 16 * 1024;
+
+/// What of a finished tool's output is kept, for unfolding it.
+const MAX_OUTPUT_BYTES: usize = 64 * 1024;
+
+/// Something that was said or done.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Item {
+    User(String),
+    Assistant(String),
+    Tool(Tool),
+    Note(String),
+    Error(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToolState {
+    /// The model is still writing the arguments.
+    Written,
+    Running,
+    Succeeded,
+    Failed,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Tool {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    /// JSON, perhaps not complete yet.
+    pub(crate) arguments: String,
+    pub(crate) output: String,
+    pub(crate) state: ToolState,
+    pub(crate) started_ms: u64,
+    pub(crate) took_ms: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct Chat {
+    recent: VecDeque<Item>,
+    /// The answer that is arriving.
+    text: String,
+    stream: MarkdownStream,
+    pub(crate) tools: Vec<Tool>,
+    /// Whether long results are shown whole.
+    pub(crate) expanded: bool,
+    pub(crate) last_answer: String,
+    /// Cost of each turn, for `/cost`.
+    pub(crate) turns: Vec<(u64, u64, f64)>,
+}
+
+impl Chat {
+    pub(crate) fn recent(&self) -> impl Iterator<Item = &Item> {
+        self.recent.iter()
+    }
+
+    pub(crate) fn keep(&mut self, item: Item) {
+        self.recent.push_back(item);
+        if self.recent.len() > MAX_RECENT {
+            self.recent.pop_front();
+        }
+    }
+
+    pub(crate) fn forget(&mut self) {
+        *self = Self {
+            expanded: self.expanded,
+            ..Self::default()
+        };
+    }
+
+    /// What of the answer may still change, as lines.
+    pub(crate) fn tail(&self, columns: usize, theme: &Theme) -> Vec<Line> {
+        self.stream.tail(columns, theme)
+    }
+
+    /// After a resize: the part of the arriving answer that was final already.
+    pub(crate) fn rewrap(&mut self, columns: usize, theme: &Theme, lines: &mut Vec<Line>) {
+        if self.text.is_empty() {
+            return;
+        }
+        self.stream = MarkdownStream::default();
+        lines.push(Line::default());
+        lines.extend(self.stream.push(&self.text, columns, theme));
+    }
+
+    /// The answer is over, or cut off.
+    pub(crate) fn end_answer(&mut self, columns: usize, theme: &Theme) -> Vec<Line> {
+        let lines = self.stream.finish(columns, theme);
+        if !self.text.is_empty() {
+            let text = std::mem::take(&mut self.text);
+            self.last_answer.clone_from(&text);
+            self.keep(Item::Assistant(text));
+        }
+        lines
+    }
+
+    /// Nothing goes on any more: what was unfinished is finished as it is.
+    pub(crate) fn settle(&mut self, columns: usize, theme: &Theme) -> Vec<Line> {
+        let mut lines = self.end_answer(columns, theme);
+        for mut tool in std::mem::take(&mut self.tools) {
+            tool.state = ToolState::Failed;
+            if tool.output.is_empty() {
+                tool.output.push_str("cancelled");
+            }
+            let item = Item::Tool(tool);
+            lines.extend(view::item(&item, columns, theme, self.expanded));
+            self.keep(item);
+        }
+        lines
+    }
+
+    fn tool(&mut self, id: &str) -> Option<&mut Tool> {
+        self.tools.iter_mut().find(|tool| tool.id == id)
+    }
+}
+
+impl App {
+    pub(super) fn take_event(&mut self, event: Event) -> Vec<Effect> {
+        match event {
+            Event::UserMessage { content, .. } => self.take_user_message(&content),
+            Event::TextDelta { delta } => self.take_text(&delta),
+            Event::AssistantStart => self.doing("thinking"),
+            Event::ToolUseStart { id, name } => {
+                self.end_answer();
+                self.doing("writing a call");
+                self.begin_tool(id, name, String::new(), ToolState::Written);
+            }
+            Event::ToolUseArgs { id, delta } => {
+                if let Some(work) = &mut self.work {
+                    work.received(delta.len(), self.now_ms);
+                }
+                if let Some(tool) = self.chat.tool(&id) {
+                    tool.arguments.push_str(&delta);
+                }
+            }
+            Event::ToolCall { id, name, args } => {
+                self.doing("running");
+                if self.chat.tool(&id).is_none() {
+                    self.begin_tool(id.clone(), name, String::new(), ToolState::Running);
+                }
+                let now_ms = self.now_ms;
+                if let Some(tool) = self.chat.tool(&id) {
+                    tool.arguments = args.get().to_owned();
+                    tool.state = ToolState::Running;
+                    tool.started_ms = now_ms;
+                }
+            }
+            Event::ToolProgress { id, text } => {
+                if let Some(tool) = self.chat.tool(&id) {
+                    tool.output.push_str(&text);
+                    keep_end(&mut tool.output, MAX_PROGRESS_BYTES);
+                }
+            }
+            Event::ToolResult {
+                id,
+                is_error,
+                content,
+                ..
+            } => self.end_tool(&id, is_error, &content),
+            Event::ToolConfirm {
+                id,
+                name,
+                args,
+                preview,
+            } => {
+                self.approval = Some(Approval {
+                    id,
+                    tool: name,
+                    preview: preview.unwrap_or_else(|| args.get().to_owned()),
+                    refusal: None,
+                });
+            }
+            Event::Usage {
+                input,
+                output,
+                cache_read,
+                cache_write,
+                cost_usd,
+                cumulative,
+            } => {
+                self.info.cost_usd = cumulative.cost_usd;
+                self.info.context_used = input + cache_read + cache_write + output;
+                let read = input + cache_read + cache_write;
+                self.chat.turns.push((read, output, cost_usd));
+            }
+            Event::AssistantMessage { .. } => {
+                self.end_answer();
+                if let Some(work) = &mut self.work {
+                    work.answer_ended();
+                }
+            }
+            Event::SteerDropped { content } => {
+                self.queued.push_front(Prompt::made(text_of(&content)));
+            }
+            Event::Error { message, .. } => self.note(message, true),
+            Event::CompactDone { .. } => {
+                self.note("the conversation was compacted".to_owned(), false);
+            }
+            Event::ExtNotify {
+                extension,
+                level,
+                message,
+            } => self.note(format!("{extension}: {message}"), level == "error"),
+            Event::ExtDisplay { extension, text } => {
+                self.note(format!("{extension}: {text}"), false);
+            }
+            Event::ExtPanel {
+                extension,
+                panel_id,
+                content,
+            } => {
+                self.panel = Some(Panel {
+                    extension,
+                    id: panel_id,
+                    title: content.title,
+                    lines: content.lines,
+                    footer: content.footer,
+                });
+            }
+            Event::ExtPanelClose { panel_id, .. } => {
+                self.panel.take_if(|panel| panel.id == panel_id);
+            }
+            Event::TurnStart { .. }
+            | Event::TurnEnd { .. }
+            | Event::ToolUseEnd { .. }
+            | Event::Done => {}
+        }
+        Vec::new()
+    }
+
+    fn take_user_message(&mut self, content: &[ContentBlock]) {
+        self.end_answer();
+        self.add(Item::User(text_of(content)));
+    }
+
+    fn take_text(&mut self, delta: &str) {
+        self.doing("writing");
+        if let Some(work) = &mut self.work {
+            work.received(delta.len(), self.now_ms);
+        }
+        if self.chat.text.is_empty() {
+            self.finished.push(Line::default());
+        }
+        self.chat.text.push_str(delta);
+        let lines = self.chat.stream.push(delta, self.columns, &self.theme);
+        self.finished.extend(lines);
+    }
+
+    fn end_answer(&mut self) {
+        let lines = self.chat.end_answer(self.columns, &self.theme);
+        self.finished.extend(lines);
+    }
+
+    fn begin_tool(&mut self, id: String, name: String, arguments: String, state: ToolState) {
+        self.chat.tools.push(Tool {
+            id,
+            name,
+            arguments,
+            output: String::new(),
+            state,
+            started_ms: self.now_ms,
+            took_ms: 0,
+        });
+    }
+
+    fn end_tool(&mut self, id: &str, is_error: bool, content: &[ContentBlock]) {
+        self.doing("thinking");
+        self.approval.take_if(|approval| approval.id == id);
+        let Some(index) = self.chat.tools.iter().position(|tool| tool.id == id) else {
+            return;
+        };
+        let mut tool = self.chat.tools.remove(index);
+        tool.state = match is_error {
+            true => ToolState::Failed,
+            false => ToolState::Succeeded,
+        };
+        tool.took_ms = self.now_ms.saturating_sub(tool.started_ms);
+        tool.output = text_of(content);
+        if tool.output.len() > MAX_OUTPUT_BYTES {
+            let end = tool.output.floor_char_boundary(MAX_OUTPUT_BYTES);
+            tool.output.truncate(end);
+            tool.output.push_str("\n…");
+        }
+        self.add(Item::Tool(tool));
+    }
+
+    fn doing(&mut self, what: &'static str) {
+        if let Some(work) = &mut self.work {
+            work.doing = what;
+        }
+    }
+}
+
+fn text_of(content: &[ContentBlock]) -> String {
+    let mut text = String::new();
+    for block in content {
+        match block {
+            ContentBlock::Text { text: more } => text.push_str(more),
+            ContentBlock::Image { mime_type, bytes } => {
+                text.push_str(&format!("[picture: {mime_type}, {bytes} bytes]"));
+            }
+            ContentBlock::ToolCall { .. } | ContentBlock::ToolResult { .. } => {}
+        }
+    }
+    text
+}
+
+fn keep_end(text: &mut String, limit: usize) {
+    // Seldom, so that each piece costs its own length only.
+    if text.len() > 2 * limit {
+        let start = text.ceil_char_boundary(text.len() - limit);
+        text.drain(..start);
+    }
+}

@@ -1,0 +1,165 @@
+//! What begins with a slash.
+
+use super::{App, Choice, Effect, Item, Work};
+use crate::style::Theme;
+
+/// The commands there are, and what they do.
+const COMMANDS: [(&str, &str); 12] = [
+    ("/help", "what can be done here"),
+    ("/model", "choose another model"),
+    ("/compact", "summarise the conversation to make room"),
+    ("/clear", "begin a new conversation"),
+    ("/cost", "what was spent, turn by turn"),
+    ("/context", "how much of the context is used"),
+    ("/copy", "put the last answer into the clipboard"),
+    ("/theme", "light or dark"),
+    ("/reload-ext", "start the extensions anew"),
+    ("/fold", "fold or unfold long results (ctrl+o)"),
+    ("/editor", "write in $EDITOR (ctrl+g)"),
+    ("/exit", "leave"),
+];
+
+const HELP: &str = "\
+enter send, or queue while zot works · ctrl+s steer at once · esc stop · ctrl+c twice leave
+alt+enter or \\ enter new line · up/down history · ctrl+g $EDITOR · ctrl+o unfold · ctrl+l redraw
+@ a file · / a command · !cmd run it and tell zot what it printed";
+
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+impl App {
+    pub(super) fn command_choices(&self) -> Vec<Choice> {
+        let own = COMMANDS.iter().map(|(name, description)| Choice {
+            name: (*name).to_owned(),
+            description: (*description).to_owned(),
+        });
+        let others = self
+            .extension_commands
+            .iter()
+            .map(|(name, description)| Choice {
+                name: format!("/{name}"),
+                description: description.clone(),
+            });
+        own.chain(others).collect()
+    }
+
+    /// Runs `text` if it is a command that is known.
+    pub(super) fn run_command(&mut self, text: &str) -> Option<Vec<Effect>> {
+        let text = text.trim();
+        let (name, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let arguments = arguments.trim();
+        if !name.starts_with('/') {
+            return None;
+        }
+        Some(match name {
+            "/help" => {
+                let mut help = HELP.to_owned();
+                for choice in self.command_choices() {
+                    help.push_str(&format!("\n{:<14} {}", choice.name, choice.description));
+                }
+                self.show(help)
+            }
+            "/exit" | "/quit" => vec![Effect::Quit],
+            "/model" if arguments.is_empty() => vec![Effect::ListModels],
+            "/model" => vec![Effect::SetModel(arguments.to_owned())],
+            "/compact" => self.when_idle(Effect::Compact),
+            "/clear" => {
+                let effects = self.when_idle(Effect::Clear);
+                if !effects.is_empty() {
+                    self.chat.forget();
+                    self.add(Item::Note("a new conversation".to_owned()));
+                }
+                effects
+            }
+            "/cost" => self.show(self.cost()),
+            "/context" => self.show(self.context()),
+            "/copy" if self.chat.last_answer.is_empty() => self.show("there is no answer yet"),
+            "/copy" => vec![Effect::Copy(self.chat.last_answer.clone())],
+            "/theme" => self.change_theme(arguments),
+            "/reload-ext" => self.when_idle(Effect::ReloadExtensions),
+            "/fold" => {
+                self.chat.expanded = !self.chat.expanded;
+                self.redraw_recent();
+                vec![Effect::Redraw]
+            }
+            "/editor" => vec![Effect::OpenEditor(String::new())],
+            _ => {
+                let name = name.trim_start_matches('/');
+                let known = self
+                    .extension_commands
+                    .iter()
+                    .any(|(known, _)| known == name);
+                if !known {
+                    // A path, or text that happens to begin so.
+                    return None;
+                }
+                vec![Effect::Invoke {
+                    name: name.to_owned(),
+                    arguments: arguments.to_owned(),
+                }]
+            }
+        })
+    }
+
+    fn show(&mut self, text: impl Into<String>) -> Vec<Effect> {
+        self.note(text.into(), false);
+        Vec::new()
+    }
+
+    fn when_idle(&mut self, effect: Effect) -> Vec<Effect> {
+        if self.work.is_some() {
+            self.say("zot is working: press esc first");
+            return Vec::new();
+        }
+        if effect == Effect::Compact {
+            let mut work = Work::new(self.now_ms);
+            work.doing = "compacting";
+            self.work = Some(work);
+        }
+        vec![effect]
+    }
+
+    fn change_theme(&mut self, name: &str) -> Vec<Effect> {
+        let is_dark = self.theme == Theme::DARK;
+        self.theme = match name {
+            "dark" => Theme::DARK,
+            "light" => Theme::LIGHT,
+            _ if is_dark => Theme::LIGHT,
+            _ => Theme::DARK,
+        };
+        self.redraw_recent();
+        vec![Effect::Redraw]
+    }
+
+    fn cost(&self) -> String {
+        let turns = &self.chat.turns;
+        if turns.is_empty() {
+            return "nothing was spent yet".to_owned();
+        }
+        let most = turns.iter().map(|turn| turn.2).fold(0.0, f64::max);
+        let last = turns.iter().rev().take(60).rev();
+        let chart: String = last
+            .map(|turn| {
+                let share = if most > 0.0 { turn.2 / most } else { 0.0 };
+                BARS[((share * 7.0).round() as usize).min(7)]
+            })
+            .collect();
+        let read: u64 = turns.iter().map(|turn| turn.0).sum();
+        let written: u64 = turns.iter().map(|turn| turn.1).sum();
+        format!(
+            "${:.4} for {} turns · {read} tokens read, {written} written\n{chart}",
+            self.info.cost_usd,
+            turns.len()
+        )
+    }
+
+    fn context(&self) -> String {
+        let (used, window) = (self.info.context_used, self.info.context_window);
+        match window {
+            0 => format!("{used} tokens; the model's limit is not known"),
+            window => format!(
+                "{used} of {window} tokens ({} %)",
+                used.saturating_mul(100) / window
+            ),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! A list to choose from, narrowed by what is typed.
+
+use std::sync::Arc;
+
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+/// More matches than anybody looks at.
+const MAX_MATCHES: usize = 200;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PickerKind {
+    /// `/` and what is written behind it.
+    Commands,
+    /// `@` and what is written behind it.
+    Files,
+    /// Takes the keys for itself.
+    Models,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) name: String,
+    pub(crate) description: String,
+}
+
+pub(crate) struct Picker {
+    pub(crate) kind: PickerKind,
+    pub(crate) query: String,
+    pub(crate) selected: usize,
+    choices: Arc<[Choice]>,
+    matches: Vec<usize>,
+}
+
+impl Picker {
+    pub(crate) fn new(kind: PickerKind, choices: Arc<[Choice]>) -> Self {
+        let mut picker = Self {
+            kind,
+            query: String::new(),
+            selected: 0,
+            choices,
+            matches: Vec::new(),
+        };
+        picker.narrow(String::new());
+        picker
+    }
+
+    pub(crate) fn set_choices(&mut self, choices: Arc<[Choice]>) {
+        self.choices = choices;
+        let query = std::mem::take(&mut self.query);
+        self.narrow(query);
+    }
+
+    /// Shows what fits `query`, the best first.
+    pub(crate) fn narrow(&mut self, query: String) {
+        self.matches = match query.is_empty() {
+            true => (0..self.choices.len().min(MAX_MATCHES)).collect(),
+            false => ranked(&self.choices, &query),
+        };
+        self.query = query;
+        self.selected = 0;
+    }
+
+    pub(crate) fn move_by(&mut self, by: isize) {
+        let count = self.matches.len();
+        if count > 0 {
+            self.selected = (self.selected + count).wrapping_add_signed(by) % count;
+        }
+    }
+
+    pub(crate) fn chosen(&self) -> Option<&Choice> {
+        self.choices.get(*self.matches.get(self.selected)?)
+    }
+
+    pub(crate) fn matches(&self) -> impl ExactSizeIterator<Item = &Choice> {
+        self.matches.iter().map(|index| &self.choices[*index])
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.matches.is_empty()
+    }
+}
+
+fn ranked(choices: &[Choice], query: &str) -> Vec<usize> {
+    let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
+    let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
+    let mut buffer = Vec::new();
+    let mut scored: Vec<(u32, usize)> = choices
+        .iter()
+        .enumerate()
+        .filter_map(|(index, choice)| {
+            let name = Utf32Str::new(&choice.name, &mut buffer);
+            Some((pattern.score(name, &mut matcher)?, index))
+        })
+        .collect();
+    let better = |a: &(u32, usize), b: &(u32, usize)| b.0.cmp(&a.0).then(a.1.cmp(&b.1));
+    if scored.len() > MAX_MATCHES {
+        scored.select_nth_unstable_by(MAX_MATCHES, better);
+        scored.truncate(MAX_MATCHES);
+    }
+    scored.sort_unstable_by(better);
+    scored.into_iter().map(|(_, index)| index).collect()
+}

@@ -1,0 +1,449 @@
+//! The chat as keys and events make it, seen through a terminal emulator.
+
+use serde_json::json;
+
+use super::*;
+use crate::renderer::Renderer;
+use crate::style::Depth;
+
+/// The chat on a screen.
+struct Chat {
+    app: App,
+    renderer: Renderer,
+    terminal: vt100::Parser,
+    now_ms: u64,
+}
+
+impl Chat {
+    fn new(columns: u16, rows: u16) -> Self {
+        let info = Info {
+            provider: "test".to_owned(),
+            model: "test-model".to_owned(),
+            cwd: "/work".to_owned(),
+            version: "1".to_owned(),
+            context_window: 1_000,
+            ..Info::default()
+        };
+        let size = (usize::from(columns), usize::from(rows));
+        let mut chat = Self {
+            app: App::new(Theme::DARK, size.0, size.1, info, History::default()),
+            renderer: Renderer::new(Depth::None),
+            terminal: vt100::Parser::new(
+                rows.try_into().unwrap(),
+                columns.try_into().unwrap(),
+                5_000,
+            ),
+            now_ms: 1_000,
+        };
+        chat.draw();
+        chat
+    }
+
+    fn input(&mut self, input: Input) -> Vec<Effect> {
+        let effects = self.app.update(self.now_ms, input);
+        if effects.contains(&Effect::Redraw) {
+            let bytes = self.renderer.wipe();
+            self.terminal.process(bytes.as_bytes());
+        }
+        self.draw();
+        effects
+    }
+
+    fn draw(&mut self) {
+        let (_, rows) = self.app.size();
+        let bytes = self.renderer.draw(self.app.frame(), rows);
+        self.terminal.process(bytes.as_bytes());
+    }
+
+    fn press(&mut self, code: KeyCode) -> Vec<Effect> {
+        self.input(Input::Key(Key::plain(code)))
+    }
+
+    fn control(&mut self, letter: char) -> Vec<Effect> {
+        self.input(Input::Key(Key::control(letter)))
+    }
+
+    fn write(&mut self, text: &str) -> Vec<Effect> {
+        let presses = text.chars().map(KeyCode::Character);
+        presses.flat_map(|code| self.press(code)).collect()
+    }
+
+    fn event(&mut self, event: serde_json::Value) {
+        let event = serde_json::from_value(event).unwrap();
+        self.input(Input::Agent(event));
+    }
+
+    fn delta(&mut self, text: &str) {
+        self.event(json!({"type": "text_delta", "delta": text}));
+    }
+
+    fn prompt(&mut self, text: &str) {
+        self.write(text);
+        let effects = self.press(KeyCode::Enter);
+        assert!(
+            effects.contains(&Effect::Prompt(Prompt::typed(text))),
+            "{effects:?}"
+        );
+        self.event(json!({"type": "user_message", "time": "", "content": [{"type": "text", "text": text}]}));
+        self.event(json!({"type": "assistant_start"}));
+    }
+
+    fn rows(&self) -> Vec<String> {
+        let screen = self.terminal.screen();
+        let rows = screen.rows(0, screen.size().1.get());
+        let mut rows: Vec<String> = rows.map(|row| row.trim_end().to_owned()).collect();
+        while rows.last().is_some_and(String::is_empty) {
+            rows.pop();
+        }
+        rows
+    }
+
+    fn everything(&mut self) -> Vec<String> {
+        let columns = self.terminal.screen().size().1.get();
+        self.terminal.screen_mut().set_scrollback(usize::MAX);
+        let count = self.terminal.screen().scrollback();
+        let mut all = Vec::new();
+        for offset in (1..=count).rev() {
+            self.terminal.screen_mut().set_scrollback(offset);
+            let first = self.terminal.screen().rows(0, columns).next();
+            all.extend(first.map(|row| row.trim_end().to_owned()));
+        }
+        self.terminal.screen_mut().set_scrollback(0);
+        all.extend(self.rows());
+        all
+    }
+}
+
+#[test]
+fn a_whole_turn_at_80_by_24() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("list the files");
+    chat.delta("I will **look**.\n\n");
+    chat.event(json!({"type": "tool_use_start", "id": "c1", "name": "bash"}));
+    chat.event(json!({"type": "tool_use_args", "id": "c1", "delta": "{\"command\":\"ls -"}));
+    assert_eq!(
+        chat.rows(),
+        [
+            "zot 1  test-model · /work",
+            "/help for what can be done here",
+            "",
+            "❯ list the files",
+            "",
+            "I will look.",
+            "",
+            "● bash  ls -",
+            "",
+            "⠇ writing a call 0s · esc to stop",
+            "❯",
+            "test-model",
+        ]
+    );
+    chat.event(
+        json!({"type": "tool_call", "id": "c1", "name": "bash", "args": {"command": "ls -1"}}),
+    );
+    chat.event(json!({"type": "tool_progress", "id": "c1", "text": "a.txt\n"}));
+    assert!(
+        chat.rows().contains(&"  a.txt".to_owned()),
+        "{:?}",
+        chat.rows()
+    );
+    let listing: String = (1..=9).map(|number| format!("file {number}\n")).collect();
+    chat.event(json!({"type": "tool_result", "id": "c1", "is_error": false, "content": [{"type": "text", "text": listing}]}));
+    chat.delta("There are *nine*.");
+    chat.event(json!({"type": "assistant_message", "time": "", "content": []}));
+    chat.event(json!({"type": "done"}));
+    chat.input(Input::WorkEnded);
+    assert_eq!(
+        chat.rows()[5..],
+        [
+            "I will look.",
+            "",
+            "● bash  ls -1",
+            "  file 1",
+            "  file 2",
+            "  file 3",
+            "  file 4",
+            "  file 5",
+            "  file 6",
+            "  … 3 more lines (ctrl+o)",
+            "",
+            "There are nine.",
+            "",
+            "❯",
+            "test-model",
+        ]
+    );
+}
+
+#[test]
+fn a_small_screen_shows_the_end_and_the_scrollback_has_all() {
+    let mut chat = Chat::new(40, 10);
+    chat.prompt("count");
+    for number in 1..=30 {
+        chat.delta(&format!("line {number}\n\n"));
+    }
+    chat.event(json!({"type": "assistant_message", "time": "", "content": []}));
+    chat.input(Input::WorkEnded);
+    let rows = chat.rows();
+    assert!(
+        rows.ends_with(&["❯".to_owned(), "test-model".to_owned()]),
+        "{rows:?}"
+    );
+    let everything = chat.everything();
+    let lines: Vec<_> = everything
+        .iter()
+        .filter(|row| row.starts_with("line "))
+        .collect();
+    assert_eq!(lines.len(), 30, "{everything:?}");
+    assert_eq!(
+        everything
+            .iter()
+            .filter(|row| row.contains("test-model"))
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn a_write_fills_as_it_is_written_and_an_edit_is_a_diff() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    chat.event(json!({"type": "tool_use_start", "id": "c1", "name": "write"}));
+    chat.event(json!({"type": "tool_use_args", "id": "c1", "delta": r#"{"path":"a.rs","content":"fn main() {\n  let"#}));
+    let rows = chat.rows();
+    assert!(rows.contains(&"● write  a.rs".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"  fn main() {".to_owned()), "{rows:?}");
+    chat.event(json!({"type": "tool_use_start", "id": "c2", "name": "edit"}));
+    chat.event(json!({"type": "tool_use_args", "id": "c2", "delta": r#"{"path":"a.rs","edits":[{"oldText":"one","newText":"two"#}));
+    let rows = chat.rows();
+    assert!(
+        rows.contains(&"  -one".to_owned()) && rows.contains(&"  +two".to_owned()),
+        "{rows:?}"
+    );
+}
+
+#[test]
+fn prompts_queue_and_are_sent_in_order() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("first");
+    chat.write("second");
+    assert_eq!(
+        chat.press(KeyCode::Enter),
+        [Effect::Remember("second".to_owned())]
+    );
+    chat.write("third");
+    chat.press(KeyCode::Enter);
+    assert!(chat.rows().contains(&"queued: third".to_owned()));
+    assert_eq!(
+        chat.input(Input::WorkEnded),
+        [Effect::Prompt(Prompt::typed("second"))]
+    );
+    assert_eq!(
+        chat.input(Input::WorkEnded),
+        [Effect::Prompt(Prompt::typed("third"))]
+    );
+    assert_eq!(chat.input(Input::WorkEnded), []);
+    chat.write("now");
+    chat.app.work = Some(Work::new(0));
+    assert_eq!(chat.control('s'), [Effect::Steer("now".to_owned())]);
+}
+
+#[test]
+fn escape_stops_and_what_was_said_stays() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    chat.delta("half an ans");
+    assert_eq!(chat.press(KeyCode::Escape), [Effect::Cancel]);
+    assert_eq!(chat.press(KeyCode::Escape), []);
+    chat.input(Input::WorkEnded);
+    assert!(chat.rows().contains(&"half an ans".to_owned()));
+}
+
+#[test]
+fn two_interrupts_leave_and_one_does_not() {
+    let mut chat = Chat::new(80, 24);
+    chat.write("text");
+    assert_eq!(chat.control('c'), []);
+    assert!(chat.app.editor.is_empty());
+    chat.now_ms += LEAVE_WINDOW_MS;
+    assert_eq!(chat.control('c'), []);
+    assert_eq!(chat.control('c'), [Effect::Quit]);
+    assert_eq!(Chat::new(80, 24).control('d'), [Effect::Quit]);
+}
+
+#[test]
+fn a_command_is_completed_and_run() {
+    let mut chat = Chat::new(80, 24);
+    chat.input(Input::Commands(vec![(
+        "todo".to_owned(),
+        "a list".to_owned(),
+    )]));
+    chat.write("/co");
+    assert!(
+        chat.rows().iter().any(|row| row.starts_with("▸ /compact")),
+        "{:?}",
+        chat.rows()
+    );
+    chat.press(KeyCode::Down);
+    chat.press(KeyCode::Tab);
+    assert_eq!(chat.app.editor.text(), "/cost ");
+    chat.press(KeyCode::Enter);
+    assert!(
+        chat.rows()
+            .iter()
+            .any(|row| row.contains("nothing was spent"))
+    );
+    chat.write("/todo add milk");
+    let effects = chat.press(KeyCode::Enter);
+    assert!(effects.contains(&Effect::Invoke {
+        name: "todo".to_owned(),
+        arguments: "add milk".to_owned()
+    }));
+    chat.write("/etc/passwd is a file");
+    let effects = chat.press(KeyCode::Enter);
+    assert!(
+        effects.contains(&Effect::Prompt(Prompt::typed("/etc/passwd is a file"))),
+        "{effects:?}"
+    );
+}
+
+#[test]
+fn a_file_is_picked() {
+    let mut chat = Chat::new(80, 24);
+    assert_eq!(chat.write("see @"), [Effect::ListFiles]);
+    let files = ["src/main.rs", "src/lib.rs", "a file.md"].map(str::to_owned);
+    chat.input(Input::Files(files.to_vec()));
+    chat.write("lib");
+    chat.press(KeyCode::Enter);
+    assert_eq!(chat.app.editor.text(), "see @src/lib.rs ");
+    chat.write("@file");
+    chat.press(KeyCode::Tab);
+    assert_eq!(chat.app.editor.text(), "see @src/lib.rs @\"a file.md\" ");
+}
+
+#[test]
+fn a_call_waits_for_the_users_word() {
+    let ask = || {
+        let mut chat = Chat::new(80, 24);
+        chat.prompt("go");
+        chat.event(json!({"type": "tool_confirm", "id": "c1", "name": "bash", "args": {}, "preview": "rm -rf build"}));
+        chat
+    };
+    let confirm = |decision| {
+        [Effect::Confirm {
+            id: "c1".to_owned(),
+            decision,
+        }]
+    };
+    let mut chat = ask();
+    assert!(
+        chat.rows().contains(&"  rm -rf build".to_owned()),
+        "{:?}",
+        chat.rows()
+    );
+    assert_eq!(
+        chat.press(KeyCode::Character('y')),
+        confirm(Decision::allow())
+    );
+    let mut chat = ask();
+    chat.press(KeyCode::Character('n'));
+    chat.write("use trash");
+    assert_eq!(
+        chat.press(KeyCode::Enter),
+        confirm(Decision::deny("the user said no: use trash"))
+    );
+    let mut chat = ask();
+    assert_eq!(
+        chat.press(KeyCode::Escape),
+        confirm(Decision::deny("the user said no"))
+    );
+}
+
+#[test]
+fn a_resize_shows_the_same_at_the_new_width() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    chat.delta("a rather long line that is broken when there is less room for it\n\nand more");
+    chat.terminal
+        .screen_mut()
+        .set_size(12.try_into().unwrap(), 30.try_into().unwrap());
+    chat.input(Input::Resized {
+        columns: 30,
+        rows: 12,
+    });
+    let rows = chat.rows();
+    assert!(
+        rows.contains(&"a rather long line that is".to_owned()),
+        "{rows:?}"
+    );
+    assert!(rows.contains(&"and more".to_owned()), "{rows:?}");
+    assert!(rows.iter().all(|row| row.chars().count() <= 30), "{rows:?}");
+}
+
+#[test]
+fn what_a_tool_prints_cannot_command_the_terminal() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    chat.event(
+        json!({"type": "tool_call", "id": "c1", "name": "bash", "args": {"command": "x\u{1b}[2J"}}),
+    );
+    chat.event(
+        json!({"type": "tool_progress", "id": "c1", "text": "\u{1b}]0;owned\u{7}\u{1b}[5;5Hx\n"}),
+    );
+    chat.event(json!({"type": "ext_notify", "extension": "e", "level": "info", "message": "\u{1b}[8mhidden"}));
+    let bytes = chat.renderer.draw(chat.app.frame(), 24);
+    assert!(!bytes.contains("owned") && !bytes.contains("\x1b[8m"));
+    assert!(chat.rows()[0].starts_with("zot 1"), "{:?}", chat.rows());
+}
+
+#[test]
+fn history_comes_back_and_a_draft_is_kept() {
+    let mut chat = Chat::new(80, 24);
+    for text in ["one", "two"] {
+        chat.prompt(text);
+        chat.input(Input::WorkEnded);
+    }
+    chat.write("draft");
+    chat.press(KeyCode::Up);
+    chat.press(KeyCode::Up);
+    assert_eq!(chat.app.editor.text(), "one");
+    chat.press(KeyCode::Up);
+    assert_eq!(chat.app.editor.text(), "one");
+    chat.press(KeyCode::Down);
+    chat.press(KeyCode::Down);
+    assert_eq!(chat.app.editor.text(), "draft");
+}
+
+#[test]
+fn a_panel_takes_the_keys_until_it_is_closed() {
+    let mut chat = Chat::new(80, 24);
+    chat.event(json!({"type": "ext_panel", "extension": "todo", "panel_id": "p", "title": "Todo", "lines": ["[ ] milk"], "footer": "x done"}));
+    assert!(
+        chat.rows().contains(&"│ [ ] milk".to_owned()),
+        "{:?}",
+        chat.rows()
+    );
+    assert_eq!(
+        chat.press(KeyCode::Down),
+        [Effect::PanelKey {
+            extension: "todo".to_owned(),
+            panel: "p".to_owned(),
+            key: "down".to_owned(),
+            text: String::new()
+        }]
+    );
+    chat.event(json!({"type": "ext_panel_close", "extension": "todo", "panel_id": "p"}));
+    assert!(!chat.rows().iter().any(|row| row.contains("milk")));
+}
+
+/// What a delta costs does not depend on what was said before.
+#[test]
+fn the_live_part_stays_small_however_long_the_answer() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    for number in 0..2_000 {
+        chat.delta(&format!("paragraph {number} with some words\n\n"));
+    }
+    let tail = chat.app.chat.tail(80, &Theme::DARK);
+    assert!(tail.len() < 4, "{tail:?}");
+}

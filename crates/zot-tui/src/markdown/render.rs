@@ -1,0 +1,311 @@
+//! Whole blocks of Markdown as lines.
+
+mod table;
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+use crate::highlight::Highlighter;
+use crate::style::{Style, Theme};
+use crate::text::{Line, wrap};
+
+use table::Table;
+
+/// Renders `text` in `columns`. Code keeps its lines, however long.
+pub fn render(text: &str, columns: usize, theme: &Theme) -> Vec<Line> {
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut writer = Writer::new(columns, theme);
+    for event in Parser::new_ext(text, options) {
+        writer.take(event);
+    }
+    writer.end_line();
+    writer.lines
+}
+
+struct Writer<'a> {
+    columns: usize,
+    theme: &'a Theme,
+    lines: Vec<Line>,
+    line: Line,
+    /// What every line begins with: quotes and the indentation of lists.
+    prefixes: Vec<Line>,
+    /// The mark of a list item, for its first line only.
+    mark: Option<Line>,
+    styles: Vec<Style>,
+    lists: Vec<Option<u64>>,
+    code: Option<Highlighter>,
+    table: Option<Table>,
+    link: Option<String>,
+    /// Whether the next block needs a blank line before it.
+    apart: bool,
+}
+
+impl<'a> Writer<'a> {
+    fn new(columns: usize, theme: &'a Theme) -> Self {
+        Self {
+            columns: columns.max(8),
+            theme,
+            lines: Vec::new(),
+            line: Line::default(),
+            prefixes: Vec::new(),
+            mark: None,
+            styles: Vec::new(),
+            lists: Vec::new(),
+            code: None,
+            table: None,
+            link: None,
+            apart: false,
+        }
+    }
+
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => self.text(&text),
+            Event::Code(code) => self.write(&code, self.theme.code),
+            Event::Html(html) | Event::InlineHtml(html) => self.text(&html),
+            Event::SoftBreak => self.write(" ", Style::PLAIN),
+            Event::HardBreak => self.end_line(),
+            Event::Rule => {
+                self.begin_block();
+                self.line
+                    .push("─".repeat(self.columns.min(40)), self.theme.muted);
+                self.end_block();
+            }
+            Event::TaskListMarker(done) => {
+                self.write(if done { "[x] " } else { "[ ] " }, self.theme.accent);
+            }
+            Event::FootnoteReference(name) => self.write(&format!("[{name}]"), self.theme.muted),
+            Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text),
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph | Tag::HtmlBlock => self.begin_block(),
+            Tag::Heading { level, .. } => {
+                self.begin_block();
+                let style = match level as u8 {
+                    1 => self.theme.heading.underline(),
+                    _ => self.theme.heading,
+                };
+                self.styles.push(style);
+            }
+            Tag::BlockQuote(_) => {
+                self.begin_block();
+                self.apart = false;
+                self.prefixes.push(Line::styled("│ ", self.theme.muted));
+            }
+            Tag::CodeBlock(kind) => {
+                self.begin_block();
+                self.code = Some(Highlighter::new(match &kind {
+                    CodeBlockKind::Fenced(language) => language,
+                    CodeBlockKind::Indented => "",
+                }));
+            }
+            Tag::List(first) => {
+                self.end_line();
+                if self.lists.is_empty() {
+                    self.begin_block();
+                }
+                self.apart = false;
+                self.lists.push(first);
+            }
+            Tag::Item => self.begin_item(),
+            Tag::Table(_) => {
+                self.begin_block();
+                self.table = Some(Table::default());
+            }
+            Tag::TableHead | Tag::TableRow => {
+                if let Some(table) = &mut self.table {
+                    table.begin_row();
+                }
+            }
+            Tag::Emphasis => self.styles.push(Style::PLAIN.italic()),
+            Tag::Strong => self.styles.push(Style::PLAIN.bold()),
+            Tag::Strikethrough => self.styles.push(Style::PLAIN.dim()),
+            Tag::Link { dest_url, .. } => {
+                self.link = Some(dest_url.into_string());
+                self.styles.push(self.theme.link);
+            }
+            Tag::Image { dest_url, .. } => {
+                self.write("image: ", self.theme.muted);
+                self.link = Some(dest_url.into_string());
+                self.styles.push(self.theme.link);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.end_block(),
+            TagEnd::Heading(_) => {
+                self.styles.pop();
+                self.end_block();
+            }
+            TagEnd::BlockQuote(_) => {
+                self.end_line();
+                self.prefixes.pop();
+                self.apart = true;
+            }
+            TagEnd::CodeBlock => {
+                self.code = None;
+                self.apart = true;
+            }
+            TagEnd::List(_) => {
+                self.lists.pop();
+                self.apart = self.lists.is_empty();
+            }
+            TagEnd::Item => {
+                self.end_line();
+                self.mark = None;
+                self.prefixes.pop();
+            }
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.line);
+                if let Some(table) = &mut self.table {
+                    table.push_cell(cell);
+                }
+            }
+            TagEnd::Table => {
+                if let Some(table) = self.table.take() {
+                    let room = self.columns.saturating_sub(self.prefix_width());
+                    for line in table.lines(room, self.theme) {
+                        self.line = line;
+                        self.end_line();
+                    }
+                }
+                self.apart = true;
+            }
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => drop(self.styles.pop()),
+            TagEnd::Link | TagEnd::Image => self.end_link(),
+            _ => {}
+        }
+    }
+
+    fn begin_item(&mut self) {
+        // Items that are paragraphs stand apart.
+        if std::mem::take(&mut self.apart) {
+            let prefix = self.prefix();
+            self.lines.push(prefix);
+        }
+        let mark = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                let mark = format!("{number}. ");
+                *number += 1;
+                mark
+            }
+            _ => "• ".to_owned(),
+        };
+        let indent = " ".repeat(crate::text::width(&mark));
+        self.mark = Some(Line::styled(mark, self.theme.accent));
+        self.prefixes.push(Line::plain(indent));
+    }
+
+    fn end_link(&mut self) {
+        self.styles.pop();
+        let Some(address) = self.link.take() else {
+            return;
+        };
+        // A bare address is its own text.
+        let shown = self.line.text();
+        if !address.is_empty() && !shown.ends_with(address.trim_start_matches("mailto:")) {
+            self.write(&format!(" ({address})"), self.theme.muted);
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.code.is_none() {
+            return self.write(text, Style::PLAIN);
+        }
+        for line in text.lines() {
+            if let Some(highlighter) = &mut self.code {
+                self.line = Line::plain("  ");
+                for span in highlighter.line(line, self.theme).0 {
+                    self.line.push(&span.text, span.style);
+                }
+            }
+            self.end_code_line();
+        }
+    }
+
+    fn write(&mut self, text: &str, style: Style) {
+        let outer = self
+            .styles
+            .iter()
+            .fold(Style::PLAIN, |all, one| all.with(*one));
+        let text = text.replace('\n', " ");
+        self.line.push(text, outer.with(style));
+    }
+
+    fn begin_block(&mut self) {
+        self.end_line();
+        if self.apart && self.mark.is_none() {
+            let prefix = self.prefix();
+            self.lines.push(prefix);
+        }
+        self.apart = false;
+    }
+
+    fn end_block(&mut self) {
+        self.end_line();
+        self.apart = true;
+    }
+
+    fn prefix(&self) -> Line {
+        let mut prefix = Line::default();
+        for part in &self.prefixes {
+            for span in &part.0 {
+                prefix.push(&span.text, span.style);
+            }
+        }
+        prefix
+    }
+
+    fn prefix_width(&self) -> usize {
+        self.prefixes.iter().map(Line::width).sum()
+    }
+
+    /// The prefix of the next line: the mark of an item instead of its last part, once.
+    fn next_prefix(&mut self) -> Line {
+        match self.mark.take() {
+            None => self.prefix(),
+            Some(mark) => {
+                let last = self.prefixes.pop();
+                let mut prefix = self.prefix();
+                self.prefixes.extend(last);
+                for span in mark.0 {
+                    prefix.push(&span.text, span.style);
+                }
+                prefix
+            }
+        }
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if line.is_empty() {
+            return;
+        }
+        let room = self.columns.saturating_sub(self.prefix_width());
+        for part in wrap(&line, room, 0) {
+            let prefix = self.next_prefix();
+            self.lines.push(joined(prefix, part));
+        }
+    }
+
+    fn end_code_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        let prefix = self.next_prefix();
+        self.lines.push(joined(prefix, line));
+    }
+}
+
+fn joined(mut line: Line, more: Line) -> Line {
+    for span in more.0 {
+        line.push(&span.text, span.style);
+    }
+    line
+}

@@ -1,0 +1,203 @@
+//! Cuts a text that is still arriving into pieces that will not change any more.
+
+use crate::highlight::Highlighter;
+use crate::style::Theme;
+use crate::text::{Line, wrap};
+
+use super::render;
+
+/// How far code stands from the left.
+const CODE_INDENT: &str = "  ";
+
+/// Something that will not change any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    /// Whole blocks of Markdown.
+    Blocks(String),
+    /// A fence opens.
+    Fence { language: String },
+    /// One line within a fence.
+    Code(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Fence {
+    mark: char,
+    length: usize,
+    language: String,
+}
+
+/// Takes a message bit by bit. What it gives back is final; only the rest has to be drawn again.
+#[derive(Debug, Clone)]
+pub struct MarkdownStream {
+    rest: String,
+    /// How far `rest` was looked at, to its last complete line.
+    seen: usize,
+    /// Where the last blank line within `rest` ends, after which a block may begin.
+    boundary: Option<usize>,
+    fence: Option<Fence>,
+    highlighter: Highlighter,
+    /// Whether something was shown, so that a blank line has to come between.
+    begun: bool,
+}
+
+impl Default for MarkdownStream {
+    fn default() -> Self {
+        Self {
+            rest: String::new(),
+            seen: 0,
+            boundary: None,
+            fence: None,
+            highlighter: Highlighter::new(""),
+            begun: false,
+        }
+    }
+}
+
+impl MarkdownStream {
+    /// Adds text and returns the lines that are final now.
+    pub fn push(&mut self, text: &str, columns: usize, theme: &Theme) -> Vec<Line> {
+        let pieces = self.take(text);
+        self.lines(pieces, columns, theme)
+    }
+
+    /// The text has ended: everything is final.
+    pub fn finish(&mut self, columns: usize, theme: &Theme) -> Vec<Line> {
+        let mut pieces = Vec::new();
+        if !self.rest.is_empty() && !self.rest.ends_with('\n') {
+            pieces.extend(self.take("\n"));
+        }
+        if !self.rest.trim().is_empty() {
+            pieces.push(Piece::Blocks(std::mem::take(&mut self.rest)));
+        }
+        let lines = self.lines(pieces, columns, theme);
+        *self = Self::default();
+        lines
+    }
+
+    fn take(&mut self, text: &str) -> Vec<Piece> {
+        self.rest.push_str(text);
+        let mut pieces = Vec::new();
+        while let Some(length) = self.rest[self.seen..].find('\n') {
+            let end = self.seen + length + 1;
+            self.take_line(end, &mut pieces);
+        }
+        pieces
+    }
+
+    /// Looks at the line that ends at `end`.
+    fn take_line(&mut self, end: usize, pieces: &mut Vec<Piece>) {
+        let line = self.rest[self.seen..end].trim_end_matches(['\n', '\r']);
+        if let Some(fence) = &self.fence {
+            if closes(line, fence) {
+                self.fence = None;
+            } else {
+                pieces.push(Piece::Code(line.to_owned()));
+            }
+            self.rest.drain(..end);
+            self.seen = 0;
+            return;
+        }
+        if let Some(fence) = opens(line) {
+            if !self.rest[..self.seen].trim().is_empty() {
+                pieces.push(Piece::Blocks(self.rest[..self.seen].to_owned()));
+            }
+            pieces.push(Piece::Fence {
+                language: fence.language.clone(),
+            });
+            self.fence = Some(fence);
+            self.rest.drain(..end);
+            self.seen = 0;
+            self.boundary = None;
+            return;
+        }
+        if line.trim().is_empty() {
+            self.boundary = Some(end);
+        } else if let Some(boundary) = self.boundary.take()
+            && !line.starts_with([' ', '\t'])
+        {
+            // Indented lines go on with a list. Others begin a block, and what was before is whole.
+            if !self.rest[..boundary].trim().is_empty() {
+                pieces.push(Piece::Blocks(self.rest[..boundary].to_owned()));
+            }
+            self.rest.drain(..boundary);
+            self.seen = end - boundary;
+            return;
+        }
+        self.seen = end;
+    }
+
+    /// Code is not broken: the terminal does that, and who copies it gets whole lines.
+    fn lines(&mut self, pieces: Vec<Piece>, columns: usize, theme: &Theme) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for piece in pieces {
+            match piece {
+                Piece::Blocks(text) => {
+                    self.separate(&mut lines);
+                    lines.extend(render(&text, columns, theme));
+                }
+                Piece::Fence { language } => {
+                    self.separate(&mut lines);
+                    self.highlighter = Highlighter::new(&language);
+                }
+                Piece::Code(text) => {
+                    lines.push(code_line(&mut self.highlighter, &text, theme));
+                }
+            }
+        }
+        lines
+    }
+
+    fn separate(&mut self, lines: &mut Vec<Line>) {
+        if std::mem::replace(&mut self.begun, true) {
+            lines.push(Line::default());
+        }
+    }
+
+    /// The part that may still change, as it looks now.
+    pub fn tail(&self, columns: usize, theme: &Theme) -> Vec<Line> {
+        if self.rest.is_empty() {
+            return Vec::new();
+        }
+        let mut lines = Vec::new();
+        match &self.fence {
+            Some(_) => {
+                let line = code_line(&mut self.highlighter.clone(), &self.rest, theme);
+                lines.extend(wrap(&line, columns, CODE_INDENT.len()));
+            }
+            None => {
+                if self.begun {
+                    lines.push(Line::default());
+                }
+                lines.extend(render(&self.rest, columns, theme));
+            }
+        }
+        lines
+    }
+}
+
+fn code_line(highlighter: &mut Highlighter, text: &str, theme: &Theme) -> Line {
+    let mut line = Line::plain(CODE_INDENT);
+    for span in highlighter.line(text, theme).0 {
+        line.push(&span.text, span.style);
+    }
+    line
+}
+
+fn opens(line: &str) -> Option<Fence> {
+    let indent = line.len() - line.trim_start_matches(' ').len();
+    let text = line.get(indent..)?;
+    let mark = text.chars().next().filter(|mark| "`~".contains(*mark))?;
+    let length = text.chars().take_while(|next| *next == mark).count();
+    let info = text.get(length..)?.trim();
+    (length >= 3 && indent <= 3 && !(mark == '`' && info.contains('`'))).then(|| Fence {
+        mark,
+        length,
+        language: info.to_owned(),
+    })
+}
+
+fn closes(line: &str, fence: &Fence) -> bool {
+    let line = line.trim();
+    line.chars().count() >= fence.length && line.chars().all(|next| next == fence.mark)
+}

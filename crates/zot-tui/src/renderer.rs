@@ -1,0 +1,177 @@
+//! Draws the lower part of the screen again and again, and lets finished lines go up into the
+//! terminal's own scrollback.
+//!
+//! Pure: [`Renderer::draw`] returns the bytes to write. Only lines that changed are written again,
+//! and every drawing is one synchronised update, so nothing flickers.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+
+use crate::style::{Depth, Style, write_style};
+use crate::text::Line;
+
+const BEGIN_UPDATE: &str = "\x1b[?2026h\x1b[?25l";
+const END_UPDATE: &str = "\x1b[?2026l";
+
+/// What the screen is to look like.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Frame {
+    /// Finished: they scroll away and are never touched again.
+    pub finished: Vec<Line>,
+    /// Redrawn as they change; none is wider than the screen.
+    pub live: Vec<Line>,
+    /// Where the cursor blinks, as row and column of `live`.
+    pub cursor: Option<(usize, usize)>,
+}
+
+/// Knows what is on the screen.
+#[derive(Debug)]
+pub struct Renderer {
+    depth: Depth,
+    shown: Vec<Line>,
+    /// The row of `shown` the cursor is in.
+    row: usize,
+    cursor: Option<(usize, usize)>,
+}
+
+impl Renderer {
+    pub fn new(depth: Depth) -> Self {
+        Self {
+            depth,
+            shown: Vec::new(),
+            row: 0,
+            cursor: None,
+        }
+    }
+
+    /// The bytes that turn what is shown into `frame` on a screen of `height` rows.
+    pub fn draw(&mut self, frame: Frame, height: usize) -> String {
+        let Frame {
+            finished,
+            mut live,
+            mut cursor,
+        } = frame;
+        // What does not fit is above the screen, where nothing can be redrawn.
+        let surplus = live.len().saturating_sub(height.max(1));
+        live.drain(..surplus);
+        cursor = cursor.and_then(|(row, column)| Some((row.checked_sub(surplus)?, column)));
+        if finished.is_empty() && live == self.shown && cursor == self.cursor {
+            return String::new();
+        }
+        let mut out = String::from(BEGIN_UPDATE);
+        let mut pen = Pen::default();
+        if finished.is_empty() {
+            self.redraw(&mut out, &mut pen, &live);
+        } else {
+            self.go_to(&mut out, 0);
+            out.push_str("\r\x1b[J");
+            for line in &finished {
+                pen.write(&mut out, line, self.depth);
+                out.push_str("\r\n");
+            }
+            self.shown.clear();
+            self.row = 0;
+            self.redraw(&mut out, &mut pen, &live);
+        }
+        pen.lift(&mut out);
+        self.shown = live;
+        self.place_cursor(&mut out, cursor);
+        out.push_str(END_UPDATE);
+        out
+    }
+
+    /// Takes the live part off the screen and leaves the cursor at its place.
+    pub fn clear(&mut self) -> String {
+        let mut out = String::from(BEGIN_UPDATE);
+        self.go_to(&mut out, 0);
+        out.push_str("\r\x1b[J\x1b[?25h");
+        out.push_str(END_UPDATE);
+        self.forget();
+        out
+    }
+
+    /// Wipes the visible screen, for drawing anew what a resize has disarranged.
+    pub fn wipe(&mut self) -> String {
+        self.forget();
+        "\x1b[H\x1b[J".to_owned()
+    }
+
+    fn forget(&mut self) {
+        self.shown.clear();
+        self.row = 0;
+        self.cursor = None;
+    }
+
+    fn redraw(&mut self, out: &mut String, pen: &mut Pen, live: &[Line]) {
+        for (index, line) in live.iter().enumerate() {
+            if self.shown.get(index) == Some(line) {
+                continue;
+            }
+            self.go_to(out, index);
+            out.push('\r');
+            pen.write(out, line, self.depth);
+            pen.lift(out);
+            out.push_str("\x1b[K");
+        }
+        if live.len() < self.shown.len() {
+            self.go_to(out, live.len());
+            out.push_str("\r\x1b[J");
+        }
+        // Rows beyond the last line do not exist for whoever draws next.
+        let last = live.len().saturating_sub(1);
+        if self.row > last {
+            self.go_to(out, last);
+        }
+    }
+
+    /// Moves to a row of the live part; below the last one that means making a new one.
+    fn go_to(&mut self, out: &mut String, row: usize) {
+        if row > self.row {
+            // Line feeds, because there may be no row yet.
+            for _ in self.row..row {
+                out.push_str("\r\n");
+            }
+        } else if row < self.row {
+            let _ = write!(out, "\x1b[{}A", self.row - row);
+        }
+        self.row = row;
+    }
+
+    fn place_cursor(&mut self, out: &mut String, cursor: Option<(usize, usize)>) {
+        self.cursor = cursor;
+        let Some((row, column)) = cursor else { return };
+        self.go_to(out, row);
+        out.push('\r');
+        if column > 0 {
+            let _ = write!(out, "\x1b[{column}C");
+        }
+        out.push_str("\x1b[?25h");
+    }
+}
+
+/// Writes styled text and remembers what it is writing in.
+#[derive(Default)]
+struct Pen {
+    style: Style,
+}
+
+impl Pen {
+    fn write(&mut self, out: &mut String, line: &Line, depth: Depth) {
+        for span in &line.0 {
+            if span.style != self.style {
+                write_style(out, span.style, depth);
+                self.style = span.style;
+            }
+            out.push_str(&span.text);
+        }
+    }
+
+    fn lift(&mut self, out: &mut String) {
+        if self.style != Style::PLAIN {
+            out.push_str("\x1b[0m");
+            self.style = Style::PLAIN;
+        }
+    }
+}

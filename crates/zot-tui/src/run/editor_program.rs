@@ -1,0 +1,42 @@
+//! Writing in `$EDITOR`.
+
+use std::fs;
+use std::io;
+use std::process::Command;
+
+/// Why there is no text.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EditError {
+    #[error("no editor: set VISUAL or EDITOR")]
+    NoEditor,
+    #[error("{0} failed")]
+    Failed(String),
+    #[error(transparent)]
+    File(#[from] io::Error),
+}
+
+/// Lets the user change `text`; the terminal is the editor's meanwhile.
+pub(super) fn edit(text: &str) -> Result<String, EditError> {
+    let variable = |name| {
+        std::env::var(name)
+            .ok()
+            .filter(|value: &String| !value.is_empty())
+    };
+    let editor = variable("VISUAL")
+        .or_else(|| variable("EDITOR"))
+        .ok_or(EditError::NoEditor)?;
+    let folder = tempfile::Builder::new().prefix("zot-").tempdir()?;
+    let path = folder.path().join("prompt.md");
+    fs::write(&path, text)?;
+    // The variable may hold arguments, which is a shell's business.
+    let status = Command::new("sh")
+        .arg("-c")
+        .arg(format!("{editor} \"$1\""))
+        .arg("sh")
+        .arg(&path)
+        .status()?;
+    match status.success() {
+        true => Ok(fs::read_to_string(&path)?),
+        false => Err(EditError::Failed(editor)),
+    }
+}

@@ -1,0 +1,135 @@
+//! The terminal itself: put into the state that a chat needs, and put back whatever happens.
+
+use std::io::{self, Write};
+use std::panic;
+use std::pin::Pin;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossterm::event::{self, EventStream, KeyEventKind, KeyModifiers};
+use crossterm::terminal::{disable_raw_mode, enable_raw_mode, size};
+use futures_core::Stream;
+
+use crate::app::{Input, Key, KeyCode};
+
+/// Pastes come as one, and keys that look alike are told apart where the terminal can.
+const ENTER: &[u8] = b"\x1b[?2004h\x1b[>1u";
+/// All of that undone, and the cursor and colours as they were.
+const LEAVE: &[u8] = b"\x1b[<u\x1b[?2004l\x1b[?2026l\x1b[0m\x1b[?25h";
+
+static IS_ENTERED: AtomicBool = AtomicBool::new(false);
+static PANIC_HOOK: Once = Once::new();
+
+/// The terminal while the chat has it. Dropping it puts the terminal back.
+pub(crate) struct Terminal {
+    events: Option<EventStream>,
+}
+
+impl Terminal {
+    pub(crate) fn enter() -> io::Result<Self> {
+        PANIC_HOOK.call_once(|| {
+            let previous = panic::take_hook();
+            panic::set_hook(Box::new(move |info| {
+                restore();
+                previous(info);
+            }));
+        });
+        let mut terminal = Self { events: None };
+        terminal.resume()?;
+        Ok(terminal)
+    }
+
+    /// Takes the terminal again after [`leave`](Self::leave).
+    pub(crate) fn resume(&mut self) -> io::Result<()> {
+        enable_raw_mode()?;
+        IS_ENTERED.store(true, Ordering::SeqCst);
+        self.events = Some(EventStream::new());
+        self.write(ENTER)
+    }
+
+    /// Gives the terminal to someone else.
+    pub(crate) fn leave(&mut self) {
+        self.events = None;
+        restore();
+    }
+
+    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(bytes)?;
+        out.flush()
+    }
+
+    pub(crate) fn size() -> (usize, usize) {
+        let (columns, rows) = size().unwrap_or((80, 24));
+        (usize::from(columns.max(10)), usize::from(rows.max(4)))
+    }
+
+    /// The next thing the user does; `None` when the terminal is gone.
+    pub(crate) async fn next(&mut self) -> Option<io::Result<Input>> {
+        let events = self.events.as_mut()?;
+        loop {
+            let next = std::future::poll_fn(|context| Pin::new(&mut *events).poll_next(context));
+            match next.await? {
+                Ok(event) => {
+                    if let Some(input) = input(event) {
+                        return Some(Ok(input));
+                    }
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+fn restore() {
+    if IS_ENTERED.swap(false, Ordering::SeqCst) {
+        // When the terminal is gone there is nothing to put back.
+        let mut out = io::stdout();
+        let _ = out.write_all(LEAVE).and_then(|()| out.flush());
+        let _ = disable_raw_mode();
+    }
+}
+
+fn input(event: event::Event) -> Option<Input> {
+    Some(match event {
+        event::Event::Key(key) if key.kind != KeyEventKind::Release => Input::Key(press(key)?),
+        event::Event::Paste(text) => Input::Paste(text),
+        event::Event::Resize(columns, rows) => Input::Resized {
+            columns: usize::from(columns),
+            rows: usize::from(rows),
+        },
+        _ => return None,
+    })
+}
+
+fn press(key: event::KeyEvent) -> Option<Key> {
+    let code = match key.code {
+        event::KeyCode::Char(character) => KeyCode::Character(character),
+        event::KeyCode::Enter => KeyCode::Enter,
+        event::KeyCode::Tab | event::KeyCode::BackTab => KeyCode::Tab,
+        event::KeyCode::Backspace => KeyCode::Backspace,
+        event::KeyCode::Delete => KeyCode::Delete,
+        event::KeyCode::Esc => KeyCode::Escape,
+        event::KeyCode::Left => KeyCode::Left,
+        event::KeyCode::Right => KeyCode::Right,
+        event::KeyCode::Up => KeyCode::Up,
+        event::KeyCode::Down => KeyCode::Down,
+        event::KeyCode::Home => KeyCode::Home,
+        event::KeyCode::End => KeyCode::End,
+        event::KeyCode::PageUp => KeyCode::PageUp,
+        event::KeyCode::PageDown => KeyCode::PageDown,
+        _ => return None,
+    };
+    Some(Key {
+        code,
+        control: key.modifiers.contains(KeyModifiers::CONTROL),
+        alt: key.modifiers.contains(KeyModifiers::ALT),
+        shift: key.modifiers.contains(KeyModifiers::SHIFT),
+    })
+}

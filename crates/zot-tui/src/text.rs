@@ -1,0 +1,228 @@
+//! Lines of styled text, and how they fit into columns.
+//!
+//! Whatever comes from a model, a tool or a file goes through [`clean`] before it becomes a line:
+//! nothing in it can move the cursor or change the terminal.
+
+#[cfg(test)]
+mod tests;
+
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::style::Style;
+
+const TAB_COLUMNS: usize = 4;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    pub text: String,
+    pub style: Style,
+}
+
+/// One line, without control characters.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Line(pub Vec<Span>);
+
+impl Line {
+    pub fn plain(text: impl AsRef<str>) -> Self {
+        Self::styled(text, Style::PLAIN)
+    }
+
+    pub fn styled(text: impl AsRef<str>, style: Style) -> Self {
+        let mut line = Self::default();
+        line.push(text, style);
+        line
+    }
+
+    /// Adds text, with what could harm the terminal taken out.
+    pub fn push(&mut self, text: impl AsRef<str>, style: Style) {
+        let text = clean(text.as_ref());
+        if text.is_empty() {
+            return;
+        }
+        match self.0.last_mut() {
+            Some(last) if last.style == style => last.text.push_str(&text),
+            _ => self.0.push(Span { text, style }),
+        }
+    }
+
+    pub fn width(&self) -> usize {
+        self.0.iter().map(|span| width(&span.text)).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn text(&self) -> String {
+        self.0.iter().map(|span| span.text.as_str()).collect()
+    }
+
+    /// Cut to `columns`, with a mark where something is missing.
+    pub fn clipped(self, columns: usize) -> Self {
+        if self.width() <= columns {
+            return self;
+        }
+        let mut left = columns.saturating_sub(1);
+        let mut line = Self::default();
+        'spans: for span in &self.0 {
+            for piece in span.text.graphemes(true) {
+                let taken = width(piece);
+                if taken > left {
+                    line.push("…", span.style);
+                    break 'spans;
+                }
+                left -= taken;
+                line.push(piece, span.style);
+            }
+        }
+        line
+    }
+}
+
+/// How many columns `text` takes.
+pub fn width(text: &str) -> usize {
+    match text.is_ascii() {
+        true => text.len(),
+        false => text.width(),
+    }
+}
+
+/// `text` without what terminals obey: escape sequences are dropped, tabs become blanks, other
+/// control characters (also those that turn the direction of writing) are shown as `·`.
+pub fn clean(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\t' => cleaned.extend(std::iter::repeat_n(' ', TAB_COLUMNS)),
+            '\x1b' | '\u{9b}' | '\u{9d}' | '\u{90}' => skip_sequence(character, &mut characters),
+            '\r' | '\n' => {}
+            character if character.is_control() || turns_direction(character) => cleaned.push('·'),
+            character => cleaned.push(character),
+        }
+    }
+    cleaned
+}
+
+/// Characters that change the direction of what follows, or hide it.
+fn turns_direction(character: char) -> bool {
+    matches!(character,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
+}
+
+fn skip_sequence(first: char, characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    let kind = match first {
+        '\x1b' => match characters.next() {
+            Some(kind) => kind,
+            None => return,
+        },
+        '\u{9b}' => '[',
+        '\u{9d}' => ']',
+        _ => 'P',
+    };
+    match kind {
+        '[' => {
+            while characters
+                .next()
+                .is_some_and(|next| !('@'..='~').contains(&next))
+            {}
+        }
+        // Strings end with BEL or ST.
+        ']' | 'P' | '_' | '^' | 'X' => {
+            let mut escaped = false;
+            for next in characters.by_ref() {
+                if next == '\x07' || next == '\u{9c}' || (escaped && next == '\\') {
+                    break;
+                }
+                escaped = next == '\x1b';
+            }
+        }
+        // Designations of character sets take one more.
+        '(' | ')' | '*' | '+' | '#' | '%' => drop(characters.next()),
+        _ => {}
+    }
+}
+
+/// Breaks `line` into lines of at most `columns`, at blanks where there are some. Every line but
+/// the first begins with `indent` blanks.
+pub fn wrap(line: &Line, columns: usize, indent: usize) -> Vec<Line> {
+    let columns = columns.max(2);
+    if line.width() <= columns {
+        return vec![line.clone()];
+    }
+    let indent = indent.min(columns - 2);
+    let mut wrapped = Vec::new();
+    let mut current = Line::default();
+    let mut used = 0;
+    let begin = |used: &mut usize| {
+        let mut line = Line::default();
+        line.push(" ".repeat(indent), Style::PLAIN);
+        *used = indent;
+        line
+    };
+    for (word, style, starts_word) in words(line) {
+        let taken = width(word);
+        if used + taken > columns && starts_word && used > indent && !word.trim().is_empty() {
+            wrapped.push(trimmed(std::mem::take(&mut current)));
+            current = begin(&mut used);
+        }
+        if used + taken <= columns {
+            current.push(word, style);
+            used += taken;
+            continue;
+        }
+        if word.trim().is_empty() {
+            // A blank at the end of a line is where it breaks.
+            used = columns;
+            continue;
+        }
+        for piece in word.graphemes(true) {
+            let taken = width(piece);
+            if used + taken > columns && used > 0 {
+                wrapped.push(trimmed(std::mem::take(&mut current)));
+                current = begin(&mut used);
+            }
+            current.push(piece, style);
+            used += taken;
+        }
+    }
+    if used > indent || wrapped.is_empty() {
+        wrapped.push(trimmed(current));
+    }
+    wrapped
+}
+
+/// The words and blanks of a line, and whether a line may break before them.
+fn words(line: &Line) -> impl Iterator<Item = (&str, Style, bool)> {
+    let mut after_blank = true;
+    line.0.iter().flat_map(move |span| {
+        let pieces: Vec<_> = span
+            .text
+            .split_inclusive(' ')
+            .flat_map(|piece| {
+                let word = piece.trim_end_matches(' ');
+                [word, &piece[word.len()..]]
+            })
+            .filter(|piece| !piece.is_empty())
+            .map(|piece| {
+                let starts = after_blank;
+                after_blank = piece.starts_with(' ');
+                (piece, span.style, starts)
+            })
+            .collect();
+        pieces
+    })
+}
+
+fn trimmed(mut line: Line) -> Line {
+    while let Some(last) = line.0.last_mut() {
+        let kept = last.text.trim_end_matches(' ').len();
+        last.text.truncate(kept);
+        if kept > 0 {
+            break;
+        }
+        line.0.pop();
+    }
+    line
+}

@@ -1,0 +1,88 @@
+use super::*;
+
+fn wrapped(text: &str, columns: usize, indent: usize) -> Vec<String> {
+    let lines = wrap(&Line::plain(text), columns, indent);
+    lines.iter().map(Line::text).collect()
+}
+
+#[test]
+fn lines_break_at_blanks() {
+    assert_eq!(wrapped("one two three", 7, 0), ["one two", "three"]);
+    assert_eq!(wrapped("one two three", 8, 0), ["one two", "three"]);
+    assert_eq!(wrapped("short", 10, 0), ["short"]);
+    assert_eq!(wrapped("", 10, 0), [""]);
+    assert_eq!(wrapped("a    b", 3, 0), ["a", "b"]);
+}
+
+#[test]
+fn later_lines_are_indented() {
+    assert_eq!(wrapped("- one two three", 9, 2), ["- one two", "  three"]);
+}
+
+#[test]
+fn a_word_too_long_is_cut() {
+    assert_eq!(wrapped("abcdefgh", 3, 0), ["abc", "def", "gh"]);
+    assert_eq!(wrapped("x abcdefgh", 4, 0), ["x", "abcd", "efgh"]);
+}
+
+#[test]
+fn wide_characters_and_clusters_stay_whole() {
+    assert_eq!(wrapped("日本語", 4, 0), ["日本", "語"]);
+    let family = "👨‍👩‍👧";
+    assert_eq!(wrapped(&family.repeat(2), 2, 0), [family, family]);
+    let accent = "e\u{301}";
+    assert_eq!(
+        wrapped(&accent.repeat(4), 2, 0),
+        [accent.repeat(2), accent.repeat(2)]
+    );
+}
+
+#[test]
+fn nothing_wraps_wider_than_asked() {
+    for text in ["a bb ccc dddd eeeee", "日本 語のテキスト x", "👨‍👩‍👧 ab👍🏽cd"]
+    {
+        for columns in 2..12 {
+            for line in wrapped(text, columns, 1) {
+                assert!(width(&line) <= columns, "{line:?} in {columns}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_word_of_two_styles_is_one_word() {
+    let mut line = Line::plain("one two");
+    line.push("three", Style::PLAIN.bold());
+    let lines = wrap(&line, 8, 0);
+    // "twothree" would fit on a line of its own, but a style may begin within a word.
+    assert_eq!(
+        lines
+            .iter()
+            .map(Line::text)
+            .collect::<Vec<_>>()
+            .concat()
+            .replace(' ', ""),
+        "onetwothree"
+    );
+}
+
+#[test]
+fn what_terminals_obey_is_taken_out() {
+    assert_eq!(clean("a\x1b[31mred\x1b[0m"), "ared");
+    assert_eq!(clean("\x1b]0;title\x07x\x1b]8;;http://a\x1b\\y"), "xy");
+    assert_eq!(clean("a\tb"), "a    b");
+    assert_eq!(clean("bell\x07 back\x08"), "bell· back·");
+    assert_eq!(clean("\u{9b}2Jx"), "x");
+    assert_eq!(clean("a\u{202e}b"), "a·b");
+    assert_eq!(clean("\x1bPq#0\x1b\\z"), "z");
+    assert_eq!(clean("\x1b"), "");
+    assert_eq!(clean("\x1b[12"), "");
+    assert_eq!(clean("\x1b(Bok"), "ok");
+}
+
+#[test]
+fn long_lines_are_clipped_with_a_mark() {
+    assert_eq!(Line::plain("abcdef").clipped(4).text(), "abc…");
+    assert_eq!(Line::plain("日本語").clipped(4).text(), "日…");
+    assert_eq!(Line::plain("abc").clipped(3).text(), "abc");
+}

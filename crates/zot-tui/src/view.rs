@@ -1,0 +1,73 @@
+//! What the screen looks like, from the state alone.
+
+mod item;
+mod live;
+mod tool;
+
+use crate::app::App;
+use crate::renderer::Frame;
+use crate::style::Style;
+use crate::text::{Line, wrap};
+
+pub(crate) use item::item;
+pub(crate) use live::SPINNER_MS;
+
+/// What a new chat begins with.
+pub(crate) fn greeting(app: &App) -> Vec<Line> {
+    let mut line = Line::styled("zot", app.theme.accent.bold());
+    line.push(format!(" {}", app.info.version), app.theme.muted);
+    line.push(
+        format!("  {} · {}", app.info.model, app.info.cwd),
+        app.theme.muted,
+    );
+    let mut hint = Line::styled("/help", app.theme.code);
+    hint.push(" for what can be done here", app.theme.muted);
+    vec![line.clipped(app.columns), hint.clipped(app.columns)]
+}
+
+pub(crate) fn frame(app: &App, finished: Vec<Line>) -> Frame {
+    let mut live = app.chat.tail(app.columns, &app.theme);
+    // The answer grows upwards out of the screen, but what is below it always shows.
+    for tool in &app.chat.tools {
+        live.extend(tool::running(tool, app));
+    }
+    if let Some(panel) = &app.panel {
+        live.extend(live::panel(panel, app));
+        return Frame {
+            finished,
+            live,
+            cursor: None,
+        };
+    }
+    if let Some(approval) = &app.approval {
+        return live::approval(approval, app, finished, live);
+    }
+    live.push(Line::default());
+    live.extend(live::status(app));
+    live.extend(live::queue(app));
+    let top = live.len();
+    let (rows, cursor) = live::editor(app);
+    live.extend(rows);
+    live.extend(live::picker(app));
+    live.push(live::footer(app));
+    Frame {
+        finished,
+        live,
+        cursor: Some((top + cursor.0, cursor.1)),
+    }
+}
+
+/// `text` in lines of their own, each broken to fit, behind `mark`.
+fn marked(mark: &str, text: &str, columns: usize, mark_style: Style, style: Style) -> Vec<Line> {
+    let indent = crate::text::width(mark);
+    let mut lines = Vec::new();
+    for (index, part) in text.lines().enumerate() {
+        let mut line = match index {
+            0 => Line::styled(mark, mark_style),
+            _ => Line::plain(" ".repeat(indent)),
+        };
+        line.push(part, style);
+        lines.extend(wrap(&line, columns, indent));
+    }
+    lines
+}

@@ -1,0 +1,218 @@
+//! The part of the screen that is drawn again and again.
+
+use super::marked;
+use crate::app::{App, Approval, Panel, PickerKind};
+use crate::highlight::diff_line;
+use crate::renderer::Frame;
+use crate::style::Style;
+use crate::text::Line;
+
+/// How often something that moves does.
+pub(crate) const SPINNER_MS: u64 = 120;
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+const PICKER_ROWS: usize = 8;
+/// The editor never takes more of the screen than this part.
+const EDITOR_SHARE: usize = 3;
+const SHOWN_QUEUED: usize = 3;
+const PREVIEW_ROWS: usize = 20;
+
+/// What zot is doing, and what the user should know for a moment.
+pub(super) fn status(app: &App) -> Vec<Line> {
+    let theme = &app.theme;
+    let mut lines = Vec::new();
+    if let Some(work) = &app.work {
+        let frame = (app.now_ms / SPINNER_MS) as usize % SPINNER.len();
+        let mut line = Line::styled(SPINNER[frame], theme.accent);
+        let doing = match work.cancelling {
+            true => "stopping",
+            false => work.doing,
+        };
+        let seconds = app.now_ms.saturating_sub(work.started_ms) / 1_000;
+        line.push(format!(" {doing} {seconds}s"), theme.muted);
+        if let Some(rate) = work.tokens_per_second(app.now_ms) {
+            line.push(format!(" · {rate} tokens/s"), theme.muted);
+        }
+        line.push(" · esc to stop", theme.muted);
+        lines.push(line.clipped(app.columns));
+    }
+    if let Some((remark, _)) = &app.remark {
+        lines.push(Line::styled(remark, theme.warning).clipped(app.columns));
+    }
+    lines
+}
+
+/// Prompts that wait.
+pub(super) fn queue(app: &App) -> Vec<Line> {
+    let theme = &app.theme;
+    let mut lines: Vec<Line> = app
+        .queued
+        .iter()
+        .take(SHOWN_QUEUED)
+        .map(|prompt| {
+            let mut line = Line::styled("queued: ", theme.accent);
+            line.push(prompt.text.lines().next().unwrap_or(""), theme.muted);
+            line.clipped(app.columns)
+        })
+        .collect();
+    if app.queued.len() > SHOWN_QUEUED {
+        let more = app.queued.len() - SHOWN_QUEUED;
+        lines.push(Line::styled(format!("and {more} more"), theme.muted));
+    }
+    lines
+}
+
+/// The rows of the editor and where the cursor is in them.
+pub(super) fn editor(app: &App) -> (Vec<Line>, (usize, usize)) {
+    const MARK: &str = "❯ ";
+    let layout = app.editor.layout(app.columns.saturating_sub(2), &app.theme);
+    let most = (app.rows / EDITOR_SHARE).max(1);
+    let count = layout.rows.len();
+    // The row with the cursor is always among those that are shown.
+    let first = (layout.cursor.0 + 1)
+        .saturating_sub(most)
+        .min(count.saturating_sub(1));
+    let rows = layout.rows.into_iter().enumerate().skip(first).take(most);
+    let rows = rows.map(|(index, row)| {
+        let mut line = match index {
+            0 => Line::styled(MARK, app.theme.user),
+            _ => Line::plain("  "),
+        };
+        for span in row.0 {
+            line.push(&span.text, span.style);
+        }
+        line
+    });
+    (
+        rows.collect(),
+        (layout.cursor.0 - first, layout.cursor.1 + 2),
+    )
+}
+
+/// The list to choose from.
+pub(super) fn picker(app: &App) -> Vec<Line> {
+    let Some(picker) = &app.picker else {
+        return Vec::new();
+    };
+    let theme = &app.theme;
+    let mut lines = Vec::new();
+    if picker.kind == PickerKind::Models {
+        let mut line = Line::styled("model: ", theme.accent);
+        line.push(&picker.query, Style::PLAIN);
+        lines.push(line.clipped(app.columns));
+    }
+    let rows = PICKER_ROWS.min(app.rows.saturating_sub(6).max(1));
+    let first = (picker.selected + 1).saturating_sub(rows);
+    let count = picker.matches().len();
+    let widest = picker.matches().skip(first).take(rows);
+    let widest = widest
+        .map(|choice| crate::text::width(&choice.name))
+        .max()
+        .unwrap_or(0);
+    for (index, choice) in picker.matches().enumerate().skip(first).take(rows) {
+        let is_selected = index == picker.selected;
+        let mut line = Line::styled(if is_selected { "▸ " } else { "  " }, theme.accent);
+        let style = match is_selected {
+            true => theme.accent.bold(),
+            false => Style::PLAIN,
+        };
+        line.push(&choice.name, style);
+        if !choice.description.is_empty() {
+            let gap = widest - crate::text::width(&choice.name) + 2;
+            line.push(" ".repeat(gap), Style::PLAIN);
+            line.push(&choice.description, theme.muted);
+        }
+        lines.push(line.clipped(app.columns));
+    }
+    if count > rows {
+        let place = format!("  {} of {count}", picker.selected + 1);
+        lines.push(Line::styled(place, theme.muted));
+    }
+    lines
+}
+
+/// The model, the context and the cost.
+pub(super) fn footer(app: &App) -> Line {
+    let info = &app.info;
+    let mut text = info.model.clone();
+    if info.context_window > 0 && info.context_used > 0 {
+        let percent = info.context_used.saturating_mul(100) / info.context_window;
+        text.push_str(&format!(" · context {percent} %"));
+    }
+    if info.cost_usd > 0.0 {
+        text.push_str(&format!(" · ${:.4}", info.cost_usd));
+    }
+    if info.asks_before_tools {
+        text.push_str(" · asks before tools");
+    }
+    Line::styled(text, app.theme.muted).clipped(app.columns)
+}
+
+/// A call that waits for the user's word.
+pub(super) fn approval(
+    approval: &Approval,
+    app: &App,
+    finished: Vec<Line>,
+    mut live: Vec<Line>,
+) -> Frame {
+    let theme = &app.theme;
+    live.push(Line::default());
+    let mut head = Line::styled("may zot run ", theme.warning.bold());
+    head.push(&approval.tool, Style::PLAIN.bold());
+    head.push("?", theme.warning.bold());
+    live.push(head.clipped(app.columns));
+    let rows = PREVIEW_ROWS.min(app.rows / 2);
+    let lines: Vec<&str> = approval.preview.lines().collect();
+    for text in lines.iter().take(rows) {
+        let mut line = Line::plain("  ");
+        for span in diff_line(text, theme).0 {
+            line.push(&span.text, span.style);
+        }
+        live.push(line.clipped(app.columns));
+    }
+    if lines.len() > rows {
+        let more = format!("  … {} more lines", lines.len() - rows);
+        live.push(Line::styled(more, theme.muted));
+    }
+    let Some(refusal) = &approval.refusal else {
+        let keys =
+            "y yes · a always this tool · s everything from now on · n no, with a word · esc no";
+        live.extend(marked("", keys, app.columns, theme.muted, theme.muted));
+        return Frame {
+            finished,
+            live,
+            cursor: None,
+        };
+    };
+    const ASK: &str = "no, because: ";
+    let mut line = Line::styled(ASK, theme.warning);
+    line.push(refusal.content(), Style::PLAIN);
+    let column = line.width().min(app.columns.saturating_sub(1));
+    live.push(line.clipped(app.columns));
+    let row = live.len() - 1;
+    Frame {
+        finished,
+        live,
+        cursor: Some((row, column)),
+    }
+}
+
+pub(super) fn panel(panel: &Panel, app: &App) -> Vec<Line> {
+    let theme = &app.theme;
+    let mut lines = vec![Line::default()];
+    let mut head = Line::styled(format!("┌ {} ", panel.title), theme.accent);
+    let missing = app.columns.saturating_sub(head.width());
+    head.push("─".repeat(missing), theme.accent);
+    lines.push(head.clipped(app.columns));
+    let rows = app.rows.saturating_sub(5).max(1);
+    for text in panel.lines.iter().take(rows) {
+        let mut line = Line::styled("│ ", theme.accent);
+        line.push(text, Style::PLAIN);
+        lines.push(line.clipped(app.columns));
+    }
+    let mut foot = Line::styled("└ ", theme.accent);
+    foot.push(&panel.footer, theme.muted);
+    foot.push("  ctrl+c closes", theme.muted);
+    lines.push(foot.clipped(app.columns));
+    lines
+}
