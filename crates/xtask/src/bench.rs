@@ -13,6 +13,7 @@ mod recording;
 mod report;
 mod samples;
 mod scenarios;
+mod terminal;
 mod zino;
 
 use std::io::{self, Write};
@@ -78,6 +79,17 @@ pub(crate) fn embedding(effort: Effort) -> anyhow::Result<()> {
     print_heading("sdk", "zot", effort)?;
     print(bench.idle_runtimes()?)?;
     print(bench.event_rates()?)
+}
+
+/// Measures the chat in a terminal.
+pub(crate) fn terminal(effort: Effort) -> anyhow::Result<()> {
+    check_system()?;
+    let bench = terminal::TerminalBench::new(effort)?;
+    print_heading("terminal", "zot", effort)?;
+    print(bench.first_prompt()?)?;
+    print(bench.rest()?)?;
+    print(bench.streaming()?)?;
+    print(bench.long_transcripts()?)
 }
 
 /// Measures the services of zino. The clients run in this process and must not be what is slow.

@@ -14,6 +14,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench ext [--quick]  measure what extensions cost, likewise
   bench sdk [--quick]  measure the runtime inside other programs, likewise
   bench zino [--quick] measure the services of zino, likewise
+  bench terminal [--quick]  measure the chat in a terminal, likewise
   fuzz [SECONDS]       run every fuzz target that long (60); needs nightly and cargo-fuzz
 ";
 
@@ -34,6 +35,8 @@ fn main() -> anyhow::Result<()> {
         ["bench", "sdk", "--quick"] => bench::embedding(bench::Effort::Quick),
         ["bench", "zino"] => bench::zino(bench::Effort::Full),
         ["bench", "zino", "--quick"] => bench::zino(bench::Effort::Quick),
+        ["bench", "terminal"] => bench::terminal(bench::Effort::Full),
+        ["bench", "terminal", "--quick"] => bench::terminal(bench::Effort::Quick),
         ["fuzz"] => fuzz::run(60),
         ["fuzz", seconds] => fuzz::run(seconds.parse().context("SECONDS must be a number")?),
         [] | ["help" | "--help" | "-h"] => Ok(write!(io::stdout(), "{USAGE}")?),

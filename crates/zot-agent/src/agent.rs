@@ -126,6 +126,16 @@ impl Agent {
         *lock(&self.settings) = Arc::new(settings);
     }
 
+    /// Changes which calls need permission from the next tool call on, also within a running
+    /// prompt. What was decided for later calls is forgotten.
+    pub fn set_approval(&self, policy: ApprovalPolicy) {
+        let mut settings = lock(&self.settings);
+        let mut changed = (**settings).clone();
+        changed.approval = policy;
+        *settings = Arc::new(changed);
+        self.approvals.forget_remembered();
+    }
+
     pub fn transcript(&self) -> Transcript {
         lock(&self.conversation).transcript.clone()
     }

@@ -170,6 +170,13 @@ impl Approvals {
             .map_err(|_| NotWaiting)
     }
 
+    /// Decisions count for nothing any more beyond the calls they were given for.
+    pub(crate) fn forget_remembered(&self) {
+        let mut state = self.lock();
+        state.tools.clear();
+        state.session = None;
+    }
+
     pub(crate) fn forget(&self, id: &ToolCallId) {
         self.lock().waiting.remove(id);
     }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use zot_rpc::executor;
-use zot_sdk::{ApprovalScope, AssemblyError, Config, Persistence, Runtime, zot_home};
+use zot_sdk::{AssemblyError, Config, Persistence, Runtime, zot_home};
 use zot_tui::{Ending, Options};
 
 use crate::arguments::Arguments;
@@ -19,7 +19,6 @@ pub(crate) fn run(arguments: Arguments, prompt: Option<String>) -> Result<ExitCo
     let mut options = Options {
         prompt,
         history: Some(home.join("history.jsonl")),
-        asks_before_tools: config.approval.scope != ApprovalScope::Nothing,
         ..Options::default()
     };
     let ending = executor::run(|_| async move {

@@ -1,5 +1,6 @@
 //! A conversation with a model in a working directory.
 
+mod aside;
 mod context;
 mod extensions;
 
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_agent::{
-    Agent, AgentParts, AgentSettings, Budget, Decision, Hooks, JournalError, NoHooks, NotWaiting,
+    Agent, AgentParts, AgentSettings, ApprovalPolicy, Budget, Decision, Hooks, JournalError, NoHooks, NotWaiting,
     SteerError, Transcript,
 };
 use zot_context::{SkillGuard, Templates};
@@ -244,6 +245,17 @@ impl Runtime {
     /// Answers a `tool_confirm` event.
     pub fn confirm(&self, call_id: &str, decision: Decision) -> Result<(), NotWaiting> {
         self.agent.confirm(&call_id.into(), decision)
+    }
+
+    /// Changes which calls need a confirmation, from the next call on: also within a running
+    /// prompt. Answers that were to be remembered are forgotten.
+    pub fn set_approval(&self, policy: ApprovalPolicy) {
+        self.agent.set_approval(policy);
+    }
+
+    /// Which calls need a confirmation.
+    pub fn approval(&self) -> ApprovalPolicy {
+        self.agent.settings().approval.clone()
     }
 
     /// Refuses every call that needs a confirmation, because nobody is left to give it.

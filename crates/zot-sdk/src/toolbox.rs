@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zot_agent::{Agent, AgentSettings};
+use zot_context::Skill;
 use zot_conversation::ToolSet;
 use zot_extension_host::ExtensionHost;
 
@@ -147,6 +148,12 @@ impl ToolBox {
             }
         }));
         parts
+    }
+
+    /// The skills there are, for a model that has the tool for them.
+    pub(crate) fn skills(&self) -> Vec<Skill> {
+        let skills = self.prompt.skills.iter();
+        skills.flat_map(|set| set.iter().cloned()).collect()
     }
 
     fn chosen(&self, selection: &ToolSelection) -> ToolSet {

@@ -4,6 +4,7 @@
 //! out; [`App::frame`] says what the screen looks like.
 
 mod approval;
+mod aside;
 mod chat;
 mod commands;
 mod history;
@@ -16,7 +17,7 @@ mod work;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use zot_sdk::{Decision, Event};
+use zot_sdk::{ApprovalScope, Decision, Event, Message};
 
 use crate::editor::{Edit, Editor};
 use crate::renderer::Frame;
@@ -24,7 +25,8 @@ use crate::style::Theme;
 use crate::text::Line;
 use crate::view;
 
-pub(crate) use approval::Approval;
+pub(crate) use approval::{Approval, ExactCalls};
+pub(crate) use aside::Aside;
 pub(crate) use chat::{Chat, Item, Tool, ToolState};
 pub use history::History;
 pub(crate) use history::MAX_ENTRIES as MAX_HISTORY;
@@ -52,6 +54,9 @@ pub enum Input {
     },
     /// From the agent, or an extension.
     Agent(Event),
+    /// Of the answer to a question on the side.
+    Aside(Event),
+    AsideEnded,
     /// The prompt or compaction is over, and its stream has ended.
     WorkEnded,
     /// What the agent is like now.
@@ -61,6 +66,13 @@ pub enum Input {
     /// The files below the working directory, for the picker.
     Files(Vec<String>),
     Models(Vec<String>),
+    /// What the user said in this conversation, for `/jump`.
+    Prompts(Vec<String>),
+    /// An earlier part of the conversation.
+    Earlier {
+        title: String,
+        messages: Vec<Message>,
+    },
     /// The commands of extensions: name, description.
     Commands(Vec<(String, String)>),
     /// What `$EDITOR` was left with.
@@ -88,6 +100,10 @@ pub enum Effect {
     Steer(String),
     Cancel,
     Compact,
+    /// Asks something on the side.
+    Aside(String),
+    CancelAside,
+    SetApproval(ApprovalScope),
     Confirm {
         id: String,
         decision: Decision,
@@ -98,6 +114,13 @@ pub enum Effect {
     ListFiles,
     ListModels,
     ListCommands,
+    /// Asks for [`Input::Prompts`].
+    ListPrompts,
+    /// Asks for [`Input::Earlier`]: a prompt, by its number, and what came of it.
+    Reprint(usize),
+    ShowContext,
+    ShowSkills,
+    ShowTools,
     Invoke {
         name: String,
         arguments: String,
@@ -145,7 +168,7 @@ impl Prompt {
 }
 
 /// What is known of the agent.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Info {
     pub provider: String,
     pub model: String,
@@ -155,7 +178,23 @@ pub struct Info {
     pub context_window: u64,
     /// What the last request took of it.
     pub context_used: u64,
-    pub asks_before_tools: bool,
+    /// Which tool calls wait for the user's word.
+    pub approval: ApprovalScope,
+}
+
+impl Default for Info {
+    fn default() -> Self {
+        Self {
+            provider: String::new(),
+            model: String::new(),
+            cwd: String::new(),
+            version: String::new(),
+            cost_usd: 0.0,
+            context_window: 0,
+            context_used: 0,
+            approval: ApprovalScope::Nothing,
+        }
+    }
 }
 
 /// An extension's panel, which takes the keys while it is open.
@@ -180,6 +219,8 @@ pub struct App {
     pub(crate) work: Option<Work>,
     pub(crate) queued: VecDeque<Prompt>,
     pub(crate) approval: Option<Approval>,
+    exact_calls: ExactCalls,
+    pub(crate) aside: Option<Aside>,
     pub(crate) picker: Option<Picker>,
     pub(crate) panel: Option<Panel>,
     pub(crate) remark: Option<(String, u64)>,
@@ -204,6 +245,8 @@ impl App {
             work: None,
             queued: VecDeque::new(),
             approval: None,
+            exact_calls: ExactCalls::default(),
+            aside: None,
             picker: None,
             panel: None,
             remark: None,
@@ -240,6 +283,8 @@ impl App {
             }
             Input::Agent(event) => self.take_event(event),
             Input::WorkEnded => self.end_work(),
+            Input::Aside(event) => self.take_aside(event),
+            Input::AsideEnded => self.end_aside(),
             Input::Info(info) => {
                 self.info = info;
                 Vec::new()
@@ -250,6 +295,18 @@ impl App {
                 self.offer(PickerKind::Files, self.files.clone())
             }
             Input::Models(models) => self.offer(PickerKind::Models, choices(models)),
+            Input::Prompts(prompts) if prompts.is_empty() => {
+                self.say("nothing was said yet");
+                Vec::new()
+            }
+            Input::Prompts(prompts) => self.offer(PickerKind::Prompts, choices(prompts)),
+            Input::Earlier { title, messages } => {
+                self.note(title, false);
+                for item in chat::items(&messages) {
+                    self.add(item);
+                }
+                Vec::new()
+            }
             Input::Commands(commands) => {
                 self.extension_commands = commands;
                 Vec::new()
@@ -282,7 +339,8 @@ impl App {
 
     /// When the screen changes by itself next.
     pub fn next_tick_ms(&self) -> Option<u64> {
-        let working = self.work.as_ref().map(|_| view::SPINNER_MS);
+        let is_working = self.work.is_some() || self.aside.is_some();
+        let working = is_working.then_some(view::SPINNER_MS);
         let remark = self
             .remark
             .as_ref()
@@ -375,7 +433,7 @@ impl App {
             && picker.kind == kind
         {
             picker.set_choices(choices);
-        } else if kind == PickerKind::Models {
+        } else if kind.takes_keys() {
             self.picker = Some(Picker::new(kind, choices));
         }
         Vec::new()

@@ -3,6 +3,7 @@
 mod editor_program;
 mod files;
 mod history_file;
+mod listings;
 mod shell;
 
 use std::io;
@@ -15,7 +16,9 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
-use zot_sdk::{EventStream, ExtensionNotice, Image, InvokedData, PanelAction, Runtime, VERSION};
+use zot_sdk::{
+    ApprovalPolicy, EventStream, ExtensionNotice, Image, InvokedData, PanelAction, Runtime, VERSION,
+};
 
 use crate::app::{App, Effect, History, Info, Input, Prompt};
 use crate::renderer::Renderer;
@@ -43,7 +46,6 @@ pub struct Options {
     pub prompt: Option<String>,
     /// Where prompts are remembered.
     pub history: Option<PathBuf>,
-    pub asks_before_tools: bool,
     /// Shown first.
     pub warnings: Vec<String>,
 }
@@ -67,7 +69,7 @@ pub async fn run(runtime: Arc<Runtime>, options: Options) -> io::Result<Ending> 
         Some(path) => history_file::read(path),
         None => Vec::new(),
     };
-    let info = info(&runtime, options.asks_before_tools);
+    let info = info(&runtime);
     let app = App::new(theme, columns, rows, info, History::new(history));
     let mut chat = Chat {
         app,
@@ -75,6 +77,7 @@ pub async fn run(runtime: Arc<Runtime>, options: Options) -> io::Result<Ending> 
         terminal: Terminal::enter()?,
         runtime,
         work: None,
+        aside: None,
         jobs: JoinSet::new(),
         begun: Instant::now(),
         draw_at: None,
@@ -91,6 +94,8 @@ struct Chat {
     terminal: Terminal,
     runtime: Arc<Runtime>,
     work: Option<EventStream>,
+    /// A question on the side; dropping it ends it.
+    aside: Option<EventStream>,
     /// Commands, listings: each ends with inputs.
     jobs: JoinSet<Vec<Input>>,
     begun: Instant,
@@ -143,6 +148,7 @@ impl Chat {
                     None
                 }
                 event = next_event(&mut self.work) => self.take_burst(event)?,
+                event = next_event(&mut self.aside) => self.take_aside(event)?,
                 notice = self.runtime.next_notice() => {
                     let input = match notice {
                         ExtensionNotice::Event(event) => Input::Agent(event),
@@ -171,7 +177,7 @@ impl Chat {
         for _ in 0..MAX_BURST {
             let Some(event) = next else {
                 self.work = None;
-                let info = info(&self.runtime, self.options.asks_before_tools);
+                let info = info(&self.runtime);
                 let used = self.app.context_used();
                 self.take_soon(Input::Info(Info {
                     context_used: used,
@@ -189,6 +195,17 @@ impl Chat {
             };
         }
         Ok(None)
+    }
+
+    fn take_aside(&mut self, event: Option<zot_sdk::Event>) -> io::Result<Option<Ending>> {
+        let input = match event {
+            Some(event) => Input::Aside(event),
+            None => {
+                self.aside = None;
+                Input::AsideEnded
+            }
+        };
+        self.take_soon(input)
     }
 
     fn take_soon(&mut self, input: Input) -> io::Result<Option<Ending>> {
@@ -259,15 +276,31 @@ impl Chat {
                 self.runtime.cancel();
                 Vec::new()
             }
+            Effect::Aside(question) => {
+                self.aside = Some(self.runtime.ask_aside(&question));
+                Vec::new()
+            }
+            Effect::CancelAside => {
+                self.aside = None;
+                Vec::new()
+            }
+            Effect::SetApproval(scope) => {
+                let policy = self.runtime.approval();
+                self.runtime
+                    .set_approval(ApprovalPolicy { scope, ..policy });
+                Vec::new()
+            }
+            Effect::ListPrompts => vec![Input::Prompts(listings::prompts(&self.runtime))],
+            Effect::Reprint(index) => listings::earlier(&self.runtime, index),
+            Effect::ShowContext => vec![listings::context(&self.runtime)],
+            Effect::ShowSkills => vec![listings::skills(&self.runtime)],
+            Effect::ShowTools => vec![listings::tools(&self.runtime)],
             Effect::Confirm { id, decision } => match self.runtime.confirm(&id, decision) {
                 Ok(()) => Vec::new(),
                 Err(error) => failed(&error),
             },
             Effect::SetModel(model) => match self.runtime.set_model(&model) {
-                Ok(()) => vec![Input::Info(info(
-                    &self.runtime,
-                    self.options.asks_before_tools,
-                ))],
+                Ok(()) => vec![Input::Info(info(&self.runtime))],
                 Err(error) => failed(&error),
             },
             Effect::Clear => match self.runtime.clear() {
@@ -493,7 +526,7 @@ fn invoked(data: InvokedData) -> Vec<Input> {
     inputs
 }
 
-fn info(runtime: &Runtime, asks_before_tools: bool) -> Info {
+fn info(runtime: &Runtime) -> Info {
     let model = runtime.model();
     let window = runtime
         .list_models()
@@ -508,7 +541,7 @@ fn info(runtime: &Runtime, asks_before_tools: bool) -> Info {
         cost_usd: runtime.cost().cost_usd,
         context_window: window,
         context_used: 0,
-        asks_before_tools,
+        approval: runtime.approval().scope,
     }
 }
 

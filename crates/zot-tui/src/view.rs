@@ -43,6 +43,7 @@ pub(crate) fn frame(app: &App, finished: Vec<Line>) -> Frame {
         return live::approval(approval, app, finished, live);
     }
     live.push(Line::default());
+    live.extend(live::aside(app));
     live.extend(live::status(app));
     live.extend(live::queue(app));
     let top = live.len();

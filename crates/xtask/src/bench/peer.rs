@@ -142,19 +142,8 @@ impl Peer {
         Ok(total)
     }
 
-    /// Processor time so far, read when every thread is at rest: only then is it exact.
     pub(super) fn cpu(&self) -> anyhow::Result<Duration> {
-        let deadline = Instant::now() + SETTLE_LIMIT;
-        loop {
-            let before = process::cpu_time(self.pid()).context("the program has ended")?;
-            if is_at_rest(self.pid()) && process::cpu_time(self.pid()) == Some(before) {
-                return Ok(before);
-            }
-            if Instant::now() > deadline {
-                bail!("the program did not come to rest");
-            }
-            thread::sleep(SETTLE_POLL);
-        }
+        cpu_at_rest(self.pid())
     }
 
     /// Processor time of children that have ended, in steps of a tick.
@@ -185,6 +174,21 @@ impl Drop for Peer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Processor time so far, read when every thread is at rest: only then is it exact.
+pub(super) fn cpu_at_rest(pid: u32) -> anyhow::Result<Duration> {
+    let deadline = Instant::now() + SETTLE_LIMIT;
+    loop {
+        let before = process::cpu_time(pid).context("the program has ended")?;
+        if is_at_rest(pid) && process::cpu_time(pid) == Some(before) {
+            return Ok(before);
+        }
+        if Instant::now() > deadline {
+            bail!("the program did not come to rest");
+        }
+        thread::sleep(SETTLE_POLL);
     }
 }
 

@@ -32,28 +32,15 @@ pub(super) struct Programs {
 
 impl Programs {
     pub(super) fn build() -> anyhow::Result<Self> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let output = Command::new(cargo)
-            .args([
-                "build",
-                "--release",
-                "--message-format",
-                "json-render-diagnostics",
-            ])
-            .args(BINARIES.into_iter().flat_map(|name| ["--bin", name]))
-            .current_dir(root())
-            .stderr(Stdio::inherit())
-            .output()
-            .context("cannot start cargo")?;
-        ensure!(output.status.success(), "the release build failed");
+        let [zot, zino, scripted_model, floor, child, runtime, xtask] = build(BINARIES)?;
         Ok(Self {
-            zot: executable(&output.stdout, "zot")?,
-            zino: executable(&output.stdout, "zino")?,
-            scripted_model: executable(&output.stdout, "scripted-model")?,
-            floor: executable(&output.stdout, "bench-floor")?,
-            child: executable(&output.stdout, "bench-child")?,
-            runtime: executable(&output.stdout, "bench-runtime")?,
-            xtask: executable(&output.stdout, "xtask")?,
+            zot,
+            zino,
+            scripted_model,
+            floor,
+            child,
+            runtime,
+            xtask,
         })
     }
 
@@ -64,6 +51,31 @@ impl Programs {
         command.env_remove("LD_LIBRARY_PATH");
         command
     }
+}
+
+/// Builds these binaries for release and says where they are.
+pub(super) fn build<const COUNT: usize>(
+    names: [&'static str; COUNT],
+) -> anyhow::Result<[PathBuf; COUNT]> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args([
+            "build",
+            "--release",
+            "--message-format",
+            "json-render-diagnostics",
+        ])
+        .args(names.into_iter().flat_map(|name| ["--bin", name]))
+        .current_dir(root())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot start cargo")?;
+    ensure!(output.status.success(), "the release build failed");
+    let mut paths = [const { PathBuf::new() }; COUNT];
+    for (path, name) in paths.iter_mut().zip(names) {
+        *path = executable(&output.stdout, name)?;
+    }
+    Ok(paths)
 }
 
 /// Finds the binary called `name` among cargo's messages.

@@ -33,6 +33,8 @@ pub(super) enum Quantity {
     Share(f64),
     /// How many of something a second; the more the better.
     Rate(f64),
+    /// How many of something a second; the fewer the better.
+    Nuisance(f64),
 }
 
 impl Quantity {
@@ -49,7 +51,8 @@ impl Quantity {
             (Self::Rate(own), Self::Rate(target)) => own < target,
             (Self::Time(own), Self::Time(target)) => own > target,
             (Self::Bytes(own), Self::Bytes(target)) => own > target,
-            (Self::Ratio(own), Self::Ratio(target)) => own > target,
+            (Self::Ratio(own), Self::Ratio(target))
+            | (Self::Nuisance(own), Self::Nuisance(target)) => own > target,
             _ => false,
         }
     }
@@ -87,6 +90,7 @@ impl fmt::Display for Quantity {
             Self::Ratio(ratio) => write!(formatter, "{ratio:.2} ×"),
             Self::Share(share) => write!(formatter, "{:.1} %", share * 1e2),
             Self::Rate(rate) => write!(formatter, "{rate:.0}/s"),
+            Self::Nuisance(rate) => write!(formatter, "{rate:.1}/s"),
         }
     }
 }

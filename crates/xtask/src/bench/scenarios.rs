@@ -28,7 +28,7 @@ const STEPS: u32 = 50;
 const REQUESTS_BETWEEN_RESETS: usize = 20;
 
 /// So long that no transcript of the bench is ever compacted.
-const MODELS: &str =
+pub(super) const MODELS: &str =
     r#"{"providers":{"openai":{"models":[{"id":"gpt-4o","contextWindow":1000000000000}]}}}"#;
 
 /// The model server and what is measured against it.
@@ -41,12 +41,7 @@ pub(super) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     pub(super) fn new(programs: &'a Programs, effort: Effort) -> anyhow::Result<Self> {
-        let mut server = Peer::start(clean_command(&programs.scripted_model))?;
-        let line = server.first_line()?;
-        let port = line.trim().rsplit(':').next().unwrap_or_default();
-        let port = port
-            .parse()
-            .with_context(|| format!("unexpected {line:?}"))?;
+        let (server, port) = start_server(&programs.scripted_model)?;
         Ok(Self {
             programs,
             effort,
@@ -301,13 +296,29 @@ impl<'a> Bench<'a> {
 
     /// Makes the server forget the requests it keeps.
     pub(super) fn reset_server(&self) -> anyhow::Result<()> {
-        let mut connection = TcpStream::connect(("127.0.0.1", self.port))?;
-        connection.write_all(b"POST /_control HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n")?;
-        // One answer is one small write.
-        let count = connection.read(&mut [0; 1024])?;
-        ensure!(count > 0, "the model server did not answer");
-        Ok(())
+        reset_server(self.port)
     }
+}
+
+/// Makes the model server on `port` forget the requests it keeps.
+pub(super) fn reset_server(port: u16) -> anyhow::Result<()> {
+    let mut connection = TcpStream::connect(("127.0.0.1", port))?;
+    connection.write_all(b"POST /_control HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n")?;
+    // One answer is one small write.
+    let count = connection.read(&mut [0; 1024])?;
+    ensure!(count > 0, "the model server did not answer");
+    Ok(())
+}
+
+/// Starts the model server and says on which port it is.
+pub(super) fn start_server(program: &Path) -> anyhow::Result<(Peer, u16)> {
+    let mut server = Peer::start(clean_command(program))?;
+    let line = server.first_line()?;
+    let port = line.trim().rsplit(':').next().unwrap_or_default();
+    let port = port
+        .parse()
+        .with_context(|| format!("unexpected {line:?}"))?;
+    Ok((server, port))
 }
 
 /// A round starts with an empty transcript.

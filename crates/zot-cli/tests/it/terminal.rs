@@ -262,6 +262,44 @@ fn a_call_waits_for_a_yes() {
 }
 
 #[test]
+fn asking_is_switched_on_in_the_chat_and_one_call_is_allowed_for_good() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_line("/confirm on");
+    terminal.wait_for("· asks before tools");
+    terminal.type_line("run: echo again >> many.txt");
+    terminal.wait_for("may zot run bash?");
+    terminal.press("e");
+    terminal.wait_for("exit code 0");
+    terminal.type_line("run: echo again >> many.txt");
+    terminal.wait_until("a second run", |_| {
+        terminal.workdir.read("many.txt").as_deref() == Some("again\nagain\n")
+    });
+}
+
+#[test]
+fn a_question_on_the_side_and_a_look_back() {
+    let Some(terminal) = Terminal::open("MODEL say:3") else {
+        return;
+    };
+    terminal.wait_for("context");
+    terminal.type_line("/btw what is this?");
+    terminal.wait_for("│ ok");
+    terminal.type_line("/jump");
+    terminal.wait_for("jump to:");
+    let screen = terminal.wait_for("▸ 1  say:3");
+    assert!(!screen.contains("2  "), "{screen}");
+    terminal.press("Enter");
+    terminal.wait_for("prompt 1 of 1, again:");
+    terminal.type_line("/context");
+    terminal.wait_for("tokens before the conversation");
+    terminal.type_line("/skills");
+    terminal.wait_for("(built in)");
+}
+
+#[test]
 fn a_file_is_picked_and_history_outlives_the_chat() {
     let Some(terminal) = Terminal::open("--provider offline") else {
         return;

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use zot_context::{Attached, Problem, attach};
+use zot_context::{Attached, Problem, Skill, attach};
 
 use super::Runtime;
 use crate::system_prompt::ContextKind;
@@ -30,6 +30,11 @@ impl Runtime {
             self.toolbox.refresh(&self.agent);
         }
         self.toolbox.context()
+    }
+
+    /// The skills that the model can load.
+    pub fn skills(&self) -> Vec<Skill> {
+        self.toolbox.skills()
     }
 
     /// What a text that begins with `/name` expands to, if that is a [template]. Prompts are not

@@ -1,6 +1,8 @@
 //! A tool call that waits for the user's word.
 
-use zot_sdk::{Decision, Remember};
+use std::collections::HashSet;
+
+use zot_sdk::{ApprovalScope, Decision, Remember};
 
 use super::{App, Effect, Key, KeyCode};
 use crate::editor::{Edit, Editor};
@@ -9,13 +11,59 @@ use crate::editor::{Edit, Editor};
 pub(crate) struct Approval {
     pub(crate) id: String,
     pub(crate) tool: String,
+    /// As the model wrote them.
+    pub(crate) arguments: String,
     /// The command or the diff.
     pub(crate) preview: String,
     /// What the model is told instead, while it is being written.
     pub(crate) refusal: Option<Editor>,
 }
 
+/// Calls that the user has allowed once and for all, word for word: tool and arguments.
+#[derive(Debug, Default)]
+pub(crate) struct ExactCalls(HashSet<(String, String)>);
+
 impl App {
+    /// Asks the user, unless the same call was allowed for good.
+    pub(super) fn ask(&mut self, approval: Approval) -> Vec<Effect> {
+        let call = (approval.tool.clone(), approval.arguments.clone());
+        if self.exact_calls.0.contains(&call) {
+            return vec![Effect::Confirm {
+                id: approval.id,
+                decision: Decision::allow(),
+            }];
+        }
+        self.approval = Some(approval);
+        Vec::new()
+    }
+
+    /// `/confirm`: switches asking on or off, or on for some tools.
+    pub(super) fn change_approval(&mut self, tools: &str) -> Vec<Effect> {
+        let asks = self.info.approval != ApprovalScope::Nothing;
+        let scope = match tools {
+            "on" => ApprovalScope::AllTools,
+            "off" => ApprovalScope::Nothing,
+            "" if asks => ApprovalScope::Nothing,
+            "" => ApprovalScope::AllTools,
+            names => ApprovalScope::Tools(
+                names
+                    .split([',', ' '])
+                    .filter(|name| !name.is_empty())
+                    .map(str::to_owned)
+                    .collect(),
+            ),
+        };
+        // Whoever wants to be asked again wants to be asked.
+        self.exact_calls = ExactCalls::default();
+        self.say(match &scope {
+            ApprovalScope::Nothing => "tools run without asking".to_owned(),
+            ApprovalScope::AllTools => "zot asks before every tool".to_owned(),
+            ApprovalScope::Tools(names) => format!("zot asks before {}", names.join(", ")),
+        });
+        self.info.approval = scope.clone();
+        vec![Effect::SetApproval(scope)]
+    }
+
     /// Takes a key while a call waits. `None` when it is not about that.
     pub(super) fn press_approval(&mut self, key: &Key) -> Option<Vec<Effect>> {
         let approval = self.approval.as_mut()?;
@@ -39,6 +87,11 @@ impl App {
         }
         let decision = match key.code {
             KeyCode::Character('y' | 'Y') | KeyCode::Enter => Decision::allow(),
+            KeyCode::Character('e' | 'E') => {
+                let call = (approval.tool.clone(), approval.arguments.clone());
+                self.exact_calls.0.insert(call);
+                Decision::allow()
+            }
             KeyCode::Character('a' | 'A') => Decision::allow().remembered(Remember::Tool),
             KeyCode::Character('s' | 'S') => Decision::allow().remembered(Remember::Session),
             KeyCode::Character('n' | 'N') => {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use zot_sdk::{ContentBlock, Event};
+use zot_sdk::{ContentBlock, Event, Message, Role};
 
 use super::{App, Approval, Effect, Panel, Prompt};
 use crate::markdown::MarkdownStream;
@@ -25,6 +25,11 @@ pub(crate) enum Item {
     User(String),
     Assistant(String),
     Tool(Tool),
+    /// A question on the side.
+    Aside {
+        question: String,
+        answer: String,
+    },
     Note(String),
     Error(String),
 }
@@ -178,9 +183,10 @@ impl App {
                 args,
                 preview,
             } => {
-                self.approval = Some(Approval {
+                return self.ask(Approval {
                     id,
                     tool: name,
+                    arguments: args.get().to_owned(),
                     preview: preview.unwrap_or_else(|| args.get().to_owned()),
                     refusal: None,
                 });
@@ -290,12 +296,7 @@ impl App {
             false => ToolState::Succeeded,
         };
         tool.took_ms = self.now_ms.saturating_sub(tool.started_ms);
-        tool.output = text_of(content);
-        if tool.output.len() > MAX_OUTPUT_BYTES {
-            let end = tool.output.floor_char_boundary(MAX_OUTPUT_BYTES);
-            tool.output.truncate(end);
-            tool.output.push_str("\n…");
-        }
+        tool.output = cut_output(text_of(content));
         self.add(Item::Tool(tool));
     }
 
@@ -304,6 +305,58 @@ impl App {
             work.doing = what;
         }
     }
+}
+
+/// An earlier part of the conversation, as it was shown.
+pub(super) fn items(messages: &[Message]) -> Vec<Item> {
+    let mut items = Vec::new();
+    for message in messages {
+        for block in &message.content {
+            match block {
+                ContentBlock::ToolCall { id, name, args } => items.push(Item::Tool(Tool {
+                    id: id.clone(),
+                    name: name.clone(),
+                    arguments: args.get().to_owned(),
+                    output: String::new(),
+                    state: ToolState::Succeeded,
+                    started_ms: 0,
+                    took_ms: 0,
+                })),
+                ContentBlock::ToolResult {
+                    call_id,
+                    is_error,
+                    content,
+                } => {
+                    let calls = items.iter_mut().rev().filter_map(|item| match item {
+                        Item::Tool(tool) => Some(tool),
+                        _ => None,
+                    });
+                    if let Some(tool) = calls.into_iter().find(|tool| tool.id == *call_id) {
+                        tool.output = cut_output(text_of(content));
+                        if *is_error {
+                            tool.state = ToolState::Failed;
+                        }
+                    }
+                }
+                said => {
+                    let text = text_of(std::slice::from_ref(said));
+                    items.push(match message.role {
+                        Role::User => Item::User(text),
+                        Role::Assistant | Role::Tool => Item::Assistant(text),
+                    });
+                }
+            }
+        }
+    }
+    items
+}
+
+fn cut_output(mut output: String) -> String {
+    if output.len() > MAX_OUTPUT_BYTES {
+        output.truncate(output.floor_char_boundary(MAX_OUTPUT_BYTES));
+        output.push_str("\n…");
+    }
+    output
 }
 
 fn text_of(content: &[ContentBlock]) -> String {

@@ -4,13 +4,18 @@ use super::{App, Choice, Effect, Item, Work};
 use crate::style::Theme;
 
 /// The commands there are, and what they do.
-const COMMANDS: [(&str, &str); 12] = [
+const COMMANDS: [(&str, &str); 17] = [
     ("/help", "what can be done here"),
     ("/model", "choose another model"),
     ("/compact", "summarise the conversation to make room"),
     ("/clear", "begin a new conversation"),
     ("/cost", "what was spent, turn by turn"),
-    ("/context", "how much of the context is used"),
+    ("/context", "how much of the context is used, and by what"),
+    ("/btw", "ask something on the side, outside the conversation"),
+    ("/jump", "show an earlier part of the conversation again"),
+    ("/skills", "what zot can load when it needs it"),
+    ("/tools", "what zot can call"),
+    ("/confirm", "ask before tools run: on, off, or for some"),
     ("/copy", "put the last answer into the clipboard"),
     ("/theme", "light or dark"),
     ("/reload-ext", "start the extensions anew"),
@@ -71,7 +76,15 @@ impl App {
                 effects
             }
             "/cost" => self.show(self.cost()),
-            "/context" => self.show(self.context()),
+            "/context" => {
+                self.show(self.context());
+                vec![Effect::ShowContext]
+            }
+            "/btw" => self.ask_aside(arguments),
+            "/jump" => vec![Effect::ListPrompts],
+            "/skills" => vec![Effect::ShowSkills],
+            "/tools" => vec![Effect::ShowTools],
+            "/confirm" => self.change_approval(arguments),
             "/copy" if self.chat.last_answer.is_empty() => self.show("there is no answer yet"),
             "/copy" => vec![Effect::Copy(self.chat.last_answer.clone())],
             "/theme" => self.change_theme(arguments),

@@ -213,6 +213,9 @@ impl App {
     }
 
     fn press_escape(&mut self) -> Vec<Effect> {
+        if self.aside.is_some() {
+            return self.cancel_aside();
+        }
         match &mut self.work {
             Some(work) if !work.cancelling => {
                 work.cancelling = true;
@@ -276,7 +279,7 @@ impl App {
             KeyCode::Escape => self.picker = None,
             KeyCode::Tab => return Some(self.choose(false)),
             KeyCode::Enter if !picker.is_empty() => return Some(self.choose(true)),
-            _ if picker.kind != PickerKind::Models => return None,
+            _ if !picker.kind.takes_keys() => return None,
             KeyCode::Backspace => {
                 let mut query = picker.query.clone();
                 query.pop();
@@ -302,6 +305,10 @@ impl App {
         };
         match picker.kind {
             PickerKind::Models => vec![Effect::SetModel(choice.name.clone())],
+            PickerKind::Prompts => {
+                let index = picker.chosen_index();
+                index.map(Effect::Reprint).into_iter().collect()
+            }
             PickerKind::Files => {
                 let quoted = match choice.name.contains(' ') {
                     true => format!("@\"{}\" ", choice.name),
@@ -344,7 +351,7 @@ impl App {
         } else if self
             .picker
             .as_ref()
-            .is_some_and(|picker| picker.kind != PickerKind::Models)
+            .is_some_and(|picker| !picker.kind.takes_keys())
         {
             self.picker = None;
         }

@@ -14,8 +14,16 @@ pub(crate) enum PickerKind {
     Commands,
     /// `@` and what is written behind it.
     Files,
-    /// Takes the keys for itself.
     Models,
+    /// What was said in this conversation.
+    Prompts,
+}
+
+impl PickerKind {
+    /// Whether what is typed narrows the list instead of going to the editor.
+    pub(crate) fn takes_keys(self) -> bool {
+        matches!(self, Self::Models | Self::Prompts)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +77,12 @@ impl Picker {
     }
 
     pub(crate) fn chosen(&self) -> Option<&Choice> {
-        self.choices.get(*self.matches.get(self.selected)?)
+        self.choices.get(self.chosen_index()?)
+    }
+
+    /// Which of all choices it is.
+    pub(crate) fn chosen_index(&self) -> Option<usize> {
+        self.matches.get(self.selected).copied()
     }
 
     pub(crate) fn matches(&self) -> impl ExactSizeIterator<Item = &Choice> {

@@ -447,3 +447,117 @@ fn the_live_part_stays_small_however_long_the_answer() {
     let tail = chat.app.chat.tail(80, &Theme::DARK);
     assert!(tail.len() < 4, "{tail:?}");
 }
+
+#[test]
+fn a_call_allowed_for_good_is_not_asked_about_again() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    let ask = |chat: &mut Chat, id: &str, command: &str| {
+        let event = json!({"type": "tool_confirm", "id": id, "name": "bash", "args": {"command": command}});
+        chat.input(Input::Agent(serde_json::from_value(event).unwrap()))
+    };
+    let allowed = |id: &str| {
+        [Effect::Confirm {
+            id: id.to_owned(),
+            decision: Decision::allow(),
+        }]
+    };
+    assert_eq!(ask(&mut chat, "c1", "cargo test"), []);
+    assert!(
+        chat.rows()
+            .contains(&"  it asks before every tool (/confirm)".to_owned()),
+        "{:?}",
+        chat.rows()
+    );
+    assert_eq!(chat.press(KeyCode::Character('e')), allowed("c1"));
+    assert_eq!(ask(&mut chat, "c2", "cargo test"), allowed("c2"));
+    assert_eq!(ask(&mut chat, "c3", "cargo test --all"), []);
+    assert_eq!(chat.press(KeyCode::Character('y')), allowed("c3"));
+    assert_eq!(ask(&mut chat, "c4", "cargo test --all"), []);
+}
+
+#[test]
+fn asking_is_switched_on_and_off() {
+    let mut chat = Chat::new(80, 24);
+    let mut confirm = |text: &str| {
+        chat.write(text);
+        chat.press(KeyCode::Escape);
+        let effects = chat.press(KeyCode::Enter);
+        let last = chat.rows().pop().unwrap();
+        (effects.last().cloned(), last)
+    };
+    assert_eq!(
+        confirm("/confirm"),
+        (
+            Some(Effect::SetApproval(ApprovalScope::AllTools)),
+            "test-model · asks before tools".to_owned()
+        )
+    );
+    let (effect, footer) = confirm("/confirm bash, write");
+    let names = ["bash", "write"].map(str::to_owned).to_vec();
+    assert_eq!(
+        effect,
+        Some(Effect::SetApproval(ApprovalScope::Tools(names)))
+    );
+    assert_eq!(footer, "test-model · asks before bash, write");
+    let (effect, footer) = confirm("/confirm");
+    assert_eq!(effect, Some(Effect::SetApproval(ApprovalScope::Nothing)));
+    assert_eq!(footer, "test-model");
+}
+
+#[test]
+fn a_question_on_the_side_is_answered_beside_the_work() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    chat.delta("working on it");
+    chat.write("/btw why?");
+    let effects = chat.press(KeyCode::Enter);
+    assert!(
+        effects.contains(&Effect::Aside("why?".to_owned())),
+        "{effects:?}"
+    );
+    let aside = |chat: &mut Chat, text: &str| {
+        let event = json!({"type": "text_delta", "delta": text});
+        chat.input(Input::Aside(serde_json::from_value(event).unwrap()));
+    };
+    aside(&mut chat, "Because *so*.");
+    let rows = chat.rows();
+    assert!(rows.contains(&"│ btw why?".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"│ Because so.".to_owned()), "{rows:?}");
+    // The first escape is for it, the second for the work.
+    assert_eq!(chat.press(KeyCode::Escape), [Effect::CancelAside]);
+    assert!(chat.rows().contains(&"│ Because so.".to_owned()));
+    assert_eq!(chat.press(KeyCode::Escape), [Effect::Cancel]);
+}
+
+#[test]
+fn an_earlier_part_is_shown_again() {
+    let mut chat = Chat::new(80, 24);
+    chat.write("/jump");
+    assert!(chat.press(KeyCode::Enter).contains(&Effect::ListPrompts));
+    let prompts = ["1  fix the bug", "2  say more"].map(str::to_owned);
+    chat.input(Input::Prompts(prompts.to_vec()));
+    chat.write("bug");
+    assert_eq!(chat.press(KeyCode::Enter), [Effect::Reprint(0)]);
+    let messages = json!([
+        {"role": "user", "time": "", "content": [{"type": "text", "text": "fix the bug"}]},
+        {"role": "assistant", "time": "", "content": [
+            {"type": "text", "text": "I look."},
+            {"type": "tool_call", "id": "c1", "name": "bash", "args": {"command": "ls"}},
+        ]},
+        {"role": "tool", "time": "", "content": [
+            {"type": "tool_result", "call_id": "c1", "is_error": false, "content": [{"type": "text", "text": "a.txt"}]},
+        ]},
+    ]);
+    chat.input(Input::Earlier {
+        title: "prompt 1 of 2, again:".to_owned(),
+        messages: serde_json::from_value(messages).unwrap(),
+    });
+    let rows = chat.rows();
+    let start = rows.iter().position(|row| row.starts_with("· prompt 1")).unwrap();
+    assert_eq!(
+        rows[start + 2..start + 7],
+        ["❯ fix the bug", "", "I look.", "", "● bash  ls"]
+    );
+    assert_eq!(rows[start + 7], "  a.txt");
+}

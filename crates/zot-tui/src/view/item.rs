@@ -26,10 +26,33 @@ pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -
         }
         Item::Assistant(text) => lines.extend(render(text, columns, theme)),
         Item::Tool(call) => lines.extend(tool::finished(call, columns, theme, expanded)),
+        Item::Aside { question, answer } => {
+            lines.extend(aside(question, answer, columns, theme));
+        }
         Item::Note(text) => {
             lines.extend(marked("· ", text, columns, theme.accent, Style::PLAIN));
         }
         Item::Error(text) => lines.extend(marked("✗ ", text, columns, theme.error, theme.error)),
+    }
+    lines
+}
+
+/// A question on the side with its answer, set apart from the conversation.
+pub(super) fn aside(question: &str, answer: &str, columns: usize, theme: &Theme) -> Vec<Line> {
+    const EDGE: &str = "│ ";
+    let mut lines = marked(
+        "│ btw ",
+        question,
+        columns,
+        theme.accent,
+        theme.muted.italic(),
+    );
+    for line in render(answer, columns.saturating_sub(2).max(2), theme) {
+        let mut edged = Line::styled(EDGE, theme.accent);
+        for span in line.0 {
+            edged.push(&span.text, span.style);
+        }
+        lines.push(edged);
     }
     lines
 }

@@ -1,5 +1,7 @@
 //! The part of the screen that is drawn again and again.
 
+use zot_sdk::ApprovalScope;
+
 use super::marked;
 use crate::app::{App, Approval, Panel, PickerKind};
 use crate::highlight::diff_line;
@@ -14,6 +16,8 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 const PICKER_ROWS: usize = 8;
 /// The editor never takes more of the screen than this part.
 const EDITOR_SHARE: usize = 3;
+/// So much an answer on the side takes while it comes.
+const ASIDE_SHARE: usize = 3;
 const SHOWN_QUEUED: usize = 3;
 const PREVIEW_ROWS: usize = 20;
 
@@ -38,6 +42,24 @@ pub(super) fn status(app: &App) -> Vec<Line> {
     }
     if let Some((remark, _)) = &app.remark {
         lines.push(Line::styled(remark, theme.warning).clipped(app.columns));
+    }
+    lines
+}
+
+/// A question on the side, while its answer comes.
+pub(super) fn aside(app: &App) -> Vec<Line> {
+    let Some(aside) = &app.aside else {
+        return Vec::new();
+    };
+    let mut lines = super::item::aside(&aside.question, &aside.answer, app.columns, &app.theme);
+    let rows = (app.rows / ASIDE_SHARE).max(2);
+    let surplus = lines.len().saturating_sub(rows);
+    lines.drain(..surplus);
+    if app.work.is_none() {
+        let frame = (app.now_ms / SPINNER_MS) as usize % SPINNER.len();
+        let mut line = Line::styled(SPINNER[frame], app.theme.accent);
+        line.push(" answering on the side · esc to stop", app.theme.muted);
+        lines.push(line.clipped(app.columns));
     }
     lines
 }
@@ -96,8 +118,13 @@ pub(super) fn picker(app: &App) -> Vec<Line> {
     };
     let theme = &app.theme;
     let mut lines = Vec::new();
-    if picker.kind == PickerKind::Models {
-        let mut line = Line::styled("model: ", theme.accent);
+    let title = match picker.kind {
+        PickerKind::Models => Some("model: "),
+        PickerKind::Prompts => Some("jump to: "),
+        PickerKind::Commands | PickerKind::Files => None,
+    };
+    if let Some(title) = title {
+        let mut line = Line::styled(title, theme.accent);
         line.push(&picker.query, Style::PLAIN);
         lines.push(line.clipped(app.columns));
     }
@@ -142,8 +169,12 @@ pub(super) fn footer(app: &App) -> Line {
     if info.cost_usd > 0.0 {
         text.push_str(&format!(" · ${:.4}", info.cost_usd));
     }
-    if info.asks_before_tools {
-        text.push_str(" · asks before tools");
+    match &info.approval {
+        ApprovalScope::Nothing => {}
+        ApprovalScope::AllTools => text.push_str(" · asks before tools"),
+        ApprovalScope::Tools(names) => {
+            text.push_str(&format!(" · asks before {}", names.join(", ")));
+        }
     }
     Line::styled(text, app.theme.muted).clipped(app.columns)
 }
@@ -161,6 +192,11 @@ pub(super) fn approval(
     head.push(&approval.tool, Style::PLAIN.bold());
     head.push("?", theme.warning.bold());
     live.push(head.clipped(app.columns));
+    let reason = match &app.info.approval {
+        ApprovalScope::Tools(_) => format!("  it asks before {} (/confirm)", approval.tool),
+        _ => "  it asks before every tool (/confirm)".to_owned(),
+    };
+    live.push(Line::styled(reason, theme.muted).clipped(app.columns));
     let rows = PREVIEW_ROWS.min(app.rows / 2);
     let lines: Vec<&str> = approval.preview.lines().collect();
     for text in lines.iter().take(rows) {
@@ -175,8 +211,8 @@ pub(super) fn approval(
         live.push(Line::styled(more, theme.muted));
     }
     let Some(refusal) = &approval.refusal else {
-        let keys =
-            "y yes · a always this tool · s everything from now on · n no, with a word · esc no";
+        let keys = "y yes · e always exactly this · a always this tool · s everything from now on · \
+                    n no, with a word · esc no";
         live.extend(marked("", keys, app.columns, theme.muted, theme.muted));
         return Frame {
             finished,

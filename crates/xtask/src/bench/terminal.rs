@@ -1,0 +1,216 @@
+//! The chat in a terminal of 120×40: what a start, rest, a streamed answer and a key cost.
+
+mod screen;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use testkit::Workdir;
+
+use super::Effort;
+use super::measure::median;
+use super::peer::Peer;
+use super::programs::build;
+use super::report::{Quantity, Row};
+use super::scenarios::{MODELS, reset_server, start_server};
+use screen::Screen;
+
+/// Over so long a time wake-ups are counted.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// Prompts that are typed in one go: fewer than may wait.
+const PROMPTS_AT_ONCE: usize = 30;
+
+/// 4,000 pieces of an answer, 1,000 a second.
+const STREAM: &str = "slow:4000:1";
+const LONG_STREAM: &str = "slow:10000:1";
+
+/// What the best other agents took for the same, each in the same terminal.
+const PEERS_CPU: &str = "0.95 s; goose 1.1 s, pi 1.9 s, codex 4.9 s";
+const PEERS_MEMORY: &str = "18 MB; goose 73, pi 93, codex 488";
+
+pub(super) struct TerminalBench {
+    zot: PathBuf,
+    effort: Effort,
+    port: u16,
+    _server: Peer,
+}
+
+impl TerminalBench {
+    pub(super) fn new(effort: Effort) -> anyhow::Result<Self> {
+        let [zot, scripted_model] = build(["zot", "scripted-model"])?;
+        let (server, port) = start_server(&scripted_model)?;
+        Ok(Self {
+            zot,
+            effort,
+            port,
+            _server: server,
+        })
+    }
+
+    /// From starting the program to a prompt on the screen.
+    pub(super) fn first_prompt(&self) -> anyhow::Result<Vec<Row>> {
+        let workdir = self.workdir()?;
+        let (mut own, mut bare) = (Vec::new(), Vec::new());
+        for _ in 0..self.effort.rounds(50) {
+            let begun = Instant::now();
+            let mut screen = self.open(&workdir)?;
+            screen.wait_for_prompt()?;
+            own.push(begun.elapsed());
+            screen.leave()?;
+            let begun = Instant::now();
+            Screen::open("echo".as_ref(), &["❯"], &workdir)?.wait_for_prompt()?;
+            bare.push(begun.elapsed());
+        }
+        Ok(vec![Row {
+            what: "start to first prompt on the screen, wall".to_owned(),
+            value: Quantity::Time(median(own)),
+            floor: Some(("`echo` in the same terminal", Quantity::Time(median(bare)))),
+            target: Some(Quantity::milliseconds(15.0)),
+            original: "",
+        }])
+    }
+
+    /// What it does when nobody does anything.
+    pub(super) fn rest(&self) -> anyhow::Result<Vec<Row>> {
+        let workdir = self.workdir()?;
+        let mut screen = self.open(&workdir)?;
+        screen.wait_for_prompt()?;
+        screen.settle()?;
+        let (switches, cpu) = (screen.wake_ups()?, screen.cpu()?);
+        std::thread::sleep(IDLE);
+        let woken = screen.wake_ups()? - switches;
+        let used = screen.cpu()?.saturating_sub(cpu);
+        let memory = screen.resident_bytes()?;
+        Ok(vec![
+            row(
+                "idle, wake-ups",
+                Quantity::Nuisance(woken as f64 / IDLE.as_secs_f64()),
+                Some(Quantity::Nuisance(0.0)),
+                "310/s",
+            ),
+            row(
+                "idle, CPU over 5 s",
+                Quantity::Time(used),
+                Some(Quantity::Time(Duration::ZERO)),
+                "",
+            ),
+            row("idle, RSS", Quantity::Bytes(memory), None, ""),
+        ])
+    }
+
+    /// An answer of 4,000 pieces, 1,000 a second.
+    pub(super) fn streaming(&self) -> anyhow::Result<Vec<Row>> {
+        let (mut cpus, mut memories) = (Vec::new(), Vec::new());
+        for _ in 0..self.effort.rounds(5) {
+            let workdir = self.workdir()?;
+            let mut screen = self.open(&workdir)?;
+            screen.wait_for_prompt()?;
+            screen.settle()?;
+            cpus.push(cost(&mut screen, STREAM)?);
+            memories.push(screen.resident_bytes()?);
+        }
+        Ok(vec![
+            row(
+                "4,000 deltas at 1,000/s, CPU",
+                Quantity::Time(median(cpus)),
+                Some(Quantity::milliseconds(300.0)),
+                PEERS_CPU,
+            ),
+            row(
+                "RSS after them",
+                Quantity::Bytes(median(memories)),
+                Some(Quantity::Bytes(12_000_000)),
+                PEERS_MEMORY,
+            ),
+        ])
+    }
+
+    /// The same work in a short and in a long conversation.
+    pub(super) fn long_transcripts(&self) -> anyhow::Result<Vec<Row>> {
+        let most = match self.effort {
+            Effort::Full => 5_000,
+            Effort::Quick => 500,
+        };
+        let workdir = self.workdir()?;
+        let mut screen = self.open(&workdir)?;
+        screen.wait_for_prompt()?;
+        let (mut rows, mut count, mut first) = (Vec::new(), 0, None);
+        for size in [10, most] {
+            while count < size {
+                let prompts = PROMPTS_AT_ONCE.min((size - count) / 2);
+                screen.write("say:1\r".repeat(prompts).as_bytes())?;
+                screen.settle()?;
+                reset_server(self.port)?;
+                count += 2 * prompts;
+            }
+            let cpus: anyhow::Result<Vec<_>> = (0..self.effort.rounds(3))
+                .map(|_| cost(&mut screen, LONG_STREAM))
+                .collect();
+            let cpu = median(cpus?);
+            count += 2 * self.effort.rounds(3);
+            let floor = first.map(|cpu| ("with 10", Quantity::Time(cpu)));
+            // A tenth is what two equal runs differ by.
+            let target = first.map(|cpu: Duration| Quantity::Time(cpu + cpu / 10));
+            rows.push(Row {
+                what: format!("10,000 deltas at 1,000/s into {size} messages, CPU"),
+                value: Quantity::Time(cpu),
+                floor,
+                target,
+                original: "",
+            });
+            first = Some(cpu);
+            let mut keys = Vec::new();
+            for _ in 0..self.effort.rounds(100) {
+                keys.push(screen.time_of_key(b"x")?);
+                screen.time_of_key(b"\x7f")?;
+            }
+            rows.push(row(
+                &format!("key to screen with {size} messages"),
+                Quantity::Time(median(keys)),
+                None,
+                "",
+            ));
+            rows.push(row(
+                &format!("RSS with {size} messages"),
+                Quantity::Bytes(screen.resident_bytes()?),
+                Some(Quantity::Bytes(12_000_000)),
+                "",
+            ));
+        }
+        Ok(rows)
+    }
+
+    fn workdir(&self) -> anyhow::Result<Workdir> {
+        let workdir = Workdir::new("terminal");
+        fs::create_dir_all(workdir.zot_home())?;
+        fs::write(workdir.zot_home().join("models.json"), MODELS)?;
+        Ok(workdir)
+    }
+
+    fn open(&self, workdir: &Workdir) -> anyhow::Result<Screen> {
+        let url = format!("http://127.0.0.1:{}/v1", self.port);
+        let arguments = ["--provider", "openai", "--model", "gpt-4o"];
+        let arguments = [&arguments[..], &["--api-key", "x", "--base-url", &url]].concat();
+        Screen::open(&self.zot, &arguments, workdir)
+    }
+}
+
+/// Processor time of one prompt.
+fn cost(screen: &mut Screen, prompt: &str) -> anyhow::Result<Duration> {
+    let before = screen.cpu()?;
+    screen.write(format!("{prompt}\r").as_bytes())?;
+    screen.settle()?;
+    Ok(screen.cpu()?.saturating_sub(before))
+}
+
+fn row(what: &str, value: Quantity, target: Option<Quantity>, original: &'static str) -> Row {
+    Row {
+        what: what.to_owned(),
+        value,
+        floor: None,
+        target,
+        original,
+    }
+}

@@ -1,0 +1,164 @@
+//! A terminal with a program in it: a pseudo-terminal that is written to and read from.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use testkit::{Workdir, process};
+
+use super::super::peer::cpu_at_rest;
+use super::super::programs::clean_command;
+
+const SIZE: Winsize = Winsize {
+    ws_row: 40,
+    ws_col: 120,
+    ws_xpixel: 0,
+    ws_ypixel: 0,
+};
+
+/// Nothing moves any more when nothing was written for so long: what moves does so every 120 ms.
+const QUIET: Duration = Duration::from_millis(300);
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the user is asked with.
+const PROMPT: &[u8] = "❯".as_bytes();
+
+/// The program is killed when this is dropped.
+pub(super) struct Screen {
+    child: Child,
+    terminal: OwnedFd,
+    buffer: Vec<u8>,
+}
+
+impl Screen {
+    /// Starts `program` in a terminal of its own. `setsid -c` makes it the controlling one, which
+    /// takes a process of a new session.
+    pub(super) fn open(
+        program: &Path,
+        arguments: &[&str],
+        workdir: &Workdir,
+    ) -> anyhow::Result<Self> {
+        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+        grantpt(&terminal)?;
+        unlockpt(&terminal)?;
+        tcsetwinsize(&terminal, SIZE)?;
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let program_end = open(ptsname(&terminal, Vec::new())?, flags, Mode::empty())?;
+        let child = clean_command("setsid")
+            .arg("-c")
+            .arg(program)
+            .args(arguments)
+            .env("TERM", "xterm-256color")
+            .env("COLORTERM", "truecolor")
+            .env("HOME", workdir.home())
+            .env("ZOT_HOME", workdir.zot_home())
+            .current_dir(workdir.path())
+            .stdin(Stdio::from(program_end.try_clone()?))
+            .stdout(Stdio::from(program_end.try_clone()?))
+            .stderr(Stdio::from(program_end))
+            .spawn()
+            .context("cannot start setsid")?;
+        Ok(Self {
+            child,
+            terminal,
+            buffer: vec![0; 1 << 16],
+        })
+    }
+
+    pub(super) fn write(&mut self, mut bytes: &[u8]) -> anyhow::Result<()> {
+        while !bytes.is_empty() {
+            let count = rustix::io::write(&self.terminal, bytes)?;
+            bytes = &bytes[count..];
+        }
+        Ok(())
+    }
+
+    /// Reads until the user is asked for a prompt.
+    pub(super) fn wait_for_prompt(&mut self) -> anyhow::Result<()> {
+        let mut seen = Vec::new();
+        while !seen.windows(PROMPT.len()).any(|window| window == PROMPT) {
+            let count = self.read(PATIENCE)?;
+            let count = count.filter(|count| *count > 0).context("no prompt came")?;
+            seen.extend_from_slice(&self.buffer[..count]);
+        }
+        Ok(())
+    }
+
+    /// Reads until nothing moves any more.
+    pub(super) fn settle(&mut self) -> anyhow::Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        while self.read(QUIET)?.is_some() {
+            ensure!(Instant::now() < deadline, "the screen did not come to rest");
+        }
+        Ok(())
+    }
+
+    /// How long a key takes to change the screen.
+    pub(super) fn time_of_key(&mut self, key: &[u8]) -> anyhow::Result<Duration> {
+        self.cpu()?;
+        let begun = Instant::now();
+        self.write(key)?;
+        self.read(PATIENCE)?.context("the key changed nothing")?;
+        Ok(begun.elapsed())
+    }
+
+    pub(super) fn cpu(&self) -> anyhow::Result<Duration> {
+        cpu_at_rest(self.child.id())
+    }
+
+    pub(super) fn resident_bytes(&self) -> anyhow::Result<u64> {
+        process::resident_bytes(self.child.id()).context("the program has ended")
+    }
+
+    /// How often its threads went to sleep so far, which is how often they were woken.
+    pub(super) fn wake_ups(&self) -> anyhow::Result<u64> {
+        let mut count = 0;
+        for thread in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let status = fs::read_to_string(thread?.path().join("status"))?;
+            let field = |line: &str| Some(line.strip_prefix("voluntary_ctxt_switches:")?.to_owned());
+            let value = status.lines().find_map(field).context("no switches")?;
+            count += value.trim().parse::<u64>()?;
+        }
+        Ok(count)
+    }
+
+    /// Leaves as a user does, and waits for the end.
+    pub(super) fn leave(mut self) -> anyhow::Result<()> {
+        self.write(b"\x04")?;
+        while self.read(PATIENCE)?.is_some_and(|count| count > 0) {}
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Reads what is there, or comes in time. Nothing at all is the end of the program.
+    fn read(&mut self, patience: Duration) -> anyhow::Result<Option<usize>> {
+        let mut waiting = [PollFd::new(&self.terminal, PollFlags::IN)];
+        let limit = Timespec::try_from(patience)?;
+        if poll(&mut waiting, Some(&limit))? == 0 {
+            return Ok(None);
+        }
+        match rustix::io::read(&self.terminal, &mut self.buffer) {
+            Ok(count) => Ok(Some(count)),
+            // What Linux says when nobody has the other end open.
+            Err(error) if error == rustix::io::Errno::IO => Ok(Some(0)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(Some(0)),
+            Err(error) => bail!(error),
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

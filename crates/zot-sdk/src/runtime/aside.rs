@@ -1,0 +1,69 @@
+//! A question on the side, which leaves no trace in the conversation.
+
+#[cfg(test)]
+mod tests;
+
+use std::future::ready;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use zot_agent::{
+    Agent, AgentParts, ApprovalPolicy, Budget, Hooks, NoJournal, ToolVerdict, Transcript,
+};
+use zot_conversation::{BoxFuture, ToolCall};
+
+use super::{Occupation, Runtime, user_content};
+use crate::stream::{EVENT_QUEUE, EventStream, Work};
+
+/// One answer, and a second chance for a model that called a tool all the same.
+const MAX_STEPS: u32 = 2;
+
+const NO_TOOLS: &str =
+    "tools cannot be used for a question on the side: answer from what is known already";
+
+const PREFACE: &str = "(A question on the side, which will not be part of the conversation. Answer it briefly from \
+     what you know by now, without any tool, and do not go on with the work.)\n\n";
+
+impl Runtime {
+    /// Asks the model something about the conversation so far. Question and answer enter neither the
+    /// transcript nor the session, nothing is run, and a prompt may be under way; what the answer
+    /// costs is told by its `usage` event and not counted by [`cost`](Self::cost). Dropping the
+    /// stream ends it.
+    pub fn ask_aside(&self, question: &str) -> EventStream {
+        let mut settings = (*self.agent.settings()).clone();
+        // The tools stay: without them some providers refuse a history of calls, and none finds it
+        // in its cache.
+        settings.max_steps = MAX_STEPS;
+        settings.approval = ApprovalPolicy::default();
+        let agent = Agent::new(AgentParts {
+            settings,
+            hooks: Arc::new(RefuseTools),
+            journal: Arc::new(NoJournal),
+            transcript: Transcript::default(),
+            budget: Budget::default(),
+        });
+        // A running prompt may have calls without results by now, which are mended. It cannot fail
+        // without a journal.
+        let _ = agent.set_transcript(self.agent.transcript().messages().to_vec());
+        let content = user_content(&format!("{PREFACE}{question}"), Vec::new());
+        let occupation = Arc::<Occupation>::default();
+        let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
+        let work = async move {
+            let cancel = tokio_util::sync::CancellationToken::new();
+            agent
+                .prompt(content, Budget::default(), &sender, &cancel)
+                .await;
+        };
+        EventStream::new(Box::pin(work), receiver, occupation, Work::Prompt)
+    }
+}
+
+struct RefuseTools;
+
+impl Hooks for RefuseTools {
+    fn before_tool<'a>(&'a self, _: &'a ToolCall) -> BoxFuture<'a, ToolVerdict> {
+        Box::pin(ready(ToolVerdict::Block {
+            reason: NO_TOOLS.to_owned(),
+        }))
+    }
+}

@@ -1,0 +1,33 @@
+//! A question on the side against the built-in stand-in.
+
+use zot_wire::rpc::Event;
+
+use crate::{Config, Runtime};
+
+#[tokio::test]
+async fn it_leaves_no_trace_and_runs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = Runtime::new(Config {
+        provider: Some("offline".to_owned()),
+        cwd: Some(folder.path().to_owned()),
+        home: Some(folder.path().join("home")),
+        ..Config::default()
+    })
+    .unwrap();
+    let mut events = runtime.prompt("hello", Vec::new()).unwrap();
+    while events.next().await.is_some() {}
+    let before = runtime.full_messages();
+    // Also while a prompt is under way.
+    let prompt = runtime.prompt("hello again", Vec::new()).unwrap();
+    let mut aside = runtime.ask_aside("run: touch made.txt");
+    let mut answer = String::new();
+    while let Some(event) = aside.next().await {
+        if let Event::TextDelta { delta } = event {
+            answer.push_str(&delta);
+        }
+    }
+    drop(prompt);
+    assert!(!answer.is_empty());
+    assert_eq!(runtime.full_messages(), before);
+    assert!(!folder.path().join("made.txt").exists());
+}
