@@ -1,5 +1,6 @@
 //! Markdown as lines, all at once or as it arrives.
 
+mod long;
 mod render;
 mod stream;
 #[cfg(test)]

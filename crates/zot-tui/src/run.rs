@@ -137,8 +137,8 @@ impl Chat {
                 input = self.terminal.next() => match input {
                     Some(Ok(input)) => {
                         let ending = self.take(input)?;
-                        // A key is answered at once.
-                        self.draw_at = Some(Instant::now());
+                        // A key is answered at once, not at the next beat of the timer.
+                        self.draw()?;
                         ending
                     }
                     _ => Some(Ending::TerminalGone),

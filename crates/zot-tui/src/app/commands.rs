@@ -11,7 +11,10 @@ const COMMANDS: [(&str, &str); 17] = [
     ("/clear", "begin a new conversation"),
     ("/cost", "what was spent, turn by turn"),
     ("/context", "how much of the context is used, and by what"),
-    ("/btw", "ask something on the side, outside the conversation"),
+    (
+        "/btw",
+        "ask something on the side, outside the conversation",
+    ),
     ("/jump", "show an earlier part of the conversation again"),
     ("/skills", "what zot can load when it needs it"),
     ("/tools", "what zot can call"),

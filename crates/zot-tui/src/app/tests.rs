@@ -453,7 +453,8 @@ fn a_call_allowed_for_good_is_not_asked_about_again() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     let ask = |chat: &mut Chat, id: &str, command: &str| {
-        let event = json!({"type": "tool_confirm", "id": id, "name": "bash", "args": {"command": command}});
+        let event =
+            json!({"type": "tool_confirm", "id": id, "name": "bash", "args": {"command": command}});
         chat.input(Input::Agent(serde_json::from_value(event).unwrap()))
     };
     let allowed = |id: &str| {
@@ -554,7 +555,10 @@ fn an_earlier_part_is_shown_again() {
         messages: serde_json::from_value(messages).unwrap(),
     });
     let rows = chat.rows();
-    let start = rows.iter().position(|row| row.starts_with("· prompt 1")).unwrap();
+    let start = rows
+        .iter()
+        .position(|row| row.starts_with("· prompt 1"))
+        .unwrap();
     assert_eq!(
         rows[start + 2..start + 7],
         ["❯ fix the bug", "", "I look.", "", "● bash  ls"]

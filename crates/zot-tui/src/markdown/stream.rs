@@ -4,7 +4,7 @@ use crate::highlight::Highlighter;
 use crate::style::Theme;
 use crate::text::{Line, wrap};
 
-use super::render;
+use super::{long, render};
 
 /// How far code stands from the left.
 const CODE_INDENT: &str = "  ";
@@ -39,6 +39,10 @@ pub struct MarkdownStream {
     highlighter: Highlighter,
     /// Whether something was shown, so that a blank line has to come between.
     begun: bool,
+    /// `rest` goes on with a block whose beginning was final already.
+    continues: bool,
+    /// A `rest` of this length is cut within a block, if it can be.
+    cut_at: usize,
 }
 
 impl Default for MarkdownStream {
@@ -50,6 +54,8 @@ impl Default for MarkdownStream {
             fence: None,
             highlighter: Highlighter::new(""),
             begun: false,
+            continues: false,
+            cut_at: long::MAX_BYTES,
         }
     }
 }
@@ -58,7 +64,32 @@ impl MarkdownStream {
     /// Adds text and returns the lines that are final now.
     pub fn push(&mut self, text: &str, columns: usize, theme: &Theme) -> Vec<Line> {
         let pieces = self.take(text);
-        self.lines(pieces, columns, theme)
+        let mut lines = self.lines(pieces, columns, theme);
+        if self.fence.is_none() && self.rest.len() >= self.cut_at {
+            self.cut(&mut lines, columns, theme);
+        }
+        lines
+    }
+
+    /// A block is longer than what can be looked at again for every piece of it.
+    fn cut(&mut self, lines: &mut Vec<Line>, columns: usize, theme: &Theme) {
+        // Not looked for again at once where there is no place to cut.
+        self.cut_at = self.rest.len() + long::MAX_BYTES / 2;
+        let Some(cut) = long::find(&self.rest, columns, theme) else {
+            return;
+        };
+        let head: String = self.rest.drain(..cut).collect();
+        self.seen = self.seen.saturating_sub(cut);
+        self.boundary = self
+            .boundary
+            .and_then(|boundary| boundary.checked_sub(cut))
+            .filter(|boundary| *boundary > 0);
+        self.cut_at = long::MAX_BYTES;
+        // A blank line before an item of a list stays one.
+        let continues = !head.trim_end_matches(' ').ends_with("\n\n");
+        let pieces = vec![Piece::Blocks(head)];
+        lines.extend(self.lines(pieces, columns, theme));
+        self.continues = continues;
     }
 
     /// The text has ended: everything is final.
@@ -149,7 +180,7 @@ impl MarkdownStream {
     }
 
     fn separate(&mut self, lines: &mut Vec<Line>) {
-        if std::mem::replace(&mut self.begun, true) {
+        if std::mem::replace(&mut self.begun, true) && !std::mem::take(&mut self.continues) {
             lines.push(Line::default());
         }
     }
@@ -166,7 +197,7 @@ impl MarkdownStream {
                 lines.extend(wrap(&line, columns, CODE_INDENT.len()));
             }
             None => {
-                if self.begun {
+                if self.begun && !self.continues {
                     lines.push(Line::default());
                 }
                 lines.extend(render(&self.rest, columns, theme));

@@ -137,3 +137,43 @@ fn finished_blocks_leave_the_tail() {
     assert_eq!(texts(&stream.tail(30, &Theme::DARK)), ["  mo"]);
     assert_eq!(texts(&stream.finish(30, &Theme::DARK)), ["  mo"]);
 }
+
+/// However long a block gets, little of it is looked at again, and it looks the same in the end.
+#[test]
+fn a_long_block_is_cut_where_nobody_sees_it() {
+    let words = [
+        "plain",
+        "**bold",
+        "words**",
+        "and",
+        "`code`",
+        "a",
+        "[link](http://a.b)",
+        "wörter,",
+    ];
+    let words: Vec<_> = words.iter().cycle().take(3_000).copied().collect();
+    let items = |gap: &str| -> String {
+        let item = |number| format!("- item {number} with *some* words that need two lines{gap}");
+        (0..400).map(item).collect()
+    };
+    for text in [
+        words.join(" "),
+        words.join("\n"),
+        items("\n"),
+        items("\n\n"),
+        "word".repeat(2_000),
+    ] {
+        let mut stream = MarkdownStream::default();
+        let mut lines = Vec::new();
+        let mut longest = 0;
+        for piece in text.split_inclusive(' ') {
+            lines.extend(stream.push(piece, 30, &Theme::DARK));
+            longest = longest.max(stream.tail(30, &Theme::DARK).len());
+        }
+        lines.extend(stream.finish(30, &Theme::DARK));
+        assert_eq!(texts(&lines), rendered(&text, 30));
+        if text.contains(' ') {
+            assert!(longest < 200, "{longest}");
+        }
+    }
+}

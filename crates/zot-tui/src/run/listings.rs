@@ -46,7 +46,10 @@ pub(super) fn context(runtime: &Runtime) -> Input {
             .map(|name| format!(" ({name})"))
             .unwrap_or_default();
         let kind = part.kind.as_str();
-        text.push_str(&format!("\n{:>7}  {kind}  {}{from}", part.tokens, part.name));
+        text.push_str(&format!(
+            "\n{:>7}  {kind}  {}{from}",
+            part.tokens, part.name
+        ));
     }
     note(text)
 }

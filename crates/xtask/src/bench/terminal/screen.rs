@@ -105,6 +105,7 @@ impl Screen {
     /// How long a key takes to change the screen.
     pub(super) fn time_of_key(&mut self, key: &[u8]) -> anyhow::Result<Duration> {
         self.cpu()?;
+        while self.read(Duration::ZERO)?.is_some() {}
         let begun = Instant::now();
         self.write(key)?;
         self.read(PATIENCE)?.context("the key changed nothing")?;

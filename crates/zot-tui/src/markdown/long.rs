@@ -1,0 +1,74 @@
+//! Where a block that is still arriving can be cut: its lines above that place will not change.
+
+use super::render;
+use crate::style::Theme;
+
+/// What is looked at again for every piece of a block; longer ones are cut.
+pub(super) const MAX_BYTES: usize = 1_500;
+
+/// So much at the end is left alone: it may still mean something else.
+const KEPT_BYTES: usize = 400;
+
+/// Places that are tried.
+const MAX_TRIES: usize = 40;
+
+/// The end of a part of `text` that can be shown for good, if there is one.
+pub(super) fn find(text: &str, columns: usize, theme: &Theme) -> Option<usize> {
+    let end = text.floor_char_boundary(text.len().saturating_sub(KEPT_BYTES));
+    match item_mark(text.lines().next()?) {
+        true => find_item(&text[..end]),
+        false if is_paragraph(text) => find_line(text, end, columns, theme),
+        false => None,
+    }
+}
+
+/// The last item of a list begins where the ones before it have ended.
+fn find_item(text: &str) -> Option<usize> {
+    let starts = text.match_indices('\n').map(|(at, _)| at + 1);
+    starts.rev().find(|start| item_mark(&text[*start..]))
+}
+
+/// A place within a paragraph where a line ends on the screen.
+fn find_line(text: &str, end: usize, columns: usize, theme: &Theme) -> Option<usize> {
+    let blanks = text[..end].rmatch_indices([' ', '\n']);
+    let places = blanks.map(|(at, _)| at + 1);
+    let places = places.filter(|at| {
+        // What comes next must go on with the text, and not begin something.
+        text[*at..].starts_with(char::is_alphabetic) && is_balanced(&text[..*at])
+    });
+    places.take(MAX_TRIES).find(|at| {
+        let word = text[*at..].find([' ', '\n']).unwrap_or(text.len() - at);
+        let before = render(&text[..*at], columns, theme);
+        let after = render(&text[..*at + word], columns, theme);
+        after.len() > before.len() && after.starts_with(&before)
+    })
+}
+
+/// A line of a list that is not within another item.
+fn item_mark(line: &str) -> bool {
+    let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    match digits {
+        0 => ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark)),
+        digits => [". ", ") "]
+            .iter()
+            .any(|mark| line[digits..].starts_with(mark)),
+    }
+}
+
+/// Nothing but lines of text: no table, quotation, heading or indented code.
+fn is_paragraph(text: &str) -> bool {
+    let begins =
+        |line: &str| line.starts_with(|c: char| c.is_alphanumeric() || "\"'(*_`".contains(c));
+    text.lines().all(begins) && !text.contains('|') && !text.lines().any(item_mark)
+}
+
+/// No emphasis, code or link is open.
+fn is_balanced(text: &str) -> bool {
+    let count = |mark: char| text.matches(mark).count();
+    ['*', '_', '`', '~']
+        .iter()
+        .all(|mark| count(*mark) % 2 == 0)
+        && count('[') == count(']')
+        && count('(') == count(')')
+        && count('<') == count('>')
+}
