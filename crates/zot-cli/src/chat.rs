@@ -19,6 +19,7 @@ pub(crate) fn run(arguments: Arguments, prompt: Option<String>) -> Result<ExitCo
     let mut options = Options {
         prompt,
         history: Some(home.join("history.jsonl")),
+        themes: Some(home.join("themes")),
         ..Options::default()
     };
     let ending = executor::run(|_| async move {

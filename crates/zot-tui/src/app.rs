@@ -75,6 +75,12 @@ pub enum Input {
     },
     /// The commands of extensions: name, description.
     Commands(Vec<(String, String)>),
+    /// What the terminal says of its background.
+    Background {
+        is_light: bool,
+    },
+    /// The colours that were asked for.
+    Theme(Box<Theme>),
     /// What `$EDITOR` was left with.
     Edited(String),
     /// What `!command` printed, for the conversation.
@@ -121,6 +127,8 @@ pub enum Effect {
     ShowContext,
     ShowSkills,
     ShowTools,
+    /// Asks for [`Input::Theme`].
+    LoadTheme(String),
     Invoke {
         name: String,
         arguments: String,
@@ -209,6 +217,8 @@ pub(crate) struct Panel {
 
 pub struct App {
     pub(crate) theme: Theme,
+    /// Nobody has chosen it.
+    pub(crate) is_theme_guessed: bool,
     pub(crate) columns: usize,
     pub(crate) rows: usize,
     pub(crate) now_ms: u64,
@@ -235,6 +245,7 @@ impl App {
     pub fn new(theme: Theme, columns: usize, rows: usize, info: Info, history: History) -> Self {
         let mut app = Self {
             theme,
+            is_theme_guessed: false,
             columns,
             rows,
             now_ms: 0,
@@ -310,6 +321,22 @@ impl App {
             Input::Commands(commands) => {
                 self.extension_commands = commands;
                 Vec::new()
+            }
+            Input::Background { is_light } => {
+                // What is on the screen already can be read on both; what comes fits.
+                if self.is_theme_guessed {
+                    self.theme = match is_light {
+                        true => Theme::LIGHT,
+                        false => Theme::DARK,
+                    };
+                }
+                Vec::new()
+            }
+            Input::Theme(theme) => {
+                self.theme = *theme;
+                self.is_theme_guessed = false;
+                self.redraw_recent();
+                vec![Effect::Redraw]
             }
             Input::Edited(text) => {
                 self.editor.set(text.trim_end_matches('\n'));

@@ -5,6 +5,7 @@ mod files;
 mod history_file;
 mod listings;
 mod shell;
+mod themes;
 
 use std::io;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use zot_sdk::{
 
 use crate::app::{App, Effect, History, Info, Input, Prompt};
 use crate::renderer::Renderer;
-use crate::style::{Depth, Theme};
+use crate::style::Depth;
 use crate::terminal::Terminal;
 
 /// While things stream in, the screen is drawn this often at most.
@@ -40,8 +41,10 @@ const MAX_COPIED_BYTES: usize = 74_000;
 /// How the chat is to begin.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// `light` or `dark`; detected when not given.
+    /// `light`, `dark` or a file in `themes`; detected when not given.
     pub theme: Option<String>,
+    /// Where the user's themes are.
+    pub themes: Option<PathBuf>,
     /// Sent at once.
     pub prompt: Option<String>,
     /// Where prompts are remembered.
@@ -61,20 +64,34 @@ pub enum Ending {
 }
 
 /// Runs the chat until the user leaves.
-pub async fn run(runtime: Arc<Runtime>, options: Options) -> io::Result<Ending> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let theme = theme(options.theme.as_deref(), variable);
+pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Ending> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let wanted = options.theme.take().or_else(|| variable("ZOT_THEME"));
+    let chosen = wanted.and_then(|name| {
+        themes::load(&name, options.themes.as_deref())
+            .inspect_err(|error| options.warnings.push(error.to_string()))
+            .ok()
+    });
+    let theme = chosen.unwrap_or_else(|| themes::guess(variable));
     let (columns, rows) = Terminal::size();
     let history = match &options.history {
         Some(path) => history_file::read(path),
         None => Vec::new(),
     };
     let info = info(&runtime);
-    let app = App::new(theme, columns, rows, info, History::new(history));
+    let mut app = App::new(theme, columns, rows, info, History::new(history));
+    app.is_theme_guessed = chosen.is_none();
+    let mut terminal = Terminal::enter()?;
+    let depth = Depth::detect(variable);
+    // Without colours it makes no difference, and the simplest terminals print the question.
+    let is_simple = variable("TERM").is_none_or(|term| term == "linux" || term == "dumb");
+    if chosen.is_none() && depth != Depth::None && !is_simple {
+        terminal.ask_background()?;
+    }
     let mut chat = Chat {
         app,
-        renderer: Renderer::new(Depth::detect(variable)),
-        terminal: Terminal::enter()?,
+        renderer: Renderer::new(depth),
+        terminal,
         runtime,
         work: None,
         aside: None,
@@ -294,6 +311,10 @@ impl Chat {
             Effect::Reprint(index) => listings::earlier(&self.runtime, index),
             Effect::ShowContext => vec![listings::context(&self.runtime)],
             Effect::ShowSkills => vec![listings::skills(&self.runtime)],
+            Effect::LoadTheme(name) => match themes::load(&name, self.options.themes.as_deref()) {
+                Ok(theme) => vec![Input::Theme(Box::new(theme))],
+                Err(error) => failed(&error),
+            },
             Effect::ShowTools => vec![listings::tools(&self.runtime)],
             Effect::Confirm { id, decision } => match self.runtime.confirm(&id, decision) {
                 Ok(()) => Vec::new(),
@@ -542,24 +563,5 @@ fn info(runtime: &Runtime) -> Info {
         context_window: window,
         context_used: 0,
         approval: runtime.approval().scope,
-    }
-}
-
-/// Dark, unless someone says or the terminal tells that it is light.
-fn theme(wanted: Option<&str>, variable: impl Fn(&str) -> Option<String>) -> Theme {
-    let wanted = wanted.map(str::to_owned).or_else(|| variable("ZOT_THEME"));
-    match wanted.as_deref() {
-        Some("light") => Theme::LIGHT,
-        Some("dark") => Theme::DARK,
-        _ => {
-            let background = variable("COLORFGBG");
-            let background = background
-                .as_deref()
-                .and_then(|both| both.rsplit(';').next());
-            match background.and_then(|colour| colour.parse::<u8>().ok()) {
-                Some(7 | 9..=15) => Theme::LIGHT,
-                _ => Theme::DARK,
-            }
-        }
     }
 }

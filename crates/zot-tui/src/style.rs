@@ -1,9 +1,12 @@
 //! How text looks: styles, the colours a terminal can show, and the theme that names them.
 
+mod file;
 #[cfg(test)]
 mod tests;
 
 use std::fmt::Write as _;
+
+pub use file::ThemeError;
 
 /// A colour as it is asked for; shown as near as the terminal can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

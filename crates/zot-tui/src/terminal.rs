@@ -1,5 +1,8 @@
 //! The terminal itself: put into the state that a chat needs, and put back whatever happens.
 
+mod reply;
+
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::panic;
 use std::pin::Pin;
@@ -11,6 +14,7 @@ use crossterm::terminal::{disable_raw_mode, enable_raw_mode, size};
 use futures_core::Stream;
 
 use crate::app::{Input, Key, KeyCode};
+use reply::{Found, Reply};
 
 /// Pastes come as one, and keys that look alike are told apart where the terminal can.
 const ENTER: &[u8] = b"\x1b[?2004h\x1b[>1u";
@@ -23,6 +27,10 @@ static PANIC_HOOK: Once = Once::new();
 /// The terminal while the chat has it. Dropping it puts the terminal back.
 pub(crate) struct Terminal {
     events: Option<EventStream>,
+    /// Looks for the answer to a question.
+    reply: Option<Reply>,
+    /// Keys that were taken for a part of it.
+    keys: VecDeque<Key>,
 }
 
 impl Terminal {
@@ -34,7 +42,11 @@ impl Terminal {
                 previous(info);
             }));
         });
-        let mut terminal = Self { events: None };
+        let mut terminal = Self {
+            events: None,
+            reply: None,
+            keys: VecDeque::new(),
+        };
         terminal.resume()?;
         Ok(terminal)
     }
@@ -64,15 +76,37 @@ impl Terminal {
         (usize::from(columns.max(10)), usize::from(rows.max(4)))
     }
 
+    /// Asks for the colour of the background. The answer, if there is one, is an input.
+    pub(crate) fn ask_background(&mut self) -> io::Result<()> {
+        self.reply = Some(Reply::default());
+        self.write(reply::QUESTION)
+    }
+
     /// The next thing the user does; `None` when the terminal is gone.
     pub(crate) async fn next(&mut self) -> Option<io::Result<Input>> {
+        if let Some(key) = self.keys.pop_front() {
+            return Some(Ok(Input::Key(key)));
+        }
         let events = self.events.as_mut()?;
         loop {
             let next = std::future::poll_fn(|context| Pin::new(&mut *events).poll_next(context));
             match next.await? {
                 Ok(event) => {
-                    if let Some(input) = input(event) {
+                    let Some(input) = input(event) else { continue };
+                    let (Input::Key(key), Some(reply)) = (&input, &mut self.reply) else {
                         return Some(Ok(input));
+                    };
+                    match reply.take(*key) {
+                        Found::More => {}
+                        Found::Background { is_light } => {
+                            self.reply = None;
+                            return Some(Ok(Input::Background { is_light }));
+                        }
+                        Found::Keys(keys) => {
+                            self.keys.extend(keys);
+                            let first = self.keys.pop_front()?;
+                            return Some(Ok(Input::Key(first)));
+                        }
                     }
                 }
                 Err(error) => return Some(Err(error)),

@@ -20,7 +20,7 @@ const COMMANDS: [(&str, &str); 17] = [
     ("/tools", "what zot can call"),
     ("/confirm", "ask before tools run: on, off, or for some"),
     ("/copy", "put the last answer into the clipboard"),
-    ("/theme", "light or dark"),
+    ("/theme", "light, dark, or one of your own"),
     ("/reload-ext", "start the extensions anew"),
     ("/fold", "fold or unfold long results (ctrl+o)"),
     ("/editor", "write in $EDITOR (ctrl+g)"),
@@ -134,16 +134,13 @@ impl App {
         vec![effect]
     }
 
-    fn change_theme(&mut self, name: &str) -> Vec<Effect> {
-        let is_dark = self.theme == Theme::DARK;
-        self.theme = match name {
-            "dark" => Theme::DARK,
-            "light" => Theme::LIGHT,
-            _ if is_dark => Theme::LIGHT,
-            _ => Theme::DARK,
+    fn change_theme(&self, name: &str) -> Vec<Effect> {
+        let name = match name {
+            "" if self.theme == Theme::DARK => "light",
+            "" => "dark",
+            name => name,
         };
-        self.redraw_recent();
-        vec![Effect::Redraw]
+        vec![Effect::LoadTheme(name.to_owned())]
     }
 
     fn cost(&self) -> String {

@@ -44,3 +44,42 @@ fn the_environment_says_how_many_colours_there_are() {
     );
     assert_eq!(detect(&[("TERM", "dumb")]), Depth::None);
 }
+
+#[test]
+fn a_theme_is_read() {
+    let text = r##"{"base": "light", "accent": "#0a0B0c", "user": {"color": "bright-red", "background": "default", "bold": true}}"##;
+    let theme = Theme::parse(text).unwrap();
+    assert_eq!(theme.accent, Style::PLAIN.color(Color::Rgb(10, 11, 12)));
+    assert_eq!(theme.user, Style::PLAIN.color(Color::Ansi(9)).bold());
+    assert_eq!(theme.error, Theme::LIGHT.error);
+    assert_eq!(Theme::parse("{}"), Ok(Theme::DARK));
+}
+
+#[test]
+fn a_theme_that_is_wrong_says_what_and_what_there_is() {
+    for (text, expected) in [
+        ("[]", "a theme is an object"),
+        ("{", "not JSON: "),
+        (r#"{"base": "solar"}"#, "not \"solar\""),
+        (
+            r#"{"akcent": "red"}"#,
+            "\"akcent\" is nothing that has a colour: there are accent, muted",
+        ),
+        (
+            r#"{"user": "redd"}"#,
+            "user: \"redd\" is no colour: write \"#rrggbb\"",
+        ),
+        (r##"{"user": "#12345"}"##, "is no colour"),
+        (
+            r#"{"user": {"fg": "red"}}"#,
+            "user: \"fg\" is not known: there are color",
+        ),
+        (
+            r#"{"user": {"bold": "yes"}}"#,
+            "user: \"bold\" is true or false, not \"yes\"",
+        ),
+    ] {
+        let error = Theme::parse(text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}

@@ -1,0 +1,79 @@
+//! Which colours: the user's choice, the terminal's background, or the dark ones.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::style::{Theme, ThemeError};
+
+/// Why there is no such theme.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LoadError {
+    #[error("there is no theme {name:?}: there are {}; yours are files in {}", .known.join(", "), .folder.display())]
+    Unknown {
+        name: String,
+        known: Vec<String>,
+        folder: PathBuf,
+    },
+    #[error("{}: {source}", .path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{}: {source}", .path.display())]
+    Broken { path: PathBuf, source: ThemeError },
+}
+
+/// `light`, `dark`, or a file of the user's.
+pub(super) fn load(name: &str, folder: Option<&Path>) -> Result<Theme, LoadError> {
+    match name {
+        "light" => return Ok(Theme::LIGHT),
+        "dark" => return Ok(Theme::DARK),
+        _ => {}
+    }
+    let folder = folder.unwrap_or(Path::new("."));
+    let unknown = || LoadError::Unknown {
+        name: name.to_owned(),
+        known: known(folder),
+        folder: folder.to_owned(),
+    };
+    // A name, not a path.
+    if name.contains(['/', '\0']) || name.starts_with('.') {
+        return Err(unknown());
+    }
+    let path = folder.join(format!("{name}.json"));
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unknown()),
+        Err(source) => return Err(LoadError::Unreadable { path, source }),
+    };
+    Theme::parse(&text).map_err(|source| LoadError::Broken { path, source })
+}
+
+fn known(folder: &Path) -> Vec<String> {
+    let mut own: Vec<String> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            Some(
+                entry
+                    .file_name()
+                    .to_str()?
+                    .strip_suffix(".json")?
+                    .to_owned(),
+            )
+        })
+        .collect();
+    own.sort_unstable();
+    [vec!["dark".to_owned(), "light".to_owned()], own].concat()
+}
+
+/// What the environment tells of the background; dark when it tells nothing.
+pub(super) fn guess(variable: impl Fn(&str) -> Option<String>) -> Theme {
+    let background = variable("COLORFGBG");
+    let background = background
+        .as_deref()
+        .and_then(|both| both.rsplit(';').next());
+    match background.and_then(|colour| colour.parse::<u8>().ok()) {
+        Some(7 | 9..=15) => Theme::LIGHT,
+        _ => Theme::DARK,
+    }
+}
