@@ -25,6 +25,7 @@ pub fn normalize(object: &Value) -> Option<Event> {
             role: Some("assistant".to_owned()),
             ..Event::new(Kind::MessageUpdate)
         },
+        "thinking_delta" => Event::thought(text("delta").unwrap_or_default()),
         "tool_use_args" => Event {
             text: text("delta"),
             arguments: Some(true),

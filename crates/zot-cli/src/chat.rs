@@ -11,7 +11,10 @@ use crate::arguments::Arguments;
 use crate::failure::Failure;
 
 pub(crate) fn run(arguments: Arguments, prompt: Option<String>) -> Result<ExitCode, Failure> {
-    let config = arguments.config(Persistence::SessionFile);
+    let config = Config {
+        thinking_events: true,
+        ..arguments.config(Persistence::SessionFile)
+    };
     let home = config
         .home
         .clone()

@@ -46,6 +46,8 @@ pub struct Config {
     pub context: ContextSearch,
     /// Which tool calls need someone's permission.
     pub approval: ApprovalPolicy,
+    /// Whether events tell what the model thinks, where the provider shows it.
+    pub thinking_events: bool,
     /// What everything together may spend.
     pub budget: Budget,
     /// Where to write a cassette of all model exchanges.

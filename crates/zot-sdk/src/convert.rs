@@ -5,9 +5,9 @@ use zot_conversation::{self as conversation, AgentEvent, Arguments, Usage};
 use zot_wire::RawJson;
 use zot_wire::rpc::{ContentBlock, CumulativeUsage, Event, Message, Role, ToolDetails};
 
-/// The wire's form of an event; `None` for those its clients do not know.
-pub(crate) fn event(event: AgentEvent) -> Option<Event> {
-    Some(match event {
+/// The wire's form of an event.
+pub(crate) fn event(event: AgentEvent) -> Event {
+    match event {
         AgentEvent::UserMessage(message) => Event::UserMessage {
             content: content(&message.content),
             time: message.time.to_string(),
@@ -15,7 +15,7 @@ pub(crate) fn event(event: AgentEvent) -> Option<Event> {
         AgentEvent::TurnStarted { step } => Event::TurnStart { step },
         AgentEvent::AssistantStarted => Event::AssistantStart,
         AgentEvent::TextDelta(delta) => Event::TextDelta { delta },
-        AgentEvent::ThinkingDelta(_) => return None,
+        AgentEvent::ThinkingDelta(delta) => Event::ThinkingDelta { delta },
         AgentEvent::ToolUseStarted { id, name } => Event::ToolUseStart {
             id: id.to_string(),
             name,
@@ -77,7 +77,7 @@ pub(crate) fn event(event: AgentEvent) -> Option<Event> {
         },
         AgentEvent::CompactionFinished { summary } => Event::CompactDone { summary },
         AgentEvent::Done => Event::Done,
-    })
+    }
 }
 
 pub(crate) fn usage(usage: &Usage) -> CumulativeUsage {

@@ -5,13 +5,14 @@ mod context;
 mod extensions;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_agent::{
-    Agent, AgentParts, AgentSettings, ApprovalPolicy, Budget, Decision, Hooks, JournalError, NoHooks, NotWaiting,
-    SteerError, Transcript,
+    Agent, AgentParts, AgentSettings, ApprovalPolicy, Budget, Decision, Hooks, JournalError,
+    NoHooks, NotWaiting, SteerError, Transcript,
 };
 use zot_context::{SkillGuard, Templates};
 use zot_conversation::{
@@ -84,6 +85,7 @@ pub struct Runtime {
     guard: Option<Arc<SkillGuard>>,
     clients: Clients,
     occupation: Arc<Occupation>,
+    thinking_events: AtomicBool,
 }
 
 /// Whether a prompt or compaction is under way, and what stops it.
@@ -126,6 +128,7 @@ impl Runtime {
     pub fn new(config: Config) -> Result<Self, AssemblyError> {
         let selection = config.tools.clone();
         let own_hooks = config.hooks.clone();
+        let thinking_events = AtomicBool::new(config.thinking_events);
         let Assembled {
             provider,
             open_models,
@@ -195,6 +198,7 @@ impl Runtime {
             cwd,
             warnings,
             occupation: Arc::default(),
+            thinking_events,
         })
     }
 
@@ -282,12 +286,14 @@ impl Runtime {
         let cancel = self.occupation.begin()?;
         let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
         let work = work(Arc::clone(&self.agent), sender, cancel);
-        Ok(EventStream::new(
-            work,
-            receiver,
-            Arc::clone(&self.occupation),
-            kind,
-        ))
+        let occupation = Arc::clone(&self.occupation);
+        let with_thinking = self.thinking_events.load(Ordering::Relaxed);
+        Ok(EventStream::new(work, receiver, occupation, kind).with_thinking(with_thinking))
+    }
+
+    /// Whether the events of later prompts tell what the model thinks.
+    pub fn set_thinking_events(&self, wanted: bool) {
+        self.thinking_events.store(wanted, Ordering::Relaxed);
     }
 
     /// Stops the running prompt or compaction in good order. Harmless when there is none.

@@ -34,6 +34,8 @@ pub struct EventStream {
     events: mpsc::Receiver<AgentEvent>,
     occupation: Option<Arc<Occupation>>,
     kind: Work,
+    /// Whether the model's thinking is among the events.
+    with_thinking: bool,
 }
 
 impl EventStream {
@@ -48,7 +50,13 @@ impl EventStream {
             events,
             occupation: Some(occupation),
             kind,
+            with_thinking: false,
         }
+    }
+
+    pub(crate) fn with_thinking(mut self, with_thinking: bool) -> Self {
+        self.with_thinking = with_thinking;
+        self
     }
 
     /// The next event, or `None` after the last.
@@ -64,9 +72,8 @@ impl EventStream {
                     if self.is_last(&event) {
                         self.release();
                     }
-                    match convert::event(event) {
-                        Some(event) => return Some(Some(event)),
-                        None => continue,
+                    if self.is_wanted(&event) {
+                        return Some(Some(convert::event(event)));
                     }
                 }
                 Err(_) if self.work.is_none() => {
@@ -76,6 +83,10 @@ impl EventStream {
                 Err(_) => return None,
             }
         }
+    }
+
+    fn is_wanted(&self, event: &AgentEvent) -> bool {
+        self.with_thinking || !matches!(event, AgentEvent::ThinkingDelta(_))
     }
 
     fn is_last(&self, event: &AgentEvent) -> bool {
@@ -103,10 +114,10 @@ impl Stream for EventStream {
                 if self.is_last(&event) {
                     self.release();
                 }
-                match convert::event(event) {
-                    Some(event) => return Poll::Ready(Some(event)),
-                    None => continue,
+                if self.is_wanted(&event) {
+                    return Poll::Ready(Some(convert::event(event)));
                 }
+                continue;
             }
             let Some(work) = &mut self.work else {
                 self.release();

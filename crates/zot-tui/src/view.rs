@@ -9,6 +9,9 @@ use crate::renderer::Frame;
 use crate::style::Style;
 use crate::text::{Line, wrap};
 
+/// What is shown of a model's thinking while it thinks.
+const THOUGHT_ROWS: usize = 5;
+
 pub(crate) use item::item;
 pub(crate) use live::SPINNER_MS;
 
@@ -27,6 +30,13 @@ pub(crate) fn greeting(app: &App) -> Vec<Line> {
 
 pub(crate) fn frame(app: &App, finished: Vec<Line>) -> Frame {
     let mut live = app.chat.tail(app.columns, &app.theme);
+    let thinking = &app.chat.thinking;
+    live.extend(item::thoughts(
+        thinking,
+        THOUGHT_ROWS,
+        app.columns,
+        &app.theme,
+    ));
     // The answer grows upwards out of the screen, but what is below it always shows.
     for tool in &app.chat.tools {
         live.extend(tool::running(tool, app));

@@ -300,6 +300,45 @@ fn a_question_on_the_side_and_a_look_back() {
 }
 
 #[test]
+fn an_answer_of_the_terminal_is_not_typed_text() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    for text in ["\u{1b}]11;rgb:ffff/ffff/ffff\u{1b}\\", "then text"] {
+        terminal.type_text(text);
+    }
+    terminal.wait_for("❯ then text");
+}
+
+#[test]
+fn a_theme_of_the_user_is_taken_and_a_broken_one_explained() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    let folder = terminal.workdir.zot_home().join("themes");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("mine.json"), r#"{"error": "green"}"#).unwrap();
+    std::fs::write(folder.join("bad.json"), r#"{"akcent": "red"}"#).unwrap();
+    terminal.type_line("/theme bad");
+    terminal.wait_for("\"akcent\" is nothing that has a colour");
+    terminal.type_line("/theme none");
+    terminal.wait_for("there are dark, light, bad, mine");
+    terminal.type_line("/theme mine");
+    let begun = Instant::now();
+    loop {
+        let output = terminal.tmux(&["capture-pane", "-p", "-e"]);
+        let screen = String::from_utf8_lossy(&output.stdout).into_owned();
+        if screen.contains("\u{1b}[32m✗") {
+            break;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{screen}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
 fn a_file_is_picked_and_history_outlives_the_chat() {
     let Some(terminal) = Terminal::open("--provider offline") else {
         return;

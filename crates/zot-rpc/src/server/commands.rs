@@ -23,7 +23,7 @@ use super::Server;
 use crate::queue::{Job, JobWork};
 
 /// What this server can do beyond the original protocol.
-const CAPABILITIES: [&str; 17] = [
+const CAPABILITIES: [&str; 18] = [
     "full_messages",
     "set_messages",
     "steer",
@@ -41,6 +41,7 @@ const CAPABILITIES: [&str; 17] = [
     "reload_ext",
     "panels",
     "mentions",
+    "thinking",
 ];
 
 /// Why a command was refused: a stable word for programs, a sentence for people.
@@ -310,7 +311,10 @@ impl Server {
 
     fn subscribe(&mut self, events: Option<Vec<String>>) -> Result<SubscribedData, Refusal> {
         let wanted: HashSet<&'static str> = match events {
-            None => HashSet::from(Event::TYPES),
+            None => Event::TYPES
+                .into_iter()
+                .filter(|name| !Event::ON_REQUEST.contains(name))
+                .collect(),
             Some(names) => names
                 .iter()
                 .map(|name| {
@@ -327,6 +331,8 @@ impl Server {
             .filter(|name| wanted.contains(name))
             .map(ToOwned::to_owned)
             .collect();
+        let thinking = wanted.contains("thinking_delta");
+        self.runtime.set_thinking_events(thinking);
         self.wanted = Some(wanted);
         Ok(SubscribedData { events })
     }

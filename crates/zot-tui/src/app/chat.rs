@@ -19,11 +19,16 @@ const MAX_PROGRESS_BYTES: usize = 16 * 1024;
 /// What of a finished tool's output is kept, for unfolding it.
 const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 
+/// What of a model's thinking is kept.
+const MAX_THINKING_BYTES: usize = 64 * 1024;
+
 /// Something that was said or done.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Item {
     User(String),
     Assistant(String),
+    /// What the model thought before it said something.
+    Thinking(String),
     Tool(Tool),
     /// A question on the side.
     Aside {
@@ -61,6 +66,8 @@ pub(crate) struct Chat {
     /// The answer that is arriving.
     text: String,
     stream: MarkdownStream,
+    /// What the model is thinking.
+    pub(crate) thinking: String,
     pub(crate) tools: Vec<Tool>,
     /// Whether long results are shown whole.
     pub(crate) expanded: bool,
@@ -117,6 +124,12 @@ impl Chat {
     /// Nothing goes on any more: what was unfinished is finished as it is.
     pub(crate) fn settle(&mut self, columns: usize, theme: &Theme) -> Vec<Line> {
         let mut lines = self.end_answer(columns, theme);
+        let thinking = std::mem::take(&mut self.thinking);
+        if !thinking.trim().is_empty() {
+            let item = Item::Thinking(thinking);
+            lines.extend(view::item(&item, columns, theme, self.expanded));
+            self.keep(item);
+        }
         for mut tool in std::mem::take(&mut self.tools) {
             tool.state = ToolState::Failed;
             if tool.output.is_empty() {
@@ -139,8 +152,17 @@ impl App {
         match event {
             Event::UserMessage { content, .. } => self.take_user_message(&content),
             Event::TextDelta { delta } => self.take_text(&delta),
+            Event::ThinkingDelta { delta } => {
+                self.doing("thinking");
+                if let Some(work) = &mut self.work {
+                    work.received(delta.len(), self.now_ms);
+                }
+                self.chat.thinking.push_str(&delta);
+                keep_end(&mut self.chat.thinking, MAX_THINKING_BYTES);
+            }
             Event::AssistantStart => self.doing("thinking"),
             Event::ToolUseStart { id, name } => {
+                self.end_thinking();
                 self.end_answer();
                 self.doing("writing a call");
                 self.begin_tool(id, name, String::new(), ToolState::Written);
@@ -205,6 +227,7 @@ impl App {
                 self.chat.turns.push((read, output, cost_usd));
             }
             Event::AssistantMessage { .. } => {
+                self.end_thinking();
                 self.end_answer();
                 if let Some(work) = &mut self.work {
                     work.answer_ended();
@@ -255,6 +278,7 @@ impl App {
     }
 
     fn take_text(&mut self, delta: &str) {
+        self.end_thinking();
         self.doing("writing");
         if let Some(work) = &mut self.work {
             work.received(delta.len(), self.now_ms);
@@ -265,6 +289,13 @@ impl App {
         self.chat.text.push_str(delta);
         let lines = self.chat.stream.push(delta, self.columns, &self.theme);
         self.finished.extend(lines);
+    }
+
+    fn end_thinking(&mut self) {
+        let thinking = std::mem::take(&mut self.chat.thinking);
+        if !thinking.trim().is_empty() {
+            self.add(Item::Thinking(thinking));
+        }
     }
 
     fn end_answer(&mut self) {

@@ -565,3 +565,41 @@ fn an_earlier_part_is_shown_again() {
     );
     assert_eq!(rows[start + 7], "  a.txt");
 }
+
+#[test]
+fn thinking_is_shown_and_folded() {
+    let mut chat = Chat::new(40, 24);
+    chat.prompt("go");
+    for piece in [
+        "First I ",
+        "look.\nThen I think about what there is to see.",
+    ] {
+        chat.event(json!({"type": "thinking_delta", "delta": piece}));
+    }
+    let rows = chat.rows();
+    assert!(rows.contains(&"✻ First I look.".to_owned()), "{rows:?}");
+    assert!(
+        rows.contains(&"  Then I think about what there is to".to_owned()),
+        "{rows:?}"
+    );
+    chat.delta("The answer.");
+    let rows = chat.rows();
+    assert!(
+        rows.contains(&"✻ First I look.… (ctrl+o)".to_owned()),
+        "{rows:?}"
+    );
+    assert!(!rows.iter().any(|row| row.contains("Then I")), "{rows:?}");
+    chat.control('o');
+    let rows = chat.rows();
+    let start = rows.iter().position(|row| row.starts_with('✻')).unwrap();
+    assert_eq!(
+        rows[start..start + 5],
+        [
+            "✻ First I look.",
+            "  Then I think about what there is to",
+            "  see.",
+            "",
+            "The answer."
+        ]
+    );
+}

@@ -25,6 +25,7 @@ pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -
             }
         }
         Item::Assistant(text) => lines.extend(render(text, columns, theme)),
+        Item::Thinking(text) => lines.extend(thinking(text, columns, theme, expanded)),
         Item::Tool(call) => lines.extend(tool::finished(call, columns, theme, expanded)),
         Item::Aside { question, answer } => {
             lines.extend(aside(question, answer, columns, theme));
@@ -34,6 +35,44 @@ pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -
         }
         Item::Error(text) => lines.extend(marked("✗ ", text, columns, theme.error, theme.error)),
     }
+    lines
+}
+
+/// What the model thought, dimmed: one line of it, or all.
+fn thinking(text: &str, columns: usize, theme: &Theme, expanded: bool) -> Vec<Line> {
+    let style = theme.muted.dim().italic();
+    let text = text.trim();
+    if expanded {
+        return marked("✻ ", text, columns, theme.muted, style);
+    }
+    let mut line = Line::styled("✻ ", theme.muted);
+    line.push(text.lines().next().unwrap_or(""), style);
+    let is_cut = line.width() > columns || text.lines().nth(1).is_some();
+    const MORE: &str = " (ctrl+o)";
+    if !is_cut || columns <= 2 * MORE.len() {
+        return vec![line.clipped(columns)];
+    }
+    if line.width() <= columns - MORE.len() - 1 {
+        line.push("…", style);
+    }
+    let mut line = line.clipped(columns - MORE.len());
+    line.push(MORE, theme.muted);
+    vec![line]
+}
+
+/// The end of what the model is thinking now.
+pub(super) fn thoughts(text: &str, rows: usize, columns: usize, theme: &Theme) -> Vec<Line> {
+    // Enough for the rows however wide the characters are, and no more than that.
+    let start = text.len().saturating_sub(rows * columns * 4);
+    let text = text[text.ceil_char_boundary(start)..].trim();
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let style = theme.muted.dim().italic();
+    let mut lines = marked("✻ ", text, columns, theme.muted, style);
+    let surplus = lines.len().saturating_sub(rows);
+    lines.drain(..surplus);
+    lines.insert(0, Line::default());
     lines
 }
 

@@ -22,6 +22,8 @@ pub enum Event {
     AssistantStart,
     /// A piece of the answer.
     TextDelta { delta: String },
+    /// A piece of what the model thinks; only for clients that name it in `subscribe`.
+    ThinkingDelta { delta: String },
     /// The model begins to write a tool call.
     ToolUseStart { id: String, name: String },
     /// A piece of the call's arguments, as JSON text.
@@ -113,11 +115,12 @@ pub enum Event {
 
 impl Event {
     /// The name of each type, as `subscribe` takes it.
-    pub const TYPES: [&'static str; 22] = [
+    pub const TYPES: [&'static str; 23] = [
         "user_message",
         "turn_start",
         "assistant_start",
         "text_delta",
+        "thinking_delta",
         "tool_use_start",
         "tool_use_args",
         "tool_use_end",
@@ -138,6 +141,9 @@ impl Event {
         "done",
     ];
 
+    /// Those that are sent only to clients that name them.
+    pub const ON_REQUEST: [&'static str; 1] = ["thinking_delta"];
+
     /// The name of this event's type.
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -145,6 +151,7 @@ impl Event {
             Self::TurnStart { .. } => "turn_start",
             Self::AssistantStart => "assistant_start",
             Self::TextDelta { .. } => "text_delta",
+            Self::ThinkingDelta { .. } => "thinking_delta",
             Self::ToolUseStart { .. } => "tool_use_start",
             Self::ToolUseArgs { .. } => "tool_use_args",
             Self::ToolUseEnd { .. } => "tool_use_end",

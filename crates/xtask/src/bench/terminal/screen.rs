@@ -125,7 +125,8 @@ impl Screen {
         let mut count = 0;
         for thread in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
             let status = fs::read_to_string(thread?.path().join("status"))?;
-            let field = |line: &str| Some(line.strip_prefix("voluntary_ctxt_switches:")?.to_owned());
+            let field =
+                |line: &str| Some(line.strip_prefix("voluntary_ctxt_switches:")?.to_owned());
             let value = status.lines().find_map(field).context("no switches")?;
             count += value.trim().parse::<u64>()?;
         }
