@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use zot_rpc::executor;
 use zot_sdk::{AssemblyError, Config, Persistence, Runtime, zot_home};
-use zot_tui::{Ending, Options};
+use zot_tui::{Ending, Options, Pictures};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 
 pub(crate) fn run(arguments: Arguments, prompt: Option<String>) -> Result<ExitCode, Failure> {
+    let pictures = Arc::new(Pictures::default());
     let config = Config {
         thinking_events: true,
+        hooks: Some(pictures.clone()),
         ..arguments.config(Persistence::SessionFile)
     };
     let home = config
@@ -22,6 +24,7 @@ pub(crate) fn run(arguments: Arguments, prompt: Option<String>) -> Result<ExitCo
     let mut options = Options {
         prompt,
         history: Some(home.join("history.jsonl")),
+        pictures: Some(pictures),
         themes: Some(home.join("themes")),
         ..Options::default()
     };

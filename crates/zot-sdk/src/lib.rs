@@ -115,6 +115,7 @@ pub use zot_agent::{
 };
 pub use zot_auth::zot_home;
 pub use zot_context as context;
+pub use zot_conversation as conversation;
 pub use zot_conversation::{
     AgentEvent, Arguments, BoxFuture, Image, Progress, ReasoningEffort, Tool, ToolCall,
     ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, ToolSet,

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use zot_sdk::{ApprovalScope, Decision, Event, Message};
 
 use crate::editor::{Edit, Editor};
+use crate::picture::Drawing;
 use crate::renderer::Frame;
 use crate::style::Theme;
 use crate::text::Line;
@@ -57,6 +58,8 @@ pub enum Input {
     /// Of the answer to a question on the side.
     Aside(Event),
     AsideEnded,
+    /// A picture of what was told last.
+    Picture(Drawing),
     /// The prompt or compaction is over, and its stream has ended.
     WorkEnded,
     /// What the agent is like now.
@@ -239,6 +242,8 @@ pub struct App {
     files: Arc<[Choice]>,
     leave_until_ms: u64,
     finished: Vec<Line>,
+    /// Each below so many of the finished lines.
+    pictures: Vec<(usize, Drawing)>,
 }
 
 impl App {
@@ -265,6 +270,7 @@ impl App {
             files: Arc::default(),
             leave_until_ms: 0,
             finished: Vec::new(),
+            pictures: Vec::new(),
         };
         app.finished = view::greeting(&app);
         app
@@ -293,6 +299,10 @@ impl App {
                 vec![Effect::Redraw]
             }
             Input::Agent(event) => self.take_event(event),
+            Input::Picture(drawing) => {
+                self.pictures.push((self.finished.len(), drawing));
+                Vec::new()
+            }
             Input::WorkEnded => self.end_work(),
             Input::Aside(event) => self.take_aside(event),
             Input::AsideEnded => self.end_aside(),
@@ -358,10 +368,13 @@ impl App {
         }
     }
 
-    /// What the screen is to look like. Finished lines are given once.
+    /// What the screen is to look like. Finished lines and pictures are given once.
     pub fn frame(&mut self) -> Frame {
-        let finished = std::mem::take(&mut self.finished);
-        view::frame(self, finished)
+        Frame {
+            finished: std::mem::take(&mut self.finished),
+            pictures: std::mem::take(&mut self.pictures),
+            ..view::frame(self)
+        }
     }
 
     /// When the screen changes by itself next.
@@ -451,6 +464,8 @@ impl App {
         }
         let surplus = lines.len().saturating_sub(self.rows);
         self.finished = lines.split_off(surplus);
+        // Their descriptions are enough the second time.
+        self.pictures.clear();
         self.chat
             .rewrap(self.columns, &self.theme, &mut self.finished);
     }

@@ -7,6 +7,7 @@ pub mod app;
 pub mod editor;
 pub mod highlight;
 pub mod markdown;
+pub mod picture;
 pub mod renderer;
 mod run;
 pub mod style;
@@ -14,4 +15,4 @@ mod terminal;
 pub mod text;
 mod view;
 
-pub use run::{Ending, Options, run};
+pub use run::{Ending, Options, Pictures, run};

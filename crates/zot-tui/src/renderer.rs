@@ -9,6 +9,7 @@ mod tests;
 
 use std::fmt::Write as _;
 
+use crate::picture::Drawing;
 use crate::style::{Depth, Style, write_style};
 use crate::text::Line;
 
@@ -20,6 +21,8 @@ const END_UPDATE: &str = "\x1b[?2026l";
 pub struct Frame {
     /// Finished: they scroll away and are never touched again.
     pub finished: Vec<Line>,
+    /// Below so many of the finished lines comes a picture, in order.
+    pub pictures: Vec<(usize, Drawing)>,
     /// Redrawn as they change; none is wider than the screen.
     pub live: Vec<Line>,
     /// Where the cursor blinks, as row and column of `live`.
@@ -50,6 +53,7 @@ impl Renderer {
     pub fn draw(&mut self, frame: Frame, height: usize) -> String {
         let Frame {
             finished,
+            pictures,
             mut live,
             mut cursor,
         } = frame;
@@ -57,19 +61,27 @@ impl Renderer {
         let surplus = live.len().saturating_sub(height.max(1));
         live.drain(..surplus);
         cursor = cursor.and_then(|(row, column)| Some((row.checked_sub(surplus)?, column)));
-        if finished.is_empty() && live == self.shown && cursor == self.cursor {
+        if finished.is_empty() && pictures.is_empty() && live == self.shown && cursor == self.cursor
+        {
             return String::new();
         }
         let mut out = String::from(BEGIN_UPDATE);
         let mut pen = Pen::default();
-        if finished.is_empty() {
+        if finished.is_empty() && pictures.is_empty() {
             self.redraw(&mut out, &mut pen, &live);
         } else {
             self.go_to(&mut out, 0);
             out.push_str("\r\x1b[J");
-            for line in &finished {
-                pen.write(&mut out, line, self.depth);
-                out.push_str("\r\n");
+            let mut pictures = pictures.iter().peekable();
+            for place in 0..=finished.len() {
+                while let Some((_, drawing)) = pictures.next_if(|(above, _)| *above <= place) {
+                    pen.lift(&mut out);
+                    write_drawing(&mut out, drawing);
+                }
+                if let Some(line) = finished.get(place) {
+                    pen.write(&mut out, line, self.depth);
+                    out.push_str("\r\n");
+                }
             }
             self.shown.clear();
             self.row = 0;
@@ -149,6 +161,16 @@ impl Renderer {
         }
         out.push_str("\x1b[?25h");
     }
+}
+
+/// Makes room first, which may scroll, and draws into it.
+fn write_drawing(out: &mut String, drawing: &Drawing) {
+    for _ in 0..drawing.rows {
+        out.push_str("\r\n");
+    }
+    let _ = write!(out, "\x1b[{}A", drawing.rows);
+    out.push_str(&drawing.sequence);
+    let _ = write!(out, "\x1b[{}B\r", drawing.rows);
 }
 
 /// Writes styled text and remembers what it is writing in.

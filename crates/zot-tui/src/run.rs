@@ -1,9 +1,11 @@
 //! Brings the terminal, the agent and the state together.
 
+mod dropped;
 mod editor_program;
 mod files;
 mod history_file;
 mod listings;
+mod pictures;
 mod shell;
 mod themes;
 
@@ -18,13 +20,17 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use zot_sdk::{
-    ApprovalPolicy, EventStream, ExtensionNotice, Image, InvokedData, PanelAction, Runtime, VERSION,
+    ApprovalPolicy, Event, EventStream, ExtensionNotice, Image, InvokedData, PanelAction, Runtime,
+    VERSION,
 };
 
 use crate::app::{App, Effect, History, Info, Input, Prompt};
+use crate::picture::{Drawing, Easel, Protocol};
 use crate::renderer::Renderer;
 use crate::style::Depth;
 use crate::terminal::Terminal;
+
+pub use pictures::Pictures;
 
 /// While things stream in, the screen is drawn this often at most.
 const FRAME: Duration = Duration::from_millis(16);
@@ -39,7 +45,7 @@ const WIND_DOWN: Duration = Duration::from_secs(3);
 const MAX_COPIED_BYTES: usize = 74_000;
 
 /// How the chat is to begin.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// `light`, `dark` or a file in `themes`; detected when not given.
     pub theme: Option<String>,
@@ -49,6 +55,8 @@ pub struct Options {
     pub prompt: Option<String>,
     /// Where prompts are remembered.
     pub history: Option<PathBuf>,
+    /// Among the runtime's hooks, to show its pictures where the terminal can.
+    pub pictures: Option<Arc<Pictures>>,
     /// Shown first.
     pub warnings: Vec<String>,
 }
@@ -96,6 +104,10 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
         work: None,
         aside: None,
         jobs: JoinSet::new(),
+        easel: Protocol::detect(variable).map(|protocol| Easel {
+            protocol,
+            cell: Terminal::cell(),
+        }),
         begun: Instant::now(),
         draw_at: None,
         options,
@@ -115,6 +127,8 @@ struct Chat {
     aside: Option<EventStream>,
     /// Commands, listings: each ends with inputs.
     jobs: JoinSet<Vec<Input>>,
+    /// Where the terminal can show pictures.
+    easel: Option<Easel>,
     begun: Instant,
     /// Something has changed and is drawn then.
     draw_at: Option<Instant>,
@@ -153,6 +167,7 @@ impl Chat {
                 _ = signals.hang_up.recv() => Some(Ending::Signal(1)),
                 input = self.terminal.next() => match input {
                     Some(Ok(input)) => {
+                        let input = self.with_dropped(input);
                         let ending = self.take(input)?;
                         // A key is answered at once, not at the next beat of the timer.
                         self.draw()?;
@@ -189,7 +204,7 @@ impl Chat {
     }
 
     /// Takes an event and all that have come with it.
-    fn take_burst(&mut self, first: Option<zot_sdk::Event>) -> io::Result<Option<Ending>> {
+    fn take_burst(&mut self, first: Option<Event>) -> io::Result<Option<Ending>> {
         let mut next = first;
         for _ in 0..MAX_BURST {
             let Some(event) = next else {
@@ -202,8 +217,12 @@ impl Chat {
                 }))?;
                 return self.take_soon(Input::WorkEnded);
             };
+            let drawings = self.drawings(&event);
             if let Some(ending) = self.take_soon(Input::Agent(event))? {
                 return Ok(Some(ending));
+            }
+            for drawing in drawings {
+                self.take_soon(Input::Picture(drawing))?;
             }
             let Some(work) = &mut self.work else { break };
             next = match work.next_now() {
@@ -214,7 +233,34 @@ impl Chat {
         Ok(None)
     }
 
-    fn take_aside(&mut self, event: Option<zot_sdk::Event>) -> io::Result<Option<Ending>> {
+    /// The pictures that an event tells of.
+    fn drawings(&self, event: &Event) -> Vec<Drawing> {
+        let pictures = match (&self.options.pictures, event) {
+            (Some(pictures), Event::ToolResult { id, .. }) => pictures.take(id),
+            (Some(pictures), Event::UserMessage { .. }) => pictures.take(""),
+            _ => return Vec::new(),
+        };
+        let Some(easel) = &self.easel else {
+            return Vec::new();
+        };
+        let (columns, rows) = self.app.size();
+        let images = pictures.iter();
+        images
+            .filter_map(|image| easel.draw(&image.data, columns, rows / 2))
+            .collect()
+    }
+
+    /// A picture that was dropped on the terminal is mentioned.
+    fn with_dropped(&self, input: Input) -> Input {
+        let Input::Paste(text) = input else {
+            return input;
+        };
+        let home = std::env::home_dir();
+        let mention = dropped::mention(&text, self.runtime.cwd(), home.as_deref());
+        Input::Paste(mention.unwrap_or(text))
+    }
+
+    fn take_aside(&mut self, event: Option<Event>) -> io::Result<Option<Ending>> {
         let input = match event {
             Some(event) => Input::Aside(event),
             None => {
@@ -434,7 +480,10 @@ impl Chat {
                 Vec::new()
             }
             Effect::Redraw => {
-                let bytes = self.renderer.wipe();
+                let mut bytes = self.renderer.wipe();
+                if let Some(easel) = &self.easel {
+                    bytes.push_str(easel.wipe());
+                }
                 self.terminal.write(bytes.as_bytes())?;
                 Vec::new()
             }
@@ -497,7 +546,7 @@ impl Chat {
     }
 }
 
-async fn next_event(work: &mut Option<EventStream>) -> Option<zot_sdk::Event> {
+async fn next_event(work: &mut Option<EventStream>) -> Option<Event> {
     match work {
         Some(work) => work.next().await,
         None => std::future::pending().await,
@@ -535,7 +584,7 @@ fn invoked(data: InvokedData) -> Vec<Input> {
         });
     }
     if let Some(panel) = data.open_panel {
-        inputs.push(Input::Agent(zot_sdk::Event::ExtPanel {
+        inputs.push(Input::Agent(Event::ExtPanel {
             extension: data.extension,
             panel_id: panel.id,
             content: panel.content,

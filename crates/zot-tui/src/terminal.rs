@@ -10,7 +10,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::event::{self, EventStream, KeyEventKind, KeyModifiers};
-use crossterm::terminal::{disable_raw_mode, enable_raw_mode, size};
+use crossterm::terminal::{disable_raw_mode, enable_raw_mode, size, window_size};
 use futures_core::Stream;
 
 use crate::app::{Input, Key, KeyCode};
@@ -74,6 +74,14 @@ impl Terminal {
     pub(crate) fn size() -> (usize, usize) {
         let (columns, rows) = size().unwrap_or((80, 24));
         (usize::from(columns.max(10)), usize::from(rows.max(4)))
+    }
+
+    /// Width and height of a cell in pixels, if the terminal says.
+    pub(crate) fn cell() -> Option<(usize, usize)> {
+        let size = window_size().ok()?;
+        let width = size.width.checked_div(size.columns)?;
+        let height = size.height.checked_div(size.rows)?;
+        (width > 0 && height > 0).then_some((usize::from(width), usize::from(height)))
     }
 
     /// Asks for the colour of the background. The answer, if there is one, is an input.

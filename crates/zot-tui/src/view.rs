@@ -28,7 +28,7 @@ pub(crate) fn greeting(app: &App) -> Vec<Line> {
     vec![line.clipped(app.columns), hint.clipped(app.columns)]
 }
 
-pub(crate) fn frame(app: &App, finished: Vec<Line>) -> Frame {
+pub(crate) fn frame(app: &App) -> Frame {
     let mut live = app.chat.tail(app.columns, &app.theme);
     let thinking = &app.chat.thinking;
     live.extend(item::thoughts(
@@ -44,13 +44,12 @@ pub(crate) fn frame(app: &App, finished: Vec<Line>) -> Frame {
     if let Some(panel) = &app.panel {
         live.extend(live::panel(panel, app));
         return Frame {
-            finished,
             live,
-            cursor: None,
+            ..Frame::default()
         };
     }
     if let Some(approval) = &app.approval {
-        return live::approval(approval, app, finished, live);
+        return live::approval(approval, app, live);
     }
     live.push(Line::default());
     live.extend(live::aside(app));
@@ -62,9 +61,9 @@ pub(crate) fn frame(app: &App, finished: Vec<Line>) -> Frame {
     live.extend(live::picker(app));
     live.push(live::footer(app));
     Frame {
-        finished,
         live,
         cursor: Some((top + cursor.0, cursor.1)),
+        ..Frame::default()
     }
 }
 

@@ -25,6 +25,7 @@ impl Screen {
         let bytes = self.renderer.draw(
             Frame {
                 finished: lines(finished),
+                pictures: Vec::new(),
                 live: lines(live),
                 cursor: live.last().map(|last| (live.len() - 1, last.len())),
             },
@@ -120,4 +121,26 @@ fn clearing_leaves_the_finished_lines_only() {
     screen.terminal.process(bytes.as_bytes());
     assert_eq!(screen.rows(), ["kept"]);
     assert!(!screen.terminal.screen().hide_cursor());
+}
+
+#[test]
+fn a_picture_has_its_rows_between_the_lines() {
+    let mut screen = Screen::new(8, 20);
+    screen.draw(&["one"], &["live"]);
+    let frame = Frame {
+        finished: ["two", "three"].iter().map(Line::plain).collect(),
+        pictures: vec![(
+            1,
+            Drawing {
+                rows: 2,
+                sequence: "\x1b_Ga=T;AAAA\x1b\\".to_owned(),
+            },
+        )],
+        live: vec![Line::plain("live")],
+        cursor: None,
+    };
+    let bytes = screen.renderer.draw(frame, 8);
+    assert!(bytes.contains("\x1b_Ga=T;AAAA\x1b\\"));
+    screen.terminal.process(bytes.as_bytes());
+    assert_eq!(screen.rows(), ["one", "two", "", "", "three", "live"]);
 }

@@ -180,12 +180,7 @@ pub(super) fn footer(app: &App) -> Line {
 }
 
 /// A call that waits for the user's word.
-pub(super) fn approval(
-    approval: &Approval,
-    app: &App,
-    finished: Vec<Line>,
-    mut live: Vec<Line>,
-) -> Frame {
+pub(super) fn approval(approval: &Approval, app: &App, mut live: Vec<Line>) -> Frame {
     let theme = &app.theme;
     live.push(Line::default());
     let mut head = Line::styled("may zot run ", theme.warning.bold());
@@ -215,9 +210,8 @@ pub(super) fn approval(
                     n no, with a word · esc no";
         live.extend(marked("", keys, app.columns, theme.muted, theme.muted));
         return Frame {
-            finished,
             live,
-            cursor: None,
+            ..Frame::default()
         };
     };
     const ASK: &str = "no, because: ";
@@ -227,9 +221,9 @@ pub(super) fn approval(
     live.push(line.clipped(app.columns));
     let row = live.len() - 1;
     Frame {
-        finished,
         live,
         cursor: Some((row, column)),
+        ..Frame::default()
     }
 }
 

@@ -1,0 +1,29 @@
+use super::*;
+
+#[test]
+fn the_path_of_a_picture_becomes_a_mention() {
+    let folder = tempfile::tempdir().unwrap();
+    let cwd = folder.path().join("work");
+    std::fs::create_dir_all(&cwd).unwrap();
+    for name in ["work/in.png", "out.JPG", "a b.png", "text.txt"] {
+        std::fs::write(folder.path().join(name), "x").unwrap();
+    }
+    let place = folder.path().display().to_string();
+    let check = |pasted: String| mention(&pasted, &cwd, Some(folder.path()));
+    let outside = Some(format!("@{place}/out.JPG "));
+    let quoted = Some(format!("@\"{place}/a b.png\" "));
+    assert_eq!(check("in.png".to_owned()), Some("@in.png ".to_owned()));
+    assert_eq!(
+        check(format!("{place}/work/in.png\n")),
+        Some("@in.png ".to_owned())
+    );
+    assert_eq!(check(format!("{place}/out.JPG")), outside);
+    assert_eq!(check("~/out.JPG".to_owned()), outside);
+    assert_eq!(check(format!("'{place}/a b.png'")), quoted);
+    assert_eq!(check(format!("{place}/a\\ b.png")), quoted);
+    assert_eq!(check(format!("file://{place}/a%20b.png")), quoted);
+    assert_eq!(check(format!("{place}/text.txt")), None);
+    assert_eq!(check(format!("{place}/none.png")), None);
+    assert_eq!(check(format!("see {place}/out.JPG")), None);
+    assert_eq!(check("in.png\nin.png".to_owned()), None);
+}
