@@ -89,6 +89,7 @@ pub(crate) fn terminal(effort: Effort) -> anyhow::Result<()> {
     print(bench.first_prompt()?)?;
     print(bench.rest()?)?;
     print(bench.streaming()?)?;
+    print(bench.file_picker()?)?;
     print(bench.long_transcripts()?)
 }
 

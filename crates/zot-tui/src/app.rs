@@ -67,7 +67,7 @@ pub enum Input {
     /// Time has passed while something is shown that moves.
     Tick,
     /// The files below the working directory, for the picker.
-    Files(Vec<String>),
+    Files(FileList),
     Models(Vec<String>),
     /// What the user said in this conversation, for `/jump`.
     Prompts(Vec<String>),
@@ -100,6 +100,22 @@ pub enum Input {
     Insert(String),
     /// A prompt from the command line or by an extension's command.
     Prompt(Prompt),
+}
+
+/// Files to choose from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileList(Arc<[Choice]>, bool);
+
+impl FileList {
+    /// All there are.
+    pub fn whole(files: Vec<String>) -> Self {
+        Self(choices(files), true)
+    }
+
+    /// Some, until all are known.
+    pub fn first(files: Vec<String>) -> Self {
+        Self(choices(files), false)
+    }
 }
 
 /// Something has to be done.
@@ -311,8 +327,10 @@ impl App {
                 Vec::new()
             }
             Input::Tick => Vec::new(),
+            // What was found at first sight, after all was found already.
+            Input::Files(files) if files.0.len() < self.files.len() && !files.1 => Vec::new(),
             Input::Files(files) => {
-                self.files = choices(files);
+                self.files = files.0;
                 self.offer(PickerKind::Files, self.files.clone())
             }
             Input::Models(models) => self.offer(PickerKind::Models, choices(models)),

@@ -24,7 +24,7 @@ use zot_sdk::{
     VERSION,
 };
 
-use crate::app::{App, Effect, History, Info, Input, Prompt};
+use crate::app::{App, Effect, FileList, History, Info, Input, Prompt};
 use crate::picture::{Drawing, Easel, Protocol};
 use crate::renderer::Renderer;
 use crate::style::Depth;
@@ -382,8 +382,12 @@ impl Chat {
             }
             Effect::ListFiles => {
                 let cwd = self.runtime.cwd().to_owned();
+                let near = cwd.clone();
+                self.jobs.spawn_blocking(move || {
+                    vec![Input::Files(FileList::first(files::list_near(&near)))]
+                });
                 self.jobs
-                    .spawn_blocking(move || vec![Input::Files(files::list(&cwd))]);
+                    .spawn_blocking(move || vec![Input::Files(FileList::whole(files::list(&cwd)))]);
                 Vec::new()
             }
             Effect::ListCommands => {

@@ -22,6 +22,10 @@ const IDLE: Duration = Duration::from_secs(5);
 /// Prompts that are typed in one go: fewer than may wait.
 const PROMPTS_AT_ONCE: usize = 30;
 
+/// Together 100,000 files.
+const FOLDERS: usize = 1_000;
+const FILES_PER_FOLDER: usize = 100;
+
 /// 4,000 pieces of an answer, 1,000 a second.
 const STREAM: &str = "slow:4000:1";
 const LONG_STREAM: &str = "slow:10000:1";
@@ -180,6 +184,50 @@ impl TerminalBench {
             ));
         }
         Ok(rows)
+    }
+
+    /// `@` and a name in a repository of 100,000 files.
+    pub(super) fn file_picker(&self) -> anyhow::Result<Vec<Row>> {
+        let workdir = self.workdir()?;
+        for folder in 0..FOLDERS {
+            let folder = workdir.path().join(format!("crates/part{folder}/src"));
+            fs::create_dir_all(&folder)?;
+            for file in 0..FILES_PER_FOLDER {
+                fs::write(folder.join(format!("module_{file}.rs")), "")?;
+            }
+        }
+        let (mut firsts, mut agains, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..self.effort.rounds(5) {
+            let mut screen = self.open(&workdir)?;
+            screen.wait_for_prompt()?;
+            screen.settle()?;
+            for times in [&mut firsts, &mut agains] {
+                let begun = Instant::now();
+                screen.write(b"@")?;
+                screen.wait_for("▸")?;
+                times.push(begun.elapsed());
+                screen.settle()?;
+                for key in "part77mod42".chars() {
+                    keys.push(screen.time_of_key(key.to_string().as_bytes())?);
+                }
+                // Away with the list and the line.
+                screen.write(b"\x15")?;
+                screen.settle()?;
+            }
+        }
+        let row = |what: &str, times: Vec<Duration>, target: f64| {
+            row(
+                &format!("`@` among 100,000 files, {what}"),
+                Quantity::Time(times.into_iter().max().unwrap_or_default()),
+                Some(Quantity::milliseconds(target)),
+                "",
+            )
+        };
+        Ok(vec![
+            row("first list, slowest", firsts, 500.0),
+            row("list again, slowest", agains, 50.0),
+            row("each further key, slowest", keys, 50.0),
+        ])
     }
 
     fn workdir(&self) -> anyhow::Result<Workdir> {

@@ -1,5 +1,8 @@
 //! A list to choose from, narrowed by what is typed.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
@@ -37,7 +40,12 @@ pub(crate) struct Picker {
     pub(crate) query: String,
     pub(crate) selected: usize,
     choices: Arc<[Choice]>,
+    /// What is offered, the best first.
     matches: Vec<usize>,
+    /// All that fits the query, in the order of the choices: what fits a longer one is among them.
+    /// `None` is everything.
+    fitting: Option<Vec<u32>>,
+    matcher: Matcher,
 }
 
 impl Picker {
@@ -48,6 +56,8 @@ impl Picker {
             selected: 0,
             choices,
             matches: Vec::new(),
+            fitting: None,
+            matcher: Matcher::new(Config::DEFAULT.match_paths()),
         };
         picker.narrow(String::new());
         picker
@@ -55,18 +65,41 @@ impl Picker {
 
     pub(crate) fn set_choices(&mut self, choices: Arc<[Choice]>) {
         self.choices = choices;
+        self.fitting = None;
         let query = std::mem::take(&mut self.query);
         self.narrow(query);
     }
 
     /// Shows what fits `query`, the best first.
     pub(crate) fn narrow(&mut self, query: String) {
+        // A pattern of several words, or with marks, may fit more when it gets longer.
+        let is_simple = |text: &str| !text.contains([' ', '!', '^', '$', '\'', '\\']);
+        let narrows = query.starts_with(&self.query) && is_simple(&query);
+        if !narrows || self.query.is_empty() {
+            self.fitting = None;
+        }
         self.matches = match query.is_empty() {
             true => (0..self.choices.len().min(MAX_MATCHES)).collect(),
-            false => ranked(&self.choices, &query),
+            false => self.rank(&query),
         };
         self.query = query;
         self.selected = 0;
+    }
+
+    fn rank(&mut self, query: &str) -> Vec<usize> {
+        let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
+        let mut buffer = Vec::new();
+        let (choices, matcher) = (&self.choices, &mut self.matcher);
+        let mut score = |index: u32| {
+            let name = Utf32Str::new(&choices.get(index as usize)?.name, &mut buffer);
+            Some((pattern.score(name, matcher)?, index))
+        };
+        let scored: Vec<(u32, u32)> = match self.fitting.take() {
+            Some(fitting) => fitting.into_iter().filter_map(&mut score).collect(),
+            None => (0..choices.len() as u32).filter_map(&mut score).collect(),
+        };
+        self.fitting = Some(scored.iter().map(|(_, index)| *index).collect());
+        best(scored)
     }
 
     pub(crate) fn move_by(&mut self, by: isize) {
@@ -94,23 +127,13 @@ impl Picker {
     }
 }
 
-fn ranked(choices: &[Choice], query: &str) -> Vec<usize> {
-    let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
-    let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
-    let mut buffer = Vec::new();
-    let mut scored: Vec<(u32, usize)> = choices
-        .iter()
-        .enumerate()
-        .filter_map(|(index, choice)| {
-            let name = Utf32Str::new(&choice.name, &mut buffer);
-            Some((pattern.score(name, &mut matcher)?, index))
-        })
-        .collect();
-    let better = |a: &(u32, usize), b: &(u32, usize)| b.0.cmp(&a.0).then(a.1.cmp(&b.1));
+fn best(mut scored: Vec<(u32, u32)>) -> Vec<usize> {
+    let better = |a: &(u32, u32), b: &(u32, u32)| b.0.cmp(&a.0).then(a.1.cmp(&b.1));
     if scored.len() > MAX_MATCHES {
         scored.select_nth_unstable_by(MAX_MATCHES, better);
         scored.truncate(MAX_MATCHES);
     }
     scored.sort_unstable_by(better);
-    scored.into_iter().map(|(_, index)| index).collect()
+    let indices = scored.into_iter().map(|(_, index)| index as usize);
+    indices.collect()
 }

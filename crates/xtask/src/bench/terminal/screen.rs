@@ -30,7 +30,7 @@ const QUIET: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the user is asked with.
-const PROMPT: &[u8] = "❯".as_bytes();
+const PROMPT: &str = "❯";
 
 /// The program is killed when this is dropped.
 pub(super) struct Screen {
@@ -84,10 +84,18 @@ impl Screen {
 
     /// Reads until the user is asked for a prompt.
     pub(super) fn wait_for_prompt(&mut self) -> anyhow::Result<()> {
+        self.wait_for(PROMPT)
+    }
+
+    /// Reads until `text` is written.
+    pub(super) fn wait_for(&mut self, text: &str) -> anyhow::Result<()> {
         let mut seen = Vec::new();
-        while !seen.windows(PROMPT.len()).any(|window| window == PROMPT) {
+        let text = text.as_bytes();
+        while !seen.windows(text.len()).any(|window| window == text) {
             let count = self.read(PATIENCE)?;
-            let count = count.filter(|count| *count > 0).context("no prompt came")?;
+            let count = count
+                .filter(|count| *count > 0)
+                .with_context(|| format!("{:?} did not come", String::from_utf8_lossy(text)))?;
             seen.extend_from_slice(&self.buffer[..count]);
         }
         Ok(())

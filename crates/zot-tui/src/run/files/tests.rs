@@ -1,0 +1,33 @@
+use super::*;
+
+#[test]
+fn upper_files_come_first_and_ignored_ones_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in [
+        "b.txt",
+        "a/deep/er/c.rs",
+        "a/d.rs",
+        "target/e.o",
+        ".hidden/f",
+    ] {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+    }
+    std::fs::write(folder.path().join(".gitignore"), "target/\n").unwrap();
+    assert_eq!(
+        list(folder.path()),
+        [
+            "b.txt",
+            "a/",
+            "a/d.rs",
+            "a/deep/",
+            "a/deep/er/",
+            "a/deep/er/c.rs"
+        ]
+    );
+    assert_eq!(
+        list_near(folder.path()),
+        ["b.txt", "a/", "a/d.rs", "a/deep/"]
+    );
+}
