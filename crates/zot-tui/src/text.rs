@@ -7,7 +7,7 @@
 mod tests;
 
 use unicode_segmentation::UnicodeSegmentation as _;
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::style::Style;
 
@@ -80,8 +80,38 @@ impl Line {
     }
 }
 
-/// How many columns `text` takes.
+/// How many columns `text` takes at most: some terminals draw an emoji of several parts as one,
+/// others part by part, and a line must not be too wide on either.
 pub fn width(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
+    if !text.chars().any(may_join) {
+        return text.width();
+    }
+    let widest = |cluster: &str| {
+        let parts = cluster.chars().map(|part| match part {
+            // One half of a flag, which is a letter to who knows no flags.
+            '\u{1f1e6}'..='\u{1f1ff}' => 2,
+            // Makes the one before it wide, for who minds.
+            '\u{fe0f}' => 1,
+            part => part.width().unwrap_or(0),
+        });
+        parts.sum::<usize>().max(cluster.width())
+    };
+    text.graphemes(true).map(widest).sum()
+}
+
+/// Whether a character can be a part of an emoji of several.
+fn may_join(character: char) -> bool {
+    matches!(
+        character,
+        '\u{200d}' | '\u{fe0f}' | '\u{1f000}'..='\u{1faff}'
+    )
+}
+
+/// How many columns `text` takes on a terminal that draws clusters as one.
+pub fn joined_width(text: &str) -> usize {
     match text.is_ascii() {
         true => text.len(),
         false => text.width(),

@@ -1,5 +1,7 @@
 //! The chat as keys and events make it, seen through a terminal emulator.
 
+mod unicode;
+
 use serde_json::json;
 
 use super::*;

@@ -4,7 +4,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::Editor;
 use crate::style::{Style, Theme};
-use crate::text::{Line, clean, width};
+use crate::text::{Line, clean, joined_width, width};
 
 /// The rows of the editor, and where the cursor is in them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,22 +19,23 @@ impl Editor {
     pub fn layout(&self, columns: usize, theme: &Theme) -> Layout {
         let columns = columns.max(2);
         let mut rows = vec![Line::default()];
-        let mut used = 0;
+        // What the row takes at most, and where its end is seen.
+        let (mut used, mut column) = (0, 0);
         let mut cursor = None;
         for (index, cluster) in self.text.grapheme_indices(true) {
             if index == self.cursor {
-                cursor = Some((rows.len() - 1, used));
+                cursor = Some((rows.len() - 1, column));
             }
             if cluster == "\n" {
                 rows.push(Line::default());
-                used = 0;
+                (used, column) = (0, 0);
                 continue;
             }
             let (shown, style) = self.shown(cluster, theme);
             let taken = width(&shown);
             if used + taken > columns && used > 0 {
                 rows.push(Line::default());
-                used = 0;
+                (used, column) = (0, 0);
                 if index == self.cursor {
                     cursor = Some((rows.len() - 1, 0));
                 }
@@ -43,13 +44,14 @@ impl Editor {
                 row.push(&shown, style);
             }
             used += taken;
+            column += joined_width(&shown);
         }
         let cursor = cursor.unwrap_or_else(|| {
             if used >= columns {
                 rows.push(Line::default());
-                used = 0;
+                column = 0;
             }
-            (rows.len() - 1, used)
+            (rows.len() - 1, column)
         });
         Layout { rows, cursor }
     }
