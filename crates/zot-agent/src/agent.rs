@@ -176,7 +176,14 @@ impl Agent {
         self.replace_transcript(Transcript::default())
     }
 
-    pub(crate) fn append(&self, message: Message) -> Result<Arc<Message>, JournalError> {
+    pub(crate) fn append(&self, mut message: Message) -> Result<Arc<Message>, JournalError> {
+        // It is kept for long: the room that an answer grew into is given back.
+        message.content.shrink_to_fit();
+        for block in &mut message.content {
+            if let ContentBlock::Text(text) = block {
+                text.shrink_to_fit();
+            }
+        }
         let message = Arc::new(message);
         self.journal.message_added(&message)?;
         let mut conversation = lock(&self.conversation);

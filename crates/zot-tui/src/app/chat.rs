@@ -114,7 +114,8 @@ impl Chat {
     pub(crate) fn end_answer(&mut self, columns: usize, theme: &Theme) -> Vec<Line> {
         let lines = self.stream.finish(columns, theme);
         if !self.text.is_empty() {
-            let text = std::mem::take(&mut self.text);
+            let mut text = std::mem::take(&mut self.text);
+            text.shrink_to_fit();
             self.last_answer.clone_from(&text);
             self.keep(Item::Assistant(text));
         }
