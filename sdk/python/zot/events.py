@@ -58,6 +58,13 @@ class TextDelta(Event):
 
 
 @dataclasses.dataclass
+class ThinkingDelta(Event):
+    """A piece of what the model thinks; only for who subscribed to it."""
+
+    delta: str
+
+
+@dataclasses.dataclass
 class ToolUseStart(Event):
     """The model begins to write a call."""
 
@@ -240,6 +247,7 @@ _READERS: Dict[str, Callable[[Frame], Event]] = {
     "turn_start": lambda f: TurnStart(f, whole(f, "step")),
     "assistant_start": AssistantStart,
     "text_delta": lambda f: TextDelta(f, text(f, "delta")),
+    "thinking_delta": lambda f: ThinkingDelta(f, text(f, "delta")),
     "tool_use_start": lambda f: ToolUseStart(f, text(f, "id"), text(f, "name")),
     "tool_use_args": lambda f: ToolUseArgs(f, text(f, "id"), text(f, "delta")),
     "tool_use_end": lambda f: ToolUseEnd(f, text(f, "id")),

@@ -21,6 +21,8 @@ export interface PromptCommand {
   max_cost_usd?: number;
   max_steps?: number;
   max_tokens?: number;
+  /** Attach the files and folders that the message mentions as `@path`. */
+  mentions?: boolean;
   message?: string;
   timeout_ms?: number;
   when_busy?: WhenBusy;
@@ -64,7 +66,14 @@ export interface GetUsageCommand { type: "get_usage"; id?: RequestId }
 export interface GetToolsCommand { type: "get_tools"; id?: RequestId }
 
 /** Gives the running prompt one more message. */
-export interface SteerCommand { type: "steer"; id?: RequestId; images?: ImageInput[]; message: string }
+export interface SteerCommand {
+  type: "steer";
+  id?: RequestId;
+  images?: ImageInput[];
+  /** Attach the files and folders that the message mentions as `@path`. */
+  mentions?: boolean;
+  message: string;
+}
 
 /** Answers a `tool_confirm` event. */
 export interface ConfirmCommand {
@@ -151,12 +160,15 @@ export type Command =
   | PanelCloseCommand
   | PingCommand;
 
-/** A slash command of an extension. */
+/** A slash command of an extension, or a prompt template. */
 export interface CommandEntry {
   description: string;
+  /** Empty for a template. */
   extension: string;
   /** Without the slash. */
   name: string;
+  /** `template` for a template. */
+  source?: string;
 }
 
 /** `get_commands`. */
@@ -185,6 +197,9 @@ export interface AssistantStartEvent { type: "assistant_start" }
 
 /** A piece of the answer. */
 export interface TextDeltaEvent { type: "text_delta"; delta: string }
+
+/** A piece of what the model thinks; only for clients that name it in `subscribe`. */
+export interface ThinkingDeltaEvent { type: "thinking_delta"; delta: string }
 
 /** The model begins to write a tool call. */
 export interface ToolUseStartEvent { type: "tool_use_start"; id: string; name: string }
@@ -281,6 +296,7 @@ export type KnownEvent =
   | TurnStartEvent
   | AssistantStartEvent
   | TextDeltaEvent
+  | ThinkingDeltaEvent
   | ToolUseStartEvent
   | ToolUseArgsEvent
   | ToolUseEndEvent
@@ -408,6 +424,7 @@ export interface InvokedData {
   display?: string;
   /** To be shown whatever the action is. */
   error?: string;
+  /** Empty for a template. */
   extension: string;
   /** Text for the editor. */
   insert?: string;
@@ -415,6 +432,8 @@ export interface InvokedData {
   open_panel?: PanelSpec;
   /** The prompt that runs now; its events follow. */
   prompt?: string;
+  /** `template` for a template. */
+  source?: string;
 }
 
 /** One message of the transcript. */
