@@ -52,7 +52,7 @@ fn thinking(text: &str, columns: usize, theme: &Theme, expanded: bool) -> Vec<Li
     if !is_cut || columns <= 2 * MORE.len() {
         return vec![line.clipped(columns)];
     }
-    if line.width() <= columns - MORE.len() - 1 {
+    if line.width() < columns - MORE.len() {
         line.push("…", style);
     }
     let mut line = line.clipped(columns - MORE.len());

@@ -1,0 +1,269 @@
+//! Does what the state asks for.
+
+use std::io;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use zot_sdk::{ApprovalPolicy, Event, Image, InvokedData, PanelAction};
+
+use super::{Chat, commands, editor_program, files, history_file, info, listings, shell, themes};
+use crate::app::{Effect, FileList, Input, Prompt};
+use crate::terminal::Terminal;
+
+/// What the clipboard sequence of terminals can carry.
+const MAX_COPIED_BYTES: usize = 74_000;
+
+impl Chat {
+    /// What comes of an effect at once is returned.
+    pub(super) fn perform(&mut self, effect: Effect) -> io::Result<Vec<Input>> {
+        let failed = |error: &dyn std::fmt::Display| {
+            vec![Input::Note {
+                text: error.to_string(),
+                is_error: true,
+            }]
+        };
+        Ok(match effect {
+            Effect::Prompt(prompt) => {
+                let (text, images, mut notes) = self.with_mentions(prompt);
+                match self.runtime.prompt(&text, images) {
+                    Ok(stream) => self.work = Some(stream),
+                    Err(error) => {
+                        notes.extend(failed(&error));
+                        notes.push(Input::WorkEnded);
+                    }
+                }
+                notes
+            }
+            Effect::Compact => match self.runtime.compact() {
+                Ok(stream) => {
+                    self.work = Some(stream);
+                    Vec::new()
+                }
+                Err(error) => [failed(&error), vec![Input::WorkEnded]].concat(),
+            },
+            Effect::Steer(text) => match self.runtime.steer(&text, Vec::new()) {
+                Ok(()) => Vec::new(),
+                // It has just ended: then it is the next prompt.
+                Err(_) => vec![Input::Prompt(Prompt::typed(text))],
+            },
+            Effect::Cancel => {
+                self.runtime.cancel();
+                Vec::new()
+            }
+            Effect::Aside(question) => {
+                self.aside = Some(self.runtime.ask_aside(&question));
+                Vec::new()
+            }
+            Effect::CancelAside => {
+                self.aside = None;
+                Vec::new()
+            }
+            Effect::SetApproval(scope) => {
+                let policy = self.runtime.approval();
+                self.runtime
+                    .set_approval(ApprovalPolicy { scope, ..policy });
+                Vec::new()
+            }
+            Effect::ListPrompts => vec![Input::Prompts(listings::prompts(&self.runtime))],
+            Effect::Reprint(index) => listings::earlier(&self.runtime, index),
+            Effect::ShowContext => vec![listings::context(&self.runtime)],
+            Effect::ShowSkills => vec![listings::skills(&self.runtime)],
+            Effect::LoadTheme(name) => match themes::load(&name, self.options.themes.as_deref()) {
+                Ok(theme) => vec![Input::Theme(Box::new(theme))],
+                Err(error) => failed(&error),
+            },
+            Effect::ShowTools => vec![listings::tools(&self.runtime)],
+            Effect::Confirm { id, decision } => match self.runtime.confirm(&id, decision) {
+                Ok(()) => Vec::new(),
+                Err(error) => failed(&error),
+            },
+            Effect::SetModel(model) => match self.runtime.set_model(&model) {
+                Ok(()) => vec![Input::Info(info(&self.runtime))],
+                Err(error) => failed(&error),
+            },
+            Effect::Clear => match self.runtime.clear() {
+                Ok(()) => Vec::new(),
+                Err(error) => failed(&error),
+            },
+            Effect::ListModels => {
+                let models = self.runtime.list_models();
+                vec![Input::Models(
+                    models.into_iter().map(|model| model.id).collect(),
+                )]
+            }
+            Effect::ListFiles => {
+                let cwd = self.runtime.cwd().to_owned();
+                let near = cwd.clone();
+                self.jobs.spawn_blocking(move || {
+                    vec![Input::Files(FileList::first(files::list_near(&near)))]
+                });
+                self.jobs
+                    .spawn_blocking(move || vec![Input::Files(FileList::whole(files::list(&cwd)))]);
+                Vec::new()
+            }
+            Effect::ListCommands => {
+                self.list_commands();
+                Vec::new()
+            }
+            Effect::Invoke { name, arguments } => {
+                let runtime = Arc::clone(&self.runtime);
+                self.jobs.spawn(async move {
+                    match runtime.invoke_command(&name, &arguments).await {
+                        Ok(data) => invoked(data),
+                        Err(error) => vec![Input::Note {
+                            text: error.to_string(),
+                            is_error: true,
+                        }],
+                    }
+                });
+                Vec::new()
+            }
+            Effect::ReloadExtensions => {
+                let runtime = Arc::clone(&self.runtime);
+                self.jobs.spawn(async move {
+                    let (text, is_error) = match runtime.reload_extensions().await {
+                        Ok(loaded) => (format!("{} extensions are running", loaded.len()), false),
+                        Err(error) => (error.to_string(), true),
+                    };
+                    vec![Input::Note { text, is_error }, commands(&runtime).await]
+                });
+                Vec::new()
+            }
+            Effect::PanelKey {
+                extension,
+                panel: panel_id,
+                key,
+                text,
+            } => {
+                let action = PanelAction::Key {
+                    panel_id,
+                    key,
+                    text,
+                };
+                match self.runtime.tell_panel(&extension, action) {
+                    Ok(()) => Vec::new(),
+                    Err(error) => failed(&error),
+                }
+            }
+            Effect::PanelClose {
+                extension,
+                panel: panel_id,
+            } => {
+                // It may be gone already, which is what was wanted.
+                let _ = self
+                    .runtime
+                    .tell_panel(&extension, PanelAction::Close { panel_id });
+                Vec::new()
+            }
+            Effect::Shell(command) => {
+                let cwd = self.runtime.cwd().to_owned();
+                self.jobs
+                    .spawn(async move { vec![shell::run(&cwd, command).await] });
+                Vec::new()
+            }
+            Effect::OpenEditor(text) => {
+                self.set_aside()?;
+                let edited = editor_program::edit(&text);
+                self.take_back()?;
+                match edited {
+                    Ok(text) => vec![Input::Edited(text)],
+                    Err(error) => failed(&error),
+                }
+            }
+            Effect::Copy(text) => {
+                let end = text.floor_char_boundary(MAX_COPIED_BYTES.min(text.len()));
+                let encoded = BASE64.encode(&text[..end]);
+                self.terminal
+                    .write(format!("\x1b]52;c;{encoded}\x07").as_bytes())?;
+                vec![Input::Note {
+                    text: "copied (if the terminal allows it)".to_owned(),
+                    is_error: false,
+                }]
+            }
+            Effect::Remember(text) => match &self.options.history {
+                Some(path) => match history_file::append(path, &text) {
+                    Ok(()) => Vec::new(),
+                    Err(error) => failed(&format!("{}: {error}", path.display())),
+                },
+                None => Vec::new(),
+            },
+            Effect::Suspend => {
+                self.set_aside()?;
+                // Stops here until the shell continues us.
+                rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
+                self.take_back()?;
+                Vec::new()
+            }
+            Effect::Redraw => {
+                let mut bytes = self.renderer.wipe();
+                if let Some(easel) = &self.easel {
+                    bytes.push_str(easel.wipe());
+                }
+                self.terminal.write(bytes.as_bytes())?;
+                Vec::new()
+            }
+            Effect::Quit => Vec::new(),
+        })
+    }
+
+    /// What the agent is asked, with the files that the user mentioned.
+    fn with_mentions(&self, prompt: Prompt) -> (String, Vec<Image>, Vec<Input>) {
+        let Prompt { mut text, typed } = prompt;
+        if !typed {
+            return (text, Vec::new(), Vec::new());
+        }
+        let attached = self.runtime.attach_mentions(&text);
+        if !attached.text.is_empty() {
+            text.push_str("\n\n");
+            text.push_str(&attached.text);
+        }
+        let problem = |problem: &dyn std::fmt::Display| Input::Note {
+            text: problem.to_string(),
+            is_error: true,
+        };
+        let problems = attached.problems.iter().map(|one| problem(one)).collect();
+        (text, attached.images, problems)
+    }
+
+    fn set_aside(&mut self) -> io::Result<()> {
+        let bytes = self.renderer.clear();
+        self.terminal.write(bytes.as_bytes())?;
+        self.terminal.leave();
+        Ok(())
+    }
+
+    fn take_back(&mut self) -> io::Result<()> {
+        self.terminal.resume()?;
+        let (columns, rows) = Terminal::size();
+        self.app.resize_quietly(columns, rows);
+        Ok(())
+    }
+}
+
+fn invoked(data: InvokedData) -> Vec<Input> {
+    let mut inputs = Vec::new();
+    if let Some(error) = data.error {
+        inputs.push(Input::Note {
+            text: format!("{}: {error}", data.extension),
+            is_error: true,
+        });
+    }
+    if let Some(text) = data.display {
+        inputs.push(Input::Note {
+            text,
+            is_error: false,
+        });
+    }
+    if let Some(panel) = data.open_panel {
+        inputs.push(Input::Agent(Event::ExtPanel {
+            extension: data.extension,
+            panel_id: panel.id,
+            content: panel.content,
+        }));
+    }
+    inputs.extend(data.insert.map(Input::Insert));
+    let prompt = data.prompt.map(|text| Prompt { text, typed: false });
+    inputs.extend(prompt.map(Input::Prompt));
+    inputs
+}
