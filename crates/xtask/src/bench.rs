@@ -77,7 +77,9 @@ pub(crate) fn embedding(effort: Effort) -> anyhow::Result<()> {
     let bench = Bench::new(&programs, effort)?;
     print_heading("sdk", "zot", effort)?;
     print(bench.idle_runtimes()?)?;
-    print(bench.event_rates()?)
+    print(bench.event_rates()?)?;
+    print(bench.glasspane_rate()?)?;
+    print(bench.page_frames()?)
 }
 
 /// Measures the services of zino. The clients run in this process and must not be what is slow.

@@ -9,9 +9,10 @@ use serde::Deserialize;
 use testkit::{Wire, Workdir};
 use xtask::repository::root;
 
-const BINARIES: [&str; 7] = [
+const BINARIES: [&str; 8] = [
     "zot",
     "zino",
+    "glasspane",
     "scripted-model",
     "bench-floor",
     "bench-child",
@@ -23,6 +24,7 @@ const BINARIES: [&str; 7] = [
 pub(super) struct Programs {
     pub(super) zot: PathBuf,
     pub(super) zino: PathBuf,
+    pub(super) glasspane: PathBuf,
     pub(super) scripted_model: PathBuf,
     pub(super) floor: PathBuf,
     pub(super) child: PathBuf,
@@ -49,6 +51,7 @@ impl Programs {
         Ok(Self {
             zot: executable(&output.stdout, "zot")?,
             zino: executable(&output.stdout, "zino")?,
+            glasspane: executable(&output.stdout, "glasspane")?,
             scripted_model: executable(&output.stdout, "scripted-model")?,
             floor: executable(&output.stdout, "bench-floor")?,
             child: executable(&output.stdout, "bench-child")?,
