@@ -8,6 +8,7 @@ mod failure;
 mod list_models;
 mod one_shot;
 mod pipe;
+mod sessions_command;
 
 use std::error::Error;
 use std::io::Write as _;
@@ -17,7 +18,9 @@ use arguments::{Arguments, Mode};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let command = cassette_command::run_if_asked().or_else(ext_command::run_if_asked);
+    let command = cassette_command::run_if_asked()
+        .or_else(ext_command::run_if_asked)
+        .or_else(sessions_command::run_if_asked);
     if let Some(code) = command {
         return code;
     }

@@ -27,6 +27,7 @@ use crate::convert;
 use crate::full::{self, InvalidMessage};
 use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
+use crate::persistence::SessionInfo;
 use crate::stream::{EVENT_QUEUE, EventStream, Work};
 use crate::toolbox::ToolBox;
 
@@ -71,6 +72,7 @@ pub struct Runtime {
     open_models: bool,
     catalog: Arc<Catalog>,
     cwd: PathBuf,
+    session: Option<SessionInfo>,
     warnings: Vec<String>,
     toolbox: Arc<ToolBox>,
     extensions: Option<Arc<ExtensionHost>>,
@@ -124,7 +126,7 @@ impl Runtime {
             catalog,
             cwd,
             mut settings,
-            journal,
+            session,
             warnings,
             own_tools,
             prompt,
@@ -159,8 +161,8 @@ impl Runtime {
                     last: own,
                 }),
             },
-            journal,
-            transcript: Transcript::default(),
+            journal: session.journal,
+            transcript: Transcript::from(session.transcript),
             budget,
         }));
         if let Some(hooks) = &hooks {
@@ -176,6 +178,7 @@ impl Runtime {
             open_models,
             catalog: Arc::new(catalog),
             cwd,
+            session: session.info,
             warnings,
             occupation: Arc::default(),
         })
@@ -456,6 +459,11 @@ impl Runtime {
 
     pub fn cwd(&self) -> &Path {
         &self.cwd
+    }
+
+    /// The session the conversation is written to, if it is.
+    pub fn session(&self) -> Option<&SessionInfo> {
+        self.session.as_ref()
     }
 }
 
