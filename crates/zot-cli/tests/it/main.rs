@@ -26,5 +26,6 @@ mod input;
 mod queueing;
 mod recorded;
 mod replay;
+mod sessions;
 mod support;
 mod tools;
