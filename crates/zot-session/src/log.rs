@@ -181,12 +181,11 @@ impl SessionLog {
         self.append(&Record::Replaced { messages }, self.durability)
     }
 
-    /// Makes the file now, with no message to wait for.
-    pub(crate) fn begin(&self) -> Result<(), SessionError> {
+    /// Makes the file now, with no message to wait for, and with these records in it.
+    pub(crate) fn copy(&self, records: Vec<u8>) -> Result<(), SessionError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        self.opened(&mut state)?
-            .write(&[])
-            .map_err(SessionError::write(&self.path))
+        let log = self.opened(&mut state)?;
+        log.write(&records).map_err(SessionError::write(&self.path))
     }
 
     fn is_begun(&self) -> bool {

@@ -3,13 +3,16 @@
 #[cfg(test)]
 mod tests;
 
-use std::io;
+use std::fs::File;
 use std::path::Path;
 
 use zot_conversation::{ContentBlock, Message};
 
-use crate::record::{Record, line};
-use crate::{Durability, ReadReport, Session, SessionError, SessionLog, SessionMeta, View, read};
+use crate::id::file_below_sessions;
+use crate::line::{self, Line};
+use crate::reader::{LineEnd, for_each_line};
+use crate::record::Record;
+use crate::{Durability, ReadReport, SessionError, SessionLog, SessionMeta, View, read, record};
 
 /// A session as the content of a `.zotsession` file.
 pub struct Exported {
@@ -19,33 +22,20 @@ pub struct Exported {
     pub messages_with_paths: usize,
 }
 
-/// Makes a session portable. What was said is left as it is.
+/// Makes the session in `file` portable. What was said is left as it is.
 ///
 /// `home` is the sender's; messages that name it are counted.
-pub fn export(session: &Session, home: Option<&str>) -> io::Result<Exported> {
+pub fn export(file: &Path, home: Option<&str>) -> Result<Exported, SessionError> {
+    let session = read(file, View::Everything)?;
     let meta = SessionMeta {
         cwd: String::new(),
         parent: None,
         fork_point: None,
         ..session.meta.clone()
     };
-    let mut bytes = line(&Record::Meta {
-        meta: &(&meta).into(),
-    })?;
-    let mut turns = session.turns.iter().peekable();
-    let mut cumulative = zot_conversation::Usage::default();
-    for (index, message) in session.messages.iter().enumerate() {
-        bytes.extend(line(&Record::Message {
-            message: message.into(),
-        })?);
-        while let Some(turn) = turns.next_if(|turn| turn.messages <= index + 1) {
-            cumulative += turn.usage;
-            bytes.extend(line(&Record::Usage {
-                usage: (&turn.usage).into(),
-                cumulative: (&cumulative).into(),
-            })?);
-        }
-    }
+    let meta = &(&meta).into();
+    let mut bytes = record::line(&Record::Meta { meta }).map_err(SessionError::read(file))?;
+    bytes.extend(records(file)?);
     let paths: Vec<&str> = [Some(session.meta.cwd.as_str()), home]
         .into_iter()
         .flatten()
@@ -69,13 +59,25 @@ pub fn import(
 ) -> Result<(SessionLog, ReadReport), SessionError> {
     let session = read(file, View::Current)?;
     let meta = session.meta.successor(cwd);
-    let path = sessions.join(crate::id::file_below_sessions(&meta));
-    let log = SessionLog::beginning_with(path, meta, &session.messages, Durability::ProcessEnd)?;
-    log.keep()?;
-    if session.usage != zot_conversation::Usage::default() {
-        log.append_usage(&session.usage, &session.usage)?;
-    }
+    let path = sessions.join(file_below_sessions(&meta));
+    let log = SessionLog::announce_at(path, meta, Durability::ProcessEnd)?;
+    log.copy(records(file)?)?;
     Ok((log, session.report))
+}
+
+/// The records of a file as they are, without what says which session it is and what is damaged.
+fn records(file: &Path) -> Result<Vec<u8>, SessionError> {
+    let opened = File::open(file).map_err(SessionError::open(file))?;
+    let mut bytes = Vec::new();
+    for_each_line(&opened, |raw| {
+        let whole = raw.ends != LineEnd::TooLong;
+        if whole && !matches!(line::parse(raw.bytes), Ok(Line::Meta(_)) | Err(_)) {
+            bytes.extend_from_slice(raw.bytes);
+            bytes.push(b'\n');
+        }
+    })
+    .map_err(SessionError::read(file))?;
+    Ok(bytes)
 }
 
 fn names(message: &Message, paths: &[&str]) -> bool {

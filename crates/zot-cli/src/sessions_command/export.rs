@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use zot_sdk::sessions::{self, Session, View, html, markdown, read};
+use zot_sdk::sessions::{self, Session, SessionError, View, html, markdown, read};
 
 use super::{Failure, Format, Place, say, say_json};
 
@@ -51,10 +51,11 @@ impl Kind {
 }
 
 pub(super) fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
-    let session = read(&place.library.find(&arguments.id)?, View::Everything)?;
+    let file = place.library.find(&arguments.id)?;
+    let session = read(&file, View::Everything)?;
     let named = arguments.output.as_deref().and_then(Kind::of);
     let kind = arguments.format.or(named).unwrap_or(Kind::Zotsession);
-    let (bytes, with_paths) = rendered(&session, kind)?;
+    let (bytes, with_paths) = rendered(&file, &session, kind)?;
     let Some(path) = &arguments.output else {
         io::stdout().write_all(&bytes)?;
         warn(with_paths);
@@ -98,10 +99,10 @@ pub(super) fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The content of the file, and how many messages name places on this machine.
-fn rendered(session: &Session, kind: Kind) -> io::Result<(Vec<u8>, usize)> {
+fn rendered(file: &Path, session: &Session, kind: Kind) -> Result<(Vec<u8>, usize), SessionError> {
     let home = env::home_dir();
     let home = home.as_deref().and_then(Path::to_str);
-    let exported = sessions::export(session, home)?;
+    let exported = sessions::export(file, home)?;
     let bytes = match kind {
         Kind::Zotsession => exported.bytes,
         Kind::Md => markdown(session).into_bytes(),

@@ -25,13 +25,12 @@ pub(super) fn run(place: &Place, arguments: &ListArguments) -> Result<(), Failur
         return Ok(say_json(&value)?);
     }
     if summaries.is_empty() {
-        return Ok(match arguments.all {
-            true => say(format_args!("there are no sessions yet"))?,
-            false => say(format_args!(
-                "there are no sessions in {} yet; `zot sessions list --all` shows those elsewhere",
-                place.cwd
-            ))?,
-        });
+        let place = match arguments.all {
+            true => String::new(),
+            false => format!(" in {}", place.cwd),
+        };
+        say(format_args!("there are no sessions{place} yet"))?;
+        return Ok(());
     }
     let columns = match arguments.all {
         true => Columns::Everywhere,

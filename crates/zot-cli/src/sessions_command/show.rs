@@ -117,7 +117,11 @@ fn indented(output: &mut dyn Write, mark: &str, text: &str) -> io::Result<()> {
     let blank = " ".repeat(mark.len());
     for (number, line) in text.lines().enumerate() {
         let mark = if number == 0 { mark } else { &blank };
-        writeln!(output, "{}", format!("{mark}{}", printable(line)).trim_end())?;
+        writeln!(
+            output,
+            "{}",
+            format!("{mark}{}", printable(line)).trim_end()
+        )?;
     }
     Ok(())
 }
