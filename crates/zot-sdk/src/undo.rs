@@ -1,5 +1,8 @@
 //! Brings back files that `write` and `edit` changed.
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::path::Path;
 

@@ -6,10 +6,14 @@ mod markdown;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
+
+use zot_conversation::{Timestamp, ToolCallId, ToolResult, Usage};
+
 pub use html::html;
 pub use markdown::markdown;
 
-use zot_conversation::{Timestamp, Usage};
+use crate::Session;
 
 /// What the model spent, in words.
 fn spent(usage: &Usage) -> String {
@@ -41,9 +45,25 @@ fn minute(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// Whether a tool's result is a diff, as `edit` answers with.
-fn is_diff(text: &str) -> bool {
-    text.lines().any(|line| line.starts_with("@@ ")) || text.starts_with("--- ")
+/// The calls whose results are diffs: `edit` answers with one.
+struct Edits<'a>(HashSet<&'a ToolCallId>);
+
+impl<'a> Edits<'a> {
+    fn of(session: &'a Session) -> Self {
+        let calls = session.messages.iter().flat_map(|m| m.tool_calls());
+        Self(
+            calls
+                .filter(|call| call.name == "edit")
+                .map(|call| &call.id)
+                .collect(),
+        )
+    }
+
+    /// Whether `text` of a result is a diff: that of an edit, or one that a command printed.
+    fn is_diff(&self, result: &ToolResult, text: &str) -> bool {
+        (!result.is_error && self.0.contains(&result.call_id))
+            || text.lines().any(|line| line.starts_with("@@ -"))
+    }
 }
 
 /// A JSON object on several lines.

@@ -23,7 +23,7 @@ const CONTEXT: usize = 48;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
     pub path: PathBuf,
-    /// Counted from 1, as `zot sessions show` does.
+    /// Counted from 1 among the messages of the file.
     pub message: usize,
     pub role: Role,
     /// The words around the first one found, on one line.

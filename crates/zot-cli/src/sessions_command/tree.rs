@@ -20,7 +20,12 @@ pub(super) fn fork(
     at: Option<usize>,
     format: Format,
 ) -> Result<(), Failure> {
-    let parent = read(&place.library.find(id)?, View::Current)?;
+    // Prompts are counted as `show` counts them; a copy of the whole is what the model has now.
+    let view = match at {
+        Some(_) => View::Everything,
+        None => View::Current,
+    };
+    let parent = read(&place.library.find(id)?, view)?;
     crate::warn(&parent.report.findings());
     let cwd = match parent.meta.cwd.as_str() {
         "" => place.cwd.clone(),

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use zot_conversation::{ContentBlock, Image, Message, Role, ToolResult};
 
 use super::chart::chart;
-use super::{gist, is_diff, minute, pretty, spent};
+use super::{Edits, gist, minute, pretty, spent};
 use crate::Session;
 
 /// The pictures that are shown. Others, SVG before all, could hold more than a picture.
@@ -41,9 +41,10 @@ pub fn html(session: &Session) -> String {
         escaped(&spent(&session.usage)),
         chart(&session.turns),
     );
+    let edits = Edits::of(session);
     let mut turns = session.turns.iter().peekable();
     for (index, message) in session.messages.iter().enumerate() {
-        add_message(&mut page, index + 1, message);
+        add_message(&mut page, index + 1, message, &edits);
         while let Some(turn) = turns.next_if(|turn| turn.messages <= index + 1) {
             // Writing to a string cannot fail.
             let _ = writeln!(
@@ -78,7 +79,7 @@ pub(super) fn escaped(text: &str) -> String {
     output
 }
 
-fn add_message(page: &mut String, number: usize, message: &Message) {
+fn add_message(page: &mut String, number: usize, message: &Message, edits: &Edits<'_>) {
     let (class, who) = match message.role {
         Role::User => ("user", "User"),
         Role::Assistant => ("assistant", "Assistant"),
@@ -89,12 +90,12 @@ fn add_message(page: &mut String, number: usize, message: &Message) {
         let _ = writeln!(page, "<h2>{who}<a href=\"#m{number}\">{number}</a></h2>");
     }
     for block in &message.content {
-        add_block(page, block);
+        add_block(page, block, edits);
     }
     page.push_str("</section>\n");
 }
 
-fn add_block(page: &mut String, block: &ContentBlock) {
+fn add_block(page: &mut String, block: &ContentBlock, edits: &Edits<'_>) {
     let _ = match block {
         ContentBlock::Text(text) => {
             writeln!(
@@ -124,7 +125,7 @@ fn add_block(page: &mut String, block: &ContentBlock) {
             )
         }
         ContentBlock::ToolResult(result) => {
-            add_result(page, result);
+            add_result(page, result, edits);
             Ok(())
         }
     };
@@ -143,7 +144,7 @@ fn add_picture(page: &mut String, image: &Image) {
     };
 }
 
-fn add_result(page: &mut String, result: &ToolResult) {
+fn add_result(page: &mut String, result: &ToolResult, edits: &Edits<'_>) {
     let (class, summary) = match result.is_error {
         true => ("failed", "failed"),
         false => ("result", "result"),
@@ -154,7 +155,7 @@ fn add_result(page: &mut String, result: &ToolResult) {
     );
     for block in &result.content {
         match block {
-            ContentBlock::Text(text) if is_diff(text) => add_diff(page, text),
+            ContentBlock::Text(text) if edits.is_diff(result, text) => add_diff(page, text),
             ContentBlock::Text(text) => {
                 let _ = write!(page, "<pre>{}</pre>", escaped(text));
             }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use zot_conversation::{ContentBlock, Role, ToolResult};
 
-use super::{gist, is_diff, minute, pretty, spent};
+use super::{Edits, gist, minute, pretty, spent};
 use crate::Session;
 
 /// A session as a Markdown document; tool calls are folded where that is rendered.
@@ -22,6 +22,7 @@ pub fn markdown(session: &Session) -> String {
         session.messages.len(),
         spent(&session.usage)
     );
+    let edits = Edits::of(session);
     let mut turns = session.turns.iter().peekable();
     for (index, message) in session.messages.iter().enumerate() {
         match message.role {
@@ -34,7 +35,7 @@ pub fn markdown(session: &Session) -> String {
             Role::Tool => {}
         }
         for block in &message.content {
-            add_block(&mut text, block);
+            add_block(&mut text, block, &edits);
         }
         while let Some(turn) = turns.next_if(|turn| turn.messages <= index + 1) {
             let _ = writeln!(text, "*{}*\n", spent(&turn.usage));
@@ -43,7 +44,7 @@ pub fn markdown(session: &Session) -> String {
     text
 }
 
-fn add_block(text: &mut String, block: &ContentBlock) {
+fn add_block(text: &mut String, block: &ContentBlock, edits: &Edits<'_>) {
     let _ = match block {
         ContentBlock::Text(part) => writeln!(text, "{}\n", part.trim_end()),
         ContentBlock::Image(image) => writeln!(
@@ -64,13 +65,13 @@ fn add_block(text: &mut String, block: &ContentBlock) {
             Ok(())
         }
         ContentBlock::ToolResult(result) => {
-            add_result(text, result);
+            add_result(text, result, edits);
             Ok(())
         }
     };
 }
 
-fn add_result(text: &mut String, result: &ToolResult) {
+fn add_result(text: &mut String, result: &ToolResult, edits: &Edits<'_>) {
     let mut content = String::new();
     for block in &result.content {
         match block {
@@ -82,7 +83,11 @@ fn add_result(text: &mut String, result: &ToolResult) {
         true => "Result: failed",
         false => "Result",
     };
-    let language = if is_diff(&content) { "diff" } else { "" };
+    let language = if edits.is_diff(result, &content) {
+        "diff"
+    } else {
+        ""
+    };
     folded(text, summary, language, &content);
 }
 

@@ -85,6 +85,36 @@ fn nothing_that_was_said_becomes_part_of_the_page() {
 }
 
 #[test]
+fn the_result_of_an_edit_is_a_diff_without_saying_so() {
+    let mut session = session();
+    let call = |name: &str| {
+        ContentBlock::ToolCall(ToolCall {
+            id: "2".into(),
+            name: name.to_owned(),
+            arguments: Arguments::empty(),
+        })
+    };
+    let result = ContentBlock::ToolResult(ToolResult {
+        call_id: "2".into(),
+        is_error: false,
+        content: vec![ContentBlock::Text(" same\n-old\n+new\n".to_owned())],
+    });
+    for (name, coloured) in [("edit", true), ("read", false)] {
+        session.messages = [(Role::Assistant, call(name)), (Role::Tool, result.clone())]
+            .map(|(role, block)| {
+                Arc::new(Message {
+                    role,
+                    content: vec![block],
+                    time: Timestamp::UNIX_EPOCH,
+                })
+            })
+            .into();
+        assert_eq!(html(&session).contains("class=\"del\""), coloured, "{name}");
+        assert_eq!(markdown(&session).contains("```diff"), coloured, "{name}");
+    }
+}
+
+#[test]
 fn the_page_asks_for_nothing_from_anywhere() {
     let page = html(&session());
     for request in [

@@ -125,6 +125,16 @@ impl Summary {
                     self.title = title(&message.value.text());
                 }
             }
+            // A conversation that came from elsewhere as a whole.
+            ("replaced", _) if self.messages == 0 => {
+                if let Line::Replaced(messages) = line::parse(bytes)? {
+                    let prompts = messages.iter().filter(|m| m.value.role == Role::User);
+                    self.messages = messages.len() as u64;
+                    self.prompts = prompts.clone().count() as u64;
+                    let first = prompts.map(|message| message.value.text()).next();
+                    self.title = title(&first.unwrap_or_default());
+                }
+            }
             ("meta", _) if self.id.is_empty() => {
                 if let Line::Meta(meta) = line::parse(bytes)? {
                     self.id = meta.id;

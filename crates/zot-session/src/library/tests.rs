@@ -136,6 +136,18 @@ fn a_damaged_session_is_listed_and_an_empty_file_is_not() {
 }
 
 #[test]
+fn a_conversation_that_came_as_a_whole_is_listed() {
+    let root = tempfile::tempdir().unwrap();
+    let meta = SessionMeta::new("/work".into(), "p".into(), "m".into());
+    let log = SessionLog::announce(root.path(), meta, Durability::ProcessEnd).unwrap();
+    let message = Message::user_text("from elsewhere", Timestamp::UNIX_EPOCH);
+    log.append_replacement(&[Arc::new(message)]).unwrap();
+    let list = Library::new(root.path()).list(Scope::All).unwrap();
+    assert_eq!(list[0].title, "from elsewhere");
+    assert_eq!((list[0].messages, list[0].prompts), (1, 1));
+}
+
+#[test]
 fn a_session_that_is_open_is_not_deleted() {
     let root = tempfile::tempdir().unwrap();
     let library = Library::new(root.path());
