@@ -69,9 +69,9 @@ impl Library {
     pub fn list(&self, scope: Scope<'_>) -> io::Result<Vec<Summary>> {
         let files = self.files(scope)?;
         let mut summaries = index::summaries(&self.root, files, scope);
-        summaries.sort_by(|one, other| {
-            let key = |summary: &Summary| (summary.modified, summary.path.clone());
-            key(other).cmp(&key(one))
+        summaries.sort_unstable_by(|one, other| {
+            let later = other.modified.cmp(&one.modified);
+            later.then_with(|| other.path.cmp(&one.path))
         });
         Ok(summaries)
     }

@@ -1,5 +1,7 @@
 //! One line of a session file, read: ours, the original's, and those of versions to come.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
@@ -33,7 +35,7 @@ pub(crate) struct Read<T> {
 
 /// Reads a line without its line feed.
 pub(crate) fn parse(line: &[u8]) -> Result<Line, String> {
-    match serde_json::from_slice::<RawLine>(line) {
+    match serde_json::from_slice::<RawLine<'_>>(line) {
         Ok(raw) => raw.understood(),
         // A record of a newer version may use our names for other things.
         Err(error) => match serde_json::from_slice::<Kind>(line) {
@@ -52,9 +54,9 @@ struct Kind {
 }
 
 #[derive(Deserialize)]
-struct RawLine {
-    #[serde(rename = "type")]
-    kind: String,
+struct RawLine<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
     meta: Option<RawMeta>,
     message: Option<RawMessage>,
     usage: Option<RawUsage>,
@@ -63,10 +65,10 @@ struct RawLine {
     messages: Option<Vec<RawMessage>>,
 }
 
-impl RawLine {
+impl RawLine<'_> {
     fn understood(self) -> Result<Line, String> {
         let missing = |field: &str| format!("a record of type {field} without its {field}");
-        match self.kind.as_str() {
+        match self.kind.as_ref() {
             "meta" => Ok(Line::Meta(self.meta.ok_or(missing("meta"))?.into())),
             "message" => {
                 let message = self.message.ok_or(missing("message"))?;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use zot_sdk::sessions::Summary;
 
 use super::table::{self, Align, shortened, shortened_path};
-use super::{Failure, ListArguments, Place, say, say_json, short};
+use super::{Failure, ListArguments, Place, say, short};
 
 const MAX_TITLE: usize = 60;
 const MAX_PATH: usize = 32;
@@ -21,8 +21,10 @@ pub(super) enum Columns {
 pub(super) fn run(place: &Place, arguments: &ListArguments) -> Result<(), Failure> {
     let summaries = place.list(arguments.all)?;
     if arguments.json {
-        let value = serde_json::to_value(&summaries).map_err(io::Error::from)?;
-        return Ok(say_json(&value)?);
+        let mut output = io::BufWriter::new(io::stdout().lock());
+        serde_json::to_writer(&mut output, &summaries).map_err(io::Error::from)?;
+        writeln!(output)?;
+        return Ok(output.flush()?);
     }
     if summaries.is_empty() {
         let place = match arguments.all {

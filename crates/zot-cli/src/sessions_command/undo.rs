@@ -75,7 +75,7 @@ fn write(report: &UndoReport) -> io::Result<()> {
             FileOutcome::Unchanged => writeln!(output, "unchanged {path}")?,
             FileOutcome::Overwritten { kept } => writeln!(
                 output,
-                "restored  {path} (what was there is kept in {})",
+                "put back  {path} as it was (what was there is kept in {})",
                 kept.display()
             )?,
             FileOutcome::ChangedSince => writeln!(

@@ -3,17 +3,18 @@
 //! `sessions/index.jsonl` can be deleted at any time: it is made again. An entry counts only while
 //! the size and the time of its file are those it was made from.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
+use zot_conversation::Timestamp;
 
 use super::{Found, Scope, Summary};
 use crate::id::random_id;
@@ -26,73 +27,149 @@ const VERSION: u32 = 1;
 /// Fewer files are read by one thread.
 const WORTH_A_THREAD: usize = 32;
 
+/// A summary without most of its names, which would be half of the file.
 #[derive(Serialize, Deserialize)]
-struct Entry<'a> {
+struct Row<'a> {
     v: u32,
     /// Below the sessions folder.
-    file: std::borrow::Cow<'a, str>,
+    #[serde(borrow)]
+    file: Cow<'a, str>,
     bytes: u64,
     modified_ns: u64,
-    summary: std::borrow::Cow<'a, Summary>,
+    #[serde(borrow)]
+    texts: Texts<'a>,
+    messages: u64,
+    prompts: u64,
+    /// Input, output, read from and written to a cache.
+    tokens: [u64; 4],
+    cost_usd: f64,
+    parent: Option<String>,
+    fork_point: Option<u64>,
+    damaged: bool,
+}
+
+/// The id, the working directory, the provider, the model, when it began, the title.
+#[derive(Serialize, Deserialize)]
+struct Texts<'a>(
+    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Cow<'a, str>,
+);
+
+impl<'a> Row<'a> {
+    fn new(file: &'a str, modified_ns: u64, summary: &'a Summary) -> Self {
+        Self {
+            v: VERSION,
+            file: file.into(),
+            bytes: summary.bytes,
+            modified_ns,
+            texts: Texts(
+                summary.id.as_str().into(),
+                summary.cwd.as_str().into(),
+                summary.provider.as_str().into(),
+                summary.model.as_str().into(),
+                summary.started.as_str().into(),
+                summary.title.as_str().into(),
+            ),
+            messages: summary.messages,
+            prompts: summary.prompts,
+            tokens: [
+                summary.input_tokens,
+                summary.output_tokens,
+                summary.cache_read_tokens,
+                summary.cache_write_tokens,
+            ],
+            cost_usd: summary.cost_usd,
+            parent: summary.parent.clone(),
+            fork_point: summary.fork_point,
+            damaged: summary.damaged,
+        }
+    }
+
+    /// The summary of the file at `path`.
+    fn summary(self, path: PathBuf, modified: SystemTime) -> Summary {
+        let Texts(id, cwd, provider, model, started, title) = self.texts;
+        let [
+            input_tokens,
+            output_tokens,
+            cache_read_tokens,
+            cache_write_tokens,
+        ] = self.tokens;
+        Summary {
+            id: id.into_owned(),
+            path,
+            cwd: cwd.into_owned(),
+            provider: provider.into_owned(),
+            model: model.into_owned(),
+            started: started.into_owned(),
+            modified: Timestamp::try_from(modified).unwrap_or_default(),
+            messages: self.messages,
+            prompts: self.prompts,
+            title: title.into_owned(),
+            input_tokens,
+            output_tokens,
+            cache_read_tokens,
+            cache_write_tokens,
+            cost_usd: self.cost_usd,
+            parent: self.parent,
+            fork_point: self.fork_point,
+            damaged: self.damaged,
+            bytes: self.bytes,
+        }
+    }
 }
 
 /// The summaries of `files`, from the index where it is right.
 pub(super) fn summaries(root: &Path, files: Vec<Found>, scope: Scope<'_>) -> Vec<Summary> {
-    let mut known = load(root);
-    let mut summaries = Vec::with_capacity(files.len());
+    let index = fs::read(root.join(FILE)).unwrap_or_default();
+    let mut known = rows(&index);
+    let mut fresh = Vec::with_capacity(files.len());
     let mut stale = Vec::new();
     for file in files {
-        let name = below(root, &file.path);
-        match known.remove(&name) {
-            Some((bytes, modified_ns, mut summary))
-                if bytes == file.bytes && modified_ns == nanoseconds(file.modified) =>
+        match known.remove(below(root, &file.path).as_ref()) {
+            Some(row)
+                if row.bytes == file.bytes && row.modified_ns == nanoseconds(file.modified) =>
             {
-                summary.path = file.path;
-                summaries.push((name, modified_ns, summary));
+                fresh.push(row.summary(file.path, file.modified));
             }
-            _ => stale.push((name, file)),
+            _ => stale.push(file),
         }
     }
-    let read_again = stale.len();
-    summaries.extend(read(stale));
     // What is left belongs to other directories, or to files that are gone.
-    let gone = match scope {
-        Scope::All => known.len(),
-        Scope::Directory(_) => 0,
-    };
-    if read_again > 0 || gone > 0 {
-        let others = match scope {
-            Scope::All => HashMap::new(),
-            Scope::Directory(_) => known,
-        };
+    let gone = scope == Scope::All && !known.is_empty();
+    let outdated = gone || !stale.is_empty();
+    fresh.extend(read(&stale));
+    if outdated {
+        if scope == Scope::All {
+            known.clear();
+        }
         // A list is worth showing although it could not be remembered.
-        let _ = store(root, &summaries, &others);
+        let _ = store(root, &fresh, known.values());
     }
-    summaries
-        .into_iter()
-        .map(|(_, _, summary)| summary)
-        // A process that was killed right after it made the file leaves one without a message.
-        .filter(|summary| summary.messages > 0 || summary.damaged)
-        .collect()
+    // A process that was killed right after it made the file leaves one without a message.
+    fresh.retain(|summary| summary.messages > 0 || summary.damaged);
+    fresh
 }
 
-type Known = HashMap<String, (u64, u64, Summary)>;
-
-fn load(root: &Path) -> Known {
-    let text = fs::read(root.join(FILE)).unwrap_or_default();
-    text.split(|byte| *byte == b'\n')
-        .filter_map(|line| serde_json::from_slice::<Entry<'_>>(line).ok())
-        .filter(|entry| entry.v == VERSION)
-        .map(|entry| {
-            let summary = entry.summary.into_owned();
-            let found = (entry.bytes, entry.modified_ns, summary);
-            (entry.file.into_owned(), found)
-        })
+/// The entries of an index by the files they are about.
+fn rows(index: &[u8]) -> HashMap<String, Row<'_>> {
+    let lines = index.split(|byte| *byte == b'\n');
+    lines
+        .filter_map(|line| serde_json::from_slice::<Row<'_>>(line).ok())
+        .filter(|row| row.v == VERSION)
+        .map(|row| (row.file.clone().into_owned(), row))
         .collect()
 }
 
 /// Replaces the index. Of two processes that do so at once, one wins and the other's work is redone.
-fn store(root: &Path, summaries: &[(String, u64, Summary)], others: &Known) -> io::Result<()> {
+fn store<'a>(
+    root: &Path,
+    summaries: &[Summary],
+    others: impl Iterator<Item = &'a Row<'a>>,
+) -> io::Result<()> {
     let temporary = root.join(format!("{FILE}.{}", random_id()));
     let write = || {
         let file = OpenOptions::new()
@@ -101,21 +178,15 @@ fn store(root: &Path, summaries: &[(String, u64, Summary)], others: &Known) -> i
             .mode(0o600)
             .open(&temporary)?;
         let mut writer = BufWriter::new(file);
-        let summaries = summaries
-            .iter()
-            .map(|(name, modified_ns, summary)| (name, summary.bytes, *modified_ns, summary));
-        let others = others
-            .iter()
-            .map(|(name, (bytes, modified_ns, summary))| (name, *bytes, *modified_ns, summary));
-        for (name, bytes, modified_ns, summary) in summaries.chain(others) {
-            let entry = Entry {
-                v: VERSION,
-                file: name.into(),
-                bytes,
-                modified_ns,
-                summary: std::borrow::Cow::Borrowed(summary),
-            };
-            serde_json::to_writer(&mut writer, &entry)?;
+        for summary in summaries {
+            let file = below(root, &summary.path);
+            let modified_ns = nanoseconds(summary.modified.into());
+            let row = Row::new(&file, modified_ns, summary);
+            serde_json::to_writer(&mut writer, &row)?;
+            writer.write_all(b"\n")?;
+        }
+        for row in others {
+            serde_json::to_writer(&mut writer, row)?;
             writer.write_all(b"\n")?;
         }
         writer.flush()?;
@@ -129,7 +200,7 @@ fn store(root: &Path, summaries: &[(String, u64, Summary)], others: &Known) -> i
 }
 
 /// Reads files side by side.
-fn read(files: Vec<(String, Found)>) -> Vec<(String, u64, Summary)> {
+fn read(files: &[Found]) -> Vec<Summary> {
     let threads = match files.len() {
         0..WORTH_A_THREAD => 1,
         _ => std::thread::available_parallelism().map_or(1, usize::from),
@@ -138,11 +209,9 @@ fn read(files: Vec<(String, Found)>) -> Vec<(String, u64, Summary)> {
     let output = Mutex::new(Vec::with_capacity(files.len()));
     let work = || {
         let mut own = Vec::new();
-        while let Some((name, file)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
             // Deleted meanwhile, or not ours to read: not in the list.
-            if let Ok(summary) = Summary::read(&file.path, file.modified) {
-                own.push((name.clone(), nanoseconds(file.modified), summary));
-            }
+            own.extend(Summary::read(&file.path, file.modified).ok());
         }
         let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
         output.extend(own);
@@ -156,9 +225,8 @@ fn read(files: Vec<(String, Found)>) -> Vec<(String, u64, Summary)> {
     output.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn below(root: &Path, path: &Path) -> String {
-    let relative: PathBuf = path.strip_prefix(root).unwrap_or(path).into();
-    relative.to_string_lossy().into_owned()
+fn below<'a>(root: &Path, path: &'a Path) -> Cow<'a, str> {
+    path.strip_prefix(root).unwrap_or(path).to_string_lossy()
 }
 
 fn nanoseconds(time: SystemTime) -> u64 {

@@ -16,11 +16,9 @@ use crate::reader::{LineEnd, for_each_line};
 const MAX_TITLE: usize = 120;
 
 /// A session in a list.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     pub id: String,
-    /// Not part of the index: the folder may be moved.
-    #[serde(skip_deserializing)]
     pub path: PathBuf,
     pub cwd: String,
     pub provider: String,
@@ -38,9 +36,9 @@ pub struct Summary {
     pub cache_read_tokens: u64,
     pub cache_write_tokens: u64,
     pub cost_usd: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fork_point: Option<u64>,
     /// Whether something in the file is not as it should be; `zot sessions show` says what.
     pub damaged: bool,
