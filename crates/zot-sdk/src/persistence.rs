@@ -1,5 +1,8 @@
 //! The session of a runtime: which file it is in, what was in it, and what is written to it.
 
+#[cfg(test)]
+mod tests;
+
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

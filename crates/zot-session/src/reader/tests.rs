@@ -208,6 +208,35 @@ fn garbage_is_reported_with_its_place_and_nothing_else_is_lost() {
 }
 
 #[test]
+fn a_byte_that_changed_costs_no_more_than_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bytes, messages) = recorded(folder.path());
+    let mut start = 0;
+    let mut places = Vec::new();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(br#"{"type":"message""#) {
+            // The line feed before it belongs to it, too: without it the line is part of another.
+            places.push(start - 1..start + line.len());
+        }
+        start += line.len();
+    }
+    for (index, byte) in bytes.iter().enumerate() {
+        for changed in [byte ^ 1, b'\n'] {
+            let mut damaged = bytes.clone();
+            damaged[index] = changed;
+            let session = open(folder.path(), &damaged);
+            let mut left = session.messages.iter();
+            for (message, place) in messages.iter().zip(&places) {
+                assert!(
+                    place.contains(&index) || left.any(|kept| kept == message),
+                    "byte {index} became {changed}: {message:?} is lost"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn a_file_of_a_newer_version_is_read_as_far_as_it_is_understood() {
     let folder = tempfile::tempdir().unwrap();
     let text = r#"{"type":"meta","meta":{"id":"x","cwd":"/w","model":"m","provider":"p","started":"2030-01-01T00:00:00Z","version":"99.1.0","mood":"good"}}
