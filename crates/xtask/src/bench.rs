@@ -13,6 +13,7 @@ mod recording;
 mod report;
 mod samples;
 mod scenarios;
+mod sessions;
 mod zino;
 
 use std::io::{self, Write};
@@ -80,6 +81,16 @@ pub(crate) fn embedding(effort: Effort) -> anyhow::Result<()> {
     print(bench.event_rates()?)?;
     print(bench.glasspane_rate()?)?;
     print(bench.page_frames()?)
+}
+
+/// Measures sessions.
+pub(crate) fn sessions(effort: Effort) -> anyhow::Result<()> {
+    check_system()?;
+    let programs = Programs::build()?;
+    let bench = Bench::new(&programs, effort)?;
+    print_heading("sessions", "zot", effort)?;
+    print(bench.many_sessions()?)?;
+    print(bench.long_session()?)
 }
 
 /// Measures the services of zino. The clients run in this process and must not be what is slow.

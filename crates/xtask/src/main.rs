@@ -13,6 +13,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench rpc [--quick]  measure `zot rpc` and print the table of BENCHMARKS.md
   bench ext [--quick]  measure what extensions cost, likewise
   bench sdk [--quick]  measure the runtime inside other programs, likewise
+  bench sessions [--quick]  measure sessions, likewise
   bench zino [--quick] measure the services of zino, likewise
   fuzz [SECONDS]       run every fuzz target that long (60); needs nightly and cargo-fuzz
 ";
@@ -32,6 +33,8 @@ fn main() -> anyhow::Result<()> {
         ["bench", "ext", "--quick"] => bench::extensions(bench::Effort::Quick),
         ["bench", "sdk"] => bench::embedding(bench::Effort::Full),
         ["bench", "sdk", "--quick"] => bench::embedding(bench::Effort::Quick),
+        ["bench", "sessions"] => bench::sessions(bench::Effort::Full),
+        ["bench", "sessions", "--quick"] => bench::sessions(bench::Effort::Quick),
         ["bench", "zino"] => bench::zino(bench::Effort::Full),
         ["bench", "zino", "--quick"] => bench::zino(bench::Effort::Quick),
         ["fuzz"] => fuzz::run(60),

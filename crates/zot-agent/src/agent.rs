@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{
     AgentEvent, ContentBlock, Message, Model, Prices, ReasoningEffort, Timestamp, ToolCallId,
-    ToolImages, ToolSet, Usage,
+    ToolImages, ToolResult, ToolSet, Usage,
 };
 
 use crate::approval::{ApprovalPolicy, Approvals, Decision, NotWaiting};
@@ -173,6 +173,12 @@ impl Agent {
         conversation.ceiling += ceiling::of_message(&message);
         conversation.transcript.push(Arc::clone(&message));
         Ok(message)
+    }
+
+    /// Writes down results of a batch that goes on.
+    pub(crate) fn record_results(&self, results: &[ToolResult]) -> Result<(), JournalError> {
+        let mut results = results.iter();
+        results.try_for_each(|result| self.journal.result_added(result))
     }
 
     /// Puts a transcript from elsewhere in the place of this one, mended where it is broken.

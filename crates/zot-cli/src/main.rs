@@ -11,6 +11,7 @@ mod list_models;
 mod one_shot;
 mod pipe;
 mod prompt_input;
+mod sessions_command;
 mod skills_command;
 
 use std::error::Error;
@@ -23,7 +24,8 @@ use failure::Failure;
 fn main() -> ExitCode {
     let command = cassette_command::run_if_asked()
         .or_else(ext_command::run_if_asked)
-        .or_else(skills_command::run_if_asked);
+        .or_else(skills_command::run_if_asked)
+        .or_else(sessions_command::run_if_asked);
     if let Some(code) = command {
         return code;
     }

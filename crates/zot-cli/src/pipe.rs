@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::warn;
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
-    // The embedding program owns persistence.
+    // The embedding program owns persistence, unless it hands it over.
     let config = arguments.config(Persistence::Never);
     let options = ServeOptions {
         token: rpc_token()?,

@@ -8,22 +8,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use zot_agent::hermes::HermesModel;
-use zot_agent::{AgentSettings, ApprovalScope, Budget, Journal, JournalError, NoJournal};
+use zot_agent::{AgentSettings, ApprovalScope, Budget};
 use zot_auth::{Credential, CredentialError, CredentialRequest};
 use zot_context::Templates;
-use zot_conversation::{Message, Model, Prices, ToolSet, Usage};
+use zot_conversation::{Model, Prices, ToolSet};
 use zot_extension_host::{Discovery, HostConfig, SearchPaths, discover};
 use zot_provider::cassette::CassetteError;
 use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect, nearest_names};
 use zot_provider::network::PlanError;
 use zot_provider::offline::OfflineModel;
 use zot_provider::{Endpoint, Providers, ProvidersError, Wire};
-use zot_session::{SessionError, SessionLog, SessionMeta};
-use zot_tools::{ToolsConfig, builtin_tools};
+use zot_session::{Checkpoints, FindError, ForkError, SessionError, SessionMeta};
+use zot_tools::{Checkpoint, ToolsConfig, builtin_tools};
 
-use crate::config::{Config, DEFAULT_MAX_STEPS, Persistence, ToolSelection};
+use crate::config::{Config, DEFAULT_MAX_STEPS, ToolSelection};
+use crate::persistence::{Opened, Opening, SessionCheckpoint};
 use crate::runtime::{VERSION, did_you_mean};
 use crate::surroundings::{Skills, Surroundings};
 use crate::system_prompt::{Base, PromptParts};
@@ -73,6 +73,12 @@ pub enum AssemblyError {
     BaseUrl(PlanError),
     #[error(transparent)]
     Session(#[from] SessionError),
+    #[error(transparent)]
+    FindSession(#[from] FindError),
+    #[error(transparent)]
+    ForkSession(#[from] ForkError),
+    #[error("cannot look through {}: {source}", .path.display())]
+    Sessions { path: PathBuf, source: io::Error },
     #[error("--provider replay answers from a recording: name it with --cassette FILE")]
     NoCassette,
     #[error("--cassette is for --provider replay, not for {provider}; to record use --record FILE")]
@@ -106,7 +112,7 @@ pub(crate) struct Assembled {
     pub(crate) catalog: Catalog,
     pub(crate) cwd: PathBuf,
     pub(crate) settings: AgentSettings,
-    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) session: Opened,
     pub(crate) warnings: Vec<String>,
     pub(crate) own_tools: ToolSet,
     pub(crate) prompt: PromptParts,
@@ -126,15 +132,35 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     let mut catalog = Catalog::load(Some(&home.join("models.json")))?;
     let providers = Providers::load(&home.join("providers.json"))?;
     let cwd = working_directory(config.cwd.as_deref())?;
+    let sessions = home.join("sessions");
+    let mut session_warnings = Vec::new();
+    let opening = Opening::find(&config, &sessions, &cwd, &mut session_warnings)?;
     let (selected, replayed) = match recording::cassette(&config)? {
         Some(replay) => recording::select(&config, replay, &mut catalog)?,
         None => {
             let auth_file = home.join("auth.json");
-            (select(&config, &mut catalog, &providers, &auth_file)?, None)
+            let select = |config: &Config| select(config, &mut catalog, &providers, &auth_file);
+            let selected = select_resumed(&config, &opening, &mut session_warnings, select)?;
+            (selected, None)
         }
     };
+    let session = opening.open(
+        &sessions,
+        SessionMeta::new(
+            cwd.display().to_string(),
+            selected.provider.clone(),
+            selected.model.id.to_string(),
+        ),
+        config.session.durability,
+        &mut session_warnings,
+    )?;
     let surroundings = Surroundings::find(&config.context, &cwd, &home);
-    let own_tools = own_tools(&config, &cwd, surroundings.skills.as_ref());
+    let own_tools = own_tools(
+        &config,
+        &cwd,
+        session.checkpoints.as_ref(),
+        surroundings.skills.as_ref(),
+    );
     let search = search_paths(&config, &cwd, &home);
     let discovery = discover(&search);
     if discovery.enabled().next().is_some() && tokio::runtime::Handle::try_current().is_err() {
@@ -172,6 +198,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         mut warnings,
     } = selected;
     warnings.extend(surroundings.warnings);
+    warnings.extend(session_warnings);
     if config.budget.max_cost_usd.is_some() && wire.is_some() && model.prices == Prices::default() {
         warnings.push(format!(
             "no price is known for {:?}, so the cost budget will never be reached: limit tokens or \
@@ -181,19 +208,6 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     }
     // The stand-in has no other way to call tools.
     let dialect = config.tool_dialect.filter(|_| provider != OFFLINE);
-    let journal: Arc<dyn Journal> = match config.persistence {
-        Persistence::Never => Arc::new(NoJournal),
-        Persistence::SessionFile => Arc::new(SessionJournal(SessionLog::create(
-            &home.join("sessions"),
-            &SessionMeta {
-                cwd: cwd.display().to_string(),
-                model: model.id.to_string(),
-                provider: provider.clone(),
-                started: Timestamp::now(),
-                version: VERSION.to_owned(),
-            },
-        )?)),
-    };
     let secret = credential.clone();
     let mut native = match &replayed {
         Some(replay) => Arc::clone(replay) as Arc<dyn Model>,
@@ -238,7 +252,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         catalog,
         cwd,
         settings,
-        journal,
+        session,
         warnings,
         own_tools,
         prompt,
@@ -349,11 +363,47 @@ fn taken_tools(own: &ToolSet) -> Vec<String> {
     own.chain(std::iter::once("skill".to_owned())).collect()
 }
 
-fn own_tools(config: &Config, cwd: &Path, skills: Option<&Skills>) -> ToolSet {
+/// Selects the model that a resumed session was held with, unless another was asked for.
+fn select_resumed(
+    config: &Config,
+    opening: &Opening,
+    warnings: &mut Vec<String>,
+    mut select: impl FnMut(&Config) -> Result<Selected, AssemblyError>,
+) -> Result<Selected, AssemblyError> {
+    let unspoken = config.provider.is_none() && config.model.is_none();
+    let Some((provider, model)) = opening.model().filter(|_| unspoken) else {
+        return select(config);
+    };
+    let as_before = Config {
+        provider: Some(provider.to_owned()),
+        model: Some(model.to_owned()),
+        ..config.clone()
+    };
+    match select(&as_before) {
+        Ok(selected) => Ok(selected),
+        Err(error) => {
+            let selected = select(config)?;
+            warnings.push(format!(
+                "the session was held with {model:?} of {provider}, which cannot be used now: {error}"
+            ));
+            Ok(selected)
+        }
+    }
+}
+
+fn own_tools(
+    config: &Config,
+    cwd: &Path,
+    checkpoints: Option<&Arc<Checkpoints>>,
+    skills: Option<&Skills>,
+) -> ToolSet {
     let builtin = builtin_tools(ToolsConfig {
         cwd: cwd.to_owned(),
         home: env::home_dir(),
         output_dir: env::temp_dir(),
+        checkpoint: checkpoints.map(|checkpoints| {
+            Arc::new(SessionCheckpoint(Arc::clone(checkpoints))) as Arc<dyn Checkpoint>
+        }),
     });
     // Built-in tools come first and win a clash of names.
     ToolSet::new(
@@ -387,27 +437,6 @@ pub(crate) fn choose_tools(all: &ToolSet, names: &[String]) -> Result<ToolSet, U
 /// An environment variable, if it is set to text.
 pub(crate) fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
-}
-
-/// Writes the conversation to a session file.
-struct SessionJournal(SessionLog);
-
-impl Journal for SessionJournal {
-    fn message_added(&self, message: &Arc<Message>) -> Result<(), JournalError> {
-        self.0.append_message(message).map_err(boxed)
-    }
-
-    fn usage_added(&self, turn: &Usage, cumulative: &Usage) -> Result<(), JournalError> {
-        self.0.append_usage(turn, cumulative).map_err(boxed)
-    }
-
-    fn transcript_replaced(&self, messages: &[Arc<Message>]) -> Result<(), JournalError> {
-        self.0.append_replacement(messages).map_err(boxed)
-    }
-}
-
-fn boxed(error: SessionError) -> JournalError {
-    JournalError(Box::new(error))
 }
 
 /// Looks for the credential of one provider.

@@ -8,6 +8,7 @@ use zot_conversation::{ReasoningEffort, Tool};
 use zot_provider::HttpClient;
 use zot_provider::cassette::{ReplayMode, ReplayPace};
 use zot_provider::catalog::ToolDialect;
+use zot_session::Durability;
 
 /// How many model calls one prompt may take unless the caller says otherwise.
 pub const DEFAULT_MAX_STEPS: u32 = 100;
@@ -42,6 +43,8 @@ pub struct Config {
     /// Watches and steps in, after the extensions: it has the last word.
     pub hooks: Option<Arc<dyn Hooks>>,
     pub persistence: Persistence,
+    /// How the session file is written to.
+    pub session: SessionOptions,
     pub extensions: ExtensionSearch,
     pub context: ContextSearch,
     /// Which tool calls need someone's permission.
@@ -105,12 +108,35 @@ pub enum SkillSearch {
     All,
 }
 
-/// Whether the conversation is written to a session file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Whether the conversation is written to a session file, and to which.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Persistence {
     /// The embedding program keeps the conversation, or nobody does.
     #[default]
     Never,
-    /// Below `$ZOT_HOME/sessions`.
+    /// A new one below `$ZOT_HOME/sessions`.
     SessionFile,
+    /// The one of this working directory that was last added to, or a new one.
+    Continue,
+    /// The one with this id, the beginning of one, or this path.
+    Resume(String),
+    /// This file, which is made if it is not there.
+    File(PathBuf),
+}
+
+/// How a session file is written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SessionOptions {
+    pub durability: Durability,
+    pub resumption: Resumption,
+}
+
+/// Where a conversation that is taken up goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Resumption {
+    /// In its own file, which only one process can write to.
+    #[default]
+    Append,
+    /// In a new session that begins with its messages.
+    Fork,
 }

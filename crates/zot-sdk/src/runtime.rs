@@ -29,6 +29,7 @@ use crate::convert;
 use crate::full::{self, InvalidMessage};
 use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
+use crate::persistence::SessionInfo;
 use crate::stream::{EVENT_QUEUE, EventStream, Work};
 use crate::surroundings::SkillHooks;
 use crate::toolbox::ToolBox;
@@ -75,6 +76,7 @@ pub struct Runtime {
     open_models: bool,
     catalog: Arc<Catalog>,
     cwd: PathBuf,
+    session: Option<SessionInfo>,
     warnings: Vec<String>,
     toolbox: Arc<ToolBox>,
     extensions: Option<Arc<ExtensionHost>>,
@@ -131,7 +133,7 @@ impl Runtime {
             catalog,
             cwd,
             mut settings,
-            journal,
+            session,
             warnings,
             own_tools,
             prompt,
@@ -173,8 +175,8 @@ impl Runtime {
                 .flatten()
                 .reduce(|first, last| Arc::new(ChainedHooks { first, last }))
                 .unwrap_or_else(|| Arc::new(NoHooks)),
-            journal,
-            transcript: Transcript::default(),
+            journal: session.journal,
+            transcript: Transcript::from(session.transcript),
             budget,
         }));
         if let Some(hooks) = &hooks {
@@ -192,6 +194,7 @@ impl Runtime {
             open_models,
             catalog: Arc::new(catalog),
             cwd,
+            session: session.info,
             warnings,
             occupation: Arc::default(),
         })
@@ -476,6 +479,11 @@ impl Runtime {
 
     pub fn cwd(&self) -> &Path {
         &self.cwd
+    }
+
+    /// The session the conversation is written to, if it is.
+    pub fn session(&self) -> Option<&SessionInfo> {
+        self.session.as_ref()
     }
 }
 

@@ -16,7 +16,7 @@ use zot_agent::{
     NoHooks, Transcript,
 };
 use zot_conversation::{
-    AgentEvent, ContentBlock, Message, Prices, Role, Timestamp, Tool, ToolSet, Usage,
+    AgentEvent, ContentBlock, Message, Prices, Role, Timestamp, Tool, ToolResult, ToolSet, Usage,
 };
 
 use model::{Script, ScriptedModel};
@@ -270,6 +270,10 @@ impl Journal for LoggedJournal {
 
     fn usage_added(&self, turn: &Usage, cumulative: &Usage) -> Result<(), JournalError> {
         self.write(format!("journal {}", render::usage(turn, cumulative)))
+    }
+
+    fn result_added(&self, result: &ToolResult) -> Result<(), JournalError> {
+        self.write(format!("journal result {}", result.call_id))
     }
 
     fn transcript_replaced(&self, messages: &[Arc<Message>]) -> Result<(), JournalError> {

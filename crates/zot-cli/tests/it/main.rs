@@ -27,6 +27,7 @@ mod input;
 mod queueing;
 mod recorded;
 mod replay;
+mod sessions;
 mod support;
 mod terminal;
 mod tools;
