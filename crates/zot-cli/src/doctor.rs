@@ -7,6 +7,7 @@ use zot_rpc::executor;
 use zot_sdk::{Persistence, VERSION, diagnose, probe};
 
 use crate::arguments::Arguments;
+use crate::configuration;
 use crate::failure::Failure;
 
 /// What else is looked at.
@@ -20,7 +21,7 @@ pub(crate) enum Depth {
 }
 
 pub(crate) fn run(arguments: Arguments, depth: Depth) -> Result<ExitCode, Failure> {
-    let config = arguments.config(Persistence::Never);
+    let config = configuration::read(arguments, Persistence::Never)?;
     let diagnosis = diagnose(&config)?;
     let mut output = io::stdout().lock();
     writeln!(output, "zot {VERSION}")?;

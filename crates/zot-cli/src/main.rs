@@ -2,6 +2,8 @@
 
 mod arguments;
 mod cassette_command;
+mod config_command;
+mod configuration;
 mod doctor;
 mod ext_command;
 mod failure;
@@ -17,7 +19,9 @@ use arguments::{Arguments, Mode};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let command = cassette_command::run_if_asked().or_else(ext_command::run_if_asked);
+    let command = cassette_command::run_if_asked()
+        .or_else(ext_command::run_if_asked)
+        .or_else(config_command::run_if_asked);
     if let Some(code) = command {
         return code;
     }

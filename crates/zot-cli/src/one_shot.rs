@@ -11,6 +11,7 @@ use zot_rpc::stdio::Output;
 use zot_sdk::{Config, ContentBlock, Event, EventStream, ExtensionNotice, Persistence, Runtime};
 
 use crate::arguments::Arguments;
+use crate::configuration;
 use crate::failure::Failure;
 use crate::warn;
 
@@ -28,7 +29,7 @@ pub(crate) fn run(
     prompt: String,
     format: Format,
 ) -> Result<ExitCode, Failure> {
-    let config = arguments.config(Persistence::SessionFile);
+    let config = configuration::read(arguments, Persistence::SessionFile)?;
     executor::run(|idle| run_prompt(config, prompt, format, idle))?
 }
 

@@ -18,6 +18,8 @@ pub struct Config {
     /// For example `anthropic`. Without one, the first provider that has a credential is used.
     pub provider: Option<String>,
     pub model: Option<String>,
+    /// What to use where neither is given.
+    pub preferred: PreferredModel,
     pub api_key: Option<String>,
     /// A compatible server instead of the provider's own.
     pub base_url: Option<String>,
@@ -51,6 +53,15 @@ pub struct Config {
     pub record: Option<PathBuf>,
     /// Answers come from a cassette; the provider is then `replay`.
     pub replay: Option<Replay>,
+}
+
+/// A habit, not a command: what else is given may decide otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PreferredModel {
+    /// Used unless the model that is asked for is known to be another provider's.
+    pub provider: Option<String>,
+    /// Used with the preferred provider only, if there is one.
+    pub model: Option<String>,
 }
 
 /// A cassette to answer from.

@@ -83,12 +83,15 @@ mod function_tool;
 mod hooks;
 mod hosting;
 mod runtime;
+mod settings;
 mod stream;
 mod system_prompt;
 mod toolbox;
 
 pub use assembly::{AssemblyError, UnknownTool};
-pub use config::{Config, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, Replay, ToolSelection};
+pub use config::{
+    Config, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, PreferredModel, Replay, ToolSelection,
+};
 pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::InvalidMessage;
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
@@ -103,6 +106,7 @@ pub use zot_agent::{
     SteerError, ToolVerdict, TurnVerdict, Verdict,
 };
 pub use zot_auth::zot_home;
+pub use zot_config as config_files;
 pub use zot_conversation::{
     AgentEvent, Arguments, BoxFuture, Image, Progress, ReasoningEffort, Tool, ToolCall,
     ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, ToolSet,

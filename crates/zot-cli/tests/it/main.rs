@@ -14,6 +14,7 @@ mod authentication;
 mod command_line;
 mod commands;
 mod compaction;
+mod configuration;
 mod documents;
 mod ending;
 mod example_extensions;

@@ -43,7 +43,7 @@ pub(crate) fn select(
     }
     let catalog = &*catalog;
     let uncatalogued = !catalog.covers(&entry.catalog);
-    let wanted = config.model.as_deref().unwrap_or(&entry.default_model);
+    let wanted = wanted_model(config, catalog, &entry.name).unwrap_or(&entry.default_model);
     let any_model = uncatalogued || config.base_url.is_some();
     let model = find_model(catalog, &entry.name, wanted, any_model)
         .ok_or_else(|| unknown_model(catalog, &entry.name, wanted))?;
@@ -93,6 +93,22 @@ pub(crate) fn select(
     })
 }
 
+/// The model that was asked for, or the preferred one where it fits `provider`.
+fn wanted_model<'a>(config: &'a Config, catalog: &Catalog, provider: &str) -> Option<&'a str> {
+    if config.model.is_some() {
+        return config.model.as_deref();
+    }
+    let preferred = &config.preferred;
+    let fits = |model: &&str| match &preferred.provider {
+        Some(preferred) => preferred == provider,
+        None => {
+            let is_guessed = config.provider.is_none() && config.base_url.is_none();
+            is_guessed || catalog.find(provider, model).is_some()
+        }
+    };
+    preferred.model.as_deref().filter(fits)
+}
+
 /// The key of `entry`, or that of the provider whose models it serves under another name.
 fn entry_credential(
     entry: &ProviderEntry,
@@ -124,12 +140,21 @@ fn provider_name(
     if config.base_url.is_some() {
         return Ok("openai".to_owned());
     }
-    let owner = config
-        .model
-        .as_deref()
-        .and_then(|model| catalog.find_anywhere(model));
-    if let Some(model) = owner {
-        return Ok(model.provider.to_string());
+    let preferred = &config.preferred;
+    let model = match &preferred.provider {
+        Some(_) => config.model.as_deref(),
+        None => config.model.as_deref().or(preferred.model.as_deref()),
+    };
+    let owner = model.and_then(|model| catalog.find_anywhere(model));
+    match (&preferred.provider, model, owner) {
+        (Some(preferred), None, _) => return Ok(preferred.clone()),
+        (Some(preferred), Some(model), owner)
+            if owner.is_none() || catalog.find(preferred, model).is_some() =>
+        {
+            return Ok(preferred.clone());
+        }
+        (_, _, Some(owner)) => return Ok(owner.provider.to_string()),
+        _ => {}
     }
     if config.api_key.is_some() {
         return Ok("anthropic".to_owned());
@@ -147,7 +172,7 @@ fn provider_name(
 }
 
 fn offline(config: &Config, catalog: &Catalog) -> Result<Selected, AssemblyError> {
-    let wanted = config.model.as_deref().unwrap_or(OFFLINE);
+    let wanted = wanted_model(config, catalog, OFFLINE).unwrap_or(OFFLINE);
     let model = find_model(catalog, OFFLINE, wanted, false)
         .ok_or_else(|| unknown_model(catalog, OFFLINE, wanted))?;
     Ok(Selected {
