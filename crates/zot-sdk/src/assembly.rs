@@ -1,5 +1,6 @@
 //! Puts the parts together: provider, model, credential, tools, system prompt, session.
 
+pub(crate) mod connecting;
 mod recording;
 mod selection;
 
@@ -11,14 +12,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use zot_agent::hermes::HermesModel;
 use zot_agent::{AgentSettings, ApprovalScope, Budget, Journal, JournalError, NoJournal};
-use zot_auth::{Credential, CredentialError, CredentialRequest};
+use zot_auth::{AuthFile, Credential, CredentialError, CredentialRequest, Logins};
 use zot_conversation::{Message, Model, Prices, ToolSet, Usage};
 use zot_extension_host::{Discovery, HostConfig, SearchPaths, discover};
 use zot_provider::cassette::CassetteError;
 use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect, nearest_names};
 use zot_provider::network::PlanError;
-use zot_provider::offline::OfflineModel;
-use zot_provider::{Endpoint, Providers, ProvidersError, Wire};
+use zot_provider::{Providers, ProvidersError};
 use zot_session::{SessionError, SessionLog, SessionMeta};
 use zot_tools::{ToolsConfig, builtin_tools};
 
@@ -26,8 +26,9 @@ use crate::config::{Config, DEFAULT_MAX_STEPS, Persistence, ToolSelection};
 use crate::runtime::{VERSION, did_you_mean};
 use crate::toolbox::PromptParts;
 
+use connecting::Connection;
 use selection::Selected;
-pub(crate) use selection::{find_model, nearest, select};
+pub(crate) use selection::{entry_credential, find_model, nearest, select, unknown_provider};
 
 /// The name of the built-in stand-in, as a provider.
 pub(crate) const OFFLINE: &str = "offline";
@@ -52,8 +53,8 @@ pub enum AssemblyError {
     #[error(transparent)]
     UnknownTool(#[from] UnknownTool),
     #[error(
-        "no provider has an API key: pass --api-key KEY with --provider NAME, set a variable such \
-         as ANTHROPIC_API_KEY or OPENAI_API_KEY, or add a key to {} (mode 0600); to try zot \
+        "no provider has an API key: run `zot login NAME`, pass --api-key KEY with --provider NAME, \
+         set a variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or add a key to {} (mode 0600); to try zot \
          without a key, use --provider offline", .auth_file.display()
     )]
     NoCredential { auth_file: PathBuf },
@@ -160,6 +161,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         base_url,
         credential,
         wire,
+        oauth,
         mut warnings,
     } = selected;
     if config.budget.max_cost_usd.is_some() && wire.is_some() && model.prices == Prices::default() {
@@ -187,7 +189,16 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     let secret = credential.clone();
     let mut native = match &replayed {
         Some(replay) => Arc::clone(replay) as Arc<dyn Model>,
-        None => client(&config, &provider, base_url, credential, wire),
+        None => Connection {
+            provider: &provider,
+            base_url,
+            credential,
+            wire,
+            oauth,
+            auth_file: AuthFile::new(home.join("auth.json")),
+            http: config.http.clone().unwrap_or_default(),
+        }
+        .client(),
     };
     // After everything that can fail, because it leaves a file behind.
     if let Some(path) = &config.record {
@@ -269,24 +280,6 @@ impl Clients {
             ToolDialect::Native => Arc::clone(&self.native),
             ToolDialect::Hermes => Arc::clone(&self.hermes),
         }
-    }
-}
-
-fn client(
-    config: &Config,
-    provider: &str,
-    base_url: String,
-    credential: Option<Credential>,
-    wire: Option<Wire>,
-) -> Arc<dyn Model> {
-    let endpoint = Endpoint {
-        provider: provider.to_owned(),
-        base_url,
-        api_key: credential.map(|credential| credential.secret().to_owned()),
-    };
-    match wire {
-        None => Arc::new(OfflineModel),
-        Some(wire) => wire.client(config.http.clone().unwrap_or_default(), endpoint),
     }
 }
 
@@ -402,6 +395,7 @@ fn credential(
     provider: &str,
     variables: &[&str],
     explicit: Option<&str>,
+    logins: Logins,
     auth_file: &Path,
 ) -> Result<Credential, CredentialError> {
     zot_auth::find(CredentialRequest {
@@ -409,6 +403,7 @@ fn credential(
         explicit,
         variables,
         auth_file,
+        logins,
         env: &variable,
     })
 }

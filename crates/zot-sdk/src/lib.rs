@@ -77,6 +77,7 @@
 mod assembly;
 mod config;
 mod convert;
+mod credentials;
 mod diagnosis;
 mod full;
 mod function_tool;
@@ -92,6 +93,7 @@ pub use assembly::{AssemblyError, UnknownTool};
 pub use config::{
     Config, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, PreferredModel, Replay, ToolSelection,
 };
+pub use credentials::{CredentialKind, CredentialStatus, Credentials, KeyCheck, KeyRefused};
 pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::InvalidMessage;
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
@@ -105,6 +107,7 @@ pub use zot_agent::{
     ApprovalPolicy, ApprovalScope, Budget, Decision, Hooks, MessageVerdict, NotWaiting, Remember,
     SteerError, ToolVerdict, TurnVerdict, Verdict,
 };
+pub use zot_auth as auth;
 pub use zot_auth::zot_home;
 pub use zot_config as config_files;
 pub use zot_conversation::{

@@ -1,11 +1,12 @@
 //! Chooses provider, model and credential from what the user said and what there is.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use zot_auth::{Credential, CredentialError};
+use zot_auth::{Credential, CredentialError, Logins};
 use zot_provider::catalog::{Catalog, ModelInfo, nearest_names};
 use zot_provider::network::{NetworkSettings, Plan, PlanError};
-use zot_provider::{Endpoint, KeyRequirement, ProviderEntry, Providers, Wire};
+use zot_provider::{Endpoint, KeyRequirement, OAuthEntry, ProviderEntry, Providers, Wire};
 
 use super::recording::REPLAY;
 use super::{AssemblyError, OFFLINE, credential};
@@ -21,6 +22,8 @@ pub(crate) struct Selected {
     pub(crate) credential: Option<Credential>,
     /// `None` for what needs no network: the offline stand-in and a replay.
     pub(crate) wire: Option<Wire>,
+    /// How a login is renewed.
+    pub(crate) oauth: Option<Arc<OAuthEntry>>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -89,6 +92,7 @@ pub(crate) fn select(
         base_url,
         credential,
         wire: Some(entry.wire),
+        oauth: entry.oauth.clone(),
         warnings,
     })
 }
@@ -110,16 +114,21 @@ fn wanted_model<'a>(config: &'a Config, catalog: &Catalog, provider: &str) -> Op
 }
 
 /// The key of `entry`, or that of the provider whose models it serves under another name.
-fn entry_credential(
+pub(crate) fn entry_credential(
     entry: &ProviderEntry,
     explicit: Option<&str>,
     auth_file: &Path,
 ) -> Result<Credential, CredentialError> {
     let variables: Vec<&str> = entry.key_variables.iter().map(AsRef::as_ref).collect();
-    let own = credential(&entry.name, &variables, explicit, auth_file);
+    let logins = match entry.oauth {
+        Some(_) => Logins::Accepted,
+        None => Logins::Unsupported,
+    };
+    let own = credential(&entry.name, &variables, explicit, logins, auth_file);
     match own {
         Err(CredentialError::Missing { .. }) if entry.catalog != entry.name => {
-            credential(&entry.catalog, &[], None, auth_file).or(own)
+            let owner = &entry.catalog;
+            credential(owner, &[], None, Logins::Unsupported, auth_file).or(own)
         }
         own => own,
     }
@@ -182,6 +191,7 @@ fn offline(config: &Config, catalog: &Catalog) -> Result<Selected, AssemblyError
         base_url: String::new(),
         credential: None,
         wire: None,
+        oauth: None,
         warnings: Vec::new(),
     })
 }
@@ -219,7 +229,7 @@ fn unknown_model(catalog: &Catalog, provider: &str, model: &str) -> AssemblyErro
     }
 }
 
-fn unknown_provider(name: String, providers: &Providers) -> AssemblyError {
+pub(crate) fn unknown_provider(name: String, providers: &Providers) -> AssemblyError {
     let known: Vec<String> = providers
         .iter()
         .map(|entry| entry.name.as_ref())
