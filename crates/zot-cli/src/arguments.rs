@@ -22,7 +22,9 @@ use crate::failure::Failure;
 const MAX_PIPED_PROMPT: u64 = 16 * 1024 * 1024;
 
 /// The words that are commands when they come first.
-const COMMANDS: [&str; 5] = ["rpc", "doctor", "ext", "cassette", "config"];
+const COMMANDS: [&str; 8] = [
+    "rpc", "doctor", "ext", "cassette", "config", "login", "logout", "auth",
+];
 
 /// How long to wait for something to be piped in when there is a prompt already: a program that
 /// starts zot often leaves standard input open without ever writing to it.
@@ -33,7 +35,7 @@ const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
 #[command(
     name = "zot",
     version,
-    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot cassette show|verify|redact|trim FILE\n       zot config list|get|set|unset|path …\n       zot doctor [--network | --probe] [OPTIONS]",
+    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot cassette show|verify|redact|trim FILE\n       zot login [PROVIDER] | logout [PROVIDER | --all] | auth status\n       zot config list|get|set|unset|path …\n       zot doctor [--network | --probe] [OPTIONS]",
     after_help = "Without a key: zot -p --provider offline \"list the files here\"\n\
                   Exit codes: 0 done, 1 model or provider error, 2 usage, 129 hang-up, 130 interrupted, 143 terminated."
 )]

@@ -1,6 +1,7 @@
 //! The `zot` binary: arguments, wiring and exit codes.
 
 mod arguments;
+mod auth_command;
 mod cassette_command;
 mod config_command;
 mod configuration;
@@ -8,6 +9,7 @@ mod doctor;
 mod ext_command;
 mod failure;
 mod list_models;
+mod login_command;
 mod one_shot;
 mod pipe;
 
@@ -21,7 +23,9 @@ use failure::Failure;
 fn main() -> ExitCode {
     let command = cassette_command::run_if_asked()
         .or_else(ext_command::run_if_asked)
-        .or_else(config_command::run_if_asked);
+        .or_else(config_command::run_if_asked)
+        .or_else(login_command::run_if_asked)
+        .or_else(auth_command::run_if_asked);
     if let Some(code) = command {
         return code;
     }
