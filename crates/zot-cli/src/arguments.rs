@@ -52,6 +52,9 @@ pub(crate) struct Arguments {
     /// List the known models and their prices
     #[arg(long)]
     list_models: bool,
+    /// With --list-models: ask the providers first which they have
+    #[arg(long, requires = "list_models")]
+    refresh: bool,
 
     /// anthropic, openai, openai-responses, gemini, deepseek, kimi, ollama, openrouter, groq, xai,
     /// mistral, together, fireworks, cerebras, lmstudio, vllm, offline, replay, or one of
@@ -322,8 +325,13 @@ impl Arguments {
                     false => ReplayPace::FullSpeed,
                 },
             }),
+            live_models: true,
             ..Config::default()
         }
+    }
+
+    pub(crate) fn refresh(&self) -> bool {
+        self.refresh
     }
 
     pub(crate) fn provider(&self) -> Option<&str> {

@@ -23,6 +23,7 @@ use zot_session::{SessionError, SessionLog, SessionMeta};
 use zot_tools::{ToolsConfig, builtin_tools};
 
 use crate::config::{Config, DEFAULT_MAX_STEPS, Persistence, ToolSelection};
+use crate::live_models::{self, LiveModels};
 use crate::runtime::{VERSION, did_you_mean};
 use crate::toolbox::PromptParts;
 
@@ -113,6 +114,7 @@ pub(crate) struct Assembled {
     pub(crate) extensions: Option<(HostConfig, Discovery)>,
     pub(crate) clients: Clients,
     pub(crate) budget: Budget,
+    pub(crate) live_models: Option<LiveModels>,
 }
 
 pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
@@ -187,8 +189,9 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         )?)),
     };
     let secret = credential.clone();
-    let mut native = match &replayed {
-        Some(replay) => Arc::clone(replay) as Arc<dyn Model>,
+    let http = config.http.clone().unwrap_or_default();
+    let (mut native, endpoint) = match &replayed {
+        Some(replay) => (Arc::clone(replay) as Arc<dyn Model>, None),
         None => Connection {
             provider: &provider,
             base_url,
@@ -196,10 +199,21 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
             wire,
             oauth,
             auth_file: AuthFile::new(home.join("auth.json")),
-            http: config.http.clone().unwrap_or_default(),
+            http: http.clone(),
         }
         .client(),
     };
+    // Another server than the provider's own has models of its own.
+    let live_models = endpoint
+        .zip(wire)
+        .filter(|_| config.base_url.is_none() && model.base_url.is_none())
+        .map(|(endpoint, wire)| LiveModels {
+            http,
+            wire,
+            endpoint,
+            cache: home.join(live_models::CACHE),
+            refresh: config.live_models,
+        });
     // After everything that can fail, because it leaves a file behind.
     if let Some(path) = &config.record {
         native = recording::record(native, path, &model, replayed.as_deref(), secret)?;
@@ -246,6 +260,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         extensions,
         clients,
         budget: config.budget,
+        live_models,
     })
 }
 

@@ -23,6 +23,8 @@ pub struct Config {
     pub api_key: Option<String>,
     /// A compatible server instead of the provider's own.
     pub base_url: Option<String>,
+    /// Whether the provider may be asked, beside the work, which models it has.
+    pub live_models: bool,
     /// Shared by the runtimes of one program, so that they share connections and certificates.
     pub http: Option<HttpClient>,
     /// Where the agent works; the process's directory when not given.

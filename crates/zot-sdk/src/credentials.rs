@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use zot_auth::{
-    AuthFile, CodeLogin, CredentialError, CredentialSource, DeviceLogin, OAuthClient, OAuthError,
-    StoredCredential, Tokens, masked,
+    AuthFile, CodeLogin, Credential, CredentialError, CredentialSource, DeviceLogin, OAuthClient,
+    OAuthError, StoredCredential, TokenKeeper, Tokens, masked,
 };
+use zot_provider::catalog::Catalog;
 use zot_provider::live::{self, LiveError, LiveModel, ModelCache};
 use zot_provider::{ApiKey, Endpoint, HttpClient, KeyRequirement, ProviderEntry, Providers};
 
 use crate::assembly::connecting::{HttpTransport, oauth_client};
 use crate::assembly::{AssemblyError, entry_credential, unknown_provider, variable};
+use crate::live_models::{CACHE, LiveModels};
 
 /// The credentials of a user.
 pub struct Credentials {
@@ -120,12 +122,82 @@ impl Credentials {
         }
     }
 
+    /// Asks providers for their models: `only` that one, or all that have a credential. Says of each
+    /// how many it has, or why it could not be asked.
+    pub async fn refresh_models(
+        &self,
+        only: Option<&str>,
+    ) -> Result<Vec<(String, Result<usize, String>)>, AssemblyError> {
+        let wanted: Vec<&ProviderEntry> = match only {
+            Some(name) => vec![self.entry(name)?],
+            None => self.providers.iter().collect(),
+        };
+        let mut said = Vec::new();
+        for entry in wanted {
+            let key = match entry_credential(entry, None, self.file.path()) {
+                Ok(credential) => Some(self.key_of(entry, &credential).await),
+                Err(_) if only.is_none() => continue,
+                Err(_) if entry.key == KeyRequirement::Optional => None,
+                Err(error) => return Err(error.into()),
+            };
+            let outcome = match key.transpose() {
+                Err(problem) => Err(problem),
+                Ok(api_key) => {
+                    let live = LiveModels {
+                        http: self.http.clone(),
+                        wire: entry.wire,
+                        endpoint: Endpoint {
+                            provider: entry.name.to_string(),
+                            base_url: entry.base_url.to_string(),
+                            api_key,
+                        },
+                        cache: self.home.join(CACHE),
+                        refresh: true,
+                    };
+                    live.renew().await
+                }
+            };
+            said.push((entry.name.to_string(), outcome));
+        }
+        Ok(said)
+    }
+
+    /// Adds to `catalog` what providers last said they have.
+    pub fn add_live_models(&self, catalog: &mut Catalog) {
+        let cache = ModelCache::load(&self.home.join(CACHE));
+        for entry in self.providers.iter() {
+            if let Some(remembered) = cache.get(&entry.name, &entry.base_url) {
+                catalog.add_live(&entry.name, &remembered.models);
+            }
+        }
+    }
+
+    /// What to send; a login is renewed first.
+    async fn key_of(
+        &self,
+        entry: &ProviderEntry,
+        credential: &Credential,
+    ) -> Result<ApiKey, String> {
+        let (Some(tokens), Some(oauth)) = (credential.login(), &entry.oauth) else {
+            return Ok(ApiKey::from(credential.secret()));
+        };
+        let keeper = TokenKeeper::new(
+            &entry.name,
+            oauth_client(oauth),
+            self.file.clone(),
+            Box::new(HttpTransport(self.http.clone())),
+            tokens.clone(),
+        );
+        let fresh = keeper.fresh().await.map_err(|error| error.to_string())?;
+        Ok(ApiKey::token(fresh.access()))
+    }
+
     fn remember(
         &self,
         entry: &ProviderEntry,
         models: Vec<LiveModel>,
     ) -> Result<(), live::CacheError> {
-        let path = self.home.join("models-cache.json");
+        let path = self.home.join(CACHE);
         ModelCache::remember(&path, &entry.name, &entry.base_url, models)
     }
 

@@ -83,6 +83,7 @@ mod full;
 mod function_tool;
 mod hooks;
 mod hosting;
+mod live_models;
 mod runtime;
 mod settings;
 mod stream;

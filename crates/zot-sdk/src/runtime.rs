@@ -27,6 +27,7 @@ use crate::convert;
 use crate::full::{self, InvalidMessage};
 use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
+use crate::live_models::LiveModels;
 use crate::stream::{EVENT_QUEUE, EventStream, Work};
 use crate::toolbox::ToolBox;
 
@@ -75,6 +76,7 @@ pub struct Runtime {
     toolbox: Arc<ToolBox>,
     extensions: Option<Arc<ExtensionHost>>,
     clients: Clients,
+    live_models: Option<LiveModels>,
     occupation: Arc<Occupation>,
 }
 
@@ -131,6 +133,7 @@ impl Runtime {
             extensions,
             clients,
             budget,
+            live_models,
         } = assembly::assemble(config)?;
         let extensions = extensions
             .map(|(config, discovery)| Arc::new(ExtensionHost::start(config, &discovery)));
@@ -172,6 +175,7 @@ impl Runtime {
             toolbox,
             extensions,
             clients,
+            live_models,
             provider,
             open_models,
             catalog: Arc::new(catalog),
@@ -276,7 +280,15 @@ impl Runtime {
         if self.occupation.is_busy() {
             return Err(Busy.into());
         }
-        let info = assembly::find_model(&self.catalog, &self.provider, model, self.open_models)
+        let live = || {
+            let live = self.live_models.as_ref()?;
+            live.find(&self.catalog, model)
+        };
+        let info = assembly::find_model(&self.catalog, &self.provider, model, false)
+            .or_else(live)
+            .or_else(|| {
+                assembly::find_model(&self.catalog, &self.provider, model, self.open_models)
+            })
             .ok_or_else(|| ModelChangeError::Unknown {
                 model: model.to_owned(),
                 provider: self.provider.clone(),
@@ -427,9 +439,24 @@ impl Runtime {
         convert::usage(&self.agent.usage())
     }
 
+    /// Asks the provider which models it has, if the configuration allows it and what is remembered
+    /// is old. To be awaited beside the work; it changes nothing but the file that remembers.
+    pub fn refresh_models(&self) -> Option<BoxFuture<'static, ()>> {
+        let live = self.live_models.as_ref().filter(|live| live.is_due())?;
+        let live = live.clone();
+        Some(Box::pin(async move {
+            // Nobody asked for it, so nobody is told: the next time may go better.
+            let _ = live.renew().await;
+        }))
+    }
+
     /// The models known for this provider.
     pub fn list_models(&self) -> Vec<ModelEntry> {
-        self.catalog
+        let catalog = match &self.live_models {
+            Some(live) => live.added_to(&self.catalog),
+            None => Arc::clone(&self.catalog),
+        };
+        catalog
             .models(&self.provider)
             .map(|model| ModelEntry {
                 id: model.id.to_string(),

@@ -37,6 +37,7 @@ impl Config {
         if let Some(paths) = settings.extension_paths {
             self.extensions.paths.extend(paths);
         }
+        self.live_models &= settings.live_models != Some(false);
         if settings.session == Some(false) {
             self.persistence = Persistence::Never;
         }

@@ -24,6 +24,7 @@ mod extensions;
 mod extensions_hostile;
 mod hostile;
 mod input;
+mod live_models;
 mod login;
 mod queueing;
 mod recorded;

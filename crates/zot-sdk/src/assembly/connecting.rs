@@ -27,9 +27,10 @@ pub(super) struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    pub(super) fn client(self) -> Arc<dyn Model> {
+    /// The client, and where it sends its requests to.
+    pub(super) fn client(self) -> (Arc<dyn Model>, Option<Endpoint>) {
         let Some(wire) = self.wire else {
-            return Arc::new(OfflineModel);
+            return (Arc::new(OfflineModel), None);
         };
         let login = self
             .credential
@@ -46,8 +47,8 @@ impl Connection<'_> {
             base_url: self.base_url,
             api_key: key.clone(),
         };
-        let client = wire.client(self.http.clone(), endpoint);
-        match (login, key, self.oauth) {
+        let client = wire.client(self.http.clone(), endpoint.clone());
+        let client = match (login, key, self.oauth) {
             (Some(tokens), Some(key), Some(oauth)) => Arc::new(LoggedIn {
                 provider: self.provider.to_owned(),
                 client,
@@ -61,7 +62,8 @@ impl Connection<'_> {
                 key,
             }),
             _ => client,
-        }
+        };
+        (client, Some(endpoint))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Chooses provider, model and credential from what the user said and what there is.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zot_auth::{Credential, CredentialError, Logins};
@@ -11,6 +11,7 @@ use zot_provider::{Endpoint, KeyRequirement, OAuthEntry, ProviderEntry, Provider
 use super::recording::REPLAY;
 use super::{AssemblyError, OFFLINE, credential};
 use crate::config::Config;
+use crate::live_models;
 
 /// What to talk to.
 pub(crate) struct Selected {
@@ -44,15 +45,19 @@ pub(crate) fn select(
     if entry.catalog != entry.name {
         catalog.share(&entry.catalog, &entry.name);
     }
-    let catalog = &*catalog;
     let uncatalogued = !catalog.covers(&entry.catalog);
     let wanted = wanted_model(config, catalog, &entry.name).unwrap_or(&entry.default_model);
+    let catalogued = catalog.find(&entry.name, wanted).is_some();
+    if config.base_url.is_none() {
+        live_models::look_up(catalog, entry, wanted, &model_cache(auth_file));
+    }
+    let catalog = &*catalog;
     let any_model = uncatalogued || config.base_url.is_some();
     let model = find_model(catalog, &entry.name, wanted, any_model)
         .ok_or_else(|| unknown_model(catalog, &entry.name, wanted))?;
     let known = catalog.find(&entry.name, wanted).is_some();
     let mut warnings = Vec::new();
-    if !known {
+    if !catalogued {
         warnings.push(format!(
             "model {wanted:?} is not in the catalog, so its context window and price are unknown; \
              models.json can name them"
@@ -95,6 +100,10 @@ pub(crate) fn select(
         oauth: entry.oauth.clone(),
         warnings,
     })
+}
+
+fn model_cache(auth_file: &Path) -> PathBuf {
+    auth_file.with_file_name(live_models::CACHE)
 }
 
 /// The model that was asked for, or the preferred one where it fits `provider`.
@@ -164,6 +173,11 @@ fn provider_name(
         }
         (_, _, Some(owner)) => return Ok(owner.provider.to_string()),
         _ => {}
+    }
+    if let Some(model) = model
+        && let Some(owner) = live_models::owner(providers, model, &model_cache(auth_file))
+    {
+        return Ok(owner);
     }
     if config.api_key.is_some() {
         return Ok("anthropic".to_owned());

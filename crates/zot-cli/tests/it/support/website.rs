@@ -11,7 +11,6 @@ use std::time::Duration;
 /// A request as it came.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
-    pub(crate) method: String,
     /// With the query.
     pub(crate) target: String,
     /// Names in lower case.
@@ -109,8 +108,7 @@ fn read(stream: &mut TcpStream) -> Option<Asked> {
             .map_or(0, |text| text.parse().unwrap());
         if body.len() >= length {
             return Some(Asked {
-                method: words.next()?.to_owned(),
-                target: words.next()?.to_owned(),
+                target: words.nth(1)?.to_owned(),
                 headers,
                 body: body.to_owned(),
             });
