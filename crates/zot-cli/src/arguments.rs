@@ -64,6 +64,9 @@ pub(crate) struct Arguments {
     /// The model's id; see --list-models
     #[arg(long, value_name = "ID")]
     model: Option<String>,
+    /// Who goes on when the provider fails: provider/model, or a provider for its default model
+    #[arg(long, value_name = "A/M,B", value_delimiter = ',')]
+    fallback: Vec<String>,
     /// The provider's key, visible to all processes (better: its variable or $ZOT_HOME/auth.json)
     #[arg(long, value_name = "KEY")]
     api_key: Option<String>,
@@ -277,6 +280,7 @@ impl Arguments {
         Config {
             provider: self.provider,
             model: self.model,
+            fallback: self.fallback,
             api_key: self.api_key,
             base_url: self.base_url,
             cwd: self.cwd,

@@ -1,6 +1,7 @@
 //! Puts the parts together: provider, model, credential, tools, system prompt, session.
 
 pub(crate) mod connecting;
+mod fallback;
 mod recording;
 mod selection;
 
@@ -24,6 +25,7 @@ use zot_tools::{ToolsConfig, builtin_tools};
 
 use crate::config::{Config, DEFAULT_MAX_STEPS, Persistence, ToolSelection};
 use crate::live_models::{self, LiveModels};
+use crate::rescue::Rescue;
 use crate::runtime::{VERSION, did_you_mean};
 use crate::toolbox::PromptParts;
 
@@ -79,6 +81,8 @@ pub enum AssemblyError {
     CassetteUnused { provider: String },
     #[error(transparent)]
     Cassette(#[from] CassetteError),
+    #[error("a cassette holds the exchanges with one model: leave --fallback out")]
+    RecordedFallback,
     #[error("extensions need a tokio runtime: make the agent runtime inside one")]
     NoExecutor,
 }
@@ -115,6 +119,7 @@ pub(crate) struct Assembled {
     pub(crate) clients: Clients,
     pub(crate) budget: Budget,
     pub(crate) live_models: Option<LiveModels>,
+    pub(crate) rescue: Rescue,
 }
 
 pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
@@ -203,6 +208,15 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         }
         .client(),
     };
+    let auth_file = home.join("auth.json");
+    let fallbacks = fallback::fallbacks(
+        &config,
+        &catalog,
+        &providers,
+        &auth_file,
+        &http,
+        &mut warnings,
+    )?;
     // Another server than the provider's own has models of its own.
     let live_models = endpoint
         .zip(wire)
@@ -230,6 +244,8 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         reasoning: config.reasoning,
         max_steps: config.max_steps.unwrap_or(DEFAULT_MAX_STEPS),
         approval: config.approval.clone(),
+        provider: provider.clone(),
+        fallbacks,
     };
     apply_model(&mut settings, &model, &clients);
     // Also when there is none yet: a reload may find some.
@@ -261,6 +277,10 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         clients,
         budget: config.budget,
         live_models,
+        rescue: Rescue {
+            providers,
+            auth_file,
+        },
     })
 }
 

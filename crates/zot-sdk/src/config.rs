@@ -18,6 +18,9 @@ pub struct Config {
     /// For example `anthropic`. Without one, the first provider that has a credential is used.
     pub provider: Option<String>,
     pub model: Option<String>,
+    /// Who goes on with a prompt when the provider fails, in this order: `provider/model`, or the
+    /// provider alone for its default model.
+    pub fallback: Vec<String>,
     /// What to use where neither is given.
     pub preferred: PreferredModel,
     pub api_key: Option<String>,

@@ -84,6 +84,7 @@ mod function_tool;
 mod hooks;
 mod hosting;
 mod live_models;
+mod rescue;
 mod runtime;
 mod settings;
 mod stream;

@@ -28,6 +28,7 @@ use crate::full::{self, InvalidMessage};
 use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
 use crate::live_models::LiveModels;
+use crate::rescue::Rescue;
 use crate::stream::{EVENT_QUEUE, EventStream, Work};
 use crate::toolbox::ToolBox;
 
@@ -77,6 +78,7 @@ pub struct Runtime {
     extensions: Option<Arc<ExtensionHost>>,
     clients: Clients,
     live_models: Option<LiveModels>,
+    rescue: Arc<Rescue>,
     occupation: Arc<Occupation>,
 }
 
@@ -134,6 +136,7 @@ impl Runtime {
             clients,
             budget,
             live_models,
+            rescue,
         } = assembly::assemble(config)?;
         let extensions = extensions
             .map(|(config, discovery)| Arc::new(ExtensionHost::start(config, &discovery)));
@@ -176,6 +179,7 @@ impl Runtime {
             extensions,
             clients,
             live_models,
+            rescue: Arc::new(rescue),
             provider,
             open_models,
             catalog: Arc::new(catalog),
@@ -259,6 +263,7 @@ impl Runtime {
             receiver,
             Arc::clone(&self.occupation),
             kind,
+            Arc::clone(&self.rescue),
         ))
     }
 

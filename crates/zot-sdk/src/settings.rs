@@ -15,6 +15,9 @@ impl Config {
             provider: settings.provider,
             model: settings.model,
         };
+        if self.fallback.is_empty() {
+            self.fallback = settings.fallback.unwrap_or_default();
+        }
         self.reasoning = self.reasoning.or(settings.reasoning.map(effort));
         self.max_steps = self.max_steps.or(settings.max_steps);
         let budget = &mut self.budget;

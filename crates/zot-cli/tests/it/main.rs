@@ -22,6 +22,7 @@ mod examples;
 mod ext_cli;
 mod extensions;
 mod extensions_hostile;
+mod fallback;
 mod hostile;
 mod input;
 mod live_models;
