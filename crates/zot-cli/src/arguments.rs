@@ -35,7 +35,7 @@ const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
 #[command(
     name = "zot",
     version,
-    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot cassette show|verify|redact|trim FILE\n       zot login [PROVIDER] | logout [PROVIDER | --all] | auth status\n       zot config list|get|set|unset|path …\n       zot doctor [--network | --probe] [OPTIONS]",
+    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot cassette show|verify|redact|trim FILE\n       zot login [PROVIDER] | logout [PROVIDER | --all] | auth status\n       zot config list|get|set|unset|path …\n       zot doctor [--network | --probe] [--json] [OPTIONS]",
     after_help = "Without a key: zot -p --provider offline \"list the files here\"\n\
                   Exit codes: 0 done, 1 model or provider error, 2 usage, 129 hang-up, 130 interrupted, 143 terminated."
 )]
@@ -192,7 +192,9 @@ impl Arguments {
         let command = env::args()
             .nth(1)
             .filter(|word| COMMANDS.contains(&word.as_str()));
-        if let (Some(command), true) = (command, self.print || self.json) {
+        let is_doctor = command.as_deref() == Some("doctor")
+            || matches!(self.words.as_slice(), [word] if word == "doctor" && self.json);
+        if let (Some(command), true) = (command, self.print || self.json && !is_doctor) {
             return Err(Failure::Usage(format!(
                 "{command} cannot be combined with -p or --json"
             )));
@@ -202,7 +204,7 @@ impl Arguments {
                 "--confirm needs someone who answers: use it with rpc".to_owned(),
             ));
         }
-        if self.json {
+        if self.json && !is_doctor {
             let prompt = self.prompt()?;
             return Ok(Mode::Json { prompt });
         }
@@ -332,6 +334,10 @@ impl Arguments {
             live_models: true,
             ..Config::default()
         }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
     }
 
     pub(crate) fn refresh(&self) -> bool {

@@ -15,6 +15,7 @@ mod command_line;
 mod commands;
 mod compaction;
 mod configuration;
+mod doctor;
 mod documents;
 mod ending;
 mod example_extensions;
