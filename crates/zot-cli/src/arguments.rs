@@ -22,8 +22,17 @@ use crate::failure::Failure;
 const MAX_PIPED_PROMPT: u64 = 16 * 1024 * 1024;
 
 /// The words that are commands when they come first.
-const COMMANDS: [&str; 8] = [
-    "rpc", "doctor", "ext", "cassette", "config", "login", "logout", "auth",
+const COMMANDS: [&str; 10] = [
+    "rpc",
+    "doctor",
+    "ext",
+    "cassette",
+    "config",
+    "login",
+    "logout",
+    "auth",
+    "completions",
+    "man",
 ];
 
 /// How long to wait for something to be piped in when there is a prompt already: a program that
@@ -35,7 +44,7 @@ const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
 #[command(
     name = "zot",
     version,
-    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot cassette show|verify|redact|trim FILE\n       zot login [PROVIDER] | logout [PROVIDER | --all] | auth status\n       zot config list|get|set|unset|path …\n       zot doctor [--network | --probe] [--json] [OPTIONS]",
+    override_usage = "zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot cassette show|verify|redact|trim FILE\n       zot login [PROVIDER] | logout [PROVIDER | --all] | auth status\n       zot config list|get|set|unset|path …\n       zot completions bash|zsh|fish | man [COMMAND]\n       zot doctor [--network | --probe] [--json] [OPTIONS]",
     after_help = "Without a key: zot -p --provider offline \"list the files here\"\n\
                   Exit codes: 0 done, 1 model or provider error, 2 usage, 129 hang-up, 130 interrupted, 143 terminated."
 )]

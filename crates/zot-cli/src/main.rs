@@ -3,6 +3,7 @@
 mod arguments;
 mod auth_command;
 mod cassette_command;
+mod completions;
 mod config_command;
 mod configuration;
 mod doctor;
@@ -25,7 +26,8 @@ fn main() -> ExitCode {
         .or_else(ext_command::run_if_asked)
         .or_else(config_command::run_if_asked)
         .or_else(login_command::run_if_asked)
-        .or_else(auth_command::run_if_asked);
+        .or_else(auth_command::run_if_asked)
+        .or_else(completions::run_if_asked);
     if let Some(code) = command {
         return code;
     }

@@ -3,6 +3,7 @@
 use std::env;
 use std::io::{self, IsTerminal as _};
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use zot_sdk::extensions::{EnforcementStatus, enforceable};
 
@@ -67,20 +68,17 @@ pub(super) fn sandbox() -> Vec<Check> {
 
 pub(super) fn programs() -> Vec<Check> {
     let mut checks = Vec::new();
-    if !is_there("bash") {
-        let fix = "install bash, or leave its tool out: zot config set tools read,write,edit";
-        checks.push(Check::wrong(
-            "programs",
-            "there is no bash for the tool bash",
-            fix,
-        ));
+    if !Path::new("/bin/sh").exists() {
+        let fix = "install a shell, or leave its tool out: zot config set tools read,write,edit";
+        let found = "there is no /bin/sh for the tool bash";
+        checks.push(Check::wrong("programs", found, fix));
     }
     if !is_there("git") {
         let found = "there is no git, which extensions are installed with";
         checks.push(Check::doubtful("programs", found, "install git"));
     }
     if checks.is_empty() {
-        checks.push(Check::good("programs", "bash, git"));
+        checks.push(Check::good("programs", "/bin/sh, git"));
     }
     checks
 }

@@ -14,6 +14,7 @@ mod authentication;
 mod command_line;
 mod commands;
 mod compaction;
+mod completions;
 mod configuration;
 mod doctor;
 mod documents;
