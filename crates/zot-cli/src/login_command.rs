@@ -236,10 +236,11 @@ fn logout(arguments: &LogoutArguments) -> Result<(), Failure> {
     let Some(provider) = &arguments.provider else {
         let names = file.remove_all()?;
         let forgotten = names.join(", ");
-        return Ok(match names.is_empty() {
-            true => say("There was nothing to forget.")?,
-            false => say(format!("Forgot the credentials of {forgotten}."))?,
-        });
+        let text = match names.is_empty() {
+            true => "There was nothing to forget.".to_owned(),
+            false => format!("Forgot the credentials of {forgotten}."),
+        };
+        return Ok(say(text)?);
     };
     if file.remove(provider)? {
         say(format!("Forgot the credential of {provider}."))?;

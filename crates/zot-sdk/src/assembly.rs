@@ -244,7 +244,11 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         reasoning: config.reasoning,
         max_steps: config.max_steps.unwrap_or(DEFAULT_MAX_STEPS),
         approval: config.approval.clone(),
-        provider: provider.clone(),
+        // A replay fails in the name of whom it was recorded with.
+        provider: match &replayed {
+            Some(replay) => replay.header().provider.clone(),
+            None => provider.clone(),
+        },
         fallbacks,
     };
     apply_model(&mut settings, &model, &clients);
