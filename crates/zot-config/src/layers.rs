@@ -183,6 +183,9 @@ impl Layers {
 
     /// What everything together comes to.
     pub fn settings(&self) -> Settings {
+        if self.values.is_empty() {
+            return Settings::default();
+        }
         let mut settings = self.typed();
         // What a file names lies beside it, wherever zot is started.
         if let (Some(paths), Some((_, Origin::User(file)))) = (
