@@ -5,13 +5,13 @@
 
 mod request;
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::io::AsyncWriteExt as _;
@@ -173,15 +173,11 @@ impl Request {
     }
 }
 
-/// A text that nobody can guess.
+/// A text that nobody can guess. The device is there on every system zot runs on, and never waits
+/// once the system is up.
 pub(crate) fn random_token() -> io::Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
-    let mut filled = 0;
-    while let Some(rest) = bytes.get_mut(filled..)
-        && !rest.is_empty()
-    {
-        filled += getrandom(rest, GetRandomFlags::empty())?;
-    }
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 

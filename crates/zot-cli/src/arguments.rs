@@ -201,8 +201,7 @@ impl Arguments {
         let command = env::args()
             .nth(1)
             .filter(|word| COMMANDS.contains(&word.as_str()));
-        let is_doctor = command.as_deref() == Some("doctor")
-            || matches!(self.words.as_slice(), [word] if word == "doctor" && self.json);
+        let is_doctor = command.as_deref() == Some("doctor");
         if let (Some(command), true) = (command, self.print || self.json && !is_doctor) {
             return Err(Failure::Usage(format!(
                 "{command} cannot be combined with -p or --json"
