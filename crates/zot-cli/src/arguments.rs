@@ -76,7 +76,7 @@ pub(crate) struct Arguments {
     /// Who goes on when the provider fails: provider/model, or a provider for its default model
     #[arg(long, value_name = "A/M,B", value_delimiter = ',')]
     fallback: Vec<String>,
-    /// The provider's key, visible to all processes (better: its variable or $ZOT_HOME/auth.json)
+    /// The provider's key, visible to all processes (better: its variable, or `zot login`)
     #[arg(long, value_name = "KEY")]
     api_key: Option<String>,
     /// A compatible server instead of the provider's own

@@ -153,7 +153,7 @@ fn distance(left: &str, right: &str) -> usize {
 impl Key {
     /// The variable that sets it.
     pub fn variable(&self) -> String {
-        format!("ZOT_{}", self.name.to_uppercase())
+        format!("ZOT_{}", self.name.to_ascii_uppercase())
     }
 
     /// The value that `text`, of a command line or a variable, means.

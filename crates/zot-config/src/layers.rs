@@ -78,8 +78,7 @@ impl Layers {
         let project = Place::Project.path(home, cwd);
         layers.add_file(&user, Place::User)?;
         // $ZOT_HOME may be the .zot of the folder that is worked in.
-        let same = user == project || is_same_file(&user, &project);
-        if !same {
+        if project.exists() && !is_same_file(&user, &project) {
             layers.add_file(&project, Place::Project)?;
         }
         layers.add_variables(env)?;

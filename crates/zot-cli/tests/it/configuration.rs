@@ -190,3 +190,14 @@ fn a_project_starts_no_programs_and_is_warned_about() {
     }
     assert!(place.workdir.zot_home().join("sessions").exists());
 }
+
+#[test]
+fn every_setting_is_in_the_document() {
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+    let document = fs::read_to_string(document).unwrap();
+    let listed = Place::new("", "").settings();
+    for setting in listed["settings"].as_array().unwrap() {
+        let row = format!("\n| `{}` |", setting["key"].as_str().unwrap());
+        assert!(document.contains(&row), "no row for {setting}");
+    }
+}
