@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use anyhow::{Context, bail};
 
 const USAGE: &str = "usage: cargo xtask COMMAND
-  schema               write docs/schema anew from the types of the protocol
+  schema               write docs/schema anew from the types
   bench rpc [--quick]  measure `zot rpc` and print the table of BENCHMARKS.md
   bench ext [--quick]  measure what extensions cost, likewise
   bench sdk [--quick]  measure the runtime inside other programs, likewise
@@ -23,8 +23,10 @@ fn main() -> anyhow::Result<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["schema"] => {
-            let path = xtask::schema::write(&xtask::repository::root())?;
-            writeln!(io::stdout(), "wrote {}", path.display())?;
+            for file in &xtask::schema::FILES {
+                let path = file.write(&xtask::repository::root())?;
+                writeln!(io::stdout(), "wrote {}", path.display())?;
+            }
             Ok(())
         }
         ["bench", "rpc"] => bench::rpc(bench::Effort::Full),

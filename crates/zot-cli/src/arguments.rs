@@ -25,8 +25,20 @@ use crate::sessions_command;
 const MAX_PIPED_PROMPT: u64 = 16 * 1024 * 1024;
 
 /// The words that are commands when they come first.
-const COMMANDS: [&str; 7] = [
-    "rpc", "doctor", "ext", "cassette", "context", "skills", "sessions",
+const COMMANDS: [&str; 13] = [
+    "rpc",
+    "doctor",
+    "ext",
+    "cassette",
+    "config",
+    "login",
+    "logout",
+    "auth",
+    "completions",
+    "man",
+    "context",
+    "skills",
+    "sessions",
 ];
 
 /// How long to wait for something to be piped in when there is a prompt already: a program that
@@ -38,7 +50,7 @@ const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
 #[command(
     name = "zot",
     version,
-    override_usage = "zot [OPTIONS] [PROMPT…]\n       zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot sessions list|show|search|export|import|fork|tree|undo|delete|stats …\n       zot cassette show|verify|redact|trim FILE\n       zot skills list|show|new …\n       zot context [--json] [OPTIONS]\n       zot doctor [--network | --probe] [OPTIONS]",
+    override_usage = "zot [OPTIONS] [PROMPT…]\n       zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot sessions list|show|search|export|import|fork|tree|undo|delete|stats …\n       zot cassette show|verify|redact|trim FILE\n       zot skills list|show|new …\n       zot login [PROVIDER] | logout [PROVIDER | --all] | auth status\n       zot config list|get|set|unset|path …\n       zot completions bash|zsh|fish | man [COMMAND]\n       zot context [--json] [OPTIONS]\n       zot doctor [--network | --probe] [--json] [OPTIONS]",
     after_help = "Without a key: zot -p --provider offline \"list the files here\"\n\
                   Exit codes: 0 done, 1 model or provider error, 2 usage, 129 hang-up, 130 interrupted, 143 terminated."
 )]
@@ -55,6 +67,9 @@ pub(crate) struct Arguments {
     /// List the known models and their prices
     #[arg(long)]
     list_models: bool,
+    /// With --list-models: ask the providers first which they have
+    #[arg(long, requires = "list_models")]
+    refresh: bool,
 
     /// anthropic, openai, openai-responses, gemini, deepseek, kimi, ollama, openrouter, groq, xai,
     /// mistral, together, fireworks, cerebras, lmstudio, vllm, offline, replay, or one of
@@ -64,7 +79,10 @@ pub(crate) struct Arguments {
     /// The model's id; see --list-models
     #[arg(long, value_name = "ID")]
     model: Option<String>,
-    /// The provider's key, visible to all processes (better: its variable or $ZOT_HOME/auth.json)
+    /// Who goes on when the provider fails: provider/model, or a provider for its default model
+    #[arg(long, value_name = "A/M,B", value_delimiter = ',')]
+    fallback: Vec<String>,
+    /// The provider's key, visible to all processes (better: its variable, or `zot login`)
     #[arg(long, value_name = "KEY")]
     api_key: Option<String>,
     /// A compatible server instead of the provider's own
@@ -243,7 +261,8 @@ impl Arguments {
                 ))),
             };
         }
-        if let (Some(command), true) = (command, self.print || self.json) {
+        let is_doctor = command.as_deref() == Some("doctor");
+        if let (Some(command), true) = (command, self.print || self.json && !is_doctor) {
             return Err(Failure::Usage(format!(
                 "{command} cannot be combined with -p or --json"
             )));
@@ -253,7 +272,7 @@ impl Arguments {
                 "--confirm needs someone who answers: use it with rpc".to_owned(),
             ));
         }
-        if self.json {
+        if self.json && !is_doctor {
             let prompt = self.prompt()?;
             return Ok(Mode::Json { prompt });
         }
@@ -338,6 +357,7 @@ impl Arguments {
         Config {
             provider: self.provider,
             model: self.model,
+            fallback: self.fallback,
             api_key: self.api_key,
             base_url: self.base_url,
             cwd: self.cwd,
@@ -407,8 +427,17 @@ impl Arguments {
                     false => ReplayPace::FullSpeed,
                 },
             }),
+            live_models: true,
             ..Config::default()
         }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    pub(crate) fn refresh(&self) -> bool {
+        self.refresh
     }
 
     pub(crate) fn provider(&self) -> Option<&str> {

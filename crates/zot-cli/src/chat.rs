@@ -8,10 +8,11 @@ use zot_sdk::{ApprovalScope, AssemblyError, Config, Persistence, Runtime, zot_ho
 use zot_tui::{Ending, Options};
 
 use crate::arguments::Arguments;
+use crate::configuration;
 use crate::failure::Failure;
 
 pub(crate) fn run(arguments: Arguments, prompt: Option<String>) -> Result<ExitCode, Failure> {
-    let config = arguments.config(Persistence::SessionFile);
+    let config = configuration::read(arguments, Persistence::SessionFile)?;
     let home = config
         .home
         .clone()
@@ -40,7 +41,7 @@ fn assemble(config: Config, options: &mut Options) -> Result<Runtime, Failure> {
         Err(AssemblyError::NoCredential { auth_file }) => {
             options.warnings.push(format!(
                 "no provider has a key, so this is the offline stand-in, which follows fixed rules. Set a \
-                 variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or add a key to {}",
+                 variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or run `zot login` (it writes {})",
                 auth_file.display()
             ));
             Ok(Runtime::new(Config {

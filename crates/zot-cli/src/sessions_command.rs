@@ -33,7 +33,7 @@ const FAILED: u8 = 1;
                   To go on with one: zot -p --continue PROMPT, or zot -p --resume ID PROMPT.\n\n\
                   Exit codes: 0 done, 1 failed or nothing found, 2 usage."
 )]
-struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
 }

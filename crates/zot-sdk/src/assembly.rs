@@ -1,5 +1,7 @@
 //! Puts the parts together: provider, model, credential, tools, system prompt, session.
 
+pub(crate) mod connecting;
+mod fallback;
 mod recording;
 mod selection;
 
@@ -10,26 +12,28 @@ use std::sync::Arc;
 
 use zot_agent::hermes::HermesModel;
 use zot_agent::{AgentSettings, ApprovalScope, Budget};
-use zot_auth::{Credential, CredentialError, CredentialRequest};
+use zot_auth::{AuthFile, Credential, CredentialError, CredentialRequest, Logins};
 use zot_context::Templates;
 use zot_conversation::{Model, Prices, ToolSet};
 use zot_extension_host::{Discovery, HostConfig, SearchPaths, discover};
 use zot_provider::cassette::CassetteError;
 use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect, nearest_names};
 use zot_provider::network::PlanError;
-use zot_provider::offline::OfflineModel;
-use zot_provider::{Endpoint, Providers, ProvidersError, Wire};
+use zot_provider::{Providers, ProvidersError};
 use zot_session::{Checkpoints, FindError, ForkError, SessionError, SessionMeta};
 use zot_tools::{Checkpoint, ToolsConfig, builtin_tools};
 
 use crate::config::{Config, DEFAULT_MAX_STEPS, ToolSelection};
+use crate::live_models::{self, LiveModels};
 use crate::persistence::{Opened, Opening, SessionCheckpoint};
+use crate::rescue::Rescue;
 use crate::runtime::{VERSION, did_you_mean};
 use crate::surroundings::{Skills, Surroundings};
 use crate::system_prompt::{Base, PromptParts};
 
+use connecting::Connection;
 use selection::Selected;
-pub(crate) use selection::{find_model, nearest, select};
+pub(crate) use selection::{entry_credential, find_model, nearest, select, unknown_provider};
 
 /// The name of the built-in stand-in, as a provider.
 pub(crate) const OFFLINE: &str = "offline";
@@ -54,8 +58,8 @@ pub enum AssemblyError {
     #[error(transparent)]
     UnknownTool(#[from] UnknownTool),
     #[error(
-        "no provider has an API key: pass --api-key KEY with --provider NAME, set a variable such \
-         as ANTHROPIC_API_KEY or OPENAI_API_KEY, or add a key to {} (mode 0600); to try zot \
+        "no provider has an API key: run `zot login NAME`, pass --api-key KEY with --provider NAME, \
+         set a variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or add a key to {} (mode 0600); to try zot \
          without a key, use --provider offline", .auth_file.display()
     )]
     NoCredential { auth_file: PathBuf },
@@ -85,6 +89,8 @@ pub enum AssemblyError {
     CassetteUnused { provider: String },
     #[error(transparent)]
     Cassette(#[from] CassetteError),
+    #[error("a cassette holds the exchanges with one model: leave --fallback out")]
+    RecordedFallback,
     #[error("extensions need a tokio runtime: make the agent runtime inside one")]
     NoExecutor,
 }
@@ -122,6 +128,8 @@ pub(crate) struct Assembled {
     pub(crate) extensions: Option<(HostConfig, Discovery)>,
     pub(crate) clients: Clients,
     pub(crate) budget: Budget,
+    pub(crate) live_models: Option<LiveModels>,
+    pub(crate) rescue: Rescue,
 }
 
 pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
@@ -195,6 +203,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         base_url,
         credential,
         wire,
+        oauth,
         mut warnings,
     } = selected;
     warnings.extend(surroundings.warnings);
@@ -209,10 +218,40 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     // The stand-in has no other way to call tools.
     let dialect = config.tool_dialect.filter(|_| provider != OFFLINE);
     let secret = credential.clone();
-    let mut native = match &replayed {
-        Some(replay) => Arc::clone(replay) as Arc<dyn Model>,
-        None => client(&config, &provider, base_url, credential, wire),
+    let http = config.http.clone().unwrap_or_default();
+    let (mut native, endpoint) = match &replayed {
+        Some(replay) => (Arc::clone(replay) as Arc<dyn Model>, None),
+        None => Connection {
+            provider: &provider,
+            base_url,
+            credential,
+            wire,
+            oauth,
+            auth_file: AuthFile::new(home.join("auth.json")),
+            http: http.clone(),
+        }
+        .client(),
     };
+    let auth_file = home.join("auth.json");
+    let fallbacks = fallback::fallbacks(
+        &config,
+        &catalog,
+        &providers,
+        &auth_file,
+        &http,
+        &mut warnings,
+    )?;
+    // Another server than the provider's own has models of its own.
+    let live_models = endpoint
+        .zip(wire)
+        .filter(|_| config.base_url.is_none() && model.base_url.is_none())
+        .map(|(endpoint, wire)| LiveModels {
+            http,
+            wire,
+            endpoint,
+            cache: home.join(live_models::CACHE),
+            refresh: config.live_models,
+        });
     // After everything that can fail, because it leaves a file behind.
     if let Some(path) = &config.record {
         native = recording::record(native, path, &model, replayed.as_deref(), secret)?;
@@ -229,6 +268,12 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         reasoning: config.reasoning,
         max_steps: config.max_steps.unwrap_or(DEFAULT_MAX_STEPS),
         approval: config.approval.clone(),
+        // A replay fails in the name of whom it was recorded with.
+        provider: match &replayed {
+            Some(replay) => replay.header().provider.clone(),
+            None => provider.clone(),
+        },
+        fallbacks,
     };
     apply_model(&mut settings, &model, &clients);
     // Also when there is none yet: a reload may find some.
@@ -261,6 +306,11 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         extensions,
         clients,
         budget: config.budget,
+        live_models,
+        rescue: Rescue {
+            providers,
+            auth_file,
+        },
     })
 }
 
@@ -295,24 +345,6 @@ impl Clients {
             ToolDialect::Native => Arc::clone(&self.native),
             ToolDialect::Hermes => Arc::clone(&self.hermes),
         }
-    }
-}
-
-fn client(
-    config: &Config,
-    provider: &str,
-    base_url: String,
-    credential: Option<Credential>,
-    wire: Option<Wire>,
-) -> Arc<dyn Model> {
-    let endpoint = Endpoint {
-        provider: provider.to_owned(),
-        base_url,
-        api_key: credential.map(|credential| credential.secret().to_owned()),
-    };
-    match wire {
-        None => Arc::new(OfflineModel),
-        Some(wire) => wire.client(config.http.clone().unwrap_or_default(), endpoint),
     }
 }
 
@@ -444,6 +476,7 @@ fn credential(
     provider: &str,
     variables: &[&str],
     explicit: Option<&str>,
+    logins: Logins,
     auth_file: &Path,
 ) -> Result<Credential, CredentialError> {
     zot_auth::find(CredentialRequest {
@@ -451,6 +484,7 @@ fn credential(
         explicit,
         variables,
         auth_file,
+        logins,
         env: &variable,
     })
 }

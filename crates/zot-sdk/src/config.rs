@@ -19,9 +19,16 @@ pub struct Config {
     /// For example `anthropic`. Without one, the first provider that has a credential is used.
     pub provider: Option<String>,
     pub model: Option<String>,
+    /// Who goes on with a prompt when the provider fails, in this order: `provider/model`, or the
+    /// provider alone for its default model.
+    pub fallback: Vec<String>,
+    /// What to use where neither is given.
+    pub preferred: PreferredModel,
     pub api_key: Option<String>,
     /// A compatible server instead of the provider's own.
     pub base_url: Option<String>,
+    /// Whether the provider may be asked, beside the work, which models it has.
+    pub live_models: bool,
     /// Shared by the runtimes of one program, so that they share connections and certificates.
     pub http: Option<HttpClient>,
     /// Where the agent works; the process's directory when not given.
@@ -55,6 +62,15 @@ pub struct Config {
     pub record: Option<PathBuf>,
     /// Answers come from a cassette; the provider is then `replay`.
     pub replay: Option<Replay>,
+}
+
+/// A habit, not a command: what else is given may decide otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PreferredModel {
+    /// Used unless the model that is asked for is known to be another provider's.
+    pub provider: Option<String>,
+    /// Used with the preferred provider only, if there is one.
+    pub model: Option<String>,
 }
 
 /// A cassette to answer from.

@@ -84,13 +84,17 @@
 mod assembly;
 mod config;
 mod convert;
+mod credentials;
 mod diagnosis;
 mod full;
 mod function_tool;
 mod hooks;
 mod hosting;
+mod live_models;
 mod persistence;
+mod rescue;
 mod runtime;
+mod settings;
 mod stream;
 mod surroundings;
 mod system_prompt;
@@ -99,9 +103,10 @@ mod undo;
 
 pub use assembly::{AssemblyError, UnknownTool};
 pub use config::{
-    Config, ContextSearch, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, Replay, Resumption,
-    SessionOptions, SkillSearch, ToolSelection,
+    Config, ContextSearch, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, PreferredModel, Replay,
+    Resumption, SessionOptions, SkillSearch, ToolSelection,
 };
+pub use credentials::{CredentialKind, CredentialStatus, Credentials, KeyCheck, KeyRefused};
 pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::{InvalidMessage, session_messages};
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
@@ -118,7 +123,9 @@ pub use zot_agent::{
     ApprovalPolicy, ApprovalScope, Budget, Decision, Hooks, MessageVerdict, NotWaiting, Remember,
     SteerError, ToolVerdict, TurnVerdict, Verdict,
 };
+pub use zot_auth as auth;
 pub use zot_auth::zot_home;
+pub use zot_config as config_files;
 pub use zot_context as context;
 pub use zot_conversation::{
     AgentEvent, Arguments, BoxFuture, Image, Progress, ReasoningEffort, Tool, ToolCall,

@@ -29,7 +29,9 @@ use crate::convert;
 use crate::full::{self, InvalidMessage};
 use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
+use crate::live_models::LiveModels;
 use crate::persistence::SessionInfo;
+use crate::rescue::Rescue;
 use crate::stream::{EVENT_QUEUE, EventStream, Work};
 use crate::surroundings::SkillHooks;
 use crate::toolbox::ToolBox;
@@ -84,6 +86,8 @@ pub struct Runtime {
     /// Holds the model to the skills it has loaded, if there are any.
     guard: Option<Arc<SkillGuard>>,
     clients: Clients,
+    live_models: Option<LiveModels>,
+    rescue: Arc<Rescue>,
     occupation: Arc<Occupation>,
 }
 
@@ -142,6 +146,8 @@ impl Runtime {
             extensions,
             clients,
             budget,
+            live_models,
+            rescue,
         } = assembly::assemble(config)?;
         let extensions = extensions
             .map(|(config, discovery)| Arc::new(ExtensionHost::start(config, &discovery)));
@@ -190,6 +196,8 @@ impl Runtime {
             templates,
             guard,
             clients,
+            live_models,
+            rescue: Arc::new(rescue),
             provider,
             open_models,
             catalog: Arc::new(catalog),
@@ -278,6 +286,7 @@ impl Runtime {
             receiver,
             Arc::clone(&self.occupation),
             kind,
+            Arc::clone(&self.rescue),
         ))
     }
 
@@ -299,7 +308,15 @@ impl Runtime {
         if self.occupation.is_busy() {
             return Err(Busy.into());
         }
-        let info = assembly::find_model(&self.catalog, &self.provider, model, self.open_models)
+        let live = || {
+            let live = self.live_models.as_ref()?;
+            live.find(&self.catalog, model)
+        };
+        let info = assembly::find_model(&self.catalog, &self.provider, model, false)
+            .or_else(live)
+            .or_else(|| {
+                assembly::find_model(&self.catalog, &self.provider, model, self.open_models)
+            })
             .ok_or_else(|| ModelChangeError::Unknown {
                 model: model.to_owned(),
                 provider: self.provider.clone(),
@@ -450,9 +467,24 @@ impl Runtime {
         convert::usage(&self.agent.usage())
     }
 
+    /// Asks the provider which models it has, if the configuration allows it and what is remembered
+    /// is old. To be awaited beside the work; it changes nothing but the file that remembers.
+    pub fn refresh_models(&self) -> Option<BoxFuture<'static, ()>> {
+        let live = self.live_models.as_ref().filter(|live| live.is_due())?;
+        let live = live.clone();
+        Some(Box::pin(async move {
+            // Nobody asked for it, so nobody is told: the next time may go better.
+            let _ = live.renew().await;
+        }))
+    }
+
     /// The models known for this provider.
     pub fn list_models(&self) -> Vec<ModelEntry> {
-        self.catalog
+        let catalog = match &self.live_models {
+            Some(live) => live.added_to(&self.catalog),
+            None => Arc::clone(&self.catalog),
+        };
+        catalog
             .models(&self.provider)
             .map(|model| ModelEntry {
                 id: model.id.to_string(),

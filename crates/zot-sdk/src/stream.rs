@@ -10,6 +10,7 @@ use zot_conversation::{AgentEvent, BoxFuture};
 use zot_wire::rpc::Event;
 
 use crate::convert;
+use crate::rescue::Rescue;
 use crate::runtime::Occupation;
 
 /// How many events may wait for a reader before the agent does.
@@ -34,6 +35,7 @@ pub struct EventStream {
     events: mpsc::Receiver<AgentEvent>,
     occupation: Option<Arc<Occupation>>,
     kind: Work,
+    rescue: Arc<Rescue>,
 }
 
 impl EventStream {
@@ -42,12 +44,14 @@ impl EventStream {
         events: mpsc::Receiver<AgentEvent>,
         occupation: Arc<Occupation>,
         kind: Work,
+        rescue: Arc<Rescue>,
     ) -> Self {
         Self {
             work: Some(work),
             events,
             occupation: Some(occupation),
             kind,
+            rescue,
         }
     }
 
@@ -64,7 +68,7 @@ impl EventStream {
                     if self.is_last(&event) {
                         self.release();
                     }
-                    match convert::event(event) {
+                    match convert::event(event, &self.rescue) {
                         Some(event) => return Some(Some(event)),
                         None => continue,
                     }
@@ -103,7 +107,7 @@ impl Stream for EventStream {
                 if self.is_last(&event) {
                     self.release();
                 }
-                match convert::event(event) {
+                match convert::event(event, &self.rescue) {
                     Some(event) => return Poll::Ready(Some(event)),
                     None => continue,
                 }
