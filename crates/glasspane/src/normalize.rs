@@ -103,6 +103,12 @@ fn other(kind: &str, object: &Value) -> Event {
         "ext_panel" => format!("{}: shows {}", text("extension"), text("title")),
         "ext_panel_close" => format!("{}: closed {}", text("extension"), text("panel_id")),
         "steer_dropped" => format!("not delivered: {}", content_text(object)),
+        "fallback" => format!(
+            "{} failed, {} goes on: {}",
+            text("from"),
+            text("to"),
+            text("message")
+        ),
         "compact_done" => "the conversation was compacted".to_owned(),
         _ => return Event::unknown(kind),
     };

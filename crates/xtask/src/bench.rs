@@ -13,6 +13,7 @@ mod recording;
 mod report;
 mod samples;
 mod scenarios;
+mod sessions;
 mod terminal;
 mod zino;
 
@@ -78,7 +79,19 @@ pub(crate) fn embedding(effort: Effort) -> anyhow::Result<()> {
     let bench = Bench::new(&programs, effort)?;
     print_heading("sdk", "zot", effort)?;
     print(bench.idle_runtimes()?)?;
-    print(bench.event_rates()?)
+    print(bench.event_rates()?)?;
+    print(bench.glasspane_rate()?)?;
+    print(bench.page_frames()?)
+}
+
+/// Measures sessions.
+pub(crate) fn sessions(effort: Effort) -> anyhow::Result<()> {
+    check_system()?;
+    let programs = Programs::build()?;
+    let bench = Bench::new(&programs, effort)?;
+    print_heading("sessions", "zot", effort)?;
+    print(bench.many_sessions()?)?;
+    print(bench.long_session()?)
 }
 
 /// Measures the chat in a terminal.

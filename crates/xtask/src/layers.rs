@@ -24,12 +24,14 @@ enum Place {
     Checks,
 }
 
-const TABLE: [(&str, Place); 20] = [
+const TABLE: [(&str, Place); 22] = [
     ("zot-conversation", Place::Layer(0)),
     ("zot-wire", Place::Layer(0)),
     ("zot-process", Place::Layer(0)),
+    ("zot-files", Place::Layer(0)),
     ("zot-provider", Place::Layer(1)),
     ("zot-auth", Place::Layer(1)),
+    ("zot-config", Place::Layer(1)),
     ("zot-agent", Place::Layer(1)),
     ("zot-tools", Place::Layer(1)),
     ("zot-session", Place::Layer(1)),

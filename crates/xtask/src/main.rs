@@ -9,10 +9,11 @@ use std::io::{self, Write};
 use anyhow::{Context, bail};
 
 const USAGE: &str = "usage: cargo xtask COMMAND
-  schema               write docs/schema anew from the types of the protocol
+  schema               write docs/schema anew from the types
   bench rpc [--quick]  measure `zot rpc` and print the table of BENCHMARKS.md
   bench ext [--quick]  measure what extensions cost, likewise
   bench sdk [--quick]  measure the runtime inside other programs, likewise
+  bench sessions [--quick]  measure sessions, likewise
   bench zino [--quick] measure the services of zino, likewise
   bench terminal [--quick]  measure the chat in a terminal, likewise
   fuzz [SECONDS]       run every fuzz target that long (60); needs nightly and cargo-fuzz
@@ -23,8 +24,10 @@ fn main() -> anyhow::Result<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["schema"] => {
-            let path = xtask::schema::write(&xtask::repository::root())?;
-            writeln!(io::stdout(), "wrote {}", path.display())?;
+            for file in &xtask::schema::FILES {
+                let path = file.write(&xtask::repository::root())?;
+                writeln!(io::stdout(), "wrote {}", path.display())?;
+            }
             Ok(())
         }
         ["bench", "rpc"] => bench::rpc(bench::Effort::Full),
@@ -33,6 +36,8 @@ fn main() -> anyhow::Result<()> {
         ["bench", "ext", "--quick"] => bench::extensions(bench::Effort::Quick),
         ["bench", "sdk"] => bench::embedding(bench::Effort::Full),
         ["bench", "sdk", "--quick"] => bench::embedding(bench::Effort::Quick),
+        ["bench", "sessions"] => bench::sessions(bench::Effort::Full),
+        ["bench", "sessions", "--quick"] => bench::sessions(bench::Effort::Quick),
         ["bench", "zino"] => bench::zino(bench::Effort::Full),
         ["bench", "zino", "--quick"] => bench::zino(bench::Effort::Quick),
         ["bench", "terminal"] => bench::terminal(bench::Effort::Full),

@@ -1,26 +1,46 @@
-//! The committed JSON Schema of `zot rpc`.
+//! The committed JSON Schemas: of `zot rpc` and of `config.json`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use serde_json::Value;
 
-/// Where it is, below the root.
-pub const PATH: &str = "docs/schema/rpc.schema.json";
-
-/// What the file has to hold.
-pub fn text() -> anyhow::Result<String> {
-    let mut text = serde_json::to_string_pretty(&zot_wire::rpc::json_schema())?;
-    text.push('\n');
-    Ok(text)
+/// A file below `docs/schema` that is made from types.
+pub struct SchemaFile {
+    /// Where it is, below the root.
+    pub path: &'static str,
+    schema: fn() -> Value,
 }
 
-/// Writes it anew.
-pub fn write(root: &Path) -> anyhow::Result<PathBuf> {
-    let path = root.join(PATH);
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
+/// All of them.
+pub const FILES: [SchemaFile; 2] = [
+    SchemaFile {
+        path: "docs/schema/rpc.schema.json",
+        schema: zot_wire::rpc::json_schema,
+    },
+    SchemaFile {
+        path: "docs/schema/config.schema.json",
+        schema: zot_config::json_schema,
+    },
+];
+
+impl SchemaFile {
+    /// What the file has to hold.
+    pub fn text(&self) -> anyhow::Result<String> {
+        let mut text = serde_json::to_string_pretty(&(self.schema)())?;
+        text.push('\n');
+        Ok(text)
     }
-    fs::write(&path, text()?).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(path)
+
+    /// Writes it anew.
+    pub fn write(&self, root: &Path) -> anyhow::Result<PathBuf> {
+        let path = root.join(self.path);
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        fs::write(&path, self.text()?)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    }
 }

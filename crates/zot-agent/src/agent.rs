@@ -1,5 +1,6 @@
 //! The agent: a conversation, what it is held with, and the operations on it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
@@ -7,7 +8,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{
     AgentEvent, ContentBlock, Message, Model, Prices, ReasoningEffort, Timestamp, ToolCallId,
-    ToolImages, ToolSet, Usage,
+    ToolImages, ToolResult, ToolSet, Usage,
 };
 
 use crate::approval::{ApprovalPolicy, Approvals, Decision, NotWaiting};
@@ -24,6 +25,8 @@ use crate::{COMPACT_AT_PERCENT, Hooks, Journal, JournalError, Repair, Transcript
 #[derive(Clone)]
 pub struct AgentSettings {
     pub model: Arc<dyn Model>,
+    /// Who provides it, for people.
+    pub provider: String,
     /// The model's id as its provider knows it.
     pub model_id: String,
     pub prices: Prices,
@@ -36,6 +39,19 @@ pub struct AgentSettings {
     /// The most model calls one prompt may take.
     pub max_steps: u32,
     pub approval: ApprovalPolicy,
+    /// Who goes on when the model fails, in this order, until the prompt ends.
+    pub fallbacks: Arc<[Fallback]>,
+}
+
+/// A model that takes over when another fails.
+#[derive(Clone)]
+pub struct Fallback {
+    pub model: Arc<dyn Model>,
+    pub provider: String,
+    pub model_id: String,
+    pub prices: Prices,
+    pub context_window: u64,
+    pub max_output: u64,
 }
 
 /// What an agent is made of.
@@ -53,6 +69,8 @@ pub struct AgentParts {
 /// The caller runs one prompt or compaction at a time; reading is possible at any moment.
 pub struct Agent {
     settings: Mutex<Arc<AgentSettings>>,
+    /// How many models of this prompt have failed.
+    fallen: AtomicUsize,
     conversation: Mutex<Conversation>,
     hooks: Arc<dyn Hooks>,
     journal: Arc<dyn Journal>,
@@ -81,6 +99,7 @@ impl Agent {
     pub fn new(parts: AgentParts) -> Self {
         Self {
             settings: Mutex::new(Arc::new(parts.settings)),
+            fallen: AtomicUsize::new(0),
             conversation: Mutex::new(Conversation {
                 ceiling: ceiling::of_messages(parts.transcript.messages()),
                 transcript: parts.transcript,
@@ -106,6 +125,7 @@ impl Agent {
         events: &mpsc::Sender<AgentEvent>,
         cancel: &CancellationToken,
     ) {
+        self.fallen.store(0, Ordering::Relaxed);
         let run = Run::new(self, budget, events, cancel);
         driver::prompt(self, content, &run).await;
     }
@@ -114,12 +134,46 @@ impl Agent {
     ///
     /// Ends with `CompactionFinished`, or with `Done` after a failure or an abort.
     pub async fn compact(&self, events: &mpsc::Sender<AgentEvent>, cancel: &CancellationToken) {
+        self.fallen.store(0, Ordering::Relaxed);
         let run = Run::new(self, Budget::default(), events, cancel);
         driver::compact(self, &run).await;
     }
 
     pub fn settings(&self) -> Arc<AgentSettings> {
         Arc::clone(&lock(&self.settings))
+    }
+
+    /// The settings with the model that speaks now.
+    pub(crate) fn speaking(&self) -> Arc<AgentSettings> {
+        let settings = self.settings();
+        let fallen = self.fallen.load(Ordering::Relaxed);
+        let taken_over = fallen
+            .checked_sub(1)
+            .and_then(|index| settings.fallbacks.get(index));
+        let Some(other) = taken_over.cloned() else {
+            return settings;
+        };
+        Arc::new(AgentSettings {
+            model: other.model,
+            provider: other.provider,
+            model_id: other.model_id,
+            prices: other.prices,
+            context_window: other.context_window,
+            max_output: other.max_output,
+            ..(*settings).clone()
+        })
+    }
+
+    /// Lets the next model speak for the rest of the prompt; says whether there is one.
+    pub(crate) fn fall_back(&self) -> bool {
+        let fallen = self.fallen.load(Ordering::Relaxed);
+        let there_is = fallen < self.settings().fallbacks.len();
+        if there_is {
+            self.fallen.store(fallen + 1, Ordering::Relaxed);
+            // It may need to be shown pictures that the one before has seen.
+            lock(&self.conversation).fit = 0;
+        }
+        there_is
     }
 
     pub fn set_settings(&self, settings: AgentSettings) {
@@ -192,6 +246,12 @@ impl Agent {
         Ok(message)
     }
 
+    /// Writes down results of a batch that goes on.
+    pub(crate) fn record_results(&self, results: &[ToolResult]) -> Result<(), JournalError> {
+        let mut results = results.iter();
+        results.try_for_each(|result| self.journal.result_added(result))
+    }
+
     /// Puts a transcript from elsewhere in the place of this one, mended where it is broken.
     pub fn set_transcript(&self, messages: Vec<Arc<Message>>) -> Result<Repair, JournalError> {
         let (messages, repair) = repair(&messages).unwrap_or((messages, Repair::default()));
@@ -201,7 +261,7 @@ impl Agent {
 
     /// Adds what one model call used; returns the sum so far.
     pub(crate) fn add_usage(&self, usage: Usage) -> Result<Usage, JournalError> {
-        let model = self.settings().model_id.clone();
+        let model = self.speaking().model_id.clone();
         let cumulative = {
             let mut conversation = lock(&self.conversation);
             conversation.usage += usage;
@@ -251,7 +311,7 @@ impl Agent {
     /// calls, and hidden reasoning is counted but not sent again. History is not thrown away for
     /// that.
     pub(crate) fn context_fill(&self) -> ContextFill {
-        let window = self.settings().context_window;
+        let window = self.speaking().context_window;
         let reported = lock(&self.conversation).context_tokens;
         let used = reported.min(self.token_ceiling());
         if window > 0 && used.saturating_mul(100) >= window.saturating_mul(COMPACT_AT_PERCENT) {
@@ -278,7 +338,7 @@ impl Agent {
 
     /// The transcript as the model may be given it, mended in place where it was broken.
     pub(crate) fn fit_transcript(&self) -> Transcript {
-        let images = self.settings().model.tool_images();
+        let images = self.speaking().model.tool_images();
         let mut conversation = lock(&self.conversation);
         let (fit, tail) = conversation
             .transcript

@@ -60,7 +60,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
     if let Some(reason) = run.meter.reached(agent) {
         return CompactionResult::Failed(ErrorReport::new(ErrorCode::Budget, reason));
     }
-    let settings = agent.settings();
+    let settings = agent.speaking();
     let (head, tail) = transcript.messages().split_at(cut);
     let limit = usize::try_from(settings.context_window)
         .unwrap_or(usize::MAX)
@@ -83,7 +83,10 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
     }
     let summary = match outcome {
         Ok(summary) => summary.trim().to_owned(),
-        Err(error) => return CompactionResult::Failed(error.into()),
+        Err(error) => {
+            let report = ErrorReport::of_provider(error, &settings.provider);
+            return CompactionResult::Failed(report);
+        }
     };
     if summary.is_empty() {
         return failed("the model returned an empty summary; the transcript is unchanged");

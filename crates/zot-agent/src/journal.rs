@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use zot_conversation::{Message, Usage};
+use zot_conversation::{Message, ToolResult, Usage};
 
 /// A durable record of the conversation.
 ///
 /// The agent calls these before it asks the model for the next answer, so a message that a caller
-/// has seen survives a crash. A failure stops the prompt: going on would lose what follows.
+/// has seen survives a crash, and so do results of tool calls. A failure stops the prompt: going on would lose what follows.
 pub trait Journal: Send + Sync {
     fn message_added(&self, message: &Arc<Message>) -> Result<(), JournalError>;
     fn usage_added(&self, turn: &Usage, cumulative: &Usage) -> Result<(), JournalError>;
+    /// A call of a batch has ended while others are still to run. The batch's message follows.
+    fn result_added(&self, _result: &ToolResult) -> Result<(), JournalError> {
+        Ok(())
+    }
     /// The transcript now consists of `messages` (after a compaction or a clear).
     fn transcript_replaced(&self, messages: &[Arc<Message>]) -> Result<(), JournalError>;
 }

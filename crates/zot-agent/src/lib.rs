@@ -23,7 +23,7 @@ mod tool_batch;
 mod transcript;
 mod turn;
 
-pub use agent::{Agent, AgentParts, AgentSettings};
+pub use agent::{Agent, AgentParts, AgentSettings, Fallback};
 pub use answer::{Answer, AnswerBuilder};
 pub use approval::{ApprovalPolicy, ApprovalScope, Decision, NotWaiting, Remember, Verdict};
 pub use budget::Budget;

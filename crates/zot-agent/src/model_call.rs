@@ -52,7 +52,7 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
         return ModelOutcome::Stopped;
     }
 
-    let settings = agent.settings();
+    let settings = agent.speaking();
     agent.count_model_call();
     let received = {
         let transcript = agent.fit_transcript();
@@ -78,7 +78,7 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
                     "the model's answer ended without its end marker",
                 );
                 let said = Said::new(partial.keep_text(), held);
-                broke_off(agent, run, said, usage, error).await
+                failed(agent, run, Some((said, usage)), error).await
             }
         },
         StreamEnd::Aborted => {
@@ -112,13 +112,13 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
         StreamEnd::Failed {
             error,
             accepted: false,
-        } => fail_turn(run, error.into()).await,
+        } => failed(agent, run, None, error).await,
         StreamEnd::Failed {
             error,
             accepted: true,
         } => {
             let said = Said::new(builder.keep_text(), held);
-            broke_off(agent, run, said, usage, error).await
+            failed(agent, run, Some((said, usage)), error).await
         }
     }
 }
@@ -332,17 +332,41 @@ async fn answered(
     }
 }
 
-async fn broke_off(
+/// A call that failed: what came of it, if it was accepted, is kept; another model may go on.
+///
+/// A tool call that was only half made is not kept: nobody could run it.
+async fn failed(
     agent: &Agent,
     run: &Run<'_>,
-    said: Said,
-    usage: Usage,
+    received: Option<(Said, Usage)>,
     error: ModelError,
 ) -> ModelOutcome {
-    if let Err(report) = keep(agent, run, said, usage).await {
-        return fail_turn(run, report).await;
+    let failing = agent.speaking();
+    let error = ErrorReport::of_provider(error, &failing.provider);
+    let mut broke_off = false;
+    if let Some((said, usage)) = received {
+        broke_off = !said.content.is_empty();
+        if let Err(report) = keep(agent, run, said, usage).await {
+            return fail_turn(run, report).await;
+        }
     }
-    fail_turn(run, error.into()).await
+    if !error.code.is_recoverable() || run.cancel.is_cancelled() || !agent.fall_back() {
+        return fail_turn(run, error).await;
+    }
+    let named = |settings: &AgentSettings| format!("{}/{}", settings.provider, settings.model_id);
+    let (from, to) = (named(&failing), named(&agent.speaking()));
+    // Nobody continues a message of the assistant's reliably, and some providers refuse to.
+    let note = broke_off.then(|| {
+        format!("[{from} failed in the middle of the answer above. Go on exactly where it stops.]")
+    });
+    run.emit(AgentEvent::FellBack { from, to, error }).await;
+    if let Some(note) = note {
+        match agent.append(Message::user_text(note, now())) {
+            Ok(message) => run.emit(AgentEvent::UserMessage(message)).await,
+            Err(error) => return fail_turn(run, journal_report(&error)).await,
+        }
+    }
+    ModelOutcome::FellBack
 }
 
 /// What came of a model call.

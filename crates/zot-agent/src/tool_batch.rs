@@ -33,6 +33,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>, calls: Vec<ToolCall>) -> T
     let tools = &settings.tools;
     let mut results = Vec::with_capacity(calls.len());
     for group in groups(&calls, tools) {
+        let last = group.end == calls.len();
         let group = &calls[group];
         let outputs = join(
             group
@@ -41,35 +42,42 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>, calls: Vec<ToolCall>) -> T
                 .collect(),
         )
         .await;
-        for (call, output) in group.iter().zip(outputs) {
-            let result = ToolResult {
-                call_id: call.id.clone(),
-                is_error: output.is_error,
-                content: output.content,
-            };
+        let ended = group.iter().zip(outputs).map(|(call, output)| ToolResult {
+            call_id: call.id.clone(),
+            is_error: output.is_error,
+            content: output.content,
+        });
+        let ended: Vec<ToolResult> = ended.collect();
+        results.extend(ended.iter().cloned().map(ContentBlock::ToolResult));
+        // What was done is written down before anyone hears of it.
+        let recorded = if last {
+            let content = std::mem::take(&mut results);
+            agent.append(tool_message(content)).map(drop)
+        } else {
+            agent.record_results(&ended)
+        };
+        for (call, result) in group.iter().zip(ended) {
             let origin = tools.get(&call.name).and_then(|tool| tool.origin());
-            run.emit(AgentEvent::ToolFinished {
-                result: result.clone(),
-                origin,
-            })
-            .await;
+            run.emit(AgentEvent::ToolFinished { result, origin }).await;
             // Whoever watches is told before the next request is made.
             tokio::task::yield_now().await;
-            results.push(ContentBlock::ToolResult(result));
         }
-    }
-    let message = Message {
-        role: Role::Tool,
-        content: results,
-        time: now(),
-    };
-    if let Err(error) = agent.append(message) {
-        return ToolsOutcome::Failed(journal_report(&error));
+        if let Err(error) = recorded {
+            return ToolsOutcome::Failed(journal_report(&error));
+        }
     }
     if run.cancel.is_cancelled() {
         ToolsOutcome::Aborted
     } else {
         ToolsOutcome::Finished
+    }
+}
+
+fn tool_message(content: Vec<ContentBlock>) -> Message {
+    Message {
+        role: Role::Tool,
+        content,
+        time: now(),
     }
 }
 

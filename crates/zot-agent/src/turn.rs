@@ -49,6 +49,8 @@ pub enum ModelOutcome {
         calls: Vec<ToolCall>,
         context: ContextFill,
     },
+    /// Failed, and another model is to go on; the turn is still open.
+    FellBack,
     /// Refused as too long before anything was said; the turn is still open.
     Overflowed { message: String },
     /// Aborted or blocked; the turn's end is reported.
@@ -131,6 +133,7 @@ impl Turn {
             ModelOutcome::Overflowed { message } => {
                 NextStep::Finish(Ending::FailedInTurn(overflow_report(message)))
             }
+            ModelOutcome::FellBack => NextStep::RetryModel { step: self.step },
             ModelOutcome::Stopped => NextStep::Finish(Ending::Quiet),
             ModelOutcome::Failed(report) => NextStep::Finish(Ending::Failed(report)),
         };

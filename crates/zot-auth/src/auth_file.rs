@@ -1,14 +1,16 @@
 //! `auth.json`: refused when others can reach it, read leniently otherwise.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::CredentialError;
+use crate::oauth::Tokens;
 
 /// Far more than any number of keys needs.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -16,31 +18,54 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Permission bits of group and others.
 const OTHERS: u32 = 0o077;
 
-/// The API key stored for `provider`; `None` when there is no file or no entry.
-pub(crate) fn stored_key(path: &Path, provider: &str) -> Result<Option<String>, CredentialError> {
-    let Some(text) = read_private(path)? else {
-        return Ok(None);
-    };
-    let mut entries: HashMap<String, Value> =
-        serde_json::from_str(&text).map_err(|error| CredentialError::Malformed {
-            path: path.to_owned(),
-            line: error.line(),
-            column: error.column(),
-        })?;
-    match entries.remove(provider) {
-        None => Ok(None),
-        Some(Value::String(key)) => Ok(Some(key)),
-        Some(entry) => key_of_entry(&entry)
-            .map(|key| Some(key.to_owned()))
-            .ok_or_else(|| {
-                let (provider, path) = (provider.to_owned(), path.to_owned());
-                if is_oauth(&entry) {
-                    CredentialError::OauthUnsupported { provider, path }
-                } else {
-                    CredentialError::UnknownEntry { provider, path }
-                }
-            }),
+/// What `auth.json` holds for one provider.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Stored {
+    Key(String),
+    Login(Tokens),
+    /// A login of another program's making.
+    ForeignLogin,
+    Unknown,
+}
+
+impl Stored {
+    fn of(entry: &Value) -> Self {
+        if let Some(key) = entry.as_str().or_else(|| key_of_entry(entry)) {
+            return Self::Key(key.to_owned());
+        }
+        match Tokens::of_entry(entry) {
+            Some(tokens) => Self::Login(tokens),
+            None if is_oauth(entry) => Self::ForeignLogin,
+            None => Self::Unknown,
+        }
     }
+}
+
+/// What is stored for `provider`; `None` when there is no file or no entry.
+pub(crate) fn stored(path: &Path, provider: &str) -> Result<Option<Stored>, CredentialError> {
+    let entries: HashMap<String, Value> = entries(path)?;
+    Ok(entries.get(provider).map(Stored::of))
+}
+
+/// What is stored for whom, in the order of their names.
+pub(crate) fn all_stored(path: &Path) -> Result<Vec<(String, Stored)>, CredentialError> {
+    let entries: BTreeMap<String, Value> = entries(path)?;
+    let stored = entries.iter();
+    Ok(stored
+        .map(|(name, entry)| (name.clone(), Stored::of(entry)))
+        .collect())
+}
+
+/// The object in the file; empty when there is no file.
+pub(crate) fn entries<T: Default + DeserializeOwned>(path: &Path) -> Result<T, CredentialError> {
+    let Some(text) = read_private(path)? else {
+        return Ok(T::default());
+    };
+    serde_json::from_str(&text).map_err(|error| CredentialError::Malformed {
+        path: path.to_owned(),
+        line: error.line(),
+        column: error.column(),
+    })
 }
 
 /// Reads a file that is ours alone; `None` when it does not exist.

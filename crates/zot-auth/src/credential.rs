@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::auth_file;
+use crate::auth_file::{self, Stored};
+use crate::oauth::Tokens;
 
 /// What to look for, and where.
 ///
@@ -19,7 +20,16 @@ pub struct CredentialRequest<'a> {
     pub variables: &'a [&'a str],
     /// `$ZOT_HOME/auth.json`; it need not exist.
     pub auth_file: &'a Path,
+    pub logins: Logins,
     pub env: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// Whether a login, as opposed to a key, is of use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Logins {
+    /// The provider says how to log in and how to renew it.
+    Accepted,
+    Unsupported,
 }
 
 /// A secret and where it came from.
@@ -27,9 +37,15 @@ pub struct CredentialRequest<'a> {
 pub struct Credential {
     secret: String,
     source: CredentialSource,
+    login: Option<Tokens>,
 }
 
 impl Credential {
+    /// What renews the secret, when it comes from a login.
+    pub fn login(&self) -> Option<&Tokens> {
+        self.login.as_ref()
+    }
+
     /// The secret itself, for the request header and for nothing else.
     pub fn secret(&self) -> &str {
         &self.secret
@@ -77,7 +93,7 @@ impl fmt::Display for CredentialSource {
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     #[error(
-        "no API key for {provider}: pass --api-key KEY, {}or add {{\"{provider}\": {{\"type\": \"api_key\", \"api_key\": \"KEY\"}}}} to {} (mode 0600); \
+        "no API key for {provider}: run `zot login {provider}`, pass --api-key KEY, {}or add {{\"{provider}\": {{\"type\": \"api_key\", \"api_key\": \"KEY\"}}}} to {} (mode 0600); \
          to try zot without a key, use --provider offline",
         variables_hint(.variables),
         .auth_file.display()
@@ -119,12 +135,14 @@ pub enum CredentialError {
     )]
     UnknownEntry { provider: String, path: PathBuf },
     #[error(
-        "the entry for {provider} in {} is an OAuth login, which is not supported yet: give an API key instead",
+        "the entry for {provider} in {} is an OAuth login that zot cannot renew: run `zot login {provider}` to give an API key instead, or describe the login in providers.json",
         .path.display()
     )]
     OauthUnsupported { provider: String, path: PathBuf },
+    #[error("cannot write {}: {source}", .path.display())]
+    Unwritable { path: PathBuf, source: io::Error },
     #[error(
-        "the API key from {origin} contains a blank, a line break or another character that no key has: copy it again"
+        "the API key from {origin} is empty, or contains a blank, a line break or another character that no key has: copy it again"
     )]
     InvalidCharacters { origin: CredentialSource },
 }
@@ -142,10 +160,26 @@ pub fn find(request: CredentialRequest<'_>) -> Result<Credential, CredentialErro
             return checked(secret, CredentialSource::Variable((*name).to_owned()));
         }
     }
-    let stored = auth_file::stored_key(request.auth_file, request.provider)?;
-    if let Some(secret) = stored.as_deref().and_then(given) {
-        let source = CredentialSource::File(request.auth_file.to_owned());
-        return checked(secret, source);
+    let source = || CredentialSource::File(request.auth_file.to_owned());
+    let (provider, path) = (request.provider.to_owned(), request.auth_file.to_owned());
+    match auth_file::stored(request.auth_file, request.provider)? {
+        Some(Stored::Key(key)) => {
+            if let Some(secret) = given(&key) {
+                return checked(secret, source());
+            }
+        }
+        Some(Stored::Login(tokens)) if request.logins == Logins::Accepted => {
+            let credential = checked(tokens.access(), source())?;
+            return Ok(Credential {
+                login: Some(tokens),
+                ..credential
+            });
+        }
+        Some(Stored::Login(_) | Stored::ForeignLogin) => {
+            return Err(CredentialError::OauthUnsupported { provider, path });
+        }
+        Some(Stored::Unknown) => return Err(CredentialError::UnknownEntry { provider, path }),
+        None => {}
     }
     Err(CredentialError::Missing {
         provider: request.provider.to_owned(),
@@ -154,20 +188,24 @@ pub fn find(request: CredentialRequest<'_>) -> Result<Credential, CredentialErro
     })
 }
 
-fn given(value: &str) -> Option<&str> {
+pub(crate) fn given(value: &str) -> Option<&str> {
     let value = value.trim();
     (!value.is_empty()).then_some(value)
 }
 
 /// Refuses what could not be sent in a header; the HTTP layer's own message would not say whose
 /// value it was.
-fn checked(secret: &str, source: CredentialSource) -> Result<Credential, CredentialError> {
-    if !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
+pub(crate) fn checked(
+    secret: &str,
+    source: CredentialSource,
+) -> Result<Credential, CredentialError> {
+    if secret.is_empty() || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(CredentialError::InvalidCharacters { origin: source });
     }
     Ok(Credential {
         secret: secret.to_owned(),
         source,
+        login: None,
     })
 }
 

@@ -1,11 +1,28 @@
-//! Finds the credential of a model provider, and the folder zot keeps its files in.
+//! Finds, asks for and keeps the credentials of model providers, and knows the folder zot keeps its
+//! files in.
 //!
 //! A credential comes from the command line, from the environment or from `auth.json`, in this
-//! order. This crate only reads; no error, `Debug` or `Display` of it ever contains a secret.
+//! order. No error, `Debug` or `Display` ever contains a secret. Requests to others go through
+//! [`TokenTransport`]: this crate opens no connection, it only listens on 127.0.0.1.
 
 mod auth_file;
 mod credential;
 mod home;
+mod key_page;
+mod loopback;
+mod mask;
+mod oauth;
+mod store;
 
-pub use credential::{Credential, CredentialError, CredentialRequest, CredentialSource, find};
+pub use credential::{
+    Credential, CredentialError, CredentialRequest, CredentialSource, Logins, find,
+};
 pub use home::zot_home;
+pub use key_page::{KeyPage, KeyPageError, MAX_ATTEMPTS};
+pub use loopback::LoopbackServer;
+pub use mask::masked;
+pub use oauth::{
+    CodeLogin, DeviceLogin, OAuthClient, OAuthError, TokenAnswer, TokenKeeper, TokenTransport,
+    Tokens,
+};
+pub use store::{AuthFile, StoredCredential};

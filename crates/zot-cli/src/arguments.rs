@@ -11,19 +11,35 @@ use clap::{ArgAction, Parser};
 use zot_rpc::stdio::stdin_speaks_within;
 use zot_sdk::cassette::{ReplayMode, ReplayPace};
 use zot_sdk::{
-    ApprovalPolicy, ApprovalScope, Budget, Config, ContextSearch, ExtensionSearch, Persistence,
-    ReasoningEffort, Replay, SkillSearch, ToolDialect, ToolSelection,
+    ApprovalPolicy, ApprovalScope, Budget, Config, ContextSearch, Durability, ExtensionSearch,
+    Persistence, ReasoningEffort, Replay, Resumption, SessionOptions, SkillSearch, ToolDialect,
+    ToolSelection,
 };
 
 use crate::doctor::Depth;
 use crate::failure::Failure;
 use crate::prompt_input::PromptInput;
+use crate::sessions_command;
 
 /// The longest prompt that is read from a pipe.
 const MAX_PIPED_PROMPT: u64 = 16 * 1024 * 1024;
 
 /// The words that are commands when they come first.
-const COMMANDS: [&str; 6] = ["rpc", "doctor", "ext", "cassette", "context", "skills"];
+const COMMANDS: [&str; 13] = [
+    "rpc",
+    "doctor",
+    "ext",
+    "cassette",
+    "config",
+    "login",
+    "logout",
+    "auth",
+    "completions",
+    "man",
+    "context",
+    "skills",
+    "sessions",
+];
 
 /// How long to wait for something to be piped in when there is a prompt already: a program that
 /// starts zot often leaves standard input open without ever writing to it.
@@ -34,7 +50,7 @@ const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
 #[command(
     name = "zot",
     version,
-    override_usage = "zot [OPTIONS] [PROMPT…]\n       zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot cassette show|verify|redact|trim FILE\n       zot skills list|show|new …\n       zot context [--json] [OPTIONS]\n       zot doctor [--network | --probe] [OPTIONS]",
+    override_usage = "zot [OPTIONS] [PROMPT…]\n       zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot sessions list|show|search|export|import|fork|tree|undo|delete|stats …\n       zot cassette show|verify|redact|trim FILE\n       zot skills list|show|new …\n       zot login [PROVIDER] | logout [PROVIDER | --all] | auth status\n       zot config list|get|set|unset|path …\n       zot completions bash|zsh|fish | man [COMMAND]\n       zot context [--json] [OPTIONS]\n       zot doctor [--network | --probe] [--json] [OPTIONS]",
     after_help = "Without a key: zot -p --provider offline \"list the files here\"\n\
                   Exit codes: 0 done, 1 model or provider error, 2 usage, 129 hang-up, 130 interrupted, 143 terminated."
 )]
@@ -51,6 +67,9 @@ pub(crate) struct Arguments {
     /// List the known models and their prices
     #[arg(long)]
     list_models: bool,
+    /// With --list-models: ask the providers first which they have
+    #[arg(long, requires = "list_models")]
+    refresh: bool,
 
     /// anthropic, openai, openai-responses, gemini, deepseek, kimi, ollama, openrouter, groq, xai,
     /// mistral, together, fireworks, cerebras, lmstudio, vllm, offline, replay, or one of
@@ -60,7 +79,10 @@ pub(crate) struct Arguments {
     /// The model's id; see --list-models
     #[arg(long, value_name = "ID")]
     model: Option<String>,
-    /// The provider's key, visible to all processes (better: its variable or $ZOT_HOME/auth.json)
+    /// Who goes on when the provider fails: provider/model, or a provider for its default model
+    #[arg(long, value_name = "A/M,B", value_delimiter = ',')]
+    fallback: Vec<String>,
+    /// The provider's key, visible to all processes (better: its variable, or `zot login`)
     #[arg(long, value_name = "KEY")]
     api_key: Option<String>,
     /// A compatible server instead of the provider's own
@@ -123,9 +145,24 @@ pub(crate) struct Arguments {
     /// With `zot doctor`: try to reach them, without sending a request
     #[arg(long)]
     probe: bool,
-    /// Write no session file (rpc never does)
-    #[arg(long)]
+    /// Write no session file (rpc writes one only if asked to)
+    #[arg(long, conflicts_with_all = ["continue_newest", "resume", "session", "fork", "durable"])]
     no_session: bool,
+    /// Go on with the newest session of this directory
+    #[arg(short, long = "continue", conflicts_with_all = ["resume", "session"])]
+    continue_newest: bool,
+    /// Go on with this session; the beginning of its id is enough. Without one: show which there are
+    #[arg(long, value_name = "ID|PATH", num_args = 0..=1, conflicts_with = "session")]
+    resume: Option<Option<String>>,
+    /// Keep the conversation in this file: go on with what is in it, or make it
+    #[arg(long, value_name = "PATH")]
+    session: Option<PathBuf>,
+    /// With --continue, --resume or --session: go on in a copy, and leave the original as it is
+    #[arg(long)]
+    fork: bool,
+    /// Wait for the disk after every turn, so that a session survives a power failure
+    #[arg(long)]
+    durable: bool,
     /// Write all model exchanges to a cassette; FILE must not hold anything yet
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -194,6 +231,21 @@ impl Arguments {
     }
 
     pub(crate) fn mode(&self) -> Result<Mode, Failure> {
+        if self.resume == Some(None) {
+            sessions_command::offer(self.cwd.as_deref());
+            return Err(Failure::Usage(
+                "which session? Name it with --resume ID (the beginning is enough), or take the \
+                 newest of this directory with --continue"
+                    .to_owned(),
+            ));
+        }
+        let taken_up = self.continue_newest || self.resume.is_some() || self.session.is_some();
+        if self.fork && !taken_up {
+            return Err(Failure::Usage(
+                "--fork needs a session to copy: add --continue, --resume ID or --session PATH"
+                    .to_owned(),
+            ));
+        }
         if self.list_models {
             return Ok(Mode::ListModels);
         }
@@ -209,7 +261,8 @@ impl Arguments {
                 ))),
             };
         }
-        if let (Some(command), true) = (command, self.print || self.json) {
+        let is_doctor = command.as_deref() == Some("doctor");
+        if let (Some(command), true) = (command, self.print || self.json && !is_doctor) {
             return Err(Failure::Usage(format!(
                 "{command} cannot be combined with -p or --json"
             )));
@@ -219,7 +272,7 @@ impl Arguments {
                 "--confirm needs someone who answers: use it with rpc".to_owned(),
             ));
         }
-        if self.json {
+        if self.json && !is_doctor {
             let prompt = self.prompt()?;
             return Ok(Mode::Json { prompt });
         }
@@ -304,6 +357,7 @@ impl Arguments {
         Config {
             provider: self.provider,
             model: self.model,
+            fallback: self.fallback,
             api_key: self.api_key,
             base_url: self.base_url,
             cwd: self.cwd,
@@ -331,10 +385,22 @@ impl Arguments {
                 "hermes" => ToolDialect::Hermes,
                 _ => ToolDialect::Native,
             }),
-            persistence: if self.no_session {
-                Persistence::Never
-            } else {
-                persistence
+            persistence: match (self.session, self.resume.flatten()) {
+                _ if self.no_session => Persistence::Never,
+                (Some(path), _) => Persistence::File(path),
+                (None, Some(wanted)) => Persistence::Resume(wanted),
+                (None, None) if self.continue_newest => Persistence::Continue,
+                (None, None) => persistence,
+            },
+            session: SessionOptions {
+                durability: match self.durable {
+                    true => Durability::PowerLoss,
+                    false => Durability::ProcessEnd,
+                },
+                resumption: match self.fork {
+                    true => Resumption::Fork,
+                    false => Resumption::Append,
+                },
             },
             extensions: ExtensionSearch {
                 discover: !self.no_ext,
@@ -361,8 +427,17 @@ impl Arguments {
                     false => ReplayPace::FullSpeed,
                 },
             }),
+            live_models: true,
             ..Config::default()
         }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    pub(crate) fn refresh(&self) -> bool {
+        self.refresh
     }
 
     pub(crate) fn provider(&self) -> Option<&str> {

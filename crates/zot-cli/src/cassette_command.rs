@@ -22,7 +22,7 @@ const FAILED: u8 = 1;
     bin_name = "zot cassette",
     after_help = "Exit codes: 0 in order, 1 not in order or not readable, 2 usage."
 )]
-struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }

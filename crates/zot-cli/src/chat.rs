@@ -8,6 +8,7 @@ use zot_sdk::{AssemblyError, Config, Persistence, Runtime, zot_home};
 use zot_tui::{Ending, Options, Pictures};
 
 use crate::arguments::Arguments;
+use crate::configuration;
 use crate::failure::Failure;
 
 pub(crate) fn run(arguments: Arguments, prompt: Option<String>) -> Result<ExitCode, Failure> {
@@ -15,7 +16,7 @@ pub(crate) fn run(arguments: Arguments, prompt: Option<String>) -> Result<ExitCo
     let config = Config {
         thinking_events: true,
         hooks: Some(pictures.clone()),
-        ..arguments.config(Persistence::SessionFile)
+        ..configuration::read(arguments, Persistence::SessionFile)?
     };
     let home = config
         .home
@@ -46,7 +47,7 @@ fn assemble(config: Config, options: &mut Options) -> Result<Runtime, Failure> {
         Err(AssemblyError::NoCredential { auth_file }) => {
             options.warnings.push(format!(
                 "no provider has a key, so this is the offline stand-in, which follows fixed rules. Set a \
-                 variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or add a key to {}",
+                 variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or run `zot login` (it writes {})",
                 auth_file.display()
             ));
             Ok(Runtime::new(Config {

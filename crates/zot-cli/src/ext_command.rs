@@ -40,7 +40,7 @@ const FAILED: u8 = 1;
                   To use it:       zot ext install hello\n\n\
                   Exit codes: 0 done, 1 failed, 2 usage, 129 hang-up, 130 interrupted, 143 terminated."
 )]
-struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
+use zot_sdk::config_files::ConfigError;
 use zot_sdk::{AssemblyError, CatalogError};
 
 /// Exit code of a model or provider error, and of anything else that failed while running.
@@ -16,6 +17,8 @@ pub(crate) enum Failure {
     Usage(String),
     #[error(transparent)]
     Assembly(#[from] AssemblyError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     #[error(transparent)]
     Catalog(#[from] CatalogError),
     #[error("{0}")]
@@ -39,7 +42,7 @@ impl Failure {
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
-            Self::Usage(_) | Self::Assembly(_) | Self::Catalog(_) => USAGE,
+            Self::Usage(_) | Self::Assembly(_) | Self::Config(_) | Self::Catalog(_) => USAGE,
             Self::Agent(_) | Self::BadToken | Self::ReaderGone | Self::Io(_) => FAILED,
         })
     }

@@ -4,14 +4,21 @@ use std::env;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use zot_sdk::{Catalog, ModelInfo, zot_home};
+use zot_rpc::executor;
+use zot_sdk::{Catalog, Credentials, ModelInfo, zot_home};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
+use crate::warn;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let home = zot_home(&|name| env::var(name).ok());
-    let catalog = Catalog::load(Some(&home.join("models.json")))?;
+    let mut catalog = Catalog::load(Some(&home.join("models.json")))?;
+    let credentials = Credentials::open(Some(home))?;
+    if arguments.refresh() {
+        refresh(&credentials, arguments.provider())?;
+    }
+    credentials.add_live_models(&mut catalog);
     let models: Vec<&ModelInfo> = catalog
         .all()
         .filter(|model| {
@@ -31,6 +38,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Asks the providers; one that does not answer is no reason to show nothing.
+fn refresh(credentials: &Credentials, only: Option<&str>) -> Result<(), Failure> {
+    let said = executor::run(|_| credentials.refresh_models(only))??;
+    for (provider, outcome) in said {
+        if let Err(problem) = outcome {
+            warn(&[format!("{provider} could not be asked: {problem}")]);
+        }
+    }
+    Ok(())
 }
 
 fn write_table(models: &[&ModelInfo], snapshot: &str) -> io::Result<()> {

@@ -1,19 +1,26 @@
 //! The `zot` binary: arguments, wiring and exit codes.
 
 mod arguments;
+mod auth_command;
 mod cassette_command;
 mod chat;
+mod completions;
+mod config_command;
+mod configuration;
 mod context_command;
 mod doctor;
 mod ext_command;
 mod failure;
 mod list_models;
+mod login_command;
 mod one_shot;
 mod pipe;
 mod prompt_input;
+mod sessions_command;
 mod skills_command;
 
 use std::error::Error;
+use std::ffi::OsStr;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -21,9 +28,19 @@ use arguments::{Arguments, Mode};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let command = cassette_command::run_if_asked()
-        .or_else(ext_command::run_if_asked)
-        .or_else(skills_command::run_if_asked);
+    // The code of a command that nobody asked for is not even loaded: idle memory is mostly code.
+    let word = std::env::args_os().nth(1);
+    let command = match word.as_deref().and_then(OsStr::to_str) {
+        Some("cassette") => cassette_command::run_if_asked(),
+        Some("ext") => ext_command::run_if_asked(),
+        Some("skills") => skills_command::run_if_asked(),
+        Some("sessions") => sessions_command::run_if_asked(),
+        Some("config") => config_command::run_if_asked(),
+        Some("login" | "logout") => login_command::run_if_asked(),
+        Some("auth") => auth_command::run_if_asked(),
+        Some("completions" | "man") => completions::run_if_asked(),
+        _ => None,
+    };
     if let Some(code) = command {
         return code;
     }

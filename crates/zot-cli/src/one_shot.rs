@@ -11,6 +11,7 @@ use zot_rpc::stdio::Output;
 use zot_sdk::{Config, ContentBlock, Event, EventStream, ExtensionNotice, Persistence, Runtime};
 
 use crate::arguments::Arguments;
+use crate::configuration;
 use crate::failure::Failure;
 use crate::prompt_input::PromptInput;
 use crate::warn;
@@ -29,7 +30,7 @@ pub(crate) fn run(
     prompt: PromptInput,
     format: Format,
 ) -> Result<ExitCode, Failure> {
-    let config = arguments.config(Persistence::SessionFile);
+    let config = configuration::read(arguments, Persistence::SessionFile)?;
     executor::run(|idle| run_prompt(config, prompt, format, idle))?
 }
 
@@ -142,6 +143,10 @@ struct Report {
     format: Format,
     /// The text of the last assistant message.
     answer: String,
+    /// What a model said in this turn before it failed and another went on.
+    begun: String,
+    /// Whether an answer has come since the turn began, or since a model failed.
+    said_in_turn: bool,
     error: Option<String>,
     /// The error event, which is written last.
     last_event: Option<Event>,
@@ -156,6 +161,8 @@ impl Report {
         Self {
             format,
             answer: String::new(),
+            begun: String::new(),
+            said_in_turn: false,
             error: None,
             last_event: None,
             failed_turn: false,
@@ -165,10 +172,26 @@ impl Report {
 
     fn add(&mut self, event: Event, output: &mut Output) -> io::Result<()> {
         match &event {
-            Event::AssistantMessage { content, .. } => self.answer = text(content),
+            Event::TurnStart { .. } => self.begun.clear(),
+            Event::AssistantMessage { content, .. } => {
+                self.answer = format!("{}{}", self.begun, text(content));
+                self.said_in_turn = true;
+            }
             Event::TurnEnd { stop, .. } => {
+                self.said_in_turn = false;
                 self.failed_turn = stop == "error";
                 self.cut_off = stop == "length";
+            }
+            // Somebody who waits for the answer alone should know whose it is.
+            Event::Fallback {
+                from, to, message, ..
+            } => {
+                if std::mem::take(&mut self.said_in_turn) {
+                    self.begun.clone_from(&self.answer);
+                }
+                if self.format == Format::Text {
+                    warn(&[format!("{from} failed ({message}); {to} goes on")]);
+                }
             }
             Event::Error { message, .. } => {
                 // Written last, after `done`.

@@ -6,12 +6,13 @@ use zot_rpc::{Exit, ServeOptions, executor, serve};
 use zot_sdk::{Persistence, Runtime};
 
 use crate::arguments::{Arguments, rpc_token};
+use crate::configuration;
 use crate::failure::Failure;
 use crate::warn;
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
-    // The embedding program owns persistence.
-    let config = arguments.config(Persistence::Never);
+    // The embedding program owns persistence, unless it hands it over.
+    let config = configuration::read(arguments, Persistence::Never)?;
     let options = ServeOptions {
         token: rpc_token()?,
     };

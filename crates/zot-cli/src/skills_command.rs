@@ -29,7 +29,7 @@ const FAILED: u8 = 1;
                   Without --with-skills, zot offers the built-in ones only.\n\n\
                   Exit codes: 0 done, 1 failed, 2 usage."
 )]
-struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }

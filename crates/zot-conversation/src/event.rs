@@ -12,7 +12,8 @@ use crate::{
 ///
 /// `UserMessage`, then per model call `TurnStarted`, `AssistantStarted`, deltas, `UsageReported`,
 /// `AssistantMessage`, `ToolCallRequested`…, `TurnEnded`, then per tool `ToolProgress`…,
-/// `ToolFinished`; at last one `Done`.
+/// `ToolFinished`; at last one `Done`. After `FellBack` a turn goes on with `AssistantStarted`, or
+/// first with a `UserMessage` when the other model has to be told where to go on.
 #[derive(Debug, Clone)]
 pub enum AgentEvent {
     UserMessage(Arc<Message>),
@@ -58,6 +59,13 @@ pub enum AgentEvent {
         /// Who ran the call, when it was not the agent itself.
         origin: Option<ToolOrigin>,
     },
+    /// A model failed, and another goes on with the turn.
+    FellBack {
+        /// Provider and model, as `openai/gpt-5`.
+        from: String,
+        to: String,
+        error: ErrorReport,
+    },
     Failed(ErrorReport),
     CompactionFinished {
         summary: String,
@@ -97,6 +105,8 @@ pub struct ErrorReport {
     pub message: String,
     /// When trying again may help.
     pub retry_after: Option<Duration>,
+    /// Who failed, when it was a provider.
+    pub provider: Option<String>,
 }
 
 impl ErrorReport {
@@ -105,6 +115,15 @@ impl ErrorReport {
             code,
             message: message.into(),
             retry_after: None,
+            provider: None,
+        }
+    }
+
+    /// An error of a provider.
+    pub fn of_provider(error: ModelError, provider: &str) -> Self {
+        Self {
+            provider: Some(provider.to_owned()),
+            ..Self::from(error)
         }
     }
 }
@@ -118,6 +137,7 @@ impl From<ModelError> for ErrorReport {
                 _ => None,
             },
             message: error.message,
+            provider: None,
         }
     }
 }
@@ -148,6 +168,18 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// Whether another provider may do better with the same request.
+    pub fn is_recoverable(self) -> bool {
+        matches!(
+            self,
+            Self::Unauthorized
+                | Self::RateLimited
+                | Self::Unavailable
+                | Self::Connection
+                | Self::Stream
+        )
+    }
+
     /// The word the wire uses.
     pub fn as_str(self) -> &'static str {
         match self {

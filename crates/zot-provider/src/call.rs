@@ -128,7 +128,7 @@ impl Call {
             status,
             retry_after,
             &body,
-            self.endpoint.api_key.as_deref(),
+            self.endpoint.secret().as_deref(),
         );
         let failure = Failure::Status {
             status,

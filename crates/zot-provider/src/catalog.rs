@@ -8,6 +8,8 @@ use std::path::Path;
 
 use zot_conversation::Prices;
 
+use crate::live::LiveModel;
+
 mod builtin;
 mod nearest;
 mod user_file;
@@ -91,6 +93,29 @@ impl Catalog {
             user_file::merge(path, &mut catalog.models)?;
         }
         Ok(catalog)
+    }
+
+    /// Adds the models that `provider` says it has and that are not known yet.
+    pub fn add_live(&mut self, provider: &str, models: &[LiveModel]) {
+        for live in models {
+            if self.find(provider, &live.id).is_some() {
+                continue;
+            }
+            let mut model = ModelInfo::unknown(provider, &live.id);
+            model.name = Cow::Owned(live.name.clone());
+            model.context_window = live.context_window;
+            // A window that nearly all of an answer would fill leaves no room for a question.
+            let most = match live.context_window {
+                0 => u64::MAX,
+                window => (window / 2).max(1),
+            };
+            let wanted = match live.max_output {
+                0 => UNKNOWN_MAX_OUTPUT,
+                tokens => tokens,
+            };
+            model.max_output = wanted.min(most);
+            self.models.push(model);
+        }
     }
 
     /// Lists the models of `owner` for `provider` as well, except those it already has.

@@ -1,10 +1,13 @@
 //! Where a provider is and how it is asked.
 
 use std::fmt;
+use std::sync::Arc;
 
-use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use zot_conversation::{ModelError, ModelErrorKind};
+
+use crate::api_key::ApiKey;
 
 /// One provider's address and credential.
 #[derive(Clone)]
@@ -13,7 +16,7 @@ pub struct Endpoint {
     pub provider: String,
     pub base_url: String,
     /// Without a key no authorisation is sent.
-    pub api_key: Option<String>,
+    pub api_key: Option<ApiKey>,
 }
 
 impl fmt::Debug for Endpoint {
@@ -22,7 +25,7 @@ impl fmt::Debug for Endpoint {
             .debug_struct("Endpoint")
             .field("provider", &self.provider)
             .field("base_url", &self.base_url)
-            .field("api_key", &self.api_key.as_ref().map(|_| "[redacted]"))
+            .field("api_key", &self.api_key)
             .finish()
     }
 }
@@ -58,6 +61,11 @@ impl Endpoint {
         format!("{scheme}://{host}{}", uri.path())
     }
 
+    /// The secret of the moment, which must not appear in any text.
+    pub(crate) fn secret(&self) -> Option<Arc<str>> {
+        self.api_key.as_ref().map(ApiKey::secret)
+    }
+
     /// The headers every wire sends.
     pub(crate) fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -76,7 +84,11 @@ impl Endpoint {
     ) -> Result<HeaderMap, ModelError> {
         let mut headers = self.headers();
         if let Some(key) = &self.api_key {
-            let value = secret_header(&format!("{prefix}{key}")).map_err(|reason| {
+            let (name, prefix) = match key.is_token() {
+                true => (AUTHORIZATION, "Bearer "),
+                false => (name, prefix),
+            };
+            let value = secret_header(&format!("{prefix}{}", key.secret())).map_err(|reason| {
                 ModelError::new(
                     ModelErrorKind::Unauthorized,
                     format!("{}: {reason}", self.provider),

@@ -8,6 +8,7 @@
 mod chunked;
 mod connection;
 mod dial;
+mod fetch;
 mod pool;
 mod tls;
 
@@ -89,6 +90,8 @@ impl SendError {
     }
 }
 
+pub use fetch::{FetchError, Fetched};
+
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) retry_after: Option<String>,
@@ -145,8 +148,18 @@ impl HttpClient {
         headers: &HeaderMap,
         body: &RequestBody,
     ) -> Result<Response, SendError> {
+        self.send("POST", uri, headers, body).await
+    }
+
+    async fn send(
+        &self,
+        method: &str,
+        uri: &Uri,
+        headers: &HeaderMap,
+        body: &RequestBody,
+    ) -> Result<Response, SendError> {
         let route = self.route(uri)?;
-        let head = request_head(uri, &route, headers, body.length());
+        let head = request_head(method, uri, &route, headers, body.length());
         let key = PoolKey::new(uri);
         loop {
             let (mut connection, reused) = match self.shared.pool.take(&key) {
@@ -250,7 +263,13 @@ impl ResponseBody {
     }
 }
 
-fn request_head(uri: &Uri, route: &Route, headers: &HeaderMap, length: usize) -> Bytes {
+fn request_head(
+    method: &str,
+    uri: &Uri,
+    route: &Route,
+    headers: &HeaderMap,
+    length: usize,
+) -> Bytes {
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     // User information is no part of the host.
@@ -266,9 +285,12 @@ fn request_head(uri: &Uri, route: &Route, headers: &HeaderMap, length: usize) ->
         None => String::new(),
     };
     let mut head = Vec::with_capacity(512);
-    head.extend_from_slice(format!("POST {origin}{path} HTTP/1.1\r\nhost: ").as_bytes());
+    head.extend_from_slice(format!("{method} {origin}{path} HTTP/1.1\r\nhost: ").as_bytes());
     head.extend_from_slice(host.as_bytes());
-    head.extend_from_slice(format!("\r\ncontent-length: {length}\r\n").as_bytes());
+    match method {
+        "GET" => head.extend_from_slice(b"\r\n"),
+        _ => head.extend_from_slice(format!("\r\ncontent-length: {length}\r\n").as_bytes()),
+    }
     let authorization = proxy.and_then(|proxy| proxy.authorization.as_ref());
     let authorization = authorization.map(|value| (&PROXY_AUTHORIZATION, value));
     for (name, value) in headers.iter().chain(authorization) {

@@ -4,6 +4,7 @@
 //! and one retry policy. This crate knows no agent, no files and no terminal.
 
 mod anthropic;
+mod api_key;
 mod body;
 mod call;
 pub mod cassette;
@@ -13,6 +14,7 @@ mod error;
 mod gemini;
 mod http;
 mod json;
+pub mod live;
 pub mod network;
 pub mod offline;
 mod openai;
@@ -23,13 +25,14 @@ mod sampling;
 pub mod sse;
 
 pub use crate::anthropic::AnthropicClient;
+pub use crate::api_key::ApiKey;
 pub use crate::endpoint::Endpoint;
 pub use crate::gemini::GeminiClient;
-pub use crate::http::{HttpClient, Timeouts};
+pub use crate::http::{FetchError, Fetched, HttpClient, Timeouts};
 pub use crate::openai::{
     EffortField, OpenAiClient, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport,
 };
 pub use crate::providers::{
-    KeyRequirement, ProviderEntry, Providers, ProvidersError, Wire, provider, providers,
+    KeyRequirement, OAuthEntry, ProviderEntry, Providers, ProvidersError, Wire, provider, providers,
 };
 pub use crate::responses::ResponsesClient;

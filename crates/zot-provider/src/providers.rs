@@ -2,6 +2,7 @@
 //! `$ZOT_HOME/providers.json` of the same shape adds entries and overrides fields.
 
 mod file;
+mod oauth;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -17,6 +18,7 @@ use crate::openai::{OpenAiClient, OpenAiQuirks};
 use crate::responses::ResponsesClient;
 
 pub use file::ProvidersError;
+pub use oauth::OAuthEntry;
 
 /// What is known about a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub struct ProviderEntry {
     pub default_model: Cow<'static, str>,
     /// The provider under which the catalog lists the models; usually `name`.
     pub catalog: Cow<'static, str>,
+    /// How to log in instead of giving a key.
+    pub oauth: Option<Arc<OAuthEntry>>,
 }
 
 /// The language a provider speaks.

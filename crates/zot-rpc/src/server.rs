@@ -9,6 +9,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use serde::Serialize;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use zot_sdk::{Busy, Event, EventStream, ExtensionNotice, Runtime};
 use zot_wire::Line;
@@ -53,6 +54,8 @@ pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) ->
         wanted: None,
         wants_details: false,
         replies: Replies::default(),
+        background: JoinSet::new(),
+        worked: false,
     };
     let mut input = Input::stdin()?;
     let mut signals = EndSignals::new()?;
@@ -82,6 +85,10 @@ struct Server {
     wants_details: bool,
     /// Commands that take their time.
     replies: Replies,
+    /// What is done beside the work. Dropping it leaves it undone.
+    background: JoinSet<()>,
+    /// Whether a prompt has ended yet.
+    worked: bool,
 }
 
 /// What one turn of the loop found.
@@ -115,7 +122,10 @@ impl Server {
             match self.next_happening(input, signals).await {
                 Happening::Input(result) => result?,
                 Happening::Event(Some(event)) => self.report(event)?,
-                Happening::Event(None) => self.running = None,
+                Happening::Event(None) => {
+                    self.running = None;
+                    self.after_work();
+                }
                 Happening::Notice(notice) => self.pass_on(notice)?,
                 Happening::Reply(reply) => self.finish(*reply)?,
                 Happening::Written(Ok(())) => {}
@@ -138,6 +148,16 @@ impl Server {
             notice = self.runtime.next_notice(), if takes_events => Happening::Notice(notice),
             reply = self.replies.next() => Happening::Reply(Box::new(reply)),
             result = self.output.drive() => Happening::Written(result),
+            Some(_) = self.background.join_next() => Happening::Written(Ok(())),
+        }
+    }
+
+    /// Once there is time: nothing is in the way of a start.
+    fn after_work(&mut self) {
+        if !std::mem::replace(&mut self.worked, true)
+            && let Some(refresh) = self.runtime.refresh_models()
+        {
+            self.background.spawn(refresh);
         }
     }
 

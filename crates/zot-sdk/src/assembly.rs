@@ -1,5 +1,7 @@
 //! Puts the parts together: provider, model, credential, tools, system prompt, session.
 
+pub(crate) mod connecting;
+mod fallback;
 mod recording;
 mod selection;
 
@@ -8,28 +10,30 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use zot_agent::hermes::HermesModel;
-use zot_agent::{AgentSettings, ApprovalScope, Budget, Journal, JournalError, NoJournal};
-use zot_auth::{Credential, CredentialError, CredentialRequest};
+use zot_agent::{AgentSettings, ApprovalScope, Budget};
+use zot_auth::{AuthFile, Credential, CredentialError, CredentialRequest, Logins};
 use zot_context::Templates;
-use zot_conversation::{Message, Model, Prices, ToolSet, Usage};
+use zot_conversation::{Model, Prices, ToolSet};
 use zot_extension_host::{Discovery, HostConfig, SearchPaths, discover};
 use zot_provider::cassette::CassetteError;
 use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect, nearest_names};
 use zot_provider::network::PlanError;
-use zot_provider::offline::OfflineModel;
-use zot_provider::{Endpoint, Providers, ProvidersError, Wire};
-use zot_session::{SessionError, SessionLog, SessionMeta};
-use zot_tools::{ToolsConfig, builtin_tools};
+use zot_provider::{Providers, ProvidersError};
+use zot_session::{Checkpoints, FindError, ForkError, SessionError, SessionMeta};
+use zot_tools::{Checkpoint, ToolsConfig, builtin_tools};
 
-use crate::config::{Config, DEFAULT_MAX_STEPS, Persistence, ToolSelection};
+use crate::config::{Config, DEFAULT_MAX_STEPS, ToolSelection};
+use crate::live_models::{self, LiveModels};
+use crate::persistence::{Opened, Opening, SessionCheckpoint};
+use crate::rescue::Rescue;
 use crate::runtime::{VERSION, did_you_mean};
 use crate::surroundings::{Skills, Surroundings};
 use crate::system_prompt::{Base, PromptParts};
 
+use connecting::Connection;
 use selection::Selected;
-pub(crate) use selection::{find_model, nearest, select};
+pub(crate) use selection::{entry_credential, find_model, nearest, select, unknown_provider};
 
 /// The name of the built-in stand-in, as a provider.
 pub(crate) const OFFLINE: &str = "offline";
@@ -54,8 +58,8 @@ pub enum AssemblyError {
     #[error(transparent)]
     UnknownTool(#[from] UnknownTool),
     #[error(
-        "no provider has an API key: pass --api-key KEY with --provider NAME, set a variable such \
-         as ANTHROPIC_API_KEY or OPENAI_API_KEY, or add a key to {} (mode 0600); to try zot \
+        "no provider has an API key: run `zot login NAME`, pass --api-key KEY with --provider NAME, \
+         set a variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or add a key to {} (mode 0600); to try zot \
          without a key, use --provider offline", .auth_file.display()
     )]
     NoCredential { auth_file: PathBuf },
@@ -73,12 +77,20 @@ pub enum AssemblyError {
     BaseUrl(PlanError),
     #[error(transparent)]
     Session(#[from] SessionError),
+    #[error(transparent)]
+    FindSession(#[from] FindError),
+    #[error(transparent)]
+    ForkSession(#[from] ForkError),
+    #[error("cannot look through {}: {source}", .path.display())]
+    Sessions { path: PathBuf, source: io::Error },
     #[error("--provider replay answers from a recording: name it with --cassette FILE")]
     NoCassette,
     #[error("--cassette is for --provider replay, not for {provider}; to record use --record FILE")]
     CassetteUnused { provider: String },
     #[error(transparent)]
     Cassette(#[from] CassetteError),
+    #[error("a cassette holds the exchanges with one model: leave --fallback out")]
+    RecordedFallback,
     #[error("extensions need a tokio runtime: make the agent runtime inside one")]
     NoExecutor,
 }
@@ -106,7 +118,7 @@ pub(crate) struct Assembled {
     pub(crate) catalog: Catalog,
     pub(crate) cwd: PathBuf,
     pub(crate) settings: AgentSettings,
-    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) session: Opened,
     pub(crate) warnings: Vec<String>,
     pub(crate) own_tools: ToolSet,
     pub(crate) prompt: PromptParts,
@@ -116,6 +128,8 @@ pub(crate) struct Assembled {
     pub(crate) extensions: Option<(HostConfig, Discovery)>,
     pub(crate) clients: Clients,
     pub(crate) budget: Budget,
+    pub(crate) live_models: Option<LiveModels>,
+    pub(crate) rescue: Rescue,
 }
 
 pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
@@ -126,15 +140,35 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     let mut catalog = Catalog::load(Some(&home.join("models.json")))?;
     let providers = Providers::load(&home.join("providers.json"))?;
     let cwd = working_directory(config.cwd.as_deref())?;
+    let sessions = home.join("sessions");
+    let mut session_warnings = Vec::new();
+    let opening = Opening::find(&config, &sessions, &cwd, &mut session_warnings)?;
     let (selected, replayed) = match recording::cassette(&config)? {
         Some(replay) => recording::select(&config, replay, &mut catalog)?,
         None => {
             let auth_file = home.join("auth.json");
-            (select(&config, &mut catalog, &providers, &auth_file)?, None)
+            let select = |config: &Config| select(config, &mut catalog, &providers, &auth_file);
+            let selected = select_resumed(&config, &opening, &mut session_warnings, select)?;
+            (selected, None)
         }
     };
+    let session = opening.open(
+        &sessions,
+        SessionMeta::new(
+            cwd.display().to_string(),
+            selected.provider.clone(),
+            selected.model.id.to_string(),
+        ),
+        config.session.durability,
+        &mut session_warnings,
+    )?;
     let surroundings = Surroundings::find(&config.context, &cwd, &home);
-    let own_tools = own_tools(&config, &cwd, surroundings.skills.as_ref());
+    let own_tools = own_tools(
+        &config,
+        &cwd,
+        session.checkpoints.as_ref(),
+        surroundings.skills.as_ref(),
+    );
     let search = search_paths(&config, &cwd, &home);
     let discovery = discover(&search);
     if discovery.enabled().next().is_some() && tokio::runtime::Handle::try_current().is_err() {
@@ -169,9 +203,11 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         base_url,
         credential,
         wire,
+        oauth,
         mut warnings,
     } = selected;
     warnings.extend(surroundings.warnings);
+    warnings.extend(session_warnings);
     if config.budget.max_cost_usd.is_some() && wire.is_some() && model.prices == Prices::default() {
         warnings.push(format!(
             "no price is known for {:?}, so the cost budget will never be reached: limit tokens or \
@@ -181,24 +217,41 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     }
     // The stand-in has no other way to call tools.
     let dialect = config.tool_dialect.filter(|_| provider != OFFLINE);
-    let journal: Arc<dyn Journal> = match config.persistence {
-        Persistence::Never => Arc::new(NoJournal),
-        Persistence::SessionFile => Arc::new(SessionJournal(SessionLog::create(
-            &home.join("sessions"),
-            &SessionMeta {
-                cwd: cwd.display().to_string(),
-                model: model.id.to_string(),
-                provider: provider.clone(),
-                started: Timestamp::now(),
-                version: VERSION.to_owned(),
-            },
-        )?)),
-    };
     let secret = credential.clone();
-    let mut native = match &replayed {
-        Some(replay) => Arc::clone(replay) as Arc<dyn Model>,
-        None => client(&config, &provider, base_url, credential, wire),
+    let http = config.http.clone().unwrap_or_default();
+    let (mut native, endpoint) = match &replayed {
+        Some(replay) => (Arc::clone(replay) as Arc<dyn Model>, None),
+        None => Connection {
+            provider: &provider,
+            base_url,
+            credential,
+            wire,
+            oauth,
+            auth_file: AuthFile::new(home.join("auth.json")),
+            http: http.clone(),
+        }
+        .client(),
     };
+    let auth_file = home.join("auth.json");
+    let fallbacks = fallback::fallbacks(
+        &config,
+        &catalog,
+        &providers,
+        &auth_file,
+        &http,
+        &mut warnings,
+    )?;
+    // Another server than the provider's own has models of its own.
+    let live_models = endpoint
+        .zip(wire)
+        .filter(|_| config.base_url.is_none() && model.base_url.is_none())
+        .map(|(endpoint, wire)| LiveModels {
+            http,
+            wire,
+            endpoint,
+            cache: home.join(live_models::CACHE),
+            refresh: config.live_models,
+        });
     // After everything that can fail, because it leaves a file behind.
     if let Some(path) = &config.record {
         native = recording::record(native, path, &model, replayed.as_deref(), secret)?;
@@ -215,6 +268,12 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         reasoning: config.reasoning,
         max_steps: config.max_steps.unwrap_or(DEFAULT_MAX_STEPS),
         approval: config.approval.clone(),
+        // A replay fails in the name of whom it was recorded with.
+        provider: match &replayed {
+            Some(replay) => replay.header().provider.clone(),
+            None => provider.clone(),
+        },
+        fallbacks,
     };
     apply_model(&mut settings, &model, &clients);
     // Also when there is none yet: a reload may find some.
@@ -238,7 +297,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         catalog,
         cwd,
         settings,
-        journal,
+        session,
         warnings,
         own_tools,
         prompt,
@@ -247,6 +306,11 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         extensions,
         clients,
         budget: config.budget,
+        live_models,
+        rescue: Rescue {
+            providers,
+            auth_file,
+        },
     })
 }
 
@@ -281,24 +345,6 @@ impl Clients {
             ToolDialect::Native => Arc::clone(&self.native),
             ToolDialect::Hermes => Arc::clone(&self.hermes),
         }
-    }
-}
-
-fn client(
-    config: &Config,
-    provider: &str,
-    base_url: String,
-    credential: Option<Credential>,
-    wire: Option<Wire>,
-) -> Arc<dyn Model> {
-    let endpoint = Endpoint {
-        provider: provider.to_owned(),
-        base_url,
-        api_key: credential.map(|credential| credential.secret().to_owned()),
-    };
-    match wire {
-        None => Arc::new(OfflineModel),
-        Some(wire) => wire.client(config.http.clone().unwrap_or_default(), endpoint),
     }
 }
 
@@ -349,11 +395,47 @@ fn taken_tools(own: &ToolSet) -> Vec<String> {
     own.chain(std::iter::once("skill".to_owned())).collect()
 }
 
-fn own_tools(config: &Config, cwd: &Path, skills: Option<&Skills>) -> ToolSet {
+/// Selects the model that a resumed session was held with, unless another was asked for.
+fn select_resumed(
+    config: &Config,
+    opening: &Opening,
+    warnings: &mut Vec<String>,
+    mut select: impl FnMut(&Config) -> Result<Selected, AssemblyError>,
+) -> Result<Selected, AssemblyError> {
+    let unspoken = config.provider.is_none() && config.model.is_none();
+    let Some((provider, model)) = opening.model().filter(|_| unspoken) else {
+        return select(config);
+    };
+    let as_before = Config {
+        provider: Some(provider.to_owned()),
+        model: Some(model.to_owned()),
+        ..config.clone()
+    };
+    match select(&as_before) {
+        Ok(selected) => Ok(selected),
+        Err(error) => {
+            let selected = select(config)?;
+            warnings.push(format!(
+                "the session was held with {model:?} of {provider}, which cannot be used now: {error}"
+            ));
+            Ok(selected)
+        }
+    }
+}
+
+fn own_tools(
+    config: &Config,
+    cwd: &Path,
+    checkpoints: Option<&Arc<Checkpoints>>,
+    skills: Option<&Skills>,
+) -> ToolSet {
     let builtin = builtin_tools(ToolsConfig {
         cwd: cwd.to_owned(),
         home: env::home_dir(),
         output_dir: env::temp_dir(),
+        checkpoint: checkpoints.map(|checkpoints| {
+            Arc::new(SessionCheckpoint(Arc::clone(checkpoints))) as Arc<dyn Checkpoint>
+        }),
     });
     // Built-in tools come first and win a clash of names.
     ToolSet::new(
@@ -389,32 +471,12 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
 }
 
-/// Writes the conversation to a session file.
-struct SessionJournal(SessionLog);
-
-impl Journal for SessionJournal {
-    fn message_added(&self, message: &Arc<Message>) -> Result<(), JournalError> {
-        self.0.append_message(message).map_err(boxed)
-    }
-
-    fn usage_added(&self, turn: &Usage, cumulative: &Usage) -> Result<(), JournalError> {
-        self.0.append_usage(turn, cumulative).map_err(boxed)
-    }
-
-    fn transcript_replaced(&self, messages: &[Arc<Message>]) -> Result<(), JournalError> {
-        self.0.append_replacement(messages).map_err(boxed)
-    }
-}
-
-fn boxed(error: SessionError) -> JournalError {
-    JournalError(Box::new(error))
-}
-
 /// Looks for the credential of one provider.
 fn credential(
     provider: &str,
     variables: &[&str],
     explicit: Option<&str>,
+    logins: Logins,
     auth_file: &Path,
 ) -> Result<Credential, CredentialError> {
     zot_auth::find(CredentialRequest {
@@ -422,6 +484,7 @@ fn credential(
         explicit,
         variables,
         auth_file,
+        logins,
         env: &variable,
     })
 }

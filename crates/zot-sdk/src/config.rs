@@ -8,6 +8,7 @@ use zot_conversation::{ReasoningEffort, Tool};
 use zot_provider::HttpClient;
 use zot_provider::cassette::{ReplayMode, ReplayPace};
 use zot_provider::catalog::ToolDialect;
+use zot_session::Durability;
 
 /// How many model calls one prompt may take unless the caller says otherwise.
 pub const DEFAULT_MAX_STEPS: u32 = 100;
@@ -18,9 +19,16 @@ pub struct Config {
     /// For example `anthropic`. Without one, the first provider that has a credential is used.
     pub provider: Option<String>,
     pub model: Option<String>,
+    /// Who goes on with a prompt when the provider fails, in this order: `provider/model`, or the
+    /// provider alone for its default model.
+    pub fallback: Vec<String>,
+    /// What to use where neither is given.
+    pub preferred: PreferredModel,
     pub api_key: Option<String>,
     /// A compatible server instead of the provider's own.
     pub base_url: Option<String>,
+    /// Whether the provider may be asked, beside the work, which models it has.
+    pub live_models: bool,
     /// Shared by the runtimes of one program, so that they share connections and certificates.
     pub http: Option<HttpClient>,
     /// Where the agent works; the process's directory when not given.
@@ -42,6 +50,8 @@ pub struct Config {
     /// Watches and steps in, after the extensions: it has the last word.
     pub hooks: Option<Arc<dyn Hooks>>,
     pub persistence: Persistence,
+    /// How the session file is written to.
+    pub session: SessionOptions,
     pub extensions: ExtensionSearch,
     pub context: ContextSearch,
     /// Which tool calls need someone's permission.
@@ -54,6 +64,15 @@ pub struct Config {
     pub record: Option<PathBuf>,
     /// Answers come from a cassette; the provider is then `replay`.
     pub replay: Option<Replay>,
+}
+
+/// A habit, not a command: what else is given may decide otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PreferredModel {
+    /// Used unless the model that is asked for is known to be another provider's.
+    pub provider: Option<String>,
+    /// Used with the preferred provider only, if there is one.
+    pub model: Option<String>,
 }
 
 /// A cassette to answer from.
@@ -107,12 +126,35 @@ pub enum SkillSearch {
     All,
 }
 
-/// Whether the conversation is written to a session file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Whether the conversation is written to a session file, and to which.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Persistence {
     /// The embedding program keeps the conversation, or nobody does.
     #[default]
     Never,
-    /// Below `$ZOT_HOME/sessions`.
+    /// A new one below `$ZOT_HOME/sessions`.
     SessionFile,
+    /// The one of this working directory that was last added to, or a new one.
+    Continue,
+    /// The one with this id, the beginning of one, or this path.
+    Resume(String),
+    /// This file, which is made if it is not there.
+    File(PathBuf),
+}
+
+/// How a session file is written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SessionOptions {
+    pub durability: Durability,
+    pub resumption: Resumption,
+}
+
+/// Where a conversation that is taken up goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Resumption {
+    /// In its own file, which only one process can write to.
+    #[default]
+    Append,
+    /// In a new session that begins with its messages.
+    Fork,
 }

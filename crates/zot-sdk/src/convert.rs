@@ -5,8 +5,10 @@ use zot_conversation::{self as conversation, AgentEvent, Arguments, Usage};
 use zot_wire::RawJson;
 use zot_wire::rpc::{ContentBlock, CumulativeUsage, Event, Message, Role, ToolDetails};
 
+use crate::rescue::Rescue;
+
 /// The wire's form of an event.
-pub(crate) fn event(event: AgentEvent) -> Event {
+pub(crate) fn event(event: AgentEvent, rescue: &Rescue) -> Event {
     match event {
         AgentEvent::UserMessage(message) => Event::UserMessage {
             content: content(&message.content),
@@ -68,7 +70,15 @@ pub(crate) fn event(event: AgentEvent) -> Event {
         AgentEvent::SteeringDropped(dropped) => Event::SteerDropped {
             content: content(&dropped),
         },
+        AgentEvent::FellBack { from, to, error } => Event::Fallback {
+            from,
+            to,
+            message: error.message,
+            code: error.code.as_str().to_owned(),
+        },
         AgentEvent::Failed(report) => Event::Error {
+            alternatives: rescue.alternatives(&report),
+            provider: report.provider,
             message: report.message,
             code: Some(report.code.as_str().to_owned()),
             retry_after_ms: report

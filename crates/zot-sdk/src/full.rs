@@ -12,9 +12,16 @@ use zot_conversation::{
     self as conversation, Arguments, ContentBlock, Image, Message, Reasoning, Timestamp, ToolCall,
     ToolResult,
 };
+use zot_session::Session;
 use zot_wire::rpc::{FullBlock, FullMessage, Role};
 
 use crate::convert;
+
+/// The messages of a session file, as [`Runtime::full_messages`](crate::Runtime::full_messages)
+/// gives those of a runtime.
+pub fn session_messages(session: &Session) -> Vec<FullMessage> {
+    export(&Transcript::from(session.messages.clone()))
+}
 
 /// Why a transcript from elsewhere cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -77,43 +77,55 @@
 //! # Going on elsewhere
 //!
 //! [`Runtime::full_messages`] and [`Runtime::set_messages`] carry a conversation to another runtime
-//! or process and lose nothing. Programs with many runtimes give them one [`HttpClient`].
+//! or process and lose nothing; [`Config::persistence`] keeps it in a session file instead, which
+//! `zot` and other runtimes take up again ([`sessions`] lists, searches and exports them). Programs with many runtimes give them one [`HttpClient`].
 //! `examples/sdk` has whole programs, `docs/embedding.md` the other languages.
 
 mod assembly;
 mod config;
 mod convert;
+mod credentials;
 mod diagnosis;
 mod full;
 mod function_tool;
 mod hooks;
 mod hosting;
+mod live_models;
+mod persistence;
+mod rescue;
 mod runtime;
+mod settings;
 mod stream;
 mod surroundings;
 mod system_prompt;
 mod toolbox;
+mod undo;
 
 pub use assembly::{AssemblyError, UnknownTool};
 pub use config::{
-    Config, ContextSearch, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, Replay, SkillSearch,
-    ToolSelection,
+    Config, ContextSearch, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, PreferredModel, Replay,
+    Resumption, SessionOptions, SkillSearch, ToolSelection,
 };
+pub use credentials::{CredentialKind, CredentialStatus, Credentials, KeyCheck, KeyRefused};
 pub use diagnosis::{Diagnosis, diagnose, probe};
-pub use full::InvalidMessage;
+pub use full::{InvalidMessage, session_messages};
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
 pub use hosting::{ExtensionNotice, PanelAction};
+pub use persistence::SessionInfo;
 pub use runtime::{
     Busy, ClearError, ContextPart, ModelChangeError, ReloadFailure, Runtime, SetMessagesError,
     ToolChangeError, VERSION,
 };
 pub use stream::EventStream;
 pub use system_prompt::ContextKind;
+pub use undo::{UndoError, UndoReport, undo};
 pub use zot_agent::{
     ApprovalPolicy, ApprovalScope, Budget, Decision, Hooks, MessageVerdict, NotWaiting, Remember,
     SteerError, ToolVerdict, TurnVerdict, Verdict,
 };
+pub use zot_auth as auth;
 pub use zot_auth::zot_home;
+pub use zot_config as config_files;
 pub use zot_context as context;
 pub use zot_conversation as conversation;
 pub use zot_conversation::{
@@ -126,6 +138,8 @@ pub use zot_provider::HttpClient;
 pub use zot_provider::cassette;
 pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect};
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};
+pub use zot_session as sessions;
+pub use zot_session::{Durability, IfChanged};
 pub use zot_wire::rpc::{
     CommandEntry, ContentBlock, CumulativeUsage, Event, ExtensionEntry, FullBlock, FullMessage,
     InvokedData, Message, ModelEntry, RepairReport, Role, StateData, ToolEntry, UsageData,

@@ -31,6 +31,9 @@ use crate::convert;
 use crate::full::{self, InvalidMessage};
 use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
+use crate::live_models::LiveModels;
+use crate::persistence::SessionInfo;
+use crate::rescue::Rescue;
 use crate::stream::{EVENT_QUEUE, EventStream, Work};
 use crate::surroundings::SkillHooks;
 use crate::toolbox::ToolBox;
@@ -77,6 +80,7 @@ pub struct Runtime {
     open_models: bool,
     catalog: Arc<Catalog>,
     cwd: PathBuf,
+    session: Option<SessionInfo>,
     warnings: Vec<String>,
     toolbox: Arc<ToolBox>,
     extensions: Option<Arc<ExtensionHost>>,
@@ -84,6 +88,8 @@ pub struct Runtime {
     /// Holds the model to the skills it has loaded, if there are any.
     guard: Option<Arc<SkillGuard>>,
     clients: Clients,
+    live_models: Option<LiveModels>,
+    rescue: Arc<Rescue>,
     occupation: Arc<Occupation>,
     thinking_events: AtomicBool,
 }
@@ -135,7 +141,7 @@ impl Runtime {
             catalog,
             cwd,
             mut settings,
-            journal,
+            session,
             warnings,
             own_tools,
             prompt,
@@ -144,6 +150,8 @@ impl Runtime {
             extensions,
             clients,
             budget,
+            live_models,
+            rescue,
         } = assembly::assemble(config)?;
         let extensions = extensions
             .map(|(config, discovery)| Arc::new(ExtensionHost::start(config, &discovery)));
@@ -177,8 +185,8 @@ impl Runtime {
                 .flatten()
                 .reduce(|first, last| Arc::new(ChainedHooks { first, last }))
                 .unwrap_or_else(|| Arc::new(NoHooks)),
-            journal,
-            transcript: Transcript::default(),
+            journal: session.journal,
+            transcript: Transcript::from(session.transcript),
             budget,
         }));
         if let Some(hooks) = &hooks {
@@ -192,10 +200,13 @@ impl Runtime {
             templates,
             guard,
             clients,
+            live_models,
+            rescue: Arc::new(rescue),
             provider,
             open_models,
             catalog: Arc::new(catalog),
             cwd,
+            session: session.info,
             warnings,
             occupation: Arc::default(),
             thinking_events,
@@ -286,9 +297,10 @@ impl Runtime {
         let cancel = self.occupation.begin()?;
         let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
         let work = work(Arc::clone(&self.agent), sender, cancel);
-        let occupation = Arc::clone(&self.occupation);
+        let (occupation, rescue) = (Arc::clone(&self.occupation), Arc::clone(&self.rescue));
         let with_thinking = self.thinking_events.load(Ordering::Relaxed);
-        Ok(EventStream::new(work, receiver, occupation, kind).with_thinking(with_thinking))
+        let events = EventStream::new(work, receiver, occupation, kind, rescue);
+        Ok(events.with_thinking(with_thinking))
     }
 
     /// Whether the events of later prompts tell what the model thinks.
@@ -314,7 +326,15 @@ impl Runtime {
         if self.occupation.is_busy() {
             return Err(Busy.into());
         }
-        let info = assembly::find_model(&self.catalog, &self.provider, model, self.open_models)
+        let live = || {
+            let live = self.live_models.as_ref()?;
+            live.find(&self.catalog, model)
+        };
+        let info = assembly::find_model(&self.catalog, &self.provider, model, false)
+            .or_else(live)
+            .or_else(|| {
+                assembly::find_model(&self.catalog, &self.provider, model, self.open_models)
+            })
             .ok_or_else(|| ModelChangeError::Unknown {
                 model: model.to_owned(),
                 provider: self.provider.clone(),
@@ -465,9 +485,24 @@ impl Runtime {
         convert::usage(&self.agent.usage())
     }
 
+    /// Asks the provider which models it has, if the configuration allows it and what is remembered
+    /// is old. To be awaited beside the work; it changes nothing but the file that remembers.
+    pub fn refresh_models(&self) -> Option<BoxFuture<'static, ()>> {
+        let live = self.live_models.as_ref().filter(|live| live.is_due())?;
+        let live = live.clone();
+        Some(Box::pin(async move {
+            // Nobody asked for it, so nobody is told: the next time may go better.
+            let _ = live.renew().await;
+        }))
+    }
+
     /// The models known for this provider.
     pub fn list_models(&self) -> Vec<ModelEntry> {
-        self.catalog
+        let catalog = match &self.live_models {
+            Some(live) => live.added_to(&self.catalog),
+            None => Arc::clone(&self.catalog),
+        };
+        catalog
             .models(&self.provider)
             .map(|model| ModelEntry {
                 id: model.id.to_string(),
@@ -494,6 +529,11 @@ impl Runtime {
 
     pub fn cwd(&self) -> &Path {
         &self.cwd
+    }
+
+    /// The session the conversation is written to, if it is.
+    pub fn session(&self) -> Option<&SessionInfo> {
+        self.session.as_ref()
     }
 }
 

@@ -10,6 +10,7 @@ use zot_conversation::{AgentEvent, BoxFuture};
 use zot_wire::rpc::Event;
 
 use crate::convert;
+use crate::rescue::Rescue;
 use crate::runtime::Occupation;
 
 /// How many events may wait for a reader before the agent does.
@@ -34,6 +35,7 @@ pub struct EventStream {
     events: mpsc::Receiver<AgentEvent>,
     occupation: Option<Arc<Occupation>>,
     kind: Work,
+    rescue: Arc<Rescue>,
     /// Whether the model's thinking is among the events.
     with_thinking: bool,
 }
@@ -44,12 +46,14 @@ impl EventStream {
         events: mpsc::Receiver<AgentEvent>,
         occupation: Arc<Occupation>,
         kind: Work,
+        rescue: Arc<Rescue>,
     ) -> Self {
         Self {
             work: Some(work),
             events,
             occupation: Some(occupation),
             kind,
+            rescue,
             with_thinking: false,
         }
     }
@@ -73,7 +77,7 @@ impl EventStream {
                         self.release();
                     }
                     if self.is_wanted(&event) {
-                        return Some(Some(convert::event(event)));
+                        return Some(Some(convert::event(event, &self.rescue)));
                     }
                 }
                 Err(_) if self.work.is_none() => {
@@ -115,7 +119,7 @@ impl Stream for EventStream {
                     self.release();
                 }
                 if self.is_wanted(&event) {
-                    return Poll::Ready(Some(convert::event(event)));
+                    return Poll::Ready(Some(convert::event(event, &self.rescue)));
                 }
                 continue;
             }

@@ -1,9 +1,38 @@
-//! The conversation on disk: an append-only file of one JSON record per line.
+//! Conversations on disk: written so that a crash loses nothing acknowledged, read whatever is left
+//! of them, listed, searched, forked, shown, and the files they changed brought back.
 //!
-//! The file's place, name and records are those of the original zot, so that either program's
-//! files are readable by the other.
+//! One append-only file of JSON lines for each, in the original's format below
+//! `$ZOT_HOME/sessions/<hash of the working directory>/`. Nothing in here knows who writes or when.
 
+mod checkpoint;
+mod error;
+mod export;
+mod fork;
+mod id;
+mod library;
+mod line;
+mod lock;
 mod log;
+mod meta;
+mod portable;
+mod reader;
 mod record;
+mod report;
+mod search;
 
-pub use log::{SessionError, SessionLog, SessionMeta};
+pub use checkpoint::{
+    Before, Change, CheckpointError, Checkpoints, FileOutcome, IfChanged, Undone, UndoneFile,
+};
+pub use error::SessionError;
+pub use export::{html, markdown};
+pub use fork::{ForkError, fork};
+pub use library::{FindError, Library, Scope, Summary};
+pub use lock::Holder;
+pub use log::{Durability, SessionLog};
+pub use meta::SessionMeta;
+pub use portable::{Exported, export, import};
+pub use reader::{Session, TurnUsage, View, read};
+pub use report::{DamagedLine, ReadReport, TornTail};
+pub use search::{Hit, search};
+/// The vocabulary of what sessions hold.
+pub use zot_conversation as conversation;

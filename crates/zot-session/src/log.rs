@@ -9,36 +9,40 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sha2::{Digest as _, Sha256};
-use zot_conversation::{Message, Timestamp, Usage};
+use zot_conversation::{Message, Role, ToolResult, Usage};
 
-use crate::record::{MetaRecord, Record};
+use crate::id::file_below_sessions;
+use crate::lock;
+use crate::reader::{self, ReadFile};
+use crate::record::{Record, line};
+use crate::{Session, SessionError, SessionMeta, View};
 
-/// What a session file says about itself.
-#[derive(Debug, Clone)]
-pub struct SessionMeta {
-    pub cwd: String,
-    pub model: String,
-    pub provider: String,
-    pub started: Timestamp,
-    /// The version of the program that writes the file.
-    pub version: String,
+/// What a session must survive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The end of the process, however it comes: what was written is with the system.
+    #[default]
+    ProcessEnd,
+    /// The end of the machine: a record is on the disk before anyone hears of it.
+    PowerLoss,
 }
 
-/// The session could not be written.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    #[error("cannot create {path}: {source} (use --no-session to go on without a session file)")]
-    Create { path: PathBuf, source: io::Error },
-    #[error("cannot write {path}: {source}")]
-    Write { path: PathBuf, source: io::Error },
-}
-
-/// An open session file.
+/// An open session file. No other process can open it to write.
 #[derive(Debug)]
 pub struct SessionLog {
+    meta: SessionMeta,
     path: PathBuf,
-    file: Mutex<OpenLog>,
+    durability: Durability,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// There is no file yet, and there will be none without a message: this comes first in it.
+    Announced {
+        beginning: Vec<u8>,
+    },
+    Open(OpenLog),
 }
 
 #[derive(Debug)]
@@ -46,112 +50,238 @@ struct OpenLog {
     file: File,
     /// Where the last whole record ends: what a failed write left behind it is cut off.
     end: u64,
+    /// What has to be written before the next record.
+    owed: Vec<u8>,
+    /// Whether no record says yet what session this is.
+    nameless: bool,
 }
 
 impl SessionLog {
-    /// Creates a new file below `sessions`, readable by its owner only.
-    pub fn create(sessions: &Path, meta: &SessionMeta) -> Result<Self, SessionError> {
-        let id = random_id();
-        let folder = sessions.join(folder_name(&meta.cwd));
-        let name = format!(
-            "{}-{}.jsonl",
-            meta.started.strftime("%Y%m%d-%H%M%S"),
-            id.get(..8).unwrap_or(&id)
-        );
-        let path = folder.join(name);
-        let failed = |source| SessionError::Create {
-            path: path.clone(),
-            source,
-        };
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)
-            .map_err(failed)?;
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(failed)?;
-        // The file's name must survive a crash as well as its content.
-        File::open(&folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(failed)?;
-        let log = Self {
-            path,
-            file: Mutex::new(OpenLog { file, end: 0 }),
-        };
-        log.append(&Record::Meta {
-            meta: &MetaRecord::new(&id, meta),
-        })?;
-        Ok(log)
+    /// A new session below `sessions`. Its file is made with the first message.
+    pub fn announce(
+        sessions: &Path,
+        meta: SessionMeta,
+        durability: Durability,
+    ) -> Result<Self, SessionError> {
+        let path = sessions.join(file_below_sessions(&meta));
+        // What is in the way is better heard of before someone has typed a prompt.
+        make_folder(sessions).map_err(SessionError::create(&path))?;
+        Self::announce_at(path, meta, durability)
     }
 
+    /// A new session in the file `path`, which is made with the first message.
+    pub fn announce_at(
+        path: PathBuf,
+        meta: SessionMeta,
+        durability: Durability,
+    ) -> Result<Self, SessionError> {
+        Self::beginning_with(path, meta, &[], durability)
+    }
+
+    pub(crate) fn beginning_with(
+        path: PathBuf,
+        meta: SessionMeta,
+        messages: &[Arc<Message>],
+        durability: Durability,
+    ) -> Result<Self, SessionError> {
+        let beginning = first_records(&meta, messages).map_err(SessionError::create(&path))?;
+        Ok(Self {
+            meta,
+            path,
+            durability,
+            state: Mutex::new(State::Announced { beginning }),
+        })
+    }
+
+    /// Opens a session to go on with it, whatever state its file is in.
+    pub fn open(path: &Path, durability: Durability) -> Result<(Self, Session), SessionError> {
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .open(path)
+            .map_err(SessionError::open(path))?;
+        lock::take(&file, path)?;
+        let ReadFile {
+            session,
+            bytes,
+            open_line,
+            nameless,
+        } = reader::read_from(&file, path, View::Current)?;
+        let mut owed = Vec::new();
+        if open_line {
+            // What is torn stays as it is; the next record does not become part of it.
+            owed.push(b'\n');
+        }
+        let log = Self {
+            meta: session.meta.clone(),
+            path: path.to_owned(),
+            durability,
+            state: Mutex::new(State::Open(OpenLog {
+                file,
+                end: bytes,
+                owed,
+                nameless,
+            })),
+        };
+        Ok((log, session))
+    }
+
+    /// Makes a file without records the session that `meta` describes. Others say themselves what they are.
+    pub fn describe(&mut self, meta: SessionMeta) -> Result<(), SessionError> {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let State::Open(log) = state
+            && std::mem::take(&mut log.nameless)
+        {
+            let records = first_records(&meta, &[]).map_err(SessionError::write(&self.path))?;
+            log.owed.extend(records);
+            self.meta = meta;
+        }
+        Ok(())
+    }
+
+    pub fn meta(&self) -> &SessionMeta {
+        &self.meta
+    }
+
+    /// Where the file is, or will be.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     pub fn append_message(&self, message: &Arc<Message>) -> Result<(), SessionError> {
-        self.append(&Record::Message {
-            message: message.into(),
-        })
+        let sync = match message.role {
+            // What it cost follows at once, and both are synced then.
+            Role::Assistant => Durability::ProcessEnd,
+            Role::User | Role::Tool => self.durability,
+        };
+        let message = message.into();
+        self.append(&Record::Message { message }, sync)
     }
 
     pub fn append_usage(&self, turn: &Usage, cumulative: &Usage) -> Result<(), SessionError> {
-        self.append(&Record::Usage {
+        let record = Record::Usage {
             usage: turn.into(),
             cumulative: cumulative.into(),
-        })
+        };
+        self.append(&record, self.durability)
+    }
+
+    /// Keeps the result of one call while others of its batch still run.
+    pub fn append_result(&self, result: &ToolResult) -> Result<(), SessionError> {
+        let result = result.into();
+        self.append(&Record::Result { result }, self.durability)
     }
 
     pub fn append_replacement(&self, messages: &[Arc<Message>]) -> Result<(), SessionError> {
-        self.append(&Record::Replaced {
-            messages: messages.iter().map(Into::into).collect(),
-        })
+        // There is nothing to replace, and no reason for a file.
+        if messages.is_empty() && !self.is_begun() {
+            return Ok(());
+        }
+        let messages = messages.iter().map(Into::into).collect();
+        self.append(&Record::Replaced { messages }, self.durability)
     }
 
-    /// Writes one record with one `write` and waits until it is on the disk.
-    fn append(&self, record: &Record<'_>) -> Result<(), SessionError> {
-        let failed = |source| SessionError::Write {
-            path: self.path.clone(),
-            source,
-        };
-        let mut line = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
-        line.push(b'\n');
-        let mut log = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = log
-            .file
-            .write_all(&line)
-            .and_then(|()| log.file.sync_data());
-        if let Err(error) = written {
-            // Half a record would be read as a broken one once the next follows it.
-            let _ = log.file.set_len(log.end);
-            return Err(failed(error));
+    /// Makes the file now, with no message to wait for, and with these records in it.
+    pub(crate) fn copy(&self, records: Vec<u8>) -> Result<(), SessionError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = self.opened(&mut state)?;
+        log.write(&records).map_err(SessionError::write(&self.path))
+    }
+
+    fn is_begun(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(*state, State::Open(_))
+    }
+
+    /// Writes one record with one `write`.
+    fn append(&self, record: &Record<'_>, sync: Durability) -> Result<(), SessionError> {
+        let failed = SessionError::write(&self.path);
+        let line = line(record).map_err(&failed)?;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = self.opened(&mut state)?;
+        log.write(&line).map_err(&failed)?;
+        if sync == Durability::PowerLoss {
+            log.file.sync_data().map_err(&failed)?;
         }
-        log.end += line.len() as u64;
         Ok(())
     }
+
+    /// The open file, made if there is none yet.
+    fn opened<'a>(&self, state: &'a mut State) -> Result<&'a mut OpenLog, SessionError> {
+        if let State::Announced { beginning } = state {
+            let file = self.create_file()?;
+            *state = State::Open(OpenLog {
+                file,
+                end: 0,
+                owed: std::mem::take(beginning),
+                nameless: false,
+            });
+        }
+        match state {
+            State::Open(log) => Ok(log),
+            State::Announced { .. } => Err(SessionError::create(&self.path)(
+                io::ErrorKind::Other.into(),
+            )),
+        }
+    }
+
+    fn create_file(&self) -> Result<File, SessionError> {
+        let failed = SessionError::create(&self.path);
+        let folder = match self.path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        make_folder(folder).map_err(&failed)?;
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&self.path)
+            .map_err(&failed)?;
+        lock::take(&file, &self.path)?;
+        if self.durability == Durability::PowerLoss {
+            // The file's name must survive as well as its content.
+            File::open(folder)
+                .and_then(|folder| folder.sync_all())
+                .map_err(&failed)?;
+        }
+        Ok(file)
+    }
 }
 
-/// The folder of a working directory: the first eight bytes of its SHA-256.
-fn folder_name(cwd: &str) -> String {
-    hex(Sha256::digest(cwd.as_bytes()).get(..8).unwrap_or_default())
+impl OpenLog {
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        let written = if self.owed.is_empty() {
+            self.file.write_all(line).map(|()| line.len())
+        } else {
+            let both = [self.owed.as_slice(), line].concat();
+            self.file.write_all(&both).map(|()| both.len())
+        };
+        match written {
+            Ok(count) => {
+                self.end += count as u64;
+                self.owed = Vec::new();
+                Ok(())
+            }
+            Err(error) => {
+                // Half a record would be read as a broken one once the next follows it.
+                let _ = self.file.set_len(self.end);
+                Err(error)
+            }
+        }
+    }
 }
 
-/// A random UUID (version 4).
-fn random_id() -> String {
-    let mut bytes = [0_u8; 16];
-    // Without randomness names only get more predictable; O_EXCL still keeps files apart.
-    let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
-    bytes[6] = (bytes[6] & 0x0f) | 0x40;
-    bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    let digits = hex(&bytes);
-    [0..8, 8..12, 12..16, 16..20, 20..32]
-        .map(|range| &digits[range])
-        .join("-")
+fn first_records(meta: &SessionMeta, messages: &[Arc<Message>]) -> io::Result<Vec<u8>> {
+    let meta = &meta.into();
+    let mut records = line(&Record::Meta { meta })?;
+    for message in messages {
+        let message = message.into();
+        records.extend(line(&Record::Message { message })?);
+    }
+    Ok(records)
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+fn make_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use zot_conversation::{ContentBlock, Message, Role, Usage};
+use zot_conversation::{ContentBlock, Message, Role, ToolResult, Usage};
 
 use crate::SessionMeta;
 
@@ -25,6 +25,11 @@ pub(crate) enum Record<'a> {
         usage: UsageRecord,
         cumulative: UsageRecord,
     },
+    /// The result of one call of a batch that is not finished. The batch's message follows it and
+    /// holds it again; it counts only where that is missing. Not known to the original either.
+    Result {
+        result: BlockRecord<'a>,
+    },
     /// The transcript now consists of these messages. Not known to the original, whose readers
     /// pass over it.
     Replaced {
@@ -35,22 +40,30 @@ pub(crate) enum Record<'a> {
 #[derive(Serialize)]
 pub(crate) struct MetaRecord<'a> {
     id: &'a str,
+    /// Left out of a file that goes elsewhere.
+    #[serde(skip_serializing_if = "str::is_empty")]
     cwd: &'a str,
     model: &'a str,
     provider: &'a str,
     started: String,
     version: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fork_point: Option<u64>,
 }
 
-impl<'a> MetaRecord<'a> {
-    pub(crate) fn new(id: &'a str, meta: &'a SessionMeta) -> Self {
+impl<'a> From<&'a SessionMeta> for MetaRecord<'a> {
+    fn from(meta: &'a SessionMeta) -> Self {
         Self {
-            id,
+            id: &meta.id,
             cwd: &meta.cwd,
             model: &meta.model,
             provider: &meta.provider,
             started: meta.started.to_string(),
             version: &meta.version,
+            parent: meta.parent.as_deref(),
+            fork_point: meta.fork_point,
         }
     }
 }
@@ -78,7 +91,7 @@ impl<'a> From<&'a Arc<Message>> for MessageRecord<'a> {
 
 /// One block; the fields that are set say which kind it is.
 #[derive(Serialize, Default)]
-struct BlockRecord<'a> {
+pub(crate) struct BlockRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,12 +153,18 @@ impl<'a> From<&'a ContentBlock> for BlockRecord<'a> {
                     .or_else(|| serde_json::from_str("{}").ok()),
                 ..empty
             },
-            ContentBlock::ToolResult(result) => Self {
-                call_id: Some(result.call_id.as_str()),
-                content: Some(result.content.iter().map(Self::from).collect()),
-                is_error: Some(result.is_error),
-                ..empty
-            },
+            ContentBlock::ToolResult(result) => result.into(),
+        }
+    }
+}
+
+impl<'a> From<&'a ToolResult> for BlockRecord<'a> {
+    fn from(result: &'a ToolResult) -> Self {
+        Self {
+            call_id: Some(result.call_id.as_str()),
+            content: Some(result.content.iter().map(Self::from).collect()),
+            is_error: Some(result.is_error),
+            ..Self::default()
         }
     }
 }
@@ -169,4 +188,11 @@ impl From<&Usage> for UsageRecord {
             cost_usd: usage.cost_usd,
         }
     }
+}
+
+/// A record as one line of a file.
+pub(crate) fn line(record: &Record<'_>) -> std::io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(record)?;
+    line.push(b'\n');
+    Ok(line)
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use zot_conversation::{Tool, ToolDefinition, ToolEffect};
 
+use crate::checkpoint::Checkpoint;
 use crate::{BashTool, EditTool, PathResolver, ReadTool, WriteTool};
 
 /// What the built-in tools need to know about their surroundings.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ToolsConfig {
     /// Where relative paths start and commands run. Absolute.
     pub cwd: PathBuf,
@@ -17,6 +18,8 @@ pub struct ToolsConfig {
     pub output_dir: PathBuf,
     /// What `~` stands for; without it `~` is an ordinary name.
     pub home: Option<PathBuf>,
+    /// Keeps what `write` and `edit` are about to change.
+    pub checkpoint: Option<Arc<dyn Checkpoint>>,
 }
 
 impl ToolsConfig {
@@ -26,6 +29,7 @@ impl ToolsConfig {
             cwd: cwd.into(),
             output_dir: output_dir.into(),
             home: std::env::home_dir().filter(|home| home.is_absolute()),
+            checkpoint: None,
         }
     }
 }
@@ -35,8 +39,11 @@ pub fn builtin_tools(config: ToolsConfig) -> Vec<Arc<dyn Tool>> {
     let paths = Arc::new(PathResolver::new(config.cwd, config.home));
     vec![
         Arc::new(ReadTool::new(Arc::clone(&paths))),
-        Arc::new(WriteTool::new(Arc::clone(&paths))),
-        Arc::new(EditTool::new(Arc::clone(&paths))),
+        Arc::new(WriteTool::new(
+            Arc::clone(&paths),
+            config.checkpoint.clone(),
+        )),
+        Arc::new(EditTool::new(Arc::clone(&paths), config.checkpoint)),
         Arc::new(BashTool::new(paths, config.output_dir)),
     ]
 }

@@ -16,6 +16,7 @@ use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolEffect, ToolInvocati
 use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
+use crate::checkpoint::{Checkpoint, NotKept, keep};
 use crate::file::{self, FileError};
 use crate::limits::clip;
 use crate::path::PathError;
@@ -43,18 +44,27 @@ const PARAMETERS: &str = concat!(
 pub struct EditTool {
     definition: Arc<ToolDefinition>,
     paths: Arc<PathResolver>,
+    checkpoint: Option<Arc<dyn Checkpoint>>,
 }
 
 impl EditTool {
-    pub fn new(paths: Arc<PathResolver>) -> Self {
+    pub fn new(paths: Arc<PathResolver>, checkpoint: Option<Arc<dyn Checkpoint>>) -> Self {
         Self {
             definition: definition("edit", DESCRIPTION, PARAMETERS, ToolEffect::Changes),
             paths,
+            checkpoint,
         }
     }
 
     fn edit(&self, arguments: &RawValue) -> Result<String, EditToolError> {
         let change = self.plan(arguments)?;
+        keep(
+            self.checkpoint.as_deref(),
+            "edit",
+            &change.path,
+            Some(&change.original),
+            &change.edited,
+        )?;
         file::replace(&change.path, &change.edited)?;
         Ok(change.diff())
     }
@@ -118,6 +128,8 @@ enum EditToolError {
     Path(#[from] PathError),
     #[error(transparent)]
     File(#[from] FileError),
+    #[error(transparent)]
+    NotKept(#[from] NotKept),
     #[error(transparent)]
     Edit(#[from] EditError),
     #[error("at least one edit is required")]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-pub(crate) use replace::{random_hex, replace};
+pub(crate) use replace::{follow_links as target, random_hex, replace};
 
 /// A file operation that failed, worded as `operation path: reason`.
 #[derive(Debug, thiserror::Error)]

@@ -7,6 +7,7 @@
 mod arguments;
 mod bash;
 mod builtin;
+mod checkpoint;
 mod edit;
 mod file;
 mod limits;
@@ -17,6 +18,7 @@ mod write;
 
 pub use bash::BashTool;
 pub use builtin::{ToolsConfig, builtin_tools};
+pub use checkpoint::{Checkpoint, FileBefore, ReplaceError, replace_file};
 pub use edit::EditTool;
 pub use limits::{MAX_RESULT_BYTES, MAX_RESULT_LINES};
 pub use path::{PathError, PathResolver};

@@ -41,6 +41,7 @@ impl Workspace {
         let tools = builtin_tools(ToolsConfig {
             cwd: root,
             output_dir: output.path().join("outputs"),
+            checkpoint: None,
             home: None,
         });
         Self {

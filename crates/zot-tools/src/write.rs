@@ -10,6 +10,7 @@ use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolEffect, ToolInvocati
 use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
+use crate::checkpoint::{Checkpoint, NotKept, keep};
 use crate::edit::{diff, read_whole};
 use crate::file::{self, FileError};
 use crate::limits::clip;
@@ -30,18 +31,27 @@ const PARAMETERS: &str = concat!(
 pub struct WriteTool {
     definition: Arc<ToolDefinition>,
     paths: Arc<PathResolver>,
+    checkpoint: Option<Arc<dyn Checkpoint>>,
 }
 
 impl WriteTool {
-    pub fn new(paths: Arc<PathResolver>) -> Self {
+    pub fn new(paths: Arc<PathResolver>, checkpoint: Option<Arc<dyn Checkpoint>>) -> Self {
         Self {
             definition: definition("write", DESCRIPTION, PARAMETERS, ToolEffect::Changes),
             paths,
+            checkpoint,
         }
     }
 
     fn write(&self, arguments: &RawValue) -> Result<String, WriteError> {
         let (path, content) = self.plan(arguments)?;
+        keep(
+            self.checkpoint.as_deref(),
+            "write",
+            &path,
+            None,
+            content.as_bytes(),
+        )?;
         file::replace(&path, content.as_bytes())?;
         Ok(content)
     }
@@ -87,6 +97,8 @@ enum WriteError {
     Path(#[from] PathError),
     #[error(transparent)]
     File(#[from] FileError),
+    #[error(transparent)]
+    NotKept(#[from] NotKept),
 }
 
 #[cfg(test)]

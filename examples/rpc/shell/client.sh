@@ -46,7 +46,9 @@ abort() {
 }
 trap abort INT
 
-jq -cn --arg message "$prompt" '{type: "prompt", message: $message}' >&4
+# A zot that has ended already is told of below, not by the signal of a broken pipe.
+trap '' PIPE
+jq -cn --arg message "$prompt" '{type: "prompt", message: $message}' 2>/dev/null >&4 || true
 while :; do
     if ! { IFS= read -r -d '' kind && IFS= read -r -d '' id && IFS= read -r -d '' text; } <&3; then
         echo "zot ended" >&2

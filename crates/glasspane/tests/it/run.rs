@@ -19,7 +19,7 @@ fn several_agents_and_the_worst_exit_code() {
         "good  > list the files here",
         "good  says: In the current folder I found 1 file (notes.txt).",
         "bad   exited with 3",
-        "good: done, 2 turns, 1 tools",
+        "good: done, turns 2, tools 1",
         "bad: failed",
     ] {
         assert!(text.contains(told), "{told} in\n{text}");

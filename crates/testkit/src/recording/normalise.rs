@@ -279,6 +279,8 @@ fn without_additions(frame: &mut Value) {
     {
         fields.remove("code");
         fields.remove("retry_after_ms");
+        fields.remove("provider");
+        fields.remove("alternatives");
     }
     if let Some(Value::Object(data)) = fields.get_mut("data") {
         data.remove("capabilities");

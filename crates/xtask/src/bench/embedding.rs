@@ -1,13 +1,15 @@
 //! The runtime in other programs: what an idle one takes, and how many events come through.
 
+use std::fs;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use serde::Deserialize;
 use testkit::{Wire, Workdir};
 use xtask::repository::root;
 
-use super::measure::{nothing, rounds};
+use super::measure::{median, nothing, rounds};
 use super::peer::Peer;
 use super::programs::clean_command;
 use super::report::{Quantity, Row};
@@ -24,6 +26,16 @@ struct Told {
     events: u64,
     seconds: f64,
 }
+
+#[derive(Deserialize)]
+struct ToldFrames {
+    p50_ms: f64,
+    p95_ms: f64,
+    max_ms: f64,
+}
+
+/// How often the recorded answer is read in a row.
+const GLASSPANE_REPEATS: usize = 25;
 
 impl Bench<'_> {
     /// Memory of runtimes that do nothing, for each of them.
@@ -104,11 +116,73 @@ impl Bench<'_> {
                 "only {} events came",
                 told.events
             );
-            times.push(std::time::Duration::from_secs_f64(told.seconds));
+            times.push(Duration::from_secs_f64(told.seconds));
         }
-        let python = super::measure::median(times).as_secs_f64();
+        let python = median(times).as_secs_f64();
         rows.push(row("through the Python client", rate(python)));
         Ok(rows)
+    }
+
+    /// Normalised events a second, against `cat`.
+    pub(super) fn glasspane_rate(&self) -> anyhow::Result<Vec<Row>> {
+        let workdir = Workdir::new("glasspane");
+        let mut zot = Peer::start(self.zot(&workdir, Wire::OpenAi))?;
+        zot.send(
+            &serde_json::json!({"id": "p", "type": "prompt", "message": format!("say:{DELTAS}")})
+                .to_string(),
+        )?;
+        let mut recorded = Vec::new();
+        zot.watch(|line, _| recorded.extend_from_slice(line))?;
+        let lines = recorded.iter().filter(|byte| **byte == b'\n').count();
+        let path = workdir.path().join("recorded.jsonl");
+        fs::write(&path, recorded.repeat(GLASSPANE_REPEATS))?;
+        let events = (lines * GLASSPANE_REPEATS) as f64;
+        let rate = |mut command: Command| {
+            let mut times = Vec::new();
+            for _ in 0..self.rounds(10) {
+                let begun = Instant::now();
+                let status = command
+                    .stdin(fs::File::open(&path)?)
+                    .stdout(Stdio::null())
+                    .status()?;
+                ensure!(status.success(), "{command:?} failed");
+                times.push(begun.elapsed());
+            }
+            Ok::<_, anyhow::Error>(Quantity::Rate(events / median(times).as_secs_f64()))
+        };
+        let mut tail = clean_command(self.glasspane_binary());
+        tail.arg("tail");
+        Ok(vec![Row {
+            what: format!("`glasspane tail`, {events} events, events a second"),
+            value: rate(tail)?,
+            floor: Some(("`cat`", rate(clean_command("cat"))?)),
+            target: None,
+            original: "",
+        }])
+    }
+
+    /// How long the page takes for a frame when 200 agents write. Needs node, chromium and what
+    /// `scripts/test` installs for the tests of the page.
+    pub(super) fn page_frames(&self) -> anyhow::Result<Vec<Row>> {
+        let seconds = self.rounds(20).to_string();
+        let told: ToldFrames = told(
+            Command::new("node")
+                .arg(root().join("crates/glasspane/page-tests/frames.js"))
+                .args(["--agents", "200", "--rate", "2000", "--seconds", &seconds])
+                .env("GLASSPANE", self.glasspane_binary()),
+        )?;
+        let row = |what: &str, milliseconds| Row {
+            what: format!("page with 200 agents, 2,000 events a second, frame {what}"),
+            value: Quantity::milliseconds(milliseconds),
+            floor: Some(("60 frames a second", Quantity::milliseconds(1e3 / 60.0))),
+            target: None,
+            original: "",
+        };
+        Ok(vec![
+            row("p50", told.p50_ms),
+            row("p95", told.p95_ms),
+            row("max", told.max_ms),
+        ])
     }
 
     fn runtime(&self, workdir: &Workdir) -> anyhow::Result<Peer> {

@@ -9,9 +9,10 @@ use serde::Deserialize;
 use testkit::{Wire, Workdir};
 use xtask::repository::root;
 
-const BINARIES: [&str; 7] = [
+const BINARIES: [&str; 8] = [
     "zot",
     "zino",
+    "glasspane",
     "scripted-model",
     "bench-floor",
     "bench-child",
@@ -23,6 +24,7 @@ const BINARIES: [&str; 7] = [
 pub(super) struct Programs {
     pub(super) zot: PathBuf,
     pub(super) zino: PathBuf,
+    pub(super) glasspane: PathBuf,
     pub(super) scripted_model: PathBuf,
     pub(super) floor: PathBuf,
     pub(super) child: PathBuf,
@@ -32,10 +34,20 @@ pub(super) struct Programs {
 
 impl Programs {
     pub(super) fn build() -> anyhow::Result<Self> {
-        let [zot, zino, scripted_model, floor, child, runtime, xtask] = build(BINARIES)?;
+        let [
+            zot,
+            zino,
+            glasspane,
+            scripted_model,
+            floor,
+            child,
+            runtime,
+            xtask,
+        ] = build(BINARIES)?;
         Ok(Self {
             zot,
             zino,
+            glasspane,
             scripted_model,
             floor,
             child,

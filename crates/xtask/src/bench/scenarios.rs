@@ -250,6 +250,10 @@ impl<'a> Bench<'a> {
         &self.programs.child
     }
 
+    pub(super) fn glasspane_binary(&self) -> &Path {
+        &self.programs.glasspane
+    }
+
     pub(super) fn runtime_binary(&self) -> &Path {
         &self.programs.runtime
     }

@@ -201,7 +201,7 @@ fn endpoint(provider: &str, base_url: &str, api_key: Option<String>) -> Endpoint
     Endpoint {
         provider: provider.to_owned(),
         base_url: base_url.to_owned(),
-        api_key,
+        api_key: api_key.map(Into::into),
     }
 }
 

@@ -72,8 +72,8 @@ async fn everything_is_written_down_before_it_is_reported_and_before_the_model_i
         assistant_message echo?c1{}
         tool_call c1 echo {}
         turn_end tool_use
-        tool_result c1 ok "{}"
         journal tool c1 ok "{}"
+        tool_result c1 ok "{}"
         turn_start 2
         MODEL ASKED
         assistant_start
@@ -201,6 +201,37 @@ async fn results_that_cannot_be_written_down_end_the_prompt() {
         r#"
         user "hi"
         assistant echo?c1{}
+        "#,
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_result_of_a_batch_is_written_down_before_it_is_reported() {
+    let log = Log::default();
+    let scene = Setup {
+        scripts: vec![
+            calls(&[("c1", "echo", "{}"), ("c2", "echo", "{}")]),
+            answer("ok"),
+        ],
+        tools: vec![echo()],
+        hooks: Arc::new(LoggedEvents(log.clone())),
+        journal: Arc::new(LoggedJournal {
+            log: log.clone(),
+            fails_at: None,
+        }),
+        ..Setup::default()
+    }
+    .build();
+    scene.prompt("hi").await;
+    let mut results = log.lines();
+    results.retain(|line| line.contains("result") || line.starts_with("journal tool"));
+    check(
+        &results,
+        r#"
+        journal result c1
+        tool_result c1 ok "{}"
+        journal tool c1 ok "{}" c2 ok "{}"
+        tool_result c2 ok "{}"
         "#,
     );
 }

@@ -13,6 +13,7 @@ mod aborting;
 mod answers;
 mod automatic_compaction;
 mod compaction;
+mod fallback;
 mod hermes;
 mod hooks;
 mod journal;

@@ -12,11 +12,11 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_agent::{
-    Agent, AgentParts, AgentSettings, ApprovalPolicy, Budget, Hooks, Journal, JournalError,
-    NoHooks, Transcript,
+    Agent, AgentParts, AgentSettings, ApprovalPolicy, Budget, Fallback, Hooks, Journal,
+    JournalError, NoHooks, Transcript,
 };
 use zot_conversation::{
-    AgentEvent, ContentBlock, Message, Prices, Role, Timestamp, Tool, ToolSet, Usage,
+    AgentEvent, ContentBlock, Message, Prices, Role, Timestamp, Tool, ToolResult, ToolSet, Usage,
 };
 
 use model::{Script, ScriptedModel};
@@ -39,6 +39,7 @@ pub(crate) struct Setup {
     pub(crate) approval: ApprovalPolicy,
     pub(crate) budget: Budget,
     pub(crate) prices: Prices,
+    pub(crate) fallbacks: Vec<Arc<ScriptedModel>>,
 }
 
 impl Default for Setup {
@@ -54,6 +55,7 @@ impl Default for Setup {
             approval: ApprovalPolicy::default(),
             budget: Budget::default(),
             prices: Prices::default(),
+            fallbacks: Vec::new(),
         }
     }
 }
@@ -69,6 +71,7 @@ impl Setup {
         let agent = Agent::new(AgentParts {
             settings: AgentSettings {
                 model: Arc::clone(&model) as Arc<_>,
+                provider: "first".to_owned(),
                 model_id: "scripted".to_owned(),
                 prices: self.prices,
                 context_window: self.context_window,
@@ -78,6 +81,19 @@ impl Setup {
                 reasoning: None,
                 max_steps: self.max_steps,
                 approval: self.approval,
+                fallbacks: self
+                    .fallbacks
+                    .iter()
+                    .enumerate()
+                    .map(|(number, model)| Fallback {
+                        model: Arc::clone(model) as Arc<_>,
+                        provider: "other".to_owned(),
+                        model_id: format!("model{number}"),
+                        prices: Prices::default(),
+                        context_window: 0,
+                        max_output: 1_000,
+                    })
+                    .collect(),
             },
             hooks: self.hooks,
             journal: self.journal,
@@ -270,6 +286,10 @@ impl Journal for LoggedJournal {
 
     fn usage_added(&self, turn: &Usage, cumulative: &Usage) -> Result<(), JournalError> {
         self.write(format!("journal {}", render::usage(turn, cumulative)))
+    }
+
+    fn result_added(&self, result: &ToolResult) -> Result<(), JournalError> {
+        self.write(format!("journal result {}", result.call_id))
     }
 
     fn transcript_replaced(&self, messages: &[Arc<Message>]) -> Result<(), JournalError> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use crate::{Credential, CredentialError, CredentialRequest, CredentialSource, find};
+use crate::{Credential, CredentialError, CredentialRequest, CredentialSource, Logins, find};
 
 const SECRET: &str = "sk-canary-7f3a";
 
@@ -32,6 +32,7 @@ impl Home {
             explicit: None,
             variables: &["SOME_API_KEY"],
             auth_file: &self.auth_file,
+            logins: Logins::Unsupported,
             env: &|_| None,
         })
     }
@@ -88,7 +89,7 @@ fn oauth_is_an_error_only_for_the_provider_asked_for() {
     assert_eq!(home.find("openai").unwrap().secret(), "k");
     let error = home.find("anthropic").unwrap_err();
     assert!(matches!(error, CredentialError::OauthUnsupported { .. }));
-    assert!(shown(&error).contains("not supported yet"));
+    assert!(shown(&error).contains("zot login anthropic"));
     assert!(!shown(&error).contains("canary"));
 }
 

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::{Credential, CredentialError, CredentialRequest, CredentialSource, find};
+use super::{Credential, CredentialError, CredentialRequest, CredentialSource, Logins, find};
 
 const SECRET: &str = "sk-canary-7f3a";
 
@@ -14,6 +14,7 @@ fn look(
         explicit,
         variables: &["KIMI_API_KEY", "MOONSHOT_API_KEY"],
         auth_file,
+        logins: Logins::Unsupported,
         env: &|name| {
             variables
                 .iter()

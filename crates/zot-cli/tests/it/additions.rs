@@ -65,6 +65,11 @@ fn thinking() {
 }
 
 #[test]
+fn fallback() {
+    replay("fallback", &["--fallback", "offline"]);
+}
+
+#[test]
 fn hello_lists_the_capabilities_and_failures_have_codes() {
     let mut session = Session::start(Wire::OpenAi);
     let hello = session.zot.call(json!({"id": "h", "type": "hello"}));

@@ -214,7 +214,7 @@ fn mistakes_that_could_cost_money_are_refused() {
     for arguments in [
         &["-p", "--max-cost-usd", "nan", "x"][..],
         &["-p", "--max-cost-usd=-1", "x"],
-        &["doctor", "--json"],
+        &["doctor", "-p"],
         &["rpc", "-p"],
         &["rcp"],
         &["-p", "--base-url", "127.0.0.1:9/v1", "x"],

@@ -1,5 +1,7 @@
 //! What the tests of every theme start with.
 
+pub(crate) mod website;
+
 use std::path::PathBuf;
 
 use serde_json::Value;

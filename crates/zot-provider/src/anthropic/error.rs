@@ -21,7 +21,7 @@ impl ErrorObject {
             &endpoint.provider,
             self.kind.as_deref(),
             &self.message,
-            endpoint.api_key.as_deref(),
+            endpoint.secret().as_deref(),
         )
     }
 }

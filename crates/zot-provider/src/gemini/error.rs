@@ -24,7 +24,7 @@ impl ErrorObject {
             self.message
                 .as_deref()
                 .unwrap_or("the provider gave no reason"),
-            endpoint.api_key.as_deref(),
+            endpoint.secret().as_deref(),
         )
     }
 }

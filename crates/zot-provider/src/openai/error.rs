@@ -37,7 +37,7 @@ impl ErrorObject {
             &endpoint.provider,
             name.as_deref(),
             &self.message,
-            endpoint.api_key.as_deref(),
+            endpoint.secret().as_deref(),
         )
     }
 }

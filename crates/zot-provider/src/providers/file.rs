@@ -5,11 +5,12 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{KeyRequirement, ProviderEntry, Wire};
+use super::{KeyRequirement, OAuthEntry, ProviderEntry, Wire};
 use crate::openai::{EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport};
 
 /// Room for thousands of providers.
@@ -49,6 +50,12 @@ pub enum ProvidersError {
         .path.display()
     )]
     MisplacedQuirks { path: PathBuf, name: String },
+    #[error("{}: the \"oauth\" of provider {name:?} {problem}", .path.display())]
+    OAuth {
+        path: PathBuf,
+        name: String,
+        problem: &'static str,
+    },
     #[error("{}: provider {name:?} cannot be redefined: choose another name", .path.display())]
     Reserved { path: PathBuf, name: String },
 }
@@ -82,6 +89,7 @@ struct Fields<'a> {
     #[serde(borrow)]
     catalog: Option<Text<'a>>,
     quirks: Option<Quirks>,
+    oauth: Option<OAuthEntry>,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
@@ -171,6 +179,7 @@ enum Problem {
     Missing(&'static str),
     BaseUrl,
     MisplacedQuirks,
+    OAuth(&'static str),
 }
 
 /// The built-in table; its texts are borrowed from the program itself.
@@ -235,6 +244,13 @@ pub(super) fn merge(
             Err(Problem::MisplacedQuirks) => {
                 return Err(ProvidersError::MisplacedQuirks { path, name });
             }
+            Err(Problem::OAuth(problem)) => {
+                return Err(ProvidersError::OAuth {
+                    path,
+                    name,
+                    problem,
+                });
+            }
         };
         match position.and_then(|position| entries.get_mut(position)) {
             Some(slot) => *slot = merged,
@@ -278,6 +294,13 @@ fn entry<'a>(
         Some(catalog) => own(catalog),
         None => before.map_or_else(|| name.clone(), |before| before.catalog.clone()),
     };
+    let oauth = match fields.oauth {
+        Some(oauth) => match oauth.problem() {
+            Some(problem) => return Err(Problem::OAuth(problem)),
+            None => Some(Arc::new(oauth)),
+        },
+        None => before.and_then(|before| before.oauth.clone()),
+    };
     Ok(ProviderEntry {
         name,
         base_url,
@@ -286,6 +309,7 @@ fn entry<'a>(
         key,
         default_model,
         catalog,
+        oauth,
     })
 }
 

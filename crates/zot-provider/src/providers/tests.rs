@@ -98,6 +98,7 @@ fn a_user_entry_is_added_at_the_end() {
         key: KeyRequirement::Optional,
         default_model: "m".into(),
         catalog: "mine".into(),
+        oauth: None,
     };
     assert_eq!(last, &expected);
     assert_eq!(table.iter().count(), providers().len() + 1);
@@ -207,4 +208,49 @@ fn every_default_model_is_one_the_catalog_knows() {
             assert!(model.is_some(), "{}: {}", entry.name, entry.default_model);
         }
     }
+}
+
+#[test]
+fn a_login_is_described_by_its_user() {
+    let json = |oauth: &str| {
+        format!(
+            r#"{{"providers":{{"mine":{{"wire":"openai","baseUrl":"https://a/v1","defaultModel":"m","oauth":{oauth}}}}}}}"#
+        )
+    };
+    let table = load(&json(
+        r#"{"clientId":"me","authorizeUrl":"https://a/authorize","tokenUrl":"http://127.0.0.1:9/token",
+            "scopes":["models"],"parameters":{"audience":"x"}}"#,
+    ))
+    .unwrap();
+    let oauth = table.get("mine").unwrap().oauth.clone().unwrap();
+    assert_eq!(oauth.redirect_path, "/callback");
+    assert_eq!(oauth.parameters.len(), 1);
+    for (oauth, problem) in [
+        (
+            r#"{"clientId":"me","tokenUrl":"https://a"}"#,
+            "authorizeUrl",
+        ),
+        (
+            r#"{"clientId":"","tokenUrl":"https://a","deviceUrl":"https://a"}"#,
+            "clientId",
+        ),
+        (
+            r#"{"clientId":"me","tokenUrl":"http://a","deviceUrl":"https://a"}"#,
+            "not https",
+        ),
+        (
+            r#"{"clientId":"me","tokenUrl":"http://127.0.0.1.evil","deviceUrl":"https://a"}"#,
+            "not https",
+        ),
+        (
+            r#"{"clientId":"me","tokenUrl":"https://a","deviceUrl":"https://a","x":1}"#,
+            "unknown field",
+        ),
+    ] {
+        refused(&json(oauth), &[problem]);
+    }
+    assert!(
+        providers().iter().all(|entry| entry.oauth.is_none()),
+        "we ship none"
+    );
 }

@@ -80,7 +80,7 @@ fn client(wire: testkit::Wire, ours: Wire, provider: &str, server: &ModelServer)
     let endpoint = Endpoint {
         provider: provider.to_owned(),
         base_url: server.url(wire),
-        api_key: Some(KEY.to_owned()),
+        api_key: Some(KEY.into()),
     };
     ours.client(HttpClient::new(), endpoint)
 }

@@ -34,7 +34,7 @@ fn endpoint(base_url: &str) -> Endpoint {
     Endpoint {
         provider: "openai".to_owned(),
         base_url: base_url.to_owned(),
-        api_key: Some("sk-network-key".to_owned()),
+        api_key: Some("sk-network-key".into()),
     }
 }
 

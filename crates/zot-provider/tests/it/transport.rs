@@ -18,7 +18,7 @@ pub(crate) fn endpoint(provider: &str, base_url: String) -> Endpoint {
     Endpoint {
         provider: provider.to_owned(),
         base_url,
-        api_key: Some(KEY.to_owned()),
+        api_key: Some(KEY.into()),
     }
 }
 

@@ -57,6 +57,7 @@ pub(super) fn select(
         base_url: String::new(),
         credential: None,
         wire: None,
+        oauth: None,
         warnings: Vec::new(),
     };
     Ok((selected, Some(Arc::new(player))))

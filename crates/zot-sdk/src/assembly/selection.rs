@@ -1,15 +1,17 @@
 //! Chooses provider, model and credential from what the user said and what there is.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use zot_auth::{Credential, CredentialError};
+use zot_auth::{Credential, CredentialError, Logins};
 use zot_provider::catalog::{Catalog, ModelInfo, nearest_names};
 use zot_provider::network::{NetworkSettings, Plan, PlanError};
-use zot_provider::{Endpoint, KeyRequirement, ProviderEntry, Providers, Wire};
+use zot_provider::{Endpoint, KeyRequirement, OAuthEntry, ProviderEntry, Providers, Wire};
 
 use super::recording::REPLAY;
 use super::{AssemblyError, OFFLINE, credential};
 use crate::config::Config;
+use crate::live_models;
 
 /// What to talk to.
 pub(crate) struct Selected {
@@ -21,6 +23,8 @@ pub(crate) struct Selected {
     pub(crate) credential: Option<Credential>,
     /// `None` for what needs no network: the offline stand-in and a replay.
     pub(crate) wire: Option<Wire>,
+    /// How a login is renewed.
+    pub(crate) oauth: Option<Arc<OAuthEntry>>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -41,15 +45,19 @@ pub(crate) fn select(
     if entry.catalog != entry.name {
         catalog.share(&entry.catalog, &entry.name);
     }
-    let catalog = &*catalog;
     let uncatalogued = !catalog.covers(&entry.catalog);
-    let wanted = config.model.as_deref().unwrap_or(&entry.default_model);
+    let wanted = wanted_model(config, catalog, &entry.name).unwrap_or(&entry.default_model);
+    let catalogued = catalog.find(&entry.name, wanted).is_some();
+    if config.base_url.is_none() {
+        live_models::look_up(catalog, entry, wanted, &model_cache(auth_file));
+    }
+    let catalog = &*catalog;
     let any_model = uncatalogued || config.base_url.is_some();
     let model = find_model(catalog, &entry.name, wanted, any_model)
         .ok_or_else(|| unknown_model(catalog, &entry.name, wanted))?;
     let known = catalog.find(&entry.name, wanted).is_some();
     let mut warnings = Vec::new();
-    if !known {
+    if !catalogued {
         warnings.push(format!(
             "model {wanted:?} is not in the catalog, so its context window and price are unknown; \
              models.json can name them"
@@ -89,21 +97,47 @@ pub(crate) fn select(
         base_url,
         credential,
         wire: Some(entry.wire),
+        oauth: entry.oauth.clone(),
         warnings,
     })
 }
 
+fn model_cache(auth_file: &Path) -> PathBuf {
+    auth_file.with_file_name(live_models::CACHE)
+}
+
+/// The model that was asked for, or the preferred one where it fits `provider`.
+fn wanted_model<'a>(config: &'a Config, catalog: &Catalog, provider: &str) -> Option<&'a str> {
+    if config.model.is_some() {
+        return config.model.as_deref();
+    }
+    let preferred = &config.preferred;
+    let fits = |model: &&str| match &preferred.provider {
+        Some(preferred) => preferred == provider,
+        None => {
+            let is_guessed = config.provider.is_none() && config.base_url.is_none();
+            is_guessed || catalog.find(provider, model).is_some()
+        }
+    };
+    preferred.model.as_deref().filter(fits)
+}
+
 /// The key of `entry`, or that of the provider whose models it serves under another name.
-fn entry_credential(
+pub(crate) fn entry_credential(
     entry: &ProviderEntry,
     explicit: Option<&str>,
     auth_file: &Path,
 ) -> Result<Credential, CredentialError> {
     let variables: Vec<&str> = entry.key_variables.iter().map(AsRef::as_ref).collect();
-    let own = credential(&entry.name, &variables, explicit, auth_file);
+    let logins = match entry.oauth {
+        Some(_) => Logins::Accepted,
+        None => Logins::Unsupported,
+    };
+    let own = credential(&entry.name, &variables, explicit, logins, auth_file);
     match own {
         Err(CredentialError::Missing { .. }) if entry.catalog != entry.name => {
-            credential(&entry.catalog, &[], None, auth_file).or(own)
+            let owner = &entry.catalog;
+            credential(owner, &[], None, Logins::Unsupported, auth_file).or(own)
         }
         own => own,
     }
@@ -124,12 +158,26 @@ fn provider_name(
     if config.base_url.is_some() {
         return Ok("openai".to_owned());
     }
-    let owner = config
-        .model
-        .as_deref()
-        .and_then(|model| catalog.find_anywhere(model));
-    if let Some(model) = owner {
-        return Ok(model.provider.to_string());
+    let preferred = &config.preferred;
+    let model = match &preferred.provider {
+        Some(_) => config.model.as_deref(),
+        None => config.model.as_deref().or(preferred.model.as_deref()),
+    };
+    let owner = model.and_then(|model| catalog.find_anywhere(model));
+    match (&preferred.provider, model, owner) {
+        (Some(preferred), None, _) => return Ok(preferred.clone()),
+        (Some(preferred), Some(model), owner)
+            if owner.is_none() || catalog.find(preferred, model).is_some() =>
+        {
+            return Ok(preferred.clone());
+        }
+        (_, _, Some(owner)) => return Ok(owner.provider.to_string()),
+        _ => {}
+    }
+    if let Some(model) = model
+        && let Some(owner) = live_models::owner(providers, model, &model_cache(auth_file))
+    {
+        return Ok(owner);
     }
     if config.api_key.is_some() {
         return Ok("anthropic".to_owned());
@@ -147,7 +195,7 @@ fn provider_name(
 }
 
 fn offline(config: &Config, catalog: &Catalog) -> Result<Selected, AssemblyError> {
-    let wanted = config.model.as_deref().unwrap_or(OFFLINE);
+    let wanted = wanted_model(config, catalog, OFFLINE).unwrap_or(OFFLINE);
     let model = find_model(catalog, OFFLINE, wanted, false)
         .ok_or_else(|| unknown_model(catalog, OFFLINE, wanted))?;
     Ok(Selected {
@@ -157,6 +205,7 @@ fn offline(config: &Config, catalog: &Catalog) -> Result<Selected, AssemblyError
         base_url: String::new(),
         credential: None,
         wire: None,
+        oauth: None,
         warnings: Vec::new(),
     })
 }
@@ -194,7 +243,7 @@ fn unknown_model(catalog: &Catalog, provider: &str, model: &str) -> AssemblyErro
     }
 }
 
-fn unknown_provider(name: String, providers: &Providers) -> AssemblyError {
+pub(crate) fn unknown_provider(name: String, providers: &Providers) -> AssemblyError {
     let known: Vec<String> = providers
         .iter()
         .map(|entry| entry.name.as_ref())

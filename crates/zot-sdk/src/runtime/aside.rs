@@ -54,7 +54,8 @@ impl Runtime {
                 .prompt(content, Budget::default(), &sender, &cancel)
                 .await;
         };
-        EventStream::new(Box::pin(work), receiver, occupation, Work::Prompt)
+        let rescue = Arc::clone(&self.rescue);
+        EventStream::new(Box::pin(work), receiver, occupation, Work::Prompt, rescue)
     }
 }
 

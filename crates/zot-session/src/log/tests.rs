@@ -1,4 +1,5 @@
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use zot_conversation::{
@@ -6,22 +7,29 @@ use zot_conversation::{
     Usage,
 };
 
-use super::{SessionLog, SessionMeta, folder_name, random_id};
+use super::{Durability, OpenLog, SessionLog, SessionMeta, State};
+use crate::id::{folder_name, random_id};
+use crate::{SessionError, View, read};
 
 fn meta() -> SessionMeta {
     SessionMeta {
-        cwd: "/work".to_owned(),
-        model: "gpt-4o".to_owned(),
-        provider: "openai".to_owned(),
         started: "2026-11-15T20:01:02Z".parse().unwrap(),
-        version: "0.1.0".to_owned(),
+        ..SessionMeta::new("/work".into(), "openai".into(), "gpt-4o".into())
     }
+}
+
+fn announce(folder: &Path) -> SessionLog {
+    SessionLog::announce(folder, meta(), Durability::ProcessEnd).unwrap()
+}
+
+fn said(text: &str) -> Arc<Message> {
+    Arc::new(Message::user_text(text, Timestamp::UNIX_EPOCH))
 }
 
 #[test]
 fn records_have_the_originals_shape() {
     let folder = tempfile::tempdir().unwrap();
-    let log = SessionLog::create(folder.path(), &meta()).unwrap();
+    let log = announce(folder.path());
     let message = Arc::new(Message {
         role: Role::Assistant,
         content: vec![
@@ -64,6 +72,7 @@ fn records_have_the_originals_shape() {
     assert_eq!(first["type"], "meta");
     assert_eq!(first["meta"]["cwd"], "/work");
     assert_eq!(first["meta"]["started"], "2026-11-15T20:01:02Z");
+    assert_eq!(first["meta"].get("parent"), None);
     assert_eq!(
         lines.next().unwrap(),
         r#"{"type":"message","message":{"role":"assistant","content":[{"text":"hi"},{"mime_type":"image/png","data":"YWI="},{"reasoning_id":"","summary":"hm","signature":"sig","provider":"anthropic"},{"id":"call_1","name":"read","arguments":{"path": "a"}},{"call_id":"call_1","content":[{"text":"out"}],"is_error":false}],"time":"1970-01-01T00:00:00Z"}}"#
@@ -73,13 +82,21 @@ fn records_have_the_originals_shape() {
         r#"{"type":"usage","usage":{"input_tokens":180,"output_tokens":2,"cache_read_tokens":20,"cache_write_tokens":0,"cost_usd":0.5},"cumulative":{"input_tokens":180,"output_tokens":2,"cache_read_tokens":20,"cache_write_tokens":0,"cost_usd":0.5}}"#
     );
     assert_eq!(lines.next(), None);
+
+    let session = read(log.path(), View::Current).unwrap();
+    assert!(session.report.is_clean(), "{:?}", session.report);
+    assert_eq!(session.messages, [message]);
+    assert_eq!(session.usage, usage);
+    assert_eq!(&session.meta, log.meta());
 }
 
 #[test]
 fn the_file_is_private_and_lies_where_the_original_puts_it() {
     let folder = tempfile::tempdir().unwrap();
-    let log = SessionLog::create(&folder.path().join("sessions"), &meta()).unwrap();
-    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let log = announce(&folder.path().join("sessions"));
+    assert!(!log.path().exists(), "no file without a message");
+    log.append_message(&said("hi")).unwrap();
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(log.path()), 0o600);
     assert_eq!(mode(log.path().parent().unwrap()), 0o700);
     let name = log.path().file_name().unwrap().to_str().unwrap();
@@ -96,6 +113,14 @@ fn the_file_is_private_and_lies_where_the_original_puts_it() {
 }
 
 #[test]
+fn a_session_that_was_cleared_before_it_began_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = announce(folder.path());
+    log.append_replacement(&[]).unwrap();
+    assert!(!log.path().exists());
+}
+
+#[test]
 fn ids_are_version_four_uuids() {
     let id = random_id();
     let parts: Vec<usize> = id.split('-').map(str::len).collect();
@@ -107,12 +132,77 @@ fn ids_are_version_four_uuids() {
 #[test]
 fn a_failed_write_is_reported_and_leaves_whole_records_only() {
     let folder = tempfile::tempdir().unwrap();
-    let log = SessionLog::create(folder.path(), &meta()).unwrap();
+    let log = announce(folder.path());
+    log.append_message(&said("kept")).unwrap();
     let before = std::fs::read(log.path()).unwrap();
     // A descriptor that cannot be written to fails like a full disk does.
-    log.file.lock().unwrap().file = std::fs::File::open(log.path()).unwrap();
-    let message = Arc::new(Message::user_text("lost", Timestamp::UNIX_EPOCH));
-    let error = log.append_message(&message).unwrap_err().to_string();
+    let file = std::fs::File::open(log.path()).unwrap();
+    *log.state.lock().unwrap() = State::Open(OpenLog {
+        file,
+        end: before.len() as u64,
+        owed: Vec::new(),
+        nameless: false,
+    });
+    let error = log.append_message(&said("lost")).unwrap_err().to_string();
     assert!(error.starts_with("cannot write "), "{error}");
     assert_eq!(std::fs::read(log.path()).unwrap(), before);
+}
+
+#[test]
+fn a_second_writer_is_told_who_the_first_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = announce(folder.path());
+    log.append_message(&said("hi")).unwrap();
+    let refused = SessionLog::open(log.path(), Durability::ProcessEnd).unwrap_err();
+    let SessionError::InUse { holder, .. } = &refused else {
+        panic!("{refused}");
+    };
+    if cfg!(target_os = "linux") {
+        assert_eq!(holder.pid, Some(std::process::id()), "{refused}");
+    }
+    // Reading is free.
+    assert_eq!(read(log.path(), View::Current).unwrap().messages.len(), 1);
+
+    let path = log.path().to_owned();
+    drop(log);
+    let (again, session) = SessionLog::open(&path, Durability::PowerLoss).unwrap();
+    again.append_message(&said("more")).unwrap();
+    assert_eq!(session.messages.len(), 1);
+    let texts: Vec<String> = read(&path, View::Current)
+        .unwrap()
+        .messages
+        .iter()
+        .map(|message| message.text())
+        .collect();
+    assert_eq!(texts, ["hi", "more"]);
+}
+
+#[test]
+fn an_empty_file_becomes_the_session_it_is_described_as() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("own.jsonl");
+    std::fs::write(&path, "").unwrap();
+    let (mut log, session) = SessionLog::open(&path, Durability::ProcessEnd).unwrap();
+    assert!(session.messages.is_empty() && session.report.is_clean());
+    let meta = meta();
+    log.describe(meta.clone()).unwrap();
+    log.append_message(&said("hi")).unwrap();
+    let session = read(&path, View::Current).unwrap();
+    assert_eq!(session.meta, meta);
+    assert_eq!(session.messages.len(), 1);
+    assert!(session.report.is_clean(), "{:?}", session.report);
+}
+
+#[test]
+fn a_file_that_is_no_session_is_not_written_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.txt");
+    for text in ["buy milk\nand bread\n", "buy milk", "{\"a\":1}\n"] {
+        std::fs::write(&path, text).unwrap();
+        let refused = SessionLog::open(&path, Durability::ProcessEnd).unwrap_err();
+        assert!(
+            matches!(refused, SessionError::NotASession { .. }),
+            "{text:?}: {refused}"
+        );
+    }
 }

@@ -79,7 +79,7 @@ fn make_parents(path: &Path) -> Result<(), FileError> {
 }
 
 /// The path at the end of a chain of links; it need not exist.
-fn follow_links(path: &Path) -> Result<PathBuf, FileError> {
+pub(crate) fn follow_links(path: &Path) -> Result<PathBuf, FileError> {
     let mut target = path.to_owned();
     for _ in 0..MAX_LINKS {
         let Ok(next) = target.read_link() else {

@@ -237,6 +237,9 @@ impl App {
             Event::SteerDropped { content } => {
                 self.queued.push_front(Prompt::made(text_of(&content)));
             }
+            Event::Fallback {
+                from, to, message, ..
+            } => self.note(format!("{from} failed ({message}); {to} goes on"), true),
             Event::Error { message, .. } => self.note(message, true),
             Event::CompactDone { .. } => {
                 self.note("the conversation was compacted".to_owned(), false);

@@ -79,6 +79,15 @@ pub enum Event {
     },
     /// A steering message that found no place before the prompt ended.
     SteerDropped { content: Vec<ContentBlock> },
+    /// A model failed, and another goes on with the turn until the prompt ends.
+    Fallback {
+        /// Provider and model, as `openai/gpt-5`.
+        from: String,
+        to: String,
+        /// Why, as `error` would have said it.
+        message: String,
+        code: String,
+    },
     /// Something went wrong; the process lives on.
     Error {
         message: String,
@@ -88,6 +97,12 @@ pub enum Event {
         /// When trying again may help.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
+        /// The provider that failed, when one did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider: Option<String>,
+        /// Other providers that have a credential, where one of them may do better.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        alternatives: Vec<String>,
     },
     /// An extension tells the user something.
     ExtNotify {
@@ -115,7 +130,7 @@ pub enum Event {
 
 impl Event {
     /// The name of each type, as `subscribe` takes it.
-    pub const TYPES: [&'static str; 23] = [
+    pub const TYPES: [&'static str; 24] = [
         "user_message",
         "turn_start",
         "assistant_start",
@@ -132,6 +147,7 @@ impl Event {
         "tool_result",
         "tool_confirm",
         "steer_dropped",
+        "fallback",
         "error",
         "ext_notify",
         "ext_display",
@@ -163,6 +179,7 @@ impl Event {
             Self::ToolResult { .. } => "tool_result",
             Self::ToolConfirm { .. } => "tool_confirm",
             Self::SteerDropped { .. } => "steer_dropped",
+            Self::Fallback { .. } => "fallback",
             Self::Error { .. } => "error",
             Self::ExtNotify { .. } => "ext_notify",
             Self::ExtDisplay { .. } => "ext_display",

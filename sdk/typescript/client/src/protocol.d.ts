@@ -256,12 +256,27 @@ export interface ToolConfirmEvent {
 /** A steering message that found no place before the prompt ended. */
 export interface SteerDroppedEvent { type: "steer_dropped"; content: ContentBlock[] }
 
+/** A model failed, and another goes on with the turn until the prompt ends. */
+export interface FallbackEvent {
+  type: "fallback";
+  code: string;
+  /** Provider and model, as `openai/gpt-5`. */
+  from: string;
+  /** Why, as `error` would have said it. */
+  message: string;
+  to: string;
+}
+
 /** Something went wrong; the process lives on. */
 export interface ErrorEvent {
   type: "error";
+  /** Other providers that have a credential, where one of them may do better. */
+  alternatives?: string[];
   /** What kind of error, in a word that does not change; absent from older servers. */
   code?: string;
   message: string;
+  /** The provider that failed, when one did. */
+  provider?: string;
   /** When trying again may help. */
   retry_after_ms?: number;
 }
@@ -308,6 +323,7 @@ export type KnownEvent =
   | ToolResultEvent
   | ToolConfirmEvent
   | SteerDroppedEvent
+  | FallbackEvent
   | ErrorEvent
   | ExtNotifyEvent
   | ExtDisplayEvent

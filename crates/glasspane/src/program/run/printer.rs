@@ -133,7 +133,7 @@ impl Shown {
 fn summary(state: &AgentState) -> String {
     let usage = &state.usage;
     let mut line = format!(
-        "{}: {}, {} turns, {} tools, {} tokens in, {} out, ${:.4}, worked {:.1}s",
+        "{}: {}, turns {}, tools {}, {} tokens in, {} out, ${:.4}, worked {:.1}s",
         plain(&state.label),
         state.status.words(),
         state.turns,

@@ -36,6 +36,9 @@ pub(crate) fn event(event: &AgentEvent) -> String {
         } => format!("turn_end {} {error:?}", stop.as_str()),
         AgentEvent::ToolProgress { id, text } => format!("tool_progress {id} {text:?}"),
         AgentEvent::ToolFinished { result, .. } => format!("tool_result {}", tool_result(result)),
+        AgentEvent::FellBack { from, to, error } => {
+            format!("fell_back {from} {to} {:?}", error.code)
+        }
         AgentEvent::Failed(report) => format!("error {:?} {:?}", report.code, report.message),
         AgentEvent::ConfirmationRequested { call, preview } => {
             format!("tool_confirm {} {preview:?}", call.id)

@@ -63,7 +63,8 @@ fn who_does_not_read_is_ended() {
     // More than a pipe holds, and more than waits beside it.
     let turns = (0..60).map(|_| attack.turn("say:4000"));
     assert!(turns.map(|frames| frames.len()).min() > Some(1));
-    attack.logs("it does not read its input: 1 events dropped");
+    // Events are dropped first, unless the turns above took as long as it may stand still.
+    attack.logs("it does not read its input");
     attack.goes_on();
     attack.logs("it does not read its input; it is ended");
     attack.goes_on();

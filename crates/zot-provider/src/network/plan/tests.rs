@@ -8,7 +8,7 @@ fn plan(base_url: &str, variables: &[(&str, &str)]) -> Result<Plan, PlanError> {
     let endpoint = Endpoint {
         provider: "openai".to_owned(),
         base_url: base_url.to_owned(),
-        api_key: Some("sk-secret-secret".to_owned()),
+        api_key: Some("sk-secret-secret".into()),
     };
     Plan::new(&endpoint, Some("$OPENAI_API_KEY"), &network)
 }

@@ -14,7 +14,7 @@ fn decoder() -> ResponsesDecoder {
     ResponsesDecoder::new(Arc::new(Endpoint {
         provider: "openai-responses".to_owned(),
         base_url: String::new(),
-        api_key: Some("sk-0123456789".to_owned()),
+        api_key: Some("sk-0123456789".into()),
     }))
 }
 

@@ -1,0 +1,118 @@
+//! The page on which a key is pasted: one address that nobody can guess, closed after use.
+
+mod html;
+
+use std::io;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use crate::loopback::{self, LoopbackServer, Reply};
+
+pub(crate) use html::page;
+
+/// How long the page waits for a key.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// How many keys may be tried: people copy the wrong thing, programs guess.
+pub const MAX_ATTEMPTS: u32 = 10;
+
+/// Why no key came of it.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyPageError {
+    #[error("cannot listen on 127.0.0.1: {0}")]
+    Listening(#[from] io::Error),
+    #[error("no key was given within {} minutes: run `zot login` again", PATIENCE.as_secs() / 60)]
+    TooLate,
+    #[error("{MAX_ATTEMPTS} keys were refused: run `zot login` again when you have the right one")]
+    TooManyAttempts,
+}
+
+/// The page, waiting at [`KeyPage::url`].
+pub struct KeyPage {
+    server: LoopbackServer,
+    path: String,
+    /// Whose key it may be.
+    providers: Vec<String>,
+}
+
+impl KeyPage {
+    /// Opens the page; with one provider there is nothing to choose.
+    pub async fn open(providers: Vec<String>) -> Result<Self, KeyPageError> {
+        let server = LoopbackServer::bind(0).await?;
+        let path = format!("/{}", loopback::random_token()?);
+        Ok(Self {
+            server,
+            path,
+            providers,
+        })
+    }
+
+    /// Where the page is. Whoever knows this may give a key.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}{}", self.server.port(), self.path)
+    }
+
+    /// Waits until `take` accepts a key of a provider; what it says is shown, good or bad.
+    pub async fn wait(
+        mut self,
+        take: impl AsyncFn(&str, &str) -> Result<String, String>,
+    ) -> Result<(), KeyPageError> {
+        match timeout(PATIENCE, self.serve(take)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(KeyPageError::TooLate),
+        }
+    }
+
+    async fn serve(
+        &mut self,
+        take: impl AsyncFn(&str, &str) -> Result<String, String>,
+    ) -> Result<(), KeyPageError> {
+        let mut attempts = 0;
+        loop {
+            let request = self.server.next().await?;
+            if !loopback::same(&request.path, &self.path) {
+                request.answer(Reply::not_found()).await;
+                continue;
+            }
+            if request.method != "POST" {
+                let form = html::form(&self.path, &self.providers, None);
+                request.answer(Reply::page(form)).await;
+                continue;
+            }
+            let wanted = request.field("provider");
+            let provider = match self.providers.as_slice() {
+                [only] => Some(only),
+                several => several.iter().find(|name| *name == wanted),
+            };
+            let key = request.field("key").trim().to_owned();
+            let outcome = match provider {
+                None => Err("Choose a provider.".to_owned()),
+                Some(_) if key.is_empty() => Err("Paste the key first.".to_owned()),
+                Some(provider) => {
+                    attempts += 1;
+                    take(provider, &key).await
+                }
+            };
+            match outcome {
+                Ok(text) => {
+                    request.answer(Reply::page(page("zot login", &text))).await;
+                    return Ok(());
+                }
+                Err(problem) if attempts >= MAX_ATTEMPTS => {
+                    request
+                        .answer(Reply::page(page("zot login", &problem)))
+                        .await;
+                    return Err(KeyPageError::TooManyAttempts);
+                }
+                Err(problem) => {
+                    let form = html::form(&self.path, &self.providers, Some(&problem));
+                    request.answer(Reply::page(form)).await;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! The authorisation code flow with PKCE: a browser, and an address on this machine that it comes
+//! back to.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+use tokio::time::timeout;
+
+use super::client::{OAuthClient, OAuthError, TokenTransport};
+use super::form::encoded;
+use super::tokens::Tokens;
+use crate::key_page::page;
+use crate::loopback::{self, LoopbackServer, Reply};
+
+/// How long someone may take to log in.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A login under way: the browser is to be sent to [`CodeLogin::url`].
+pub struct CodeLogin<'a> {
+    client: &'a OAuthClient,
+    server: LoopbackServer,
+    redirect: String,
+    verifier: String,
+    state: String,
+    url: String,
+}
+
+impl<'a> CodeLogin<'a> {
+    /// Listens, and says where to send the browser. `authorize_url` is that of `client`.
+    pub async fn begin(client: &'a OAuthClient, authorize_url: &str) -> Result<Self, OAuthError> {
+        let server = LoopbackServer::bind(client.redirect_port).await?;
+        let redirect = format!("http://127.0.0.1:{}{}", server.port(), client.redirect_path);
+        let (verifier, state) = (loopback::random_token()?, loopback::random_token()?);
+        let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
+        let scope = client.scope();
+        let mut fields = vec![
+            ("response_type", "code"),
+            ("client_id", client.client_id.as_str()),
+            ("redirect_uri", &redirect),
+            ("code_challenge", &challenge),
+            ("code_challenge_method", "S256"),
+            ("state", &state),
+        ];
+        if !scope.is_empty() {
+            fields.push(("scope", &scope));
+        }
+        let own = client.parameters.iter();
+        fields.extend(own.map(|(name, value)| (name.as_str(), value.as_str())));
+        let separator = if authorize_url.contains('?') {
+            '&'
+        } else {
+            '?'
+        };
+        let url = format!("{authorize_url}{separator}{}", encoded(&fields));
+        Ok(Self {
+            client,
+            server,
+            redirect,
+            verifier,
+            state,
+            url,
+        })
+    }
+
+    /// Where to send the browser.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Waits for the browser to come back, and fetches the tokens.
+    pub async fn finish(mut self, transport: &dyn TokenTransport) -> Result<Tokens, OAuthError> {
+        let code = match timeout(PATIENCE, self.code()).await {
+            Ok(code) => code?,
+            Err(_) => {
+                return Err(OAuthError::TooLate {
+                    minutes: PATIENCE.as_secs() / 60,
+                });
+            }
+        };
+        let fields = [
+            ("grant_type", "authorization_code"),
+            ("code", code.as_str()),
+            ("redirect_uri", &self.redirect),
+            ("code_verifier", &self.verifier),
+        ];
+        let granted = self.client.grant(transport, &fields).await?;
+        granted.map_err(super::client::Refusal::into_error)
+    }
+
+    async fn code(&mut self) -> Result<String, OAuthError> {
+        loop {
+            let request = self.server.next().await?;
+            let field = |name: &str| {
+                let mut fields = request.query.iter();
+                fields
+                    .find(|(key, _)| key == name)
+                    .map(|(_, value)| value.clone())
+            };
+            let ours = request.path == self.client.redirect_path
+                && field("state").is_some_and(|state| loopback::same(&state, &self.state));
+            if !ours {
+                // Somebody else's request, or a page's icon: the login goes on.
+                request.answer(Reply::not_found()).await;
+                continue;
+            }
+            let outcome = match (field("code"), field("error")) {
+                (Some(code), None) if !code.is_empty() => Ok(code),
+                (_, Some(error)) => Err(OAuthError::Refused {
+                    reason: field("error_description").unwrap_or(error),
+                }),
+                _ => Err(super::client::nonsense("no code in it")),
+            };
+            let text = match &outcome {
+                Ok(_) => "You are logged in. You can close this page.",
+                Err(_) => "The login failed; the terminal says why. You can close this page.",
+            };
+            request.answer(Reply::page(page("zot login", text))).await;
+            return outcome;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Keeps a login fresh: renewed ahead of its end, by one process at a time.
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use zot_files::Lock;
+
+use super::client::{OAuthClient, OAuthError, TokenTransport};
+use super::tokens::Tokens;
+use crate::{AuthFile, CredentialError};
+
+/// How long before its end a token is renewed: longer than an answer usually takes.
+const MARGIN: Duration = Duration::from_secs(300);
+
+/// How long another process may take to renew it.
+const LOCK_PATIENCE: Duration = Duration::from_secs(60);
+const LOCK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The login of one provider, good whenever it is asked for.
+pub struct TokenKeeper {
+    provider: String,
+    client: OAuthClient,
+    file: AuthFile,
+    transport: Box<dyn TokenTransport>,
+    current: Mutex<Tokens>,
+}
+
+impl TokenKeeper {
+    pub fn new(
+        provider: &str,
+        client: OAuthClient,
+        file: AuthFile,
+        transport: Box<dyn TokenTransport>,
+        current: Tokens,
+    ) -> Self {
+        Self {
+            provider: provider.to_owned(),
+            client,
+            file,
+            transport,
+            current: Mutex::new(current),
+        }
+    }
+
+    /// A token that is good for a while, renewed if need be.
+    pub async fn fresh(&self) -> Result<Tokens, OAuthError> {
+        let current = self.current().clone();
+        if current.lasts(MARGIN) {
+            return Ok(current);
+        }
+        match self.renewed().await {
+            Ok(tokens) => {
+                *self.current() = tokens.clone();
+                Ok(tokens)
+            }
+            // Not renewed in time is not yet expired.
+            Err(OAuthError::Unreachable { .. }) if current.lasts(Duration::ZERO) => Ok(current),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn renewed(&self) -> Result<Tokens, OAuthError> {
+        let path = self.file.path().with_extension("json.refresh.lock");
+        let _lock = self.lock(&path).await?;
+        // Whoever had the lock before may have done it already: a refresh token works once.
+        let stored = self.file.login(&self.provider)?;
+        let stored = stored.ok_or_else(|| OAuthError::LoggedOut {
+            provider: self.provider.clone(),
+        })?;
+        if stored.lasts(MARGIN) {
+            return Ok(stored);
+        }
+        let Some(refresh) = stored.refresh() else {
+            return match stored.lasts(Duration::ZERO) {
+                true => Ok(stored),
+                false => Err(self.not_renewable("it has expired")),
+            };
+        };
+        let fields = [("grant_type", "refresh_token"), ("refresh_token", refresh)];
+        let granted = self.client.grant(self.transport.as_ref(), &fields).await?;
+        let tokens = granted
+            .map_err(|refused| self.not_renewable(&refused.into_error().to_string()))?
+            .or_refresh_of(&stored);
+        self.file.put_login(&self.provider, &tokens)?;
+        Ok(tokens)
+    }
+
+    async fn lock(&self, path: &Path) -> Result<Lock, OAuthError> {
+        let unwritable = |source| CredentialError::Unwritable {
+            path: path.to_owned(),
+            source,
+        };
+        let deadline = Instant::now() + LOCK_PATIENCE;
+        loop {
+            if let Some(lock) = Lock::try_acquire(path).map_err(unwritable)? {
+                return Ok(lock);
+            }
+            if Instant::now() >= deadline {
+                return Err(unwritable(Lock::held()).into());
+            }
+            sleep(LOCK_INTERVAL).await;
+        }
+    }
+
+    fn not_renewable(&self, reason: &str) -> OAuthError {
+        OAuthError::NotRenewable {
+            provider: self.provider.clone(),
+            reason: reason.to_owned(),
+        }
+    }
+
+    /// A poisoned lock still holds a usable token.
+    fn current(&self) -> MutexGuard<'_, Tokens> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! What a login gives.
+
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// An access token and what renews it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Tokens {
+    access: String,
+    refresh: Option<String>,
+    expires: Option<SystemTime>,
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Tokens")
+            .field("expires", &self.expires)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    access_token: String,
+    refresh_token: Option<String>,
+    /// Seconds; some servers send a fraction, or a text.
+    expires_in: Option<Value>,
+}
+
+impl Tokens {
+    pub fn new(access: &str, refresh: Option<&str>, expires: Option<SystemTime>) -> Self {
+        Self {
+            access: access.to_owned(),
+            refresh: refresh.map(ToOwned::to_owned),
+            expires,
+        }
+    }
+
+    /// The secret that requests carry.
+    pub fn access(&self) -> &str {
+        &self.access
+    }
+
+    pub fn expires(&self) -> Option<SystemTime> {
+        self.expires
+    }
+
+    pub(super) fn refresh(&self) -> Option<&str> {
+        self.refresh.as_deref()
+    }
+
+    /// Whether it is still good after `margin`.
+    pub(super) fn lasts(&self, margin: Duration) -> bool {
+        self.expires
+            .is_none_or(|expires| expires > SystemTime::now() + margin)
+    }
+
+    /// A renewal that brings no new refresh token leaves the old one in force.
+    pub(super) fn or_refresh_of(mut self, before: &Self) -> Self {
+        self.refresh = self.refresh.or_else(|| before.refresh.clone());
+        self
+    }
+
+    pub(super) fn of_answer(body: &[u8]) -> Option<Self> {
+        let answer: Answer = serde_json::from_slice(body).ok()?;
+        if answer.access_token.is_empty() {
+            return None;
+        }
+        let seconds = answer.expires_in.and_then(|seconds| match seconds {
+            Value::String(text) => text.parse().ok(),
+            number => number.as_f64(),
+        });
+        let expires = seconds
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .and_then(|duration| SystemTime::now().checked_add(duration));
+        Some(Self {
+            access: answer.access_token,
+            refresh: answer.refresh_token.filter(|token| !token.is_empty()),
+            expires,
+        })
+    }
+
+    /// As `auth.json` holds it, if it is of our making.
+    pub(crate) fn of_entry(entry: &Value) -> Option<Self> {
+        if entry.get("type")?.as_str()? != "oauth" {
+            return None;
+        }
+        let text = |name: &str| entry.get(name)?.as_str().map(ToOwned::to_owned);
+        let expires = entry.get("expires_at").and_then(Value::as_u64);
+        Some(Self {
+            access: text("access_token")?,
+            refresh: text("refresh_token"),
+            expires: expires.and_then(|at| UNIX_EPOCH.checked_add(Duration::from_secs(at))),
+        })
+    }
+
+    pub(crate) fn to_entry(&self) -> Value {
+        let mut entry = json!({"type": "oauth", "access_token": self.access});
+        if let Some(refresh) = &self.refresh {
+            entry["refresh_token"] = json!(refresh);
+        }
+        let since = self
+            .expires
+            .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        if let Some(since) = since {
+            entry["expires_at"] = json!(since.as_secs());
+        }
+        entry
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! Changing `auth.json`: one process at a time, the rest of it untouched, never readable by others.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+use zot_files::Lock;
+
+use crate::auth_file::{self, Stored};
+use crate::credential::{checked, given};
+use crate::oauth::Tokens;
+use crate::{CredentialError, CredentialSource};
+
+/// How long to wait for another process that changes the file.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+
+const MODE: u32 = 0o600;
+
+/// `$ZOT_HOME/auth.json`, which need not exist.
+#[derive(Debug, Clone)]
+pub struct AuthFile {
+    path: PathBuf,
+}
+
+/// What is stored for one provider.
+#[derive(Clone, PartialEq, Eq)]
+pub enum StoredCredential {
+    Key(String),
+    Login(Tokens),
+    /// Something that only another program understands.
+    Foreign,
+}
+
+impl fmt::Debug for StoredCredential {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Key(_) => "Key([redacted])",
+            Self::Login(_) => "Login([redacted])",
+            Self::Foreign => "Foreign",
+        })
+    }
+}
+
+/// Entries as they are written, so that those of others keep their words.
+type Entries = BTreeMap<String, Box<RawValue>>;
+
+impl AuthFile {
+    pub fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is stored for whom.
+    pub fn entries(&self) -> Result<Vec<(String, StoredCredential)>, CredentialError> {
+        let entries = auth_file::all_stored(&self.path)?.into_iter();
+        Ok(entries
+            .map(|(name, stored)| {
+                let stored = match stored {
+                    Stored::Key(key) => StoredCredential::Key(key),
+                    Stored::Login(tokens) => StoredCredential::Login(tokens),
+                    Stored::ForeignLogin | Stored::Unknown => StoredCredential::Foreign,
+                };
+                (name, stored)
+            })
+            .collect())
+    }
+
+    /// The login of `provider`, if there is one.
+    pub fn login(&self, provider: &str) -> Result<Option<Tokens>, CredentialError> {
+        Ok(match auth_file::stored(&self.path, provider)? {
+            Some(Stored::Login(tokens)) => Some(tokens),
+            _ => None,
+        })
+    }
+
+    /// Keeps an API key. Blanks around it are cut off.
+    pub fn put_key(&self, provider: &str, key: &str) -> Result<(), CredentialError> {
+        let source = CredentialSource::File(self.path.clone());
+        let key = checked(given(key).unwrap_or_default(), source)?;
+        let entry = json!({"type": "api_key", "api_key": key.secret()});
+        self.put(provider, &entry)
+    }
+
+    /// Keeps a login.
+    pub fn put_login(&self, provider: &str, tokens: &Tokens) -> Result<(), CredentialError> {
+        self.put(provider, &tokens.to_entry())
+    }
+
+    /// Forgets what is stored for `provider`; says whether there was anything.
+    pub fn remove(&self, provider: &str) -> Result<bool, CredentialError> {
+        if !self.path.exists() {
+            return Ok(false);
+        }
+        self.change(|entries| entries.remove(provider).is_some())
+    }
+
+    /// Forgets everything; returns whose credentials there were.
+    pub fn remove_all(&self) -> Result<Vec<String>, CredentialError> {
+        if !self.path.exists() {
+            return Ok(Vec::new());
+        }
+        self.change(|entries| std::mem::take(entries).into_keys().collect())
+    }
+
+    fn put(&self, provider: &str, entry: &serde_json::Value) -> Result<(), CredentialError> {
+        let entry = to_raw_value(entry).map_err(|error| self.unwritable(error.into()))?;
+        self.change(|entries| {
+            entries.insert(provider.to_owned(), entry);
+        })
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Entries) -> T) -> Result<T, CredentialError> {
+        if let Some(folder) = self.path.parent() {
+            zot_files::create_private_folder(folder).map_err(|error| self.unwritable(error))?;
+        }
+        let lock = self.path.with_extension("json.lock");
+        let _lock = Lock::acquire(&lock, LOCK_PATIENCE).map_err(|error| self.unwritable(error))?;
+        let mut entries: Entries = auth_file::entries(&self.path)?;
+        let outcome = change(&mut entries);
+        let mut text = serde_json::to_string_pretty(&entries)
+            .map_err(|error| self.unwritable(error.into()))?;
+        text.push('\n');
+        zot_files::replace(&self.path, text.as_bytes(), MODE)
+            .map_err(|error| self.unwritable(error))?;
+        Ok(outcome)
+    }
+
+    fn unwritable(&self, source: std::io::Error) -> CredentialError {
+        CredentialError::Unwritable {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

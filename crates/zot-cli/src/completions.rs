@@ -1,0 +1,130 @@
+//! `zot completions` and `zot man`: made from the definitions of the flags themselves.
+
+use std::env;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Command, CommandFactory as _, Parser};
+use clap_complete::Shell;
+
+use crate::arguments::{Arguments, Shown};
+use crate::{
+    auth_command, cassette_command, config_command, ext_command, login_command, sessions_command,
+    skills_command,
+};
+
+/// Exit code of a command that there is not.
+const USAGE: u8 = 2;
+
+/// Prints what a shell needs to complete commands and flags.
+#[derive(Parser)]
+#[command(
+    name = "zot completions",
+    bin_name = "zot completions",
+    after_help = "bash: zot completions bash > ~/.local/share/bash-completion/completions/zot\n\
+                  zsh:  zot completions zsh > \"${fpath[1]}/_zot\"\n\
+                  fish: zot completions fish > ~/.config/fish/completions/zot.fish"
+)]
+struct CompletionArguments {
+    /// Which shell
+    #[arg(value_parser = PossibleValuesParser::new(["bash", "zsh", "fish"]))]
+    shell: String,
+}
+
+/// Prints the manual page, for man -l.
+#[derive(Parser)]
+#[command(
+    name = "zot man",
+    bin_name = "zot man",
+    after_help = "zot man | man -l -"
+)]
+struct ManArguments {
+    /// The page of this command
+    command: Option<String>,
+}
+
+/// Runs a command when the first argument asks for it.
+pub(crate) fn run_if_asked() -> Option<ExitCode> {
+    let mut arguments = env::args_os().skip(1).peekable();
+    let page = match arguments.peek()?.to_str()? {
+        "completions" => match CompletionArguments::try_parse_from(arguments) {
+            Ok(arguments) => completions(&arguments.shell),
+            Err(error) => return Some(Shown(error).exit()),
+        },
+        "man" => match ManArguments::try_parse_from(arguments) {
+            Ok(arguments) => manual(arguments.command.as_deref()),
+            Err(error) => return Some(Shown(error).exit()),
+        },
+        _ => return None,
+    };
+    let written = page.and_then(|page| io::stdout().write_all(&page));
+    Some(match written {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever closed the pipe has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "zot: {error}");
+            ExitCode::from(USAGE)
+        }
+    })
+}
+
+fn completions(shell: &str) -> io::Result<Vec<u8>> {
+    let shell = match shell {
+        "zsh" => Shell::Zsh,
+        "fish" => Shell::Fish,
+        _ => Shell::Bash,
+    };
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut tree(), "zot", &mut script);
+    Ok(script)
+}
+
+fn manual(command: Option<&str>) -> io::Result<Vec<u8>> {
+    let tree = tree();
+    let mut title = "zot".to_owned();
+    let page = match command {
+        None => tree,
+        Some(name) => {
+            let found = tree.find_subcommand(name).ok_or_else(|| {
+                let text = format!("{name:?} is not a command: see zot --help");
+                io::Error::new(io::ErrorKind::NotFound, text)
+            })?;
+            title = format!("zot-{name}");
+            found.clone().display_name(&title)
+        }
+    };
+    let mut roff = Vec::new();
+    let page = page.disable_help_subcommand(true);
+    clap_mangen::Man::new(page).title(title).render(&mut roff)?;
+    Ok(roff)
+}
+
+/// All commands as one. At run time each has a parser of its own, so that none pays for the others.
+fn tree() -> Command {
+    // These take the flags of every run.
+    let run = |name: &'static str, about: &'static str| {
+        let flags = Arguments::command().mut_arg("words", |words| words.hide(true));
+        named(flags.override_usage(format!("zot {name} [OPTIONS]")), name).about(about)
+    };
+    Arguments::command().subcommands([
+        run("rpc", "Serve the rpc protocol on standard input and output"),
+        run("doctor", "Look for what is wrong, and say how to mend it"),
+        named(ext_command::Arguments::command(), "ext"),
+        named(cassette_command::Arguments::command(), "cassette"),
+        run("context", "Show what the model is told, and what it costs"),
+        named(skills_command::Arguments::command(), "skills"),
+        named(sessions_command::Arguments::command(), "sessions"),
+        named(config_command::Arguments::command(), "config"),
+        named(login_command::LoginArguments::command(), "login"),
+        named(login_command::LogoutArguments::command(), "logout"),
+        named(auth_command::Arguments::command(), "auth"),
+        named(CompletionArguments::command(), "completions"),
+        named(ManArguments::command(), "man"),
+    ])
+}
+
+fn named(command: Command, name: &'static str) -> Command {
+    command.name(name).bin_name(format!("zot {name}"))
+}

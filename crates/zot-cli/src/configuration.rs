@@ -1,0 +1,33 @@
+//! Flags, variables and files together.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use zot_sdk::config_files::{ConfigError, Layers};
+use zot_sdk::{Config, Persistence, zot_home};
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::warn;
+
+/// What the command line says, filled in with what the files and variables say.
+pub(crate) fn read(arguments: Arguments, persistence: Persistence) -> Result<Config, Failure> {
+    let mut config = arguments.config(persistence);
+    let layers = layers(config.cwd.as_deref())?;
+    warn(layers.warnings());
+    config.fill_in(layers.settings());
+    Ok(config)
+}
+
+/// What the files and variables say for work in `cwd`.
+pub(crate) fn layers(cwd: Option<&Path>) -> Result<Layers, ConfigError> {
+    Layers::load(&home(), cwd.unwrap_or(Path::new(".")), &variable)
+}
+
+pub(crate) fn home() -> PathBuf {
+    zot_home(&variable)
+}
+
+pub(crate) fn variable(name: &str) -> Option<String> {
+    env::var(name).ok()
+}

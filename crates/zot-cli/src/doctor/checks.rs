@@ -1,0 +1,114 @@
+//! What is zot's own: its folder, its files, the credentials in them.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use zot_sdk::{Catalog, Config, Credentials};
+
+use super::Check;
+use crate::configuration;
+
+/// Permission bits with which group or others could change what zot trusts.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// `$ZOT_HOME`: a folder of the user's that others cannot change.
+pub(super) fn home() -> Vec<Check> {
+    let home = configuration::home();
+    let shown = home.display();
+    let metadata = match fs::metadata(&home) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return vec![Check::good(
+                "home",
+                format!("{shown} (made when it is needed)"),
+            )];
+        }
+        Err(error) => {
+            let fix = "make it readable, or name another folder in ZOT_HOME";
+            return vec![Check::wrong("home", format!("{shown}: {error}"), fix)];
+        }
+    };
+    if !metadata.is_dir() {
+        let fix = "move it away, or name a folder in ZOT_HOME";
+        return vec![Check::wrong(
+            "home",
+            format!("{shown} is not a folder"),
+            fix,
+        )];
+    }
+    let mode = metadata.mode() & 0o7777;
+    if mode & WRITABLE_BY_OTHERS != 0 {
+        let found = format!("{shown} can be changed by other users (mode {mode:04o})");
+        return vec![Check::wrong("home", found, format!("chmod go-w '{shown}'"))];
+    }
+    if let Err(error) = try_writing(&home) {
+        let found = format!("{shown} cannot be written to: {error}");
+        let fix = "make room, change its owner or mode, or name another folder in ZOT_HOME";
+        return vec![Check::wrong("home", found, fix)];
+    }
+    vec![Check::good("home", shown.to_string())]
+}
+
+/// The only way to know is to do it.
+fn try_writing(folder: &Path) -> io::Result<()> {
+    let path = folder.join(format!(".doctor-{}", std::process::id()));
+    File::create(&path)?;
+    fs::remove_file(&path)
+}
+
+/// `config.json` of the user and of the project; `config` is filled in with what they say.
+pub(super) fn settings(config: &mut Config) -> Vec<Check> {
+    let layers = match configuration::layers(config.cwd.as_deref()) {
+        Ok(layers) => layers,
+        Err(error) => return vec![Check::failed("settings", &error)],
+    };
+    config.fill_in(layers.settings());
+    let doubts = layers.warnings().iter().chain(layers.unknown());
+    let mut checks: Vec<Check> = doubts
+        .map(|doubt| {
+            let fix = "correct it, or take it out: zot config unset NAME [--project]";
+            Check::doubtful("settings", doubt, fix)
+        })
+        .collect();
+    if checks.is_empty() {
+        let set = layers
+            .list()
+            .iter()
+            .filter(|setting| setting.value.is_some())
+            .count();
+        let found = format!("{set} set (zot config list)");
+        checks.push(Check::good("settings", found));
+    }
+    checks
+}
+
+/// `models.json`, `providers.json` and `auth.json`.
+pub(super) fn credentials() -> Vec<Check> {
+    let mut checks = Vec::new();
+    let home = configuration::home();
+    if let Err(error) = Catalog::load(Some(&home.join("models.json"))) {
+        checks.push(Check::failed("models", &error));
+    }
+    let credentials = match Credentials::open(Some(home)) {
+        Ok(credentials) => credentials,
+        Err(error) => {
+            checks.push(Check::failed("providers", &error));
+            return checks;
+        }
+    };
+    checks.push(match credentials.status() {
+        Err(error) => Check::failed("keys", &error),
+        Ok(found) if found.is_empty() => {
+            let fix = "run zot login, or set a variable such as ANTHROPIC_API_KEY";
+            Check::doubtful("keys", "there are none", fix)
+        }
+        Ok(found) => {
+            let mut names: Vec<&str> = found.iter().map(|key| key.provider.as_str()).collect();
+            names.dedup();
+            Check::good("keys", format!("{} (zot auth status)", names.join(", ")))
+        }
+    });
+    checks
+}

@@ -1,0 +1,275 @@
+//! `zot login` and `zot logout`.
+
+mod browser;
+
+use std::env;
+use std::io::{self, Read as _, Write as _};
+use std::process::ExitCode;
+
+use clap::Parser;
+use zot_rpc::executor;
+use zot_sdk::auth::{
+    CodeLogin, CredentialError, KeyPage, KeyPageError, OAuthClient, OAuthError, masked,
+};
+use zot_sdk::{AssemblyError, Credentials, KeyCheck};
+
+use crate::arguments::Shown;
+
+/// Exit code of a key that was refused, and of anything else that failed on the way.
+const FAILED: u8 = 1;
+/// Exit code of wrong arguments and of files that cannot be used.
+const USAGE: u8 = 2;
+
+/// The longest key that is read from standard input.
+const MAX_KEY_BYTES: u64 = 64 * 1024;
+
+/// Gives zot the key of a provider, or logs in there.
+#[derive(Parser)]
+#[command(
+    name = "zot login",
+    bin_name = "zot login",
+    after_help = "A page on 127.0.0.1 asks for the key; it is tried once and kept in $ZOT_HOME/auth.json.\n\
+                  Providers with \"oauth\" in $ZOT_HOME/providers.json are logged in to instead.\n\
+                  Exit codes: 0 kept, 1 refused or not reachable, 2 usage."
+)]
+pub(crate) struct LoginArguments {
+    /// The provider; without one the page asks
+    provider: Option<String>,
+    /// Read the key from standard input
+    #[arg(long)]
+    stdin: bool,
+    /// Keep the key without asking the provider whether it knows it
+    #[arg(long)]
+    no_probe: bool,
+    /// Print the address and open no browser
+    #[arg(long)]
+    no_browser: bool,
+    /// Log in with a code that is typed in on another device
+    #[arg(long, conflicts_with_all = ["stdin", "key"])]
+    device: bool,
+    /// Give a key although there is a login
+    #[arg(long)]
+    key: bool,
+}
+
+/// Forgets credentials.
+#[derive(Parser)]
+#[command(name = "zot logout", bin_name = "zot logout")]
+pub(crate) struct LogoutArguments {
+    /// The provider
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    provider: Option<String>,
+    /// All that is in auth.json
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("{0}")]
+    Usage(String),
+    #[error(transparent)]
+    Assembly(#[from] AssemblyError),
+    #[error(transparent)]
+    Credential(#[from] CredentialError),
+    #[error(transparent)]
+    Page(#[from] KeyPageError),
+    #[error("{provider}: {source}")]
+    Login {
+        provider: String,
+        source: OAuthError,
+    },
+    #[error("{0}")]
+    Refused(String),
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+impl Failure {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Usage(_) | Self::Assembly(_) | Self::Credential(_) => USAGE,
+            Self::Page(_) | Self::Login { .. } | Self::Refused(_) | Self::Io(_) => FAILED,
+        })
+    }
+}
+
+/// Runs a command when the first argument asks for it.
+pub(crate) fn run_if_asked() -> Option<ExitCode> {
+    let mut arguments = env::args_os().skip(1).peekable();
+    let outcome = match arguments.peek()?.to_str()? {
+        "login" => match LoginArguments::try_parse_from(arguments) {
+            Ok(arguments) => login(arguments),
+            Err(error) => return Some(Shown(error).exit()),
+        },
+        "logout" => match LogoutArguments::try_parse_from(arguments) {
+            Ok(arguments) => logout(&arguments),
+            Err(error) => return Some(Shown(error).exit()),
+        },
+        _ => return None,
+    };
+    Some(match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let _ = writeln!(io::stderr(), "zot: {failure}");
+            failure.exit_code()
+        }
+    })
+}
+
+fn login(arguments: LoginArguments) -> Result<(), Failure> {
+    let credentials = Credentials::open(None)?;
+    let client = match &arguments.provider {
+        Some(provider) => credentials.login(provider)?,
+        None => None,
+    };
+    match (arguments.provider.clone(), client) {
+        (None, _) if arguments.stdin || arguments.device => Err(Failure::Usage(
+            "name the provider: zot login PROVIDER".to_owned(),
+        )),
+        (Some(provider), _) if arguments.stdin => {
+            let key = read_key()?;
+            let kept = executor::run(|_| keep(&credentials, &provider, &key, arguments.no_probe))?;
+            Ok(say(kept.map_err(Failure::Refused)?)?)
+        }
+        (Some(provider), Some(client)) if !arguments.key => {
+            let logging_in = |_| log_in(&credentials, &provider, &client, &arguments);
+            executor::run(logging_in)?.map_err(|source| Failure::Login {
+                provider: provider.clone(),
+                source,
+            })?;
+            Ok(say(format!("Logged in to {provider}."))?)
+        }
+        (Some(provider), None) if arguments.device => Err(Failure::Usage(format!(
+            "{provider} takes a key: describe its login under \"oauth\" in providers.json first"
+        ))),
+        (provider, _) => {
+            let providers = provider.map_or_else(|| credentials.providers(), |name| vec![name]);
+            executor::run(|_| ask(&credentials, providers, &arguments))?
+        }
+    }
+}
+
+/// Shows the page and waits for a key.
+async fn ask(
+    credentials: &Credentials,
+    providers: Vec<String>,
+    arguments: &LoginArguments,
+) -> Result<(), Failure> {
+    let page = KeyPage::open(providers).await?;
+    let url = page.url();
+    say(format!("Paste the key at {url}"))?;
+    let _browser = browser::open(&url, arguments.no_browser);
+    page.wait(async |provider, key| {
+        let kept = keep(credentials, provider, key, arguments.no_probe).await?;
+        // The page says it as well.
+        let _ = say(&kept);
+        Ok(format!("{kept} You can close this page."))
+    })
+    .await?;
+    Ok(())
+}
+
+/// Tries a key and keeps it; says so, or why not.
+async fn keep(
+    credentials: &Credentials,
+    provider: &str,
+    key: &str,
+    no_probe: bool,
+) -> Result<String, String> {
+    let found = if no_probe {
+        "not tried".to_owned()
+    } else {
+        match credentials.check(provider, key).await {
+            Ok(KeyCheck::Accepted { models }) => format!("it works, {models} models"),
+            Ok(KeyCheck::Unchecked) => "the provider has no way to try it".to_owned(),
+            Err(refused) if refused.by_provider => {
+                return Err(format!("{refused}: nothing was kept"));
+            }
+            Err(refused) => {
+                return Err(format!(
+                    "the key could not be tried ({refused}): nothing was kept; with --no-probe it \
+                     is kept untried"
+                ));
+            }
+        }
+    };
+    credentials
+        .keep_key(provider, key)
+        .map_err(|error| error.to_string())?;
+    let shown = masked(key);
+    let file = credentials.file().path().display();
+    Ok(format!(
+        "Kept the key {shown} of {provider} in {file} ({found})."
+    ))
+}
+
+async fn log_in(
+    credentials: &Credentials,
+    provider: &str,
+    client: &OAuthClient,
+    arguments: &LoginArguments,
+) -> Result<(), OAuthError> {
+    match (&client.authorize_url, &client.device_url) {
+        (Some(url), device) if !arguments.device || device.is_none() => {
+            let login = CodeLogin::begin(client, url).await?;
+            say(format!("Log in at {}", login.url()))?;
+            let _browser = browser::open(login.url(), arguments.no_browser);
+            credentials.finish_code(provider, login).await
+        }
+        (_, Some(url)) => {
+            let login = credentials.begin_device(client, url).await?;
+            let (place, code) = (login.verification_uri(), login.user_code());
+            say(format!("Type in the code {code} at {place}"))?;
+            let _browser =
+                browser::open(login.complete_uri().unwrap_or(place), arguments.no_browser);
+            credentials.finish_device(provider, login).await
+        }
+        // providers.json is checked: it names one of them.
+        (_, None) => Ok(()),
+    }
+}
+
+fn logout(arguments: &LogoutArguments) -> Result<(), Failure> {
+    let credentials = Credentials::open(None)?;
+    let file = credentials.file();
+    let Some(provider) = &arguments.provider else {
+        let names = file.remove_all()?;
+        let forgotten = names.join(", ");
+        let text = match names.is_empty() {
+            true => "There was nothing to forget.".to_owned(),
+            false => format!("Forgot the credentials of {forgotten}."),
+        };
+        return Ok(say(text)?);
+    };
+    if file.remove(provider)? {
+        say(format!("Forgot the credential of {provider}."))?;
+    } else {
+        say(format!(
+            "There is no credential of {provider} in {}.",
+            file.path().display()
+        ))?;
+    }
+    let others = credentials.status()?.into_iter();
+    for left in others.filter(|status| status.provider == *provider) {
+        say(format!("{} still has one.", left.source))?;
+    }
+    Ok(())
+}
+
+fn read_key() -> Result<String, Failure> {
+    let mut text = String::new();
+    io::stdin()
+        .lock()
+        .take(MAX_KEY_BYTES)
+        .read_to_string(&mut text)?;
+    let key = text.lines().next().unwrap_or_default().trim();
+    if key.is_empty() {
+        return Err(Failure::Usage("no key came from standard input".to_owned()));
+    }
+    Ok(key.to_owned())
+}
+
+fn say(text: impl std::fmt::Display) -> io::Result<()> {
+    writeln!(io::stdout(), "{text}")
+}

@@ -1,0 +1,256 @@
+//! `zot sessions`: lists, shows, searches, exports, forks and deletes sessions, and undoes what
+//! their tools changed.
+
+mod export;
+mod list;
+mod search;
+mod show;
+mod stats;
+mod table;
+mod tree;
+mod undo;
+
+use std::env;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use zot_sdk::sessions::{FindError, ForkError, Library, Scope, SessionError, Summary};
+use zot_sdk::{UndoError, zot_home};
+
+use crate::arguments::Shown;
+
+/// Exit code of everything that went wrong but was asked for in the right way.
+const FAILED: u8 = 1;
+
+/// The conversations on this machine. Without a command: those of this directory.
+#[derive(Parser)]
+#[command(
+    name = "zot sessions",
+    bin_name = "zot sessions",
+    after_help = "A session is named by its id, the beginning of it, or the path of its file.\n\
+                  To go on with one: zot -p --continue PROMPT, or zot -p --resume ID PROMPT.\n\n\
+                  Exit codes: 0 done, 1 failed or nothing found, 2 usage."
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Args)]
+struct ListArguments {
+    /// Those of all directories
+    #[arg(long, short)]
+    all: bool,
+    /// Print JSON for programs
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// List the sessions of this directory, the newest first
+    List(ListArguments),
+    /// Show what was said, with the number of every prompt
+    Show {
+        id: String,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Find messages that have all these words
+    Search {
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// In this directory only
+        #[arg(long)]
+        here: bool,
+        /// The most messages to show
+        #[arg(long, value_name = "N", default_value_t = 50)]
+        limit: usize,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a session for others: portable, as Markdown, or as one HTML page
+    Export(export::Arguments),
+    /// Make a session of this directory from a .zotsession file
+    Import {
+        file: PathBuf,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Begin a new session with the messages before a prompt of another, or with all of them
+    Fork {
+        id: String,
+        /// The number of the prompt, as `show` counts
+        #[arg(long, value_name = "N")]
+        at: Option<usize>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Draw which session was forked from which
+    Tree(ListArguments),
+    /// Bring back files that `write` and `edit` changed for the last prompts
+    Undo(undo::Arguments),
+    /// Delete sessions and what is kept beside them
+    Delete {
+        #[arg(required = true)]
+        ids: Vec<String>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add up what was said and spent
+    Stats(ListArguments),
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Find(#[from] FindError),
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    #[error(transparent)]
+    Fork(#[from] ForkError),
+    #[error(transparent)]
+    Undo(#[from] UndoError),
+    #[error("cannot write {}: {source}", .path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("{0}")]
+    Said(String),
+    #[error("{0}")]
+    Output(#[from] io::Error),
+}
+
+/// Runs the command when the first argument asks for it. It has a parser of its own, so that the
+/// other modes do not pay for it.
+pub(crate) fn run_if_asked() -> Option<ExitCode> {
+    let mut arguments = env::args_os().skip(1).peekable();
+    if arguments.peek()? != "sessions" {
+        return None;
+    }
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => return Some(Shown(error).exit()),
+    };
+    let place = Place::new(None);
+    let action = arguments.action.unwrap_or(Action::List(ListArguments {
+        all: false,
+        json: false,
+    }));
+    Some(match run(&place, action) {
+        Ok(code) => code,
+        // Whoever closed the pipe has seen enough.
+        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            let _ = writeln!(io::stderr(), "zot: {failure}");
+            ExitCode::from(FAILED)
+        }
+    })
+}
+
+/// Shows which sessions there are, beside the output, to someone who has to name one.
+pub(crate) fn offer(cwd: Option<&Path>) {
+    let place = Place::new(cwd);
+    let Ok(summaries) = place.library.list(Scope::Directory(&place.cwd)) else {
+        return;
+    };
+    // When even standard error is gone, the exit code is all that is left to say.
+    let _ = list::write_table(&mut io::stderr(), &summaries, list::Columns::Here);
+}
+
+/// Where the command is run, and where the sessions are.
+struct Place {
+    library: Library,
+    cwd: String,
+}
+
+impl Place {
+    fn new(cwd: Option<&Path>) -> Self {
+        let home = zot_home(&|name| env::var(name).ok());
+        // As the agent spells it: absolute, links left as they are, no slash at the end.
+        let cwd = std::path::absolute(cwd.unwrap_or(Path::new(".")))
+            .map(|path| path.components().collect::<PathBuf>())
+            .unwrap_or_default();
+        Self {
+            library: Library::new(home.join("sessions")),
+            cwd: cwd.display().to_string(),
+        }
+    }
+
+    fn list(&self, all: bool) -> io::Result<Vec<Summary>> {
+        self.library.list(match all {
+            true => Scope::All,
+            false => Scope::Directory(&self.cwd),
+        })
+    }
+}
+
+fn run(place: &Place, action: Action) -> Result<ExitCode, Failure> {
+    match action {
+        Action::List(arguments) => list::run(place, &arguments)?,
+        Action::Show { id, json } => show::run(place, &id, Format::of(json))?,
+        Action::Search {
+            words,
+            here,
+            limit,
+            json,
+        } => return search::run(place, &words.join(" "), here, limit, Format::of(json)),
+        Action::Export(arguments) => export::run(place, &arguments)?,
+        Action::Import { file, json } => export::import(place, &file, Format::of(json))?,
+        Action::Fork { id, at, json } => tree::fork(place, &id, at, Format::of(json))?,
+        Action::Tree(arguments) => tree::run(place, &arguments)?,
+        Action::Undo(arguments) => return undo::run(place, &arguments),
+        Action::Delete { ids, json } => delete(place, &ids, Format::of(json))?,
+        Action::Stats(arguments) => stats::run(place, &arguments)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn delete(place: &Place, ids: &[String], format: Format) -> Result<(), Failure> {
+    // All of them or none: an id that is wrong may be one of several that are.
+    let paths = ids
+        .iter()
+        .map(|id| place.library.find(id))
+        .collect::<Result<Vec<_>, _>>()?;
+    for path in &paths {
+        place.library.delete(path)?;
+        if format == Format::Text {
+            say(format_args!("deleted {}", path.display()))?;
+        }
+    }
+    if format == Format::Json {
+        say_json(&serde_json::json!({ "deleted": paths }))?;
+    }
+    Ok(())
+}
+
+/// Who reads the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    Json,
+}
+
+impl Format {
+    fn of(json: bool) -> Self {
+        match json {
+            true => Self::Json,
+            false => Self::Text,
+        }
+    }
+}
+
+fn say(text: std::fmt::Arguments<'_>) -> io::Result<()> {
+    writeln!(io::stdout(), "{text}")
+}
+
+fn say_json(value: &serde_json::Value) -> io::Result<()> {
+    writeln!(io::stdout(), "{value}")
+}
+
+/// The part of an id that people type.
+fn short(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}

@@ -1,0 +1,90 @@
+//! `zot sessions list`.
+
+use std::io::{self, Write};
+
+use zot_sdk::sessions::Summary;
+
+use super::table::{self, Align, shortened, shortened_path};
+use super::{Failure, ListArguments, Place, say, short};
+
+const MAX_TITLE: usize = 60;
+const MAX_PATH: usize = 32;
+const MAX_MODEL: usize = 24;
+
+/// Whether a list tells directories apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Columns {
+    Here,
+    Everywhere,
+}
+
+pub(super) fn run(place: &Place, arguments: &ListArguments) -> Result<(), Failure> {
+    let summaries = place.list(arguments.all)?;
+    if arguments.json {
+        let mut output = io::BufWriter::new(io::stdout().lock());
+        serde_json::to_writer(&mut output, &summaries).map_err(io::Error::from)?;
+        writeln!(output)?;
+        return Ok(output.flush()?);
+    }
+    if summaries.is_empty() {
+        let place = match arguments.all {
+            true => String::new(),
+            false => format!(" in {}", place.cwd),
+        };
+        say(format_args!("there are no sessions{place} yet"))?;
+        return Ok(());
+    }
+    let columns = match arguments.all {
+        true => Columns::Everywhere,
+        false => Columns::Here,
+    };
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    write_table(&mut output, &summaries, columns)?;
+    Ok(output.flush()?)
+}
+
+pub(super) fn write_table(
+    output: &mut dyn Write,
+    summaries: &[Summary],
+    columns: Columns,
+) -> io::Result<()> {
+    let mut headings = vec![
+        ("ID", Align::Left),
+        ("CHANGED", Align::Left),
+        ("MODEL", Align::Left),
+        ("PROMPTS", Align::Right),
+        ("COST", Align::Right),
+    ];
+    if columns == Columns::Everywhere {
+        headings.push(("DIRECTORY", Align::Left));
+    }
+    headings.push(("FIRST PROMPT", Align::Left));
+    let rows: Vec<Vec<String>> = summaries
+        .iter()
+        .map(|summary| {
+            let mut row = vec![
+                short(&summary.id).to_owned(),
+                minute(summary),
+                shortened(&summary.model, MAX_MODEL),
+                summary.prompts.to_string(),
+                format!("${:.4}", summary.cost_usd),
+            ];
+            if columns == Columns::Everywhere {
+                row.push(shortened_path(&summary.cwd, MAX_PATH));
+            }
+            row.push(title(summary));
+            row
+        })
+        .collect();
+    table::write(output, &headings, &rows)
+}
+
+/// When a session was last added to, in UTC as in the files.
+pub(super) fn minute(summary: &Summary) -> String {
+    summary.modified.strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+pub(super) fn title(summary: &Summary) -> String {
+    let mark = if summary.damaged { "(damaged) " } else { "" };
+    format!("{mark}{}", shortened(&summary.title, MAX_TITLE))
+}

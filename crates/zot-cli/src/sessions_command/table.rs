@@ -1,0 +1,71 @@
+//! Columns that line up.
+
+use std::io::{self, Write};
+
+use zot_rpc::printable;
+
+/// Which side a column is filled up on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Align {
+    Left,
+    Right,
+}
+
+/// Writes `rows` below `headings`, every column as wide as its widest cell.
+pub(super) fn write(
+    output: &mut dyn Write,
+    headings: &[(&str, Align)],
+    rows: &[Vec<String>],
+) -> io::Result<()> {
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| row.iter().map(|cell| printable(cell).to_string()).collect())
+        .collect();
+    let widths: Vec<usize> = headings
+        .iter()
+        .enumerate()
+        .map(|(column, (heading, _))| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            cells
+                .map(|cell| cell.chars().count())
+                .chain([heading.len()])
+                .max()
+                .unwrap_or_default()
+        })
+        .collect();
+    let headings_row = headings.iter().map(|(heading, _)| (*heading).to_owned());
+    for row in std::iter::once(headings_row.collect()).chain(rows) {
+        let mut line = String::new();
+        for ((cell, width), (_, align)) in row.iter().zip(&widths).zip(headings) {
+            if !line.is_empty() {
+                line.push_str("  ");
+            }
+            let fill = " ".repeat(width.saturating_sub(cell.chars().count()));
+            match align {
+                Align::Left => line.extend([cell.as_str(), &fill]),
+                Align::Right => line.extend([fill.as_str(), cell]),
+            }
+        }
+        writeln!(output, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// The beginning of a text that is too long for a cell.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept = text.chars().take(most.saturating_sub(1));
+    kept.chain(['…']).collect()
+}
+
+/// The end of a path that is too long for a cell: it tells more than the beginning.
+pub(super) fn shortened_path(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_owned();
+    }
+    let kept = text.chars().skip(count - most.saturating_sub(1));
+    std::iter::once('…').chain(kept).collect()
+}

@@ -1,0 +1,203 @@
+//! `config.json`, `zot config`, and what wins.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+use testkit::{Finished, ModelServer, Wire, Workdir, ZotCommand};
+
+use crate::support::binary;
+
+struct Place {
+    workdir: Workdir,
+}
+
+impl Place {
+    fn new(user: &str, project: &str) -> Self {
+        let workdir = Workdir::new("work");
+        fs::create_dir_all(workdir.zot_home()).unwrap();
+        if !user.is_empty() {
+            fs::write(workdir.zot_home().join("config.json"), user).unwrap();
+        }
+        if !project.is_empty() {
+            workdir.write(".zot/config.json", project);
+        }
+        Self { workdir }
+    }
+
+    fn command(&self, arguments: &[&str]) -> ZotCommand {
+        ZotCommand::new(binary(), &self.workdir).arguments(arguments)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Finished {
+        self.command(arguments).run("")
+    }
+
+    fn settings(&self) -> Value {
+        let listed = self.run(&["config", "list", "--json"]);
+        serde_json::from_str(&listed.stdout).unwrap()
+    }
+}
+
+fn entry<'a>(listed: &'a Value, key: &str) -> &'a Value {
+    let mut settings = listed["settings"].as_array().unwrap().iter();
+    settings.find(|setting| setting["key"] == key).unwrap()
+}
+
+#[test]
+fn settings_are_set_shown_and_forgotten() {
+    let place = Place::new("", "");
+    let path = place.workdir.zot_home().join("config.json");
+    assert_eq!(
+        place.run(&["config", "path"]).stdout,
+        format!("{}\n", path.display())
+    );
+    assert_eq!(place.run(&["config", "get", "model"]).code, Some(1));
+    let set = place.run(&["config", "set", "model", "gpt-5"]);
+    assert_eq!(set.code, Some(0), "{}", set.stderr);
+    assert_eq!(
+        fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    assert_eq!(place.run(&["config", "get", "model"]).stdout, "gpt-5\n");
+    place.run(&["config", "set", "--project", "max_steps", "3"]);
+    assert_eq!(
+        place.workdir.read(".zot/config.json").unwrap(),
+        "{\n  \"max_steps\": 3\n}\n"
+    );
+    let listed = place.settings();
+    assert_eq!(entry(&listed, "model")["source"], json!(path));
+    assert_eq!(entry(&listed, "max_steps")["value"], 3);
+    assert_eq!(
+        entry(&listed, "tools"),
+        &json!({"key": "tools", "value": null, "source": "default"})
+    );
+    assert_eq!(place.run(&["config", "unset", "model"]).code, Some(0));
+    assert_eq!(place.run(&["config", "get", "model"]).code, Some(1));
+
+    for wrong in [
+        &["config", "set", "modle", "x"][..],
+        &["config", "set", "max_steps", "none"],
+        &["config", "set", "--project", "extension_paths", "./x"],
+        &["config", "get", "api_key"],
+    ] {
+        let run = place.run(wrong);
+        assert_eq!(run.code, Some(2), "{wrong:?}");
+        assert!(run.stderr.starts_with("zot: "), "{}", run.stderr);
+    }
+}
+
+/// The environment wins over the project, the project over the user, a flag over all.
+#[test]
+fn the_nearest_word_counts() {
+    let place = Place::new(
+        r#"{"provider": "offline", "model": "nonsense"}"#,
+        r#"{"provider": "offline", "model": "offline"}"#,
+    );
+    let state = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = place.command(arguments);
+        for (name, value) in variables {
+            command = command.env(name, value);
+        }
+        let ended = command.run("{\"id\":\"1\",\"type\":\"get_state\"}\n");
+        let line = ended.stdout.lines().next().unwrap_or("{}").to_owned();
+        let frame: Value = serde_json::from_str(&line).unwrap();
+        (
+            ended.code,
+            frame["data"]["provider"].clone(),
+            frame["data"]["model"].clone(),
+        )
+    };
+    assert_eq!(
+        state(&["rpc"], &[]),
+        (Some(0), json!("offline"), json!("offline"))
+    );
+    // A model by variable; the project's provider does not have it.
+    assert_eq!(state(&["rpc"], &[("ZOT_MODEL", "bogus")]).0, Some(2));
+    let key = [
+        ("OPENAI_API_KEY", "sk-none-none"),
+        ("ZOT_PROVIDER", "openai"),
+    ];
+    assert_eq!(
+        state(&["rpc"], &key),
+        (Some(0), json!("openai"), json!("gpt-5"))
+    );
+    // Whoever names a model on the command line means the provider that has it.
+    let asked = state(&["rpc", "--model", "gpt-4o"], &key[..1]);
+    assert_eq!(asked, (Some(0), json!("openai"), json!("gpt-4o")));
+    let asked = state(&["rpc", "--provider", "openai"], &key[..1]);
+    assert_eq!(asked, (Some(0), json!("openai"), json!("gpt-5")));
+}
+
+#[test]
+fn a_broken_file_stops_everything_and_is_named() {
+    for (user, project, expected) in [
+        ("{\n  \"model\": \n}", "", "config.json, line 3, column 1"),
+        (
+            "",
+            "{\n\"max_steps\": \"many\"}",
+            ".zot/config.json, line 2: \"max_steps\" must be",
+        ),
+    ] {
+        let place = Place::new(user, project);
+        for arguments in [
+            &["-p", "--provider", "offline", "hi"][..],
+            &["rpc"],
+            &["config", "list"],
+        ] {
+            let run = place.run(arguments);
+            assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.stderr);
+            assert!(run.stderr.contains(expected), "{}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn limits_and_tools_of_the_files_are_kept() {
+    let place = Place::new(
+        r#"{"tools": ["read"], "max_steps": 2}"#,
+        r#"{"tools": ["read", "bash"]}"#,
+    );
+    let server = ModelServer::start();
+    let run = place
+        .command(&["--json", "--no-session", "loop:5:read:{\"path\":\"x\"}"])
+        .model(&server, Wire::OpenAi)
+        .run("");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("max steps (2)"), "{}", run.stderr);
+    assert_eq!(server.requests()[0].tool_names(), ["read"]);
+}
+
+/// A repository must not be able to harm who clones it.
+#[test]
+fn a_project_starts_no_programs_and_is_warned_about() {
+    let place = Place::new(
+        "",
+        r#"{"extension_paths": ["./evil"], "session": false, "modle": "x"}"#,
+    );
+    place.workdir.write(
+        "evil/extension.json",
+        r#"{"name": "evil", "command": "./run"}"#,
+    );
+    let run = place.run(&["-p", "--provider", "offline", "hello"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    for expected in [
+        "\"extension_paths\" is ignored",
+        "\"session\" is ignored",
+        "did you mean model?",
+    ] {
+        assert!(run.stderr.contains(expected), "{}", run.stderr);
+    }
+    assert!(place.workdir.zot_home().join("sessions").exists());
+}
+
+#[test]
+fn every_setting_is_in_the_document() {
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+    let document = fs::read_to_string(document).unwrap();
+    let listed = Place::new("", "").settings();
+    for setting in listed["settings"].as_array().unwrap() {
+        let row = format!("\n| `{}` |", setting["key"].as_str().unwrap());
+        assert!(document.contains(&row), "no row for {setting}");
+    }
+}

@@ -1,0 +1,162 @@
+//! `--fallback`, and what errors say about who else could be asked.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use testkit::{ModelServer, Reply, Wire, Workdir, ZotCommand};
+
+use crate::support::{binary, kinds, of_kind};
+
+/// A first provider and two others, each on a wire of its own.
+struct Three {
+    workdir: Workdir,
+    first: ModelServer,
+    second: ModelServer,
+}
+
+impl Three {
+    fn new(first: ModelServer, first_wire: Wire, second_wire: Wire) -> Self {
+        let second = ModelServer::start();
+        let workdir = Workdir::with_files("work");
+        fs::create_dir_all(workdir.zot_home()).unwrap();
+        let entry = |server: &ModelServer, wire: Wire| {
+            json!({"wire": wire.provider(), "baseUrl": server.url(wire), "defaultModel": "m",
+                "keyVariables": ["TEST_KEY"]})
+        };
+        let providers = json!({"providers": {
+            "first": entry(&first, first_wire),
+            "second": entry(&second, second_wire),
+        }});
+        fs::write(
+            workdir.zot_home().join("providers.json"),
+            providers.to_string(),
+        )
+        .unwrap();
+        Self {
+            workdir,
+            first,
+            second,
+        }
+    }
+
+    fn zot(&self, arguments: &[&str]) -> ZotCommand {
+        ZotCommand::new(binary(), &self.workdir)
+            .arguments(arguments)
+            .arguments(["--provider", "first"])
+            .env("TEST_KEY", "sk-test-0123456789")
+    }
+}
+
+/// The last words of the prompt decide what each server does.
+#[test]
+fn the_turn_goes_on_elsewhere() {
+    for (first, second) in [
+        (Wire::OpenAi, Wire::Anthropic),
+        (Wire::Anthropic, Wire::Gemini),
+        (Wire::OpenAiResponses, Wire::OpenAi),
+    ] {
+        let down = ModelServer::with_script([Reply::status(429, "slow down")]);
+        let three = Three::new(down, first, second);
+        let run = three
+            .zot(&["--json", "--no-session", "--fallback", "second/x", "say:2"])
+            .run("");
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let frames: Vec<Value> = run
+            .stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(
+            kinds(&frames),
+            [
+                "user_message",
+                "turn_start",
+                "fallback",
+                "assistant_start",
+                "text_delta",
+                "usage",
+                "assistant_message",
+                "turn_end",
+                "done"
+            ]
+        );
+        let [fallback] = of_kind(&frames, "fallback")[..] else {
+            panic!("{frames:#?}");
+        };
+        assert_eq!(
+            (&fallback["from"], &fallback["to"]),
+            (&json!("first/m"), &json!("second/x"))
+        );
+        assert_eq!(fallback["code"], "rate_limited");
+        assert_eq!(three.second.requests().len(), 1);
+    }
+}
+
+/// Thinking, calls and results of the first provider go to the second one's wire, and the text that
+/// broke off is part of the answer.
+#[test]
+fn what_was_said_is_kept_across_wires() {
+    for (first_wire, second_wire) in [
+        (Wire::Anthropic, Wire::OpenAi),
+        (Wire::OpenAi, Wire::Anthropic),
+    ] {
+        let first = ModelServer::with_script([
+            Reply::directive(r#"think:deep thoughts:tool:read:{"path":"a.txt"}"#),
+            Reply::directive("cut"),
+        ]);
+        let three = Three::new(first, first_wire, second_wire);
+        let run = three
+            .zot(&["-p", "--no-session", "--fallback", "second", "go"])
+            .run("");
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert!(run.stderr.contains("second/m goes on"), "{}", run.stderr);
+        assert!(run.stdout.trim().ends_with("ok"), "{:?}", run.stdout);
+        assert!(
+            run.stdout.trim().len() > 2,
+            "the beginning is there: {:?}",
+            run.stdout
+        );
+        let body = three.second.requests()[0].body.to_string();
+        for part in ["one\\ntwo", "Go on exactly where it stops"] {
+            assert!(body.contains(part), "{part}: {body}");
+        }
+        assert!(!body.contains("deep thoughts"), "{body}");
+        assert_eq!(three.first.requests().len(), 2);
+    }
+}
+
+#[test]
+fn an_error_names_who_failed_and_who_could_be_asked() {
+    let three = Three::new(ModelServer::start(), Wire::OpenAi, Wire::Anthropic);
+    let mut rpc = three.zot(&["rpc"]).env("GROQ_API_KEY", "gsk-test").spawn();
+    let frames = rpc.turn("1", "err:503:down");
+    let error = of_kind(&frames, "error")[0];
+    assert_eq!(error["provider"], "first");
+    assert_eq!(error["alternatives"], json!(["groq", "second"]));
+    let frames = rpc.turn("2", "err:400:wrong");
+    let error = of_kind(&frames, "error")[0];
+    assert_eq!(error["provider"], "first");
+    assert_eq!(error.get("alternatives"), None, "nobody would do better");
+}
+
+#[test]
+fn a_fallback_that_cannot_be_is_refused_at_the_start() {
+    let three = Three::new(ModelServer::start(), Wire::OpenAi, Wire::Anthropic);
+    for (wrong, expected) in [
+        (
+            "secnd/x",
+            "unknown provider \"secnd\"; did you mean second?",
+        ),
+        ("groq", "no API key for groq"),
+        ("anthropic/no-such-model", "unknown model"),
+    ] {
+        let run = three.zot(&["-p", "--fallback", wrong, "say:1"]).run("");
+        assert_eq!(run.code, Some(2), "{}", run.stderr);
+        assert!(run.stderr.contains(expected), "{}", run.stderr);
+    }
+    let recorded = three
+        .zot(&["-p", "--fallback", "second", "--record", "x.jsonl", "say:1"])
+        .run("");
+    assert_eq!(recorded.code, Some(2));
+    assert!(three.first.requests().is_empty());
+}

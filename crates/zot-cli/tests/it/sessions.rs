@@ -1,0 +1,98 @@
+//! Session files: taken up again, shared, listed, crashed into.
+
+mod commands;
+mod crashes;
+mod resuming;
+mod undo;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use testkit::{Finished, ModelServer, Wire, Workdir, ZotCommand};
+
+use crate::support::binary;
+
+/// A home, a working directory and a model, for several runs one after the other.
+struct Place {
+    server: ModelServer,
+    workdir: Workdir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self {
+            server: ModelServer::start(),
+            workdir: Workdir::with_files("work"),
+        }
+    }
+
+    fn zot(&self) -> ZotCommand {
+        ZotCommand::new(binary(), &self.workdir)
+    }
+
+    fn prompting(&self) -> ZotCommand {
+        self.zot().argument("-p").model(&self.server, Wire::OpenAi)
+    }
+
+    /// A prompt in a session of its own, or as the flags say.
+    fn prompt(&self, arguments: &[&str]) -> Finished {
+        let ended = self.prompting().arguments(arguments).run("");
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
+        ended
+    }
+
+    /// `zot sessions`.
+    fn sessions(&self, arguments: &[&str]) -> Finished {
+        let ended = self.zot().argument("sessions").arguments(arguments).run("");
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
+        ended
+    }
+
+    fn sessions_json(&self, arguments: &[&str]) -> Value {
+        let ended = self.sessions(&[arguments, &["--json"]].concat());
+        serde_json::from_str(&ended.stdout).expect("a JSON value")
+    }
+
+    /// The session files there are.
+    fn files(&self) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        let folders = fs::read_dir(self.workdir.zot_home().join("sessions"));
+        for folder in folders.into_iter().flatten() {
+            let folder = folder.unwrap().path();
+            for file in fs::read_dir(folder).into_iter().flatten() {
+                let file = file.unwrap().path();
+                if file
+                    .extension()
+                    .is_some_and(|extension| extension == "jsonl")
+                {
+                    files.push(file);
+                }
+            }
+        }
+        files.sort();
+        files
+    }
+
+    fn only_file(&self) -> PathBuf {
+        let files = self.files();
+        assert_eq!(files.len(), 1, "{files:?}");
+        files[0].clone()
+    }
+
+    /// How many messages the model was given the last time.
+    fn messages_sent(&self) -> usize {
+        let request = self.server.requests().pop().expect("a request");
+        let messages = request.body["messages"].as_array().unwrap();
+        messages.iter().filter(|m| m["role"] != "system").count()
+    }
+}
+
+/// The records of a session file, every line of which must be one.
+fn records(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.ends_with('\n'), "{text}");
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
+}

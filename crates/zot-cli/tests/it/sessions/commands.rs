@@ -1,0 +1,218 @@
+//! `zot sessions`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{Place, records};
+
+fn id(value: &Value) -> String {
+    value["id"].as_str().unwrap().to_owned()
+}
+
+/// Three prompts in one session; returns its id.
+fn talk(place: &Place) -> String {
+    place.prompt(&["say:1 first question"]);
+    place.prompt(&[
+        "--continue",
+        "tool:bash:{\"command\":\"echo needle in the output\"}",
+    ]);
+    place.prompt(&["--continue", "say:2 third <question>"]);
+    id(&place.sessions_json(&["list"])[0])
+}
+
+#[test]
+fn the_list_is_a_table_or_json_and_newest_first() {
+    let place = Place::new();
+    let empty = place.sessions(&[]);
+    assert!(
+        empty.stdout.starts_with("there are no sessions in "),
+        "{}",
+        empty.stdout
+    );
+    assert_eq!(place.sessions_json(&["list"]), serde_json::json!([]));
+    let id = talk(&place);
+    fs::create_dir(place.workdir.path().join("other")).unwrap();
+    place.prompt(&["--cwd", "other", "say:1 elsewhere"]);
+    let table = place.sessions(&[]).stdout;
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.len(), 2, "{table}");
+    assert!(lines[1].starts_with(&id[..8]), "{table}");
+    let column = |name: &str| lines[0].find(name).unwrap();
+    assert!(lines[1][column("FIRST PROMPT")..].starts_with("say:1 first question"));
+    let all = place.sessions_json(&["list", "--all"]);
+    assert_eq!(all.as_array().unwrap().len(), 2);
+    assert_eq!(all[0]["title"], "say:1 elsewhere");
+    assert_eq!(all[1]["prompts"], 3);
+    assert_eq!(all[1]["id"], id);
+    assert!(all[1]["output_tokens"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn show_numbers_the_prompts_and_names_what_is_wrong() {
+    let place = Place::new();
+    let id = talk(&place);
+    let shown = place.sessions(&["show", &id[..8]]).stdout;
+    for part in [
+        "[1] user\n  say:1 first question",
+        "  > bash {\"command\":\"echo needle in the output\"}",
+        "  < $ echo needle in the output\n\n    needle in the output\n",
+        "[3] user\n  say:2 third <question>",
+    ] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    let value = place.sessions_json(&["show", &id]);
+    assert_eq!(value["messages"].as_array().unwrap().len(), 8);
+    assert_eq!(value["findings"], serde_json::json!([]));
+
+    let file = place.only_file();
+    let mut text = fs::read_to_string(&file).unwrap();
+    text.push_str("garbage\n");
+    fs::write(&file, text).unwrap();
+    let shown = place.sessions(&["show", &id]).stdout;
+    assert!(shown.contains("\nnote       line "), "{shown}");
+    let table = place.sessions(&["list"]).stdout;
+    assert!(table.contains("(damaged)"), "{table}");
+}
+
+#[test]
+fn search_finds_words_of_messages_and_tools() {
+    let place = Place::new();
+    let id = talk(&place);
+    let found = place.sessions_json(&["search", "NEEDLE", "output"]);
+    let roles: Vec<&str> = found
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["role"].as_str().unwrap())
+        .collect();
+    assert_eq!(roles, ["user", "assistant", "tool"]);
+    assert_eq!(found[0]["id"], id);
+    let text = place.sessions(&["search", "needle", "--limit", "1"]).stdout;
+    assert!(text.contains("2 more messages"), "{text}");
+    let nothing = place
+        .zot()
+        .arguments(["sessions", "search", "haystack"])
+        .run("");
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(1), ""));
+}
+
+#[test]
+fn a_fork_goes_its_own_way_and_is_drawn_below_its_parent() {
+    let place = Place::new();
+    let parent = talk(&place);
+    let original = fs::read(place.only_file()).unwrap();
+    let forked = place.sessions_json(&["fork", &parent[..8], "--at", "2"]);
+    assert_eq!(forked["parent"], parent);
+    assert_eq!(forked["fork_point"], 2);
+    let fork = id(&forked);
+    place.prompt(&["--resume", &fork[..8], "say:3 another way"]);
+    assert_eq!(place.messages_sent(), 3);
+    let tree = place.sessions(&["tree"]).stdout;
+    let lines: Vec<&str> = tree.lines().collect();
+    assert!(lines[0].starts_with(&parent[..8]), "{tree}");
+    assert!(
+        lines[1].starts_with(&format!("└─ {}", &fork[..8])),
+        "{tree}"
+    );
+    assert!(lines[1].contains("after message 2"), "{tree}");
+    assert_eq!(place.sessions_json(&["tree"])[0]["children"][0]["id"], fork);
+    let parents = place
+        .files()
+        .into_iter()
+        .find(|f| fs::read(f).unwrap() == original);
+    assert!(parents.is_some(), "the parent is as it was");
+
+    let wrong = place
+        .zot()
+        .arguments(["sessions", "fork", &parent, "--at", "9"]);
+    let wrong = wrong.run("");
+    assert_eq!(wrong.code, Some(1));
+    assert!(
+        wrong.stderr.contains("the session has 3 prompts"),
+        "{}",
+        wrong.stderr
+    );
+}
+
+#[test]
+fn a_session_travels_to_another_directory() {
+    let place = Place::new();
+    place.prompt(&["tool:bash:{\"command\":\"pwd\"}"]);
+    let id = id(&place.sessions_json(&["list"])[0]);
+    let ended = place.sessions(&["export", &id, "-o", "talk.zotsession"]);
+    assert!(
+        ended.stderr.contains("1 messages name it"),
+        "{}",
+        ended.stderr
+    );
+    let exported = place.workdir.path().join("talk.zotsession");
+    let sent = records(&exported);
+    assert_eq!(sent[0]["meta"].get("cwd"), None);
+    assert_eq!(sent[0]["meta"]["id"], id);
+
+    let refused = place
+        .zot()
+        .arguments(["sessions", "export", &id, "-o", "talk.zotsession"]);
+    assert_eq!(
+        refused.run("").code,
+        Some(1),
+        "not over a file that is there"
+    );
+
+    let imported = place.sessions_json(&["import", "talk.zotsession"]);
+    assert_ne!(imported["id"], id);
+    place.prompt(&["--resume", imported["id"].as_str().unwrap(), "say:1"]);
+    assert_eq!(place.messages_sent(), 5);
+}
+
+#[test]
+fn pages_for_people_are_whole_and_hold_no_markup_of_others() {
+    let place = Place::new();
+    let id = talk(&place);
+    place.sessions(&["export", &id, "-o", "talk.html"]);
+    let page = place.workdir.read("talk.html").unwrap();
+    assert!(page.starts_with("<!doctype html>"));
+    assert!(page.contains("third &lt;question&gt;") && !page.contains("<question>"));
+    assert!(page.contains("<svg class=\"chart\""));
+    let markdown = place.sessions(&["export", &id, "--format", "md"]).stdout;
+    assert!(markdown.contains("<details><summary>bash echo needle in the output</summary>"));
+}
+
+#[test]
+fn delete_and_stats() {
+    let place = Place::new();
+    let id = talk(&place);
+    place.prompt(&["say:1"]);
+    let stats = place.sessions_json(&["stats"]);
+    assert_eq!(stats["sessions"], 2);
+    assert_eq!(stats["prompts"], 4);
+    assert_eq!(stats["models"].as_object().unwrap().len(), 1);
+    let table = place.sessions(&["stats"]).stdout;
+    assert_eq!(table.lines().count(), 3, "{table}");
+
+    let wrong = place
+        .zot()
+        .arguments(["sessions", "delete", &id, "nothing"])
+        .run("");
+    assert_eq!(wrong.code, Some(1));
+    assert_eq!(place.files().len(), 2, "all or none");
+    place.sessions(&["delete", &id[..8]]);
+    assert_eq!(place.files().len(), 1);
+}
+
+#[test]
+fn the_first_word_is_a_command_and_help_names_all() {
+    let place = Place::new();
+    let help = place.sessions(&["--help"]).stdout;
+    for command in [
+        "list", "show", "search", "export", "import", "fork", "tree", "undo", "delete", "stats",
+    ] {
+        assert!(
+            help.contains(&format!("\n  {command} ")),
+            "{command}\n{help}"
+        );
+    }
+    let wrong = place.zot().arguments(["sessions", "lits"]).run("");
+    assert_eq!(wrong.code, Some(2));
+}

@@ -1,0 +1,198 @@
+//! Processes that are killed, and disks that are full.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use testkit::{PATIENCE, Signal, Wire, ZotCommand, poll_until};
+
+use super::{Place, records};
+use crate::support::binary;
+
+/// How often a process is killed; `ZOT_KILLS` says otherwise.
+const KILLS: u64 = 60;
+
+/// After so many kills a new session is begun, so that taking it up stays quick.
+const KILLS_PER_SESSION: u64 = 20;
+
+/// What a part of a session file holds.
+#[derive(Debug, Default, PartialEq, PartialOrd)]
+struct Kept {
+    users: usize,
+    assistants: usize,
+    results: usize,
+    usages: usize,
+}
+
+impl Kept {
+    /// What whoever read these frames was told.
+    fn told(frames: &[Value]) -> Self {
+        let count = |kind: &str| frames.iter().filter(|f| f["type"] == kind).count();
+        Self {
+            users: count("user_message"),
+            assistants: count("assistant_message"),
+            results: count("tool_result"),
+            usages: count("usage"),
+        }
+    }
+
+    /// What these whole records hold.
+    fn recorded(records: &[Value]) -> Self {
+        let mut kept = Self::default();
+        let mut waiting = 0;
+        for record in records {
+            let message = &record["message"];
+            match (record["type"].as_str(), message["role"].as_str()) {
+                (Some("result"), _) => waiting += 1,
+                (Some("usage"), _) => kept.usages += 1,
+                (_, Some("tool")) => {
+                    waiting = 0;
+                    kept.results += message["content"].as_array().map_or(0, Vec::len);
+                }
+                (_, Some(role)) => {
+                    kept.results += std::mem::take(&mut waiting);
+                    match role {
+                        "user" => kept.users += 1,
+                        _ => kept.assistants += 1,
+                    }
+                }
+                _ => {}
+            }
+        }
+        kept.results += waiting;
+        kept
+    }
+
+    fn covers(&self, told: &Self) -> bool {
+        self.users >= told.users
+            && self.assistants >= told.assistants
+            && self.results >= told.results
+            && self.usages >= told.usages
+    }
+}
+
+/// Numbers that differ from round to round and are the same in every run.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+#[test]
+fn kills_at_any_moment_lose_nothing_that_was_told() {
+    let kills = std::env::var("ZOT_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let place = Place::new();
+    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
+    let prompt = concat!(
+        r#"multi:[{"name":"bash","args":{"command":"echo one"}},"#,
+        r#"{"name":"write","args":{"path":"w.txt","content":"two"}},"#,
+        r#"{"name":"bash","args":{"command":"echo three"}}]"#
+    );
+    let mut told_in_all = 0;
+    let mut torn = 0;
+    for round in 0..kills {
+        let path = place
+            .workdir
+            .path()
+            .join(format!("{}.jsonl", round / KILLS_PER_SESSION));
+        let before = fs::read(&path).unwrap_or_default();
+        let mut zot = ZotCommand::rpc(binary(), &place.workdir, &place.server, Wire::OpenAi)
+            .argument("--session")
+            .argument(&path)
+            .spawn();
+        zot.prompt("1", prompt);
+        zot.prompt("2", prompt);
+        let frames = chance.below(60) as usize;
+        poll_until("enough frames", || zot.lines().len() >= frames);
+        std::thread::sleep(std::time::Duration::from_micros(chance.below(3000)));
+        zot.signal(Signal::KILL);
+        let ended = zot.wait(PATIENCE);
+        assert_eq!(ended.signal, Some(9), "{}", ended.stderr);
+
+        let told: Vec<Value> = ended
+            .stdout
+            .split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'))
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let told = Kept::told(&told);
+        told_in_all += told.users + told.assistants + told.results;
+        let after = fs::read(&path).unwrap_or_default();
+        assert!(after.starts_with(&before), "round {round}: rewritten");
+        let kept = Kept::recorded(&whole_records(&after[before.len()..]));
+        assert!(
+            kept.covers(&told),
+            "round {round}: told {told:?}, kept {kept:?}"
+        );
+        torn += usize::from(!after.is_empty() && !after.ends_with(b"\n"));
+    }
+    assert!(told_in_all as u64 > kills, "too little happened");
+    for session in 0..kills.div_ceil(KILLS_PER_SESSION) {
+        let path = place.workdir.path().join(format!("{session}.jsonl"));
+        if path.exists() {
+            go_on(&place, &path);
+        }
+    }
+    println!("{kills} kills, {told_in_all} messages and results told, {torn} files torn");
+}
+
+/// The lines that are records; the others are what a kill left of one.
+fn whole_records(bytes: &[u8]) -> Vec<Value> {
+    bytes
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect()
+}
+
+fn go_on(place: &Place, path: &Path) {
+    let command = place.prompting().argument("--session").argument(path);
+    let ended = command.argument("say:1").run("");
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (Some(0), "alpha \n"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_disk_that_fills_up_ends_the_prompt_and_leaves_whole_records() {
+    let place = Place::new();
+    // A limit on the size of files fails like a full disk: the write that crosses it is cut off.
+    let ended = ZotCommand::new("/bin/sh", &place.workdir)
+        .arguments(["-c", "trap '' XFSZ; ulimit -f 32; exec \"$@\"", "sh"])
+        .argument(binary())
+        .argument("-p")
+        .model(&place.server, Wire::OpenAi)
+        .argument(r#"loop:90:bash:{"command":"seq 300"}"#)
+        .run("");
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("zot: session: cannot write")
+            && ended.stderr.contains("everything before it is kept"),
+        "{}",
+        ended.stderr
+    );
+    let file = place.only_file();
+    let kept = records(&file).len();
+    assert!(kept > 5, "{kept} records");
+    place.prompt(&["--continue", "say:1"]);
+    assert!(records(&file).len() > kept);
+    assert!(
+        place.messages_sent() + 1 >= kept / 2,
+        "the old messages were sent"
+    );
+}
+
+#[test]
+fn durable_sessions_read_the_same() {
+    let place = Place::new();
+    place.prompt(&["--durable", "tool:bash:{\"command\":\"echo hi\"}"]);
+    place.prompt(&["--continue", "--durable", "say:1"]);
+    assert_eq!(place.messages_sent(), 5);
+}

@@ -1,0 +1,213 @@
+//! Going on with a session, and who may.
+
+use std::fs;
+
+use serde_json::json;
+use testkit::{Wire, ZotCommand};
+
+use super::{Place, records};
+use crate::support::binary;
+
+#[test]
+fn continue_goes_on_with_the_newest_session_of_the_directory() {
+    let place = Place::new();
+    let first = place.prompt(&["--continue", "say:1"]);
+    assert!(
+        first.stderr.contains("this is the first"),
+        "{}",
+        first.stderr
+    );
+    let file = place.only_file();
+    let ended = place.prompt(&["--continue", "say:2"]);
+    assert_eq!(ended.stdout, "alpha beta \n");
+    assert_eq!(ended.stderr, "");
+    assert_eq!(place.messages_sent(), 3);
+    assert_eq!(place.only_file(), file);
+    let records = records(&file);
+    let kinds: Vec<&str> = records
+        .iter()
+        .map(|r| r["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "meta", "message", "message", "usage", "message", "message", "usage"
+        ]
+    );
+    // What is spent goes on from where it was.
+    let spent = |record: usize| records[record]["cumulative"]["output_tokens"].as_u64();
+    assert_eq!((spent(3), spent(6)), (Some(1), Some(3)));
+
+    // Elsewhere it is not the newest.
+    fs::create_dir(place.workdir.path().join("other")).unwrap();
+    place.prompt(&["--cwd", "other", "--continue", "say:1"]);
+    assert_eq!(place.messages_sent(), 1);
+    assert_eq!(place.files().len(), 2);
+}
+
+#[test]
+fn resume_takes_the_beginning_of_an_id_or_a_path() {
+    let place = Place::new();
+    place.prompt(&["say:1"]);
+    let file = place.only_file();
+    let id = records(&file)[0]["meta"]["id"].as_str().unwrap().to_owned();
+    place.prompt(&["say:1"]);
+    for (turn, wanted) in [&id[..6], &id, file.to_str().unwrap()]
+        .into_iter()
+        .enumerate()
+    {
+        place.prompt(&["--resume", wanted, "say:1"]);
+        assert_eq!(place.messages_sent(), 2 * turn + 3);
+    }
+    let ended = place
+        .prompting()
+        .arguments(["--resume", "nothing", "say:1"]);
+    let ended = ended.run("");
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended.stderr.contains("there is no session \"nothing\""),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn resume_without_a_name_shows_which_sessions_there_are() {
+    let place = Place::new();
+    place.prompt(&["say:1 the first"]);
+    let ended = place.prompting().argument("--resume").run("");
+    assert_eq!(ended.code, Some(2));
+    assert_eq!(ended.stdout, "");
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    assert!(lines[0].starts_with("ID "), "{}", ended.stderr);
+    assert!(lines[1].ends_with("say:1 the first"), "{}", ended.stderr);
+    assert!(lines[2].contains("--resume ID"), "{}", ended.stderr);
+}
+
+#[test]
+fn the_model_of_the_session_is_used_unless_another_is_asked_for() {
+    let place = Place::new();
+    place.prompt(&["say:1"]);
+    let unnamed = |arguments: &[&str]| {
+        place
+            .zot()
+            .arguments(["-p", "--continue", "--api-key", "x", "--base-url"])
+            .argument(place.server.url(Wire::OpenAi))
+            .arguments(arguments)
+            .run("")
+    };
+    let model = || place.server.requests().pop().unwrap().body["model"].clone();
+    let ended = unnamed(&["say:1"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(model(), Wire::OpenAi.model());
+    let ended = unnamed(&["--provider", "openai", "--model", "gpt-4o-mini", "say:1"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(model(), "gpt-4o-mini");
+}
+
+#[test]
+fn a_session_can_lie_anywhere_and_rpc_writes_to_it_when_told_to() {
+    let place = Place::new();
+    let path = place.workdir.path().join("talks/one.jsonl");
+    let rpc = || {
+        ZotCommand::rpc(binary(), &place.workdir, &place.server, Wire::OpenAi)
+            .argument("--session")
+            .argument(&path)
+            .spawn()
+    };
+    rpc().finish();
+    assert!(!path.exists(), "no file without a message");
+
+    let mut zot = rpc();
+    zot.turn("1", "say:1");
+    zot.call(json!({"id": "2", "type": "clear"}));
+    zot.turn("3", "say:2");
+    zot.finish();
+    let mut zot = rpc();
+    let state = zot.call(json!({"id": "1", "type": "get_state"}));
+    assert_eq!(state["data"]["message_count"], 2, "{state}");
+    zot.turn("2", "say:3");
+    assert_eq!(place.messages_sent(), 3);
+    zot.finish();
+    assert!(place.files().is_empty());
+}
+
+#[test]
+fn two_processes_never_write_to_one_session() {
+    let place = Place::new();
+    let path = place.workdir.path().join("one.jsonl");
+    let mut zot = ZotCommand::rpc(binary(), &place.workdir, &place.server, Wire::OpenAi)
+        .argument("--session")
+        .argument(&path)
+        .spawn();
+    zot.turn("1", "say:1");
+    let before = fs::read(&path).unwrap();
+    let second = |arguments: &[&str]| {
+        let command = place.prompting().argument("--session").argument(&path);
+        command.arguments(arguments).run("")
+    };
+    let refused = second(&["say:2"]);
+    assert_eq!(refused.code, Some(2));
+    let stderr = &refused.stderr;
+    let holder = format!("in use by process {}", zot.pid());
+    assert!(
+        stderr.contains(&holder) && stderr.contains("--fork"),
+        "{stderr}"
+    );
+    assert_eq!(fs::read(&path).unwrap(), before);
+
+    let forked = second(&["--fork", "say:2"]);
+    assert_eq!(forked.code, Some(0), "{}", forked.stderr);
+    assert_eq!(place.messages_sent(), 3);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    let fork = records(&place.only_file());
+    assert_eq!(fork[0]["meta"]["fork_point"], 2);
+    assert_eq!(fork[0]["meta"]["parent"], records(&path)[0]["meta"]["id"]);
+
+    zot.finish();
+    assert_eq!(second(&["say:1"]).code, Some(0));
+}
+
+#[test]
+fn what_is_broken_is_said_and_the_rest_goes_on() {
+    let place = Place::new();
+    place.prompt(&["tool:bash:{\"command\":\"true\"}"]);
+    let file = place.only_file();
+    let text = fs::read_to_string(&file).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    // The result of the call is gone, and the last record is cut off.
+    let results = lines.iter().position(|l| l.contains("call_id")).unwrap();
+    let mut broken = lines[..results].join("\n");
+    broken.push_str("\nnot a record\n{\"type\":\"mess");
+    fs::write(&file, &broken).unwrap();
+    let ended = place.prompt(&["--continue", "say:1"]);
+    let stderr = &ended.stderr;
+    for told in ["cut off", "is not a record", "1 calls were interrupted"] {
+        assert!(stderr.contains(told), "{told}: {stderr}");
+    }
+    let body = place.server.requests().pop().unwrap().body.to_string();
+    assert!(
+        body.contains("no result: the call was interrupted"),
+        "{body}"
+    );
+    assert!(
+        fs::read_to_string(&file)
+            .unwrap()
+            .starts_with(&format!("{broken}\n"))
+    );
+}
+
+#[test]
+fn flags_that_contradict_each_other_are_refused() {
+    let place = Place::new();
+    for arguments in [
+        &["--no-session", "--continue"][..],
+        &["--continue", "--resume", "x"],
+        &["--session", "a", "--continue"],
+        &["--fork"],
+    ] {
+        let ended = place.prompting().argument("say:1").arguments(arguments);
+        assert_eq!(ended.run("").code, Some(2), "{arguments:?}");
+    }
+    assert!(place.files().is_empty());
+}

@@ -1,0 +1,180 @@
+//! A settings file as it is written: every entry in its order and its own words, so that changing
+//! one leaves the others alone.
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::de::{Deserializer as _, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use zot_files::Lock;
+
+use crate::error::ConfigError;
+use crate::keys::{Key, Scope};
+use crate::layers::Place;
+
+/// Far more than anybody writes by hand.
+pub(crate) const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// How long to wait for somebody else who changes the file.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the user keeps is nobody else's business.
+const USER_MODE: u32 = 0o600;
+/// A project's file is shared with everybody who works on it.
+const PROJECT_MODE: u32 = 0o644;
+
+pub(crate) struct Document<'a> {
+    text: &'a str,
+    pub(crate) entries: Vec<(String, &'a RawValue)>,
+}
+
+impl<'a> Document<'a> {
+    pub(crate) fn parse(path: &Path, text: &'a str) -> Result<Self, ConfigError> {
+        // A file that was made but not written yet.
+        if text.trim().is_empty() {
+            return Ok(Self {
+                text,
+                entries: Vec::new(),
+            });
+        }
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let parsed = deserializer
+            .deserialize_map(Entries)
+            .and_then(|entries| deserializer.end().map(|()| entries));
+        match parsed {
+            Ok(entries) => Ok(Self { text, entries }),
+            Err(error) => Err(malformed(path, &error)),
+        }
+    }
+
+    /// The line on which the value of an entry begins.
+    pub(crate) fn line(&self, value: &RawValue) -> usize {
+        let offset = (value.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
+        let before = self.text.get(..offset).unwrap_or(self.text);
+        before.matches('\n').count() + 1
+    }
+
+    /// The last entry of that name; the others do not count, as with most readers of JSON.
+    pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
+        let mut entries = self.entries.iter().rev();
+        entries
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| *value)
+    }
+
+    fn with(&self, name: &str, value: Option<&Value>) -> String {
+        let mut lines = Vec::new();
+        let mut add = |name: &str, value: &str| {
+            lines.push(format!("  {}: {value}", Value::from(name)));
+        };
+        let mut written = false;
+        for (key, old) in &self.entries {
+            if key != name {
+                add(key, old.get());
+            } else if let (Some(value), false) = (value, written) {
+                written = true;
+                add(key, &value.to_string());
+            }
+        }
+        if let (Some(value), false) = (value, written) {
+            add(name, &value.to_string());
+        }
+        match lines.is_empty() {
+            true => "{}\n".to_owned(),
+            false => format!("{{\n{}\n}}\n", lines.join(",\n")),
+        }
+    }
+}
+
+/// Writes `text` as the value of `key` into the file of `place`, and leaves the rest as it is.
+pub fn set(path: &Path, place: Place, key: &Key, text: &str) -> Result<Value, ConfigError> {
+    if place == Place::Project && key.scope == Scope::UserOnly {
+        return Err(ConfigError::UserOnly { key: key.name });
+    }
+    let value = key.parse(text).map_err(|problem| ConfigError::Given {
+        key: key.name,
+        problem,
+    })?;
+    change(path, place, key.name, Some(&value))?;
+    Ok(value)
+}
+
+/// Takes `name` out of the file of `place`; also one that is not known.
+pub fn unset(path: &Path, place: Place, name: &str) -> Result<(), ConfigError> {
+    change(path, place, name, None)
+}
+
+fn change(path: &Path, place: Place, name: &str, value: Option<&Value>) -> Result<(), ConfigError> {
+    let unwritable = |source| ConfigError::Unwritable {
+        path: path.to_owned(),
+        source,
+    };
+    if let Some(folder) = path.parent() {
+        match place {
+            Place::User => zot_files::create_private_folder(folder),
+            Place::Project => std::fs::create_dir_all(folder),
+        }
+        .map_err(unwritable)?;
+    }
+    let _lock = match place {
+        Place::User => {
+            let lock = path.with_extension("json.lock");
+            Some(Lock::acquire(&lock, LOCK_PATIENCE).map_err(unwritable)?)
+        }
+        // A lock file would end up in somebody's repository.
+        Place::Project => None,
+    };
+    let text = read(path)?.unwrap_or_default();
+    let changed = Document::parse(path, &text)?.with(name, value);
+    let mode = match place {
+        Place::User => USER_MODE,
+        Place::Project => PROJECT_MODE,
+    };
+    zot_files::replace(path, changed.as_bytes(), mode).map_err(unwritable)
+}
+
+pub(crate) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
+    zot_files::read_limited(path, MAX_FILE_BYTES).map_err(|source| ConfigError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn malformed(path: &Path, error: &serde_json::Error) -> ConfigError {
+    // The position is named first, where people look for it.
+    let text = error.to_string();
+    let problem = text
+        .split(" at line ")
+        .next()
+        .unwrap_or_default()
+        .to_owned();
+    ConfigError::Malformed {
+        path: path.to_owned(),
+        line: error.line(),
+        column: error.column(),
+        problem,
+    }
+}
+
+struct Entries;
+
+impl<'de> Visitor<'de> for Entries {
+    type Value = Vec<(String, &'de RawValue)>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object of settings")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+}
+
+#[cfg(test)]
+mod tests;

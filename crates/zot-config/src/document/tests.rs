@@ -1,0 +1,88 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::{set, unset};
+use crate::{ConfigError, Place, key};
+
+#[test]
+fn setting_one_leaves_the_others_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("home/config.json");
+    set(&path, Place::User, key("model").unwrap(), "gpt-5").unwrap();
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        "{\n  \"model\": \"gpt-5\"\n}\n"
+    );
+    let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(
+        (mode(&path), mode(&path.with_file_name("."))),
+        (0o600, 0o700)
+    );
+
+    // Numbers that no f64 holds, and an order of the user's own.
+    fs::write(
+        &path,
+        r#"{"zeta": 12345678901234567890123, "model": "a", "theme": {"b": 1,  "a": 2}}"#,
+    )
+    .unwrap();
+    set(&path, Place::User, key("model").unwrap(), "b").unwrap();
+    set(&path, Place::User, key("max_steps").unwrap(), "3").unwrap();
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        "{\n  \"zeta\": 12345678901234567890123,\n  \"model\": \"b\",\n  \
+         \"theme\": {\"b\": 1,  \"a\": 2},\n  \"max_steps\": 3\n}\n"
+    );
+    unset(&path, Place::User, "theme").unwrap();
+    unset(&path, Place::User, "zeta").unwrap();
+    unset(&path, Place::User, "model").unwrap();
+    unset(&path, Place::User, "max_steps").unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
+}
+
+#[test]
+fn a_projects_file_is_for_everybody_and_without_a_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(".zot/config.json");
+    set(&path, Place::Project, key("model").unwrap(), "gpt-5").unwrap();
+    let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o644);
+    assert_eq!(fs::read_dir(folder.path().join(".zot")).unwrap().count(), 1);
+    let refused = set(&path, Place::Project, key("extension_paths").unwrap(), "x");
+    assert!(matches!(refused, Err(ConfigError::UserOnly { .. })));
+}
+
+#[test]
+fn a_broken_file_is_not_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.json");
+    fs::write(&path, "{\n  \"model\": oops\n}").unwrap();
+    let error = set(&path, Place::User, key("model").unwrap(), "b").unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("config.json, line 2"), "{text}");
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        "{\n  \"model\": oops\n}"
+    );
+}
+
+#[test]
+fn many_at_a_time_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.json");
+    let settings = [
+        ("model", "a"),
+        ("max_steps", "1"),
+        ("max_tokens", "2"),
+        ("session", "false"),
+    ];
+    std::thread::scope(|scope| {
+        for (name, value) in settings {
+            let path = &path;
+            scope.spawn(move || set(path, Place::User, key(name).unwrap(), value).unwrap());
+        }
+    });
+    let text = fs::read_to_string(&path).unwrap();
+    for (name, _) in settings {
+        assert!(text.contains(name), "{text}");
+    }
+}

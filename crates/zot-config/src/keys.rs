@@ -1,0 +1,240 @@
+//! The settings one by one: what values they take, and who may set them.
+
+use serde_json::Value;
+
+use crate::error::ConfigError;
+
+/// One setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub scope: Scope,
+    /// What counts when nobody says anything, for people.
+    pub default: &'static str,
+}
+
+/// What values a setting takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    Choice(&'static [&'static str]),
+    Count {
+        min: u64,
+        max: u64,
+    },
+    /// A number that is not negative.
+    Amount,
+    Switch,
+    /// Of texts; on the command line and in variables with commas between.
+    List,
+}
+
+/// Who may set a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    Anyone,
+    /// A project may set it, but what the user allows is not exceeded.
+    ProjectTightens,
+    /// A project could run programs, write files or spend money with it.
+    UserOnly,
+}
+
+const fn entry(name: &'static str, kind: Kind, scope: Scope, default: &'static str) -> Key {
+    Key {
+        name,
+        kind,
+        scope,
+        default,
+    }
+}
+
+const ANY_COUNT: Kind = Kind::Count {
+    min: 0,
+    max: u64::MAX,
+};
+
+/// Every setting, in the order in which they are listed.
+pub const KEYS: [Key; 16] = [
+    entry(
+        "provider",
+        Kind::Text,
+        Scope::Anyone,
+        "the first with a key",
+    ),
+    entry("model", Kind::Text, Scope::Anyone, "the provider's default"),
+    entry("fallback", Kind::List, Scope::Anyone, "none"),
+    entry(
+        "reasoning",
+        Kind::Choice(&["minimal", "low", "medium", "high"]),
+        Scope::Anyone,
+        "the provider's default",
+    ),
+    entry(
+        "max_steps",
+        Kind::Count {
+            min: 1,
+            max: u32::MAX as u64,
+        },
+        Scope::ProjectTightens,
+        "100",
+    ),
+    entry(
+        "max_process_steps",
+        ANY_COUNT,
+        Scope::ProjectTightens,
+        "no limit",
+    ),
+    entry(
+        "max_cost_usd",
+        Kind::Amount,
+        Scope::ProjectTightens,
+        "no limit",
+    ),
+    entry("max_tokens", ANY_COUNT, Scope::ProjectTightens, "no limit"),
+    entry("timeout_ms", ANY_COUNT, Scope::ProjectTightens, "no limit"),
+    entry("tools", Kind::List, Scope::ProjectTightens, "all"),
+    entry(
+        "tool_dialect",
+        Kind::Choice(&["native", "hermes"]),
+        Scope::Anyone,
+        "the model's own",
+    ),
+    entry("extensions", Kind::Switch, Scope::UserOnly, "true"),
+    entry("extension_paths", Kind::List, Scope::UserOnly, "none"),
+    entry("session", Kind::Switch, Scope::UserOnly, "true"),
+    entry("durable", Kind::Switch, Scope::UserOnly, "false"),
+    entry("live_models", Kind::Switch, Scope::UserOnly, "true"),
+];
+
+/// The setting called `name`, or an error with the nearest.
+pub fn key(name: &str) -> Result<&'static Key, ConfigError> {
+    // As flags and in prose, hyphens come naturally.
+    let wanted = name.replace('-', "_");
+    KEYS.iter()
+        .find(|key| key.name == wanted)
+        .ok_or_else(|| ConfigError::UnknownKey {
+            name: name.to_owned(),
+            nearest: nearest(name),
+            known: KEYS.map(|key| key.name).join(", "),
+        })
+}
+
+/// The setting that was probably meant.
+pub(crate) fn nearest(name: &str) -> Option<&'static str> {
+    let wanted = name.to_lowercase().replace('-', "_");
+    // Two letters that changed places count twice.
+    let most = wanted.chars().count().div_ceil(3);
+    KEYS.iter()
+        .map(|key| (distance(&wanted, key.name), key.name))
+        .filter(|(distance, _)| *distance <= most)
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// How many letters have to be changed, added or removed.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (index, letter) in left.chars().enumerate() {
+        let mut diagonal = index;
+        let mut before = index + 1;
+        let mut next = vec![before];
+        for (other, above) in right.iter().zip(row.iter().skip(1)) {
+            let cost = diagonal + usize::from(letter != *other);
+            before = cost.min(before + 1).min(above + 1);
+            diagonal = *above;
+            next.push(before);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+impl Key {
+    /// The variable that sets it.
+    pub fn variable(&self) -> String {
+        format!("ZOT_{}", self.name.to_ascii_uppercase())
+    }
+
+    /// The value that `text`, of a command line or a variable, means.
+    pub(crate) fn parse(&self, text: &str) -> Result<Value, String> {
+        let text = text.trim();
+        let value = match self.kind {
+            Kind::Text | Kind::Choice(_) => Value::from(text),
+            Kind::List if text.starts_with('[') => {
+                serde_json::from_str(text).map_err(|_| self.expectation())?
+            }
+            Kind::List => text
+                .split(',')
+                .map(str::trim)
+                .filter(|part| !part.is_empty())
+                .map(Value::from)
+                .collect(),
+            Kind::Switch => match text {
+                "1" | "yes" | "on" => Value::Bool(true),
+                "0" | "no" | "off" => Value::Bool(false),
+                _ => serde_json::from_str(text).map_err(|_| self.expectation())?,
+            },
+            Kind::Count { .. } | Kind::Amount => {
+                serde_json::from_str(text).map_err(|_| self.expectation())?
+            }
+        };
+        self.check(&value)?;
+        Ok(value)
+    }
+
+    /// Says what is wrong with `value`.
+    pub(crate) fn check(&self, value: &Value) -> Result<(), String> {
+        let fits = match self.kind {
+            Kind::Text => value.as_str().is_some_and(|text| !text.trim().is_empty()),
+            Kind::Choice(choices) => value.as_str().is_some_and(|text| choices.contains(&text)),
+            Kind::Count { min, max } => value
+                .as_u64()
+                .is_some_and(|count| (min..=max).contains(&count)),
+            Kind::Amount => value.as_f64().is_some_and(|amount| amount >= 0.0),
+            Kind::Switch => value.is_boolean(),
+            Kind::List => value
+                .as_array()
+                .is_some_and(|items| items.iter().all(Value::is_string)),
+        };
+        if fits {
+            Ok(())
+        } else {
+            Err(self.expectation())
+        }
+    }
+
+    fn expectation(&self) -> String {
+        match self.kind {
+            Kind::Text => "must be a text that is not empty".to_owned(),
+            Kind::Choice(choices) => format!("must be one of {}", choices.join(", ")),
+            Kind::Count { min: 0, .. } => "must be a whole number".to_owned(),
+            Kind::Count { min, .. } => format!("must be a whole number from {min} on"),
+            Kind::Amount => "must be a number that is not negative".to_owned(),
+            Kind::Switch => "must be true or false".to_owned(),
+            Kind::List => "must be a list of texts".to_owned(),
+        }
+    }
+
+    /// What is left of a project's `value` when the user says `users`.
+    pub(crate) fn tightened(&self, value: Value, users: Option<&Value>) -> Value {
+        let (Scope::ProjectTightens, Some(users)) = (self.scope, users) else {
+            return value;
+        };
+        match (&value, users) {
+            (Value::Array(wanted), Value::Array(allowed)) => wanted
+                .iter()
+                .filter(|name| allowed.contains(name))
+                .cloned()
+                .collect(),
+            _ => match (value.as_f64(), users.as_f64()) {
+                (Some(wanted), Some(allowed)) if allowed < wanted => users.clone(),
+                _ => value,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+use serde_json::json;
+
+use super::{KEYS, key, nearest};
+use crate::ConfigError;
+
+#[test]
+fn values_are_read_as_people_write_them() {
+    for (name, text, expected) in [
+        ("provider", " openai ", json!("openai")),
+        ("max_steps", "7", json!(7)),
+        ("max-steps", "7", json!(7)),
+        ("max_cost_usd", "0.50", json!(0.5)),
+        ("tools", "read, bash", json!(["read", "bash"])),
+        ("tools", "", json!([])),
+        ("tools", r#"["read"]"#, json!(["read"])),
+        ("session", "off", json!(false)),
+        ("session", "true", json!(true)),
+        ("reasoning", "high", json!("high")),
+    ] {
+        assert_eq!(
+            key(name).unwrap().parse(text).unwrap(),
+            expected,
+            "{name}={text}"
+        );
+    }
+    for (name, text) in [
+        ("provider", ""),
+        ("max_steps", "0"),
+        ("max_steps", "many"),
+        ("max_steps", "4294967296"),
+        ("max_cost_usd", "-1"),
+        ("reasoning", "hard"),
+        ("session", "perhaps"),
+        ("tools", "[1]"),
+    ] {
+        let problem = key(name).unwrap().parse(text).unwrap_err();
+        assert!(problem.starts_with("must be"), "{name}={text}: {problem}");
+    }
+}
+
+#[test]
+fn a_name_that_is_not_known_has_a_nearest() {
+    let error = key("max_step").unwrap_err();
+    assert!(matches!(
+        error,
+        ConfigError::UnknownKey {
+            nearest: Some("max_steps"),
+            ..
+        }
+    ));
+    assert_eq!(nearest("provder"), Some("provider"));
+    assert_eq!(nearest("Model"), Some("model"));
+    assert_eq!(nearest("theme"), None);
+}
+
+#[test]
+fn what_a_project_says_never_exceeds_what_the_user_says() {
+    let steps = key("max_steps").unwrap();
+    assert_eq!(steps.tightened(json!(5), Some(&json!(9))), json!(5));
+    assert_eq!(steps.tightened(json!(50), Some(&json!(9))), json!(9));
+    assert_eq!(steps.tightened(json!(50), None), json!(50));
+    let tools = key("tools").unwrap();
+    let (wanted, allowed) = (json!(["bash", "read"]), json!(["read", "edit"]));
+    assert_eq!(tools.tightened(wanted, Some(&allowed)), json!(["read"]));
+    let model = key("model").unwrap();
+    assert_eq!(model.tightened(json!("a"), Some(&json!("b"))), json!("a"));
+}
+
+#[test]
+fn variables_are_named_after_the_keys() {
+    let names: Vec<String> = KEYS.iter().map(|key| key.variable()).collect();
+    assert!(names.contains(&"ZOT_MAX_COST_USD".to_owned()));
+    // These mean something else.
+    for taken in ["ZOT_HOME", "ZOT_EXTRA_CA_CERTS"] {
+        assert!(!names.contains(&taken.to_owned()));
+    }
+}

@@ -1,0 +1,249 @@
+//! Who says what, and who wins.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::document::{self, Document};
+use crate::error::{ConfigError, did_you_mean};
+use crate::keys::{self, KEYS, Key, Scope};
+use crate::settings::Settings;
+
+/// Whose file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    User,
+    Project,
+}
+
+impl Place {
+    /// Where the file is, whether or not it exists.
+    pub fn path(self, home: &Path, cwd: &Path) -> PathBuf {
+        match self {
+            Self::User => home.join("config.json"),
+            Self::Project => cwd.join(".zot").join("config.json"),
+        }
+    }
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    Default,
+    User(PathBuf),
+    Project(PathBuf),
+    Variable(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => formatter.write_str("default"),
+            Self::User(path) | Self::Project(path) => write!(formatter, "{}", path.display()),
+            Self::Variable(name) => write!(formatter, "${name}"),
+        }
+    }
+}
+
+/// One setting as it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    pub key: &'static Key,
+    /// `None` when nobody set it.
+    pub value: Option<Value>,
+    pub origin: Origin,
+}
+
+/// Everything that was said, the weakest first.
+#[derive(Debug, Default)]
+pub struct Layers {
+    values: BTreeMap<&'static str, (Value, Origin)>,
+    /// What is probably a mistake.
+    warnings: Vec<String>,
+    /// Names in the files that mean nothing here. They may be another program's.
+    unknown: Vec<String>,
+}
+
+impl Layers {
+    /// Reads both files and the variables.
+    pub fn load(
+        home: &Path,
+        cwd: &Path,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        let mut layers = Self::default();
+        let user = Place::User.path(home, cwd);
+        let project = Place::Project.path(home, cwd);
+        layers.add_file(&user, Place::User)?;
+        // $ZOT_HOME may be the .zot of the folder that is worked in.
+        if project.exists() && !is_same_file(&user, &project) {
+            layers.add_file(&project, Place::Project)?;
+        }
+        layers.add_variables(env)?;
+        Ok(layers)
+    }
+
+    fn add_file(&mut self, path: &Path, place: Place) -> Result<(), ConfigError> {
+        let Some(text) = document::read(path)? else {
+            return Ok(());
+        };
+        let document = Document::parse(path, &text)?;
+        let mut found = Vec::new();
+        for key in &KEYS {
+            let Some(raw) = document.get(key.name) else {
+                continue;
+            };
+            let value_error = |problem| ConfigError::Value {
+                path: path.to_owned(),
+                line: document.line(raw),
+                key: key.name,
+                problem,
+            };
+            let value: Value = serde_json::from_str(raw.get())
+                .map_err(|_| value_error("cannot be read".to_owned()))?;
+            key.check(&value).map_err(value_error)?;
+            if place == Place::Project && key.scope == Scope::UserOnly {
+                self.warnings.push(format!(
+                    "{}: {:?} is ignored, because a project may not set it; it belongs in your own \
+                     config.json",
+                    path.display(),
+                    key.name
+                ));
+                continue;
+            }
+            found.push((key, value));
+        }
+        for (name, value) in &document.entries {
+            if name == "$schema" || KEYS.iter().any(|key| key.name == name) {
+                continue;
+            }
+            let nearest = keys::nearest(name);
+            let complaint = format!(
+                "{}, line {}: unknown setting {name:?}{}",
+                path.display(),
+                document.line(value),
+                did_you_mean(&nearest)
+            );
+            match nearest {
+                Some(_) => self.warnings.push(complaint),
+                None => self.unknown.push(complaint),
+            }
+        }
+        let origin = match place {
+            Place::User => Origin::User(path.to_owned()),
+            Place::Project => Origin::Project(path.to_owned()),
+        };
+        self.add(found, &origin);
+        Ok(())
+    }
+
+    fn add_variables(&mut self, env: &dyn Fn(&str) -> Option<String>) -> Result<(), ConfigError> {
+        for key in &KEYS {
+            let variable = key.variable();
+            let Some(text) = env(&variable).filter(|text| !text.trim().is_empty()) else {
+                continue;
+            };
+            let value = key.parse(&text).map_err(|problem| ConfigError::Variable {
+                variable: variable.clone(),
+                problem,
+            })?;
+            self.add(vec![(key, value)], &Origin::Variable(variable));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, found: Vec<(&'static Key, Value)>, origin: &Origin) {
+        let says = |name: &str| {
+            let mut found = found.iter();
+            found
+                .find(|(key, _)| key.name == name)
+                .map(|(_, value)| value)
+        };
+        // A model belongs to its provider: whoever names another provider means that one's default.
+        if let (Some(provider), None) = (says("provider"), says("model"))
+            && self.value("provider") != Some(provider)
+        {
+            self.values.remove("model");
+        }
+        for (key, value) in found {
+            let value = match origin {
+                Origin::Project(_) => key.tightened(value, self.value(key.name)),
+                _ => value,
+            };
+            self.values.insert(key.name, (value, origin.clone()));
+        }
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.values.get(name).map(|(value, _)| value)
+    }
+
+    /// What everything together comes to.
+    pub fn settings(&self) -> Settings {
+        if self.values.is_empty() {
+            return Settings::default();
+        }
+        let mut settings = self.typed();
+        // What a file names lies beside it, wherever zot is started.
+        if let (Some(paths), Some((_, Origin::User(file)))) = (
+            &mut settings.extension_paths,
+            self.values.get("extension_paths"),
+        ) {
+            let folder = file.parent().unwrap_or(Path::new("."));
+            for path in paths {
+                *path = folder.join(&*path);
+            }
+        }
+        settings
+    }
+
+    fn typed(&self) -> Settings {
+        let values: Map<String, Value> = self
+            .values
+            .iter()
+            .map(|(name, (value, _))| ((*name).to_owned(), value.clone()))
+            .collect();
+        // Every value was checked; a test goes through all kinds.
+        serde_json::from_value(Value::Object(values)).unwrap_or_default()
+    }
+
+    /// Every setting, and where it comes from.
+    pub fn list(&self) -> Vec<Setting> {
+        KEYS.iter()
+            .map(|key| match self.values.get(key.name) {
+                Some((value, origin)) => Setting {
+                    key,
+                    value: Some(value.clone()),
+                    origin: origin.clone(),
+                },
+                None => Setting {
+                    key,
+                    value: None,
+                    origin: Origin::Default,
+                },
+            })
+            .collect()
+    }
+
+    /// What is probably a mistake, for every start.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What means nothing here and is like nothing that does, for people who look.
+    pub fn unknown(&self) -> &[String] {
+        &self.unknown
+    }
+}
+
+fn is_same_file(left: &Path, right: &Path) -> bool {
+    match (left.canonicalize(), right.canonicalize()) {
+        (Ok(left), Ok(right)) => left == right,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::{Layers, Origin};
+use crate::{ConfigError, Dialect, Effort, KEYS, Settings};
+
+struct Places {
+    _folder: TempDir,
+    home: PathBuf,
+    cwd: PathBuf,
+}
+
+impl Places {
+    fn new(user: &str, project: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (home, cwd) = (folder.path().join("home"), folder.path().join("work"));
+        for (path, text) in [
+            (home.join("config.json"), user),
+            (cwd.join(".zot/config.json"), project),
+        ] {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            if !text.is_empty() {
+                fs::write(path, text).unwrap();
+            }
+        }
+        Self {
+            _folder: folder,
+            home,
+            cwd,
+        }
+    }
+
+    fn load(&self, variables: &[(&str, &str)]) -> Result<Layers, ConfigError> {
+        Layers::load(&self.home, &self.cwd, &|name| {
+            let mut variables = variables.iter();
+            variables
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| (*value).to_owned())
+        })
+    }
+}
+
+fn origin(layers: &Layers, name: &str) -> Origin {
+    let list = layers.list();
+    let found = list.iter().find(|setting| setting.key.name == name);
+    found.unwrap().origin.clone()
+}
+
+#[test]
+fn variables_win_over_the_project_and_the_project_over_the_user() {
+    let places = Places::new(
+        r#"{"reasoning": "low", "tool_dialect": "hermes", "max_steps": 10}"#,
+        r#"{"reasoning": "medium", "tool_dialect": "native", "max_steps": 20}"#,
+    );
+    let layers = places
+        .load(&[("ZOT_REASONING", "high"), ("ZOT_MODEL", "")])
+        .unwrap();
+    assert_eq!(
+        layers.settings(),
+        Settings {
+            reasoning: Some(Effort::High),
+            tool_dialect: Some(Dialect::Native),
+            max_steps: Some(10),
+            ..Settings::default()
+        }
+    );
+    assert_eq!(
+        origin(&layers, "reasoning"),
+        Origin::Variable("ZOT_REASONING".to_owned())
+    );
+    let project = places.cwd.join(".zot/config.json");
+    assert_eq!(origin(&layers, "tool_dialect"), Origin::Project(project));
+    assert_eq!(origin(&layers, "model"), Origin::Default);
+    assert_eq!(layers.warnings(), &[] as &[String]);
+}
+
+#[test]
+fn another_provider_means_another_model() {
+    let user = r#"{"provider": "openai", "model": "gpt-5"}"#;
+    let pair = |project: &str| {
+        let settings = Places::new(user, project).load(&[]).unwrap().settings();
+        (settings.provider, settings.model)
+    };
+    let texts =
+        |provider: &str, model: Option<&str>| (Some(provider.to_owned()), model.map(str::to_owned));
+    assert_eq!(
+        pair(r#"{"provider": "anthropic"}"#),
+        texts("anthropic", None)
+    );
+    assert_eq!(
+        pair(r#"{"provider": "openai"}"#),
+        texts("openai", Some("gpt-5"))
+    );
+    assert_eq!(
+        pair(r#"{"model": "gpt-4o"}"#),
+        texts("openai", Some("gpt-4o"))
+    );
+    let other = r#"{"provider": "groq", "model": "x"}"#;
+    assert_eq!(pair(other), texts("groq", Some("x")));
+}
+
+#[test]
+fn a_project_cannot_set_what_could_harm() {
+    let places = Places::new(
+        r#"{"extensions": false, "tools": ["read"]}"#,
+        r#"{"extensions": true, "extension_paths": ["./evil"], "session": false, "live_models": true,
+            "tools": ["read", "bash"], "api_key": "x", "base_url": "http://evil"}"#,
+    );
+    let layers = places.load(&[]).unwrap();
+    assert_eq!(
+        layers.settings(),
+        Settings {
+            extensions: Some(false),
+            tools: Some(vec!["read".to_owned()]),
+            ..Settings::default()
+        }
+    );
+    assert_eq!(layers.warnings().len(), 4, "{:?}", layers.warnings());
+    assert_eq!(layers.unknown().len(), 2, "{:?}", layers.unknown());
+}
+
+#[test]
+fn mistakes_are_named_with_file_and_line() {
+    for (user, expected) in [
+        (
+            "{\n\n \"max_steps\": \"x\"}",
+            "config.json, line 3: \"max_steps\" must be a whole number",
+        ),
+        (
+            "{\n \"model\": ,}",
+            "config.json, line 2, column 11: expected value",
+        ),
+        ("[]", "config.json, line 1, column 0: invalid type"),
+        (
+            "{} {}",
+            "config.json, line 1, column 4: trailing characters",
+        ),
+    ] {
+        let error = Places::new(user, "").load(&[]).unwrap_err().to_string();
+        assert!(error.contains(expected), "{user:?}: {error}");
+    }
+    let error = Places::new("", "")
+        .load(&[("ZOT_MAX_STEPS", "no")])
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "$ZOT_MAX_STEPS must be a whole number from 1 on"
+    );
+}
+
+#[test]
+fn a_misspelt_key_is_warned_about_and_a_foreign_one_only_listed() {
+    let layers = Places::new(
+        "{\"$schema\": \"x\", \"modle\": \"a\",\n\"theme\": \"dark\"}",
+        "",
+    )
+    .load(&[])
+    .unwrap();
+    let [warning] = layers.warnings() else {
+        panic!("{:?}", layers.warnings());
+    };
+    assert!(
+        warning.ends_with("line 1: unknown setting \"modle\"; did you mean model?"),
+        "{warning}"
+    );
+    let [unknown] = layers.unknown() else {
+        panic!("{:?}", layers.unknown());
+    };
+    assert!(
+        unknown.ends_with("line 2: unknown setting \"theme\""),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn every_kind_of_value_reaches_the_settings() {
+    let values = json!({
+        "provider": "p", "model": "m", "fallback": ["a/b"], "reasoning": "minimal",
+        "max_steps": 1, "max_process_steps": 2, "max_cost_usd": 1, "max_tokens": 3,
+        "timeout_ms": 4, "tools": [], "tool_dialect": "hermes", "extensions": true,
+        "extension_paths": ["x"], "session": false, "durable": true, "live_models": false
+    });
+    assert_eq!(values.as_object().unwrap().len(), KEYS.len());
+    let places = Places::new(&values.to_string(), "");
+    let settings = places.load(&[]).unwrap().settings();
+    assert_eq!(
+        settings,
+        Settings {
+            provider: Some("p".to_owned()),
+            model: Some("m".to_owned()),
+            fallback: Some(vec!["a/b".to_owned()]),
+            reasoning: Some(Effort::Minimal),
+            max_steps: Some(1),
+            max_process_steps: Some(2),
+            max_cost_usd: Some(1.0),
+            max_tokens: Some(3),
+            timeout_ms: Some(4),
+            tools: Some(Vec::new()),
+            tool_dialect: Some(Dialect::Hermes),
+            extensions: Some(true),
+            extension_paths: Some(vec![places.home.join("x")]),
+            session: Some(false),
+            durable: Some(true),
+            live_models: Some(false),
+        }
+    );
+}
+
+#[test]
+fn one_file_is_not_read_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join(".zot");
+    fs::create_dir(&home).unwrap();
+    fs::write(home.join("config.json"), r#"{"session": false}"#).unwrap();
+    let load = |cwd: &Path| Layers::load(&home, cwd, &|_| None).unwrap();
+    assert_eq!(load(folder.path()).warnings(), &[] as &[String]);
+    assert_eq!(load(folder.path()).settings().session, Some(false));
+}

@@ -1,0 +1,65 @@
+//! The settings as types.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// What a `config.json` may say. Everything is optional, and what is not known is left alone.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(title = "zot configuration")]
+pub struct Settings {
+    /// The provider, as --provider
+    pub provider: Option<String>,
+    /// The model's id, as --model
+    pub model: Option<String>,
+    /// Where to go on when the provider fails, each as provider/model; as --fallback
+    pub fallback: Option<Vec<String>>,
+    /// How hard a reasoning model thinks, as --reasoning
+    pub reasoning: Option<Effort>,
+    /// The most model calls for one prompt, as --max-steps
+    #[schemars(range(min = 1))]
+    pub max_steps: Option<u32>,
+    /// The most model calls a process may make, as --max-process-steps
+    pub max_process_steps: Option<u64>,
+    /// The most money a process may spend, as --max-cost-usd
+    #[schemars(range(min = 0))]
+    pub max_cost_usd: Option<f64>,
+    /// The most tokens a process may use, as --max-tokens
+    pub max_tokens: Option<u64>,
+    /// The longest a process may work, as --timeout-ms
+    pub timeout_ms: Option<u64>,
+    /// The tools the model is given, as --tools; an empty list gives it none
+    pub tools: Option<Vec<String>>,
+    /// How the model makes tool calls, as --tool-dialect
+    pub tool_dialect: Option<Dialect>,
+    /// Whether installed extensions are started; false is --no-ext (the user's file only)
+    pub extensions: Option<bool>,
+    /// Folders of extensions to start besides, as --ext (the user's file only)
+    pub extension_paths: Option<Vec<PathBuf>>,
+    /// Whether sessions are written; false is --no-session (the user's file only)
+    pub session: Option<bool>,
+    /// Whether sessions are made to survive a power cut, as --durable (the user's file only)
+    pub durable: Option<bool>,
+    /// Whether providers are asked for their models in the background (the user's file only)
+    pub live_models: Option<bool>,
+}
+
+/// How hard a reasoning model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    Minimal,
+    Low,
+    Medium,
+    High,
+}
+
+/// How a model makes tool calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    Native,
+    Hermes,
+}

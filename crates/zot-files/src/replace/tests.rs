@@ -1,0 +1,52 @@
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use super::replace;
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+#[test]
+fn a_new_file_gets_the_mode_and_an_old_one_keeps_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    replace(&path, b"one", 0o600).unwrap();
+    assert_eq!(
+        (fs::read(&path).unwrap(), mode(&path)),
+        (b"one".to_vec(), 0o600)
+    );
+    fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+    replace(&path, b"two", 0o600).unwrap();
+    assert_eq!(
+        (fs::read(&path).unwrap(), mode(&path)),
+        (b"two".to_vec(), 0o640)
+    );
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "nothing is left behind"
+    );
+}
+
+#[test]
+fn a_link_stays_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+    fs::write(&target, "old").unwrap();
+    symlink(&target, &link).unwrap();
+    replace(&link, b"new", 0o600).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read_to_string(&target).unwrap(), "new");
+}
+
+#[test]
+fn a_failure_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("folder");
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("inside"), "x").unwrap();
+    assert!(replace(&path, b"new", 0o600).is_err());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}

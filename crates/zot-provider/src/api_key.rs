@@ -1,0 +1,65 @@
+//! A provider's secret, which may be renewed while clients use it.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// A key or a token. Clones share it: what one is given, all send from then on.
+#[derive(Clone)]
+pub struct ApiKey {
+    secret: Arc<RwLock<Arc<str>>>,
+    scheme: Scheme,
+}
+
+/// How a secret is shown to a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    /// In the header that the provider has for its keys.
+    Key,
+    /// As `Authorization: Bearer`, whatever keys need.
+    Bearer,
+}
+
+impl ApiKey {
+    /// A token of a login.
+    pub fn token(secret: &str) -> Self {
+        Self {
+            secret: Arc::new(RwLock::new(secret.into())),
+            scheme: Scheme::Bearer,
+        }
+    }
+
+    /// Sends another secret from now on.
+    pub fn renew(&self, secret: &str) {
+        *self.secret.write().unwrap_or_else(PoisonError::into_inner) = secret.into();
+    }
+
+    pub(crate) fn secret(&self) -> Arc<str> {
+        let secret = self.secret.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&secret)
+    }
+
+    pub(crate) fn is_token(&self) -> bool {
+        self.scheme == Scheme::Bearer
+    }
+}
+
+impl From<&str> for ApiKey {
+    fn from(secret: &str) -> Self {
+        Self {
+            scheme: Scheme::Key,
+            ..Self::token(secret)
+        }
+    }
+}
+
+impl From<String> for ApiKey {
+    fn from(secret: String) -> Self {
+        Self::from(secret.as_str())
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("[redacted]")
+    }
+}

@@ -1,0 +1,107 @@
+//! Small exchanges beside the models' answers: lists of models, tokens of logins.
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Uri};
+use tokio::time::timeout;
+
+use super::{HttpClient, Response};
+use crate::body::RequestBody;
+
+/// The most an answer may have; the longest list of models known has 2 MiB.
+const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
+
+/// How long an exchange may take, from the connection to the last byte.
+const FETCH_TIME: Duration = Duration::from_secs(30);
+
+/// A whole answer.
+pub struct Fetched {
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+/// Why there was no whole answer. Holds no secret: addresses are named by the caller.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    #[error("the address cannot be used: {0}")]
+    Address(String),
+    #[error("{0}")]
+    Unreachable(String),
+    #[error(
+        "the answer is longer than {MAX_ANSWER_BYTES} bytes, or in a form that was not asked for"
+    )]
+    Unreadable,
+    #[error("no answer within {FETCH_TIME:?}")]
+    TooSlow,
+}
+
+impl HttpClient {
+    /// Posts a form and reads the whole answer. Redirects are not followed.
+    pub async fn post_form(&self, url: &str, form: String) -> Result<Fetched, FetchError> {
+        let uri: Uri = url
+            .parse()
+            .map_err(|error| FetchError::Address(format!("{error}")))?;
+        let mut headers = plain_headers();
+        let form_type = HeaderValue::from_static("application/x-www-form-urlencoded");
+        headers.insert(CONTENT_TYPE, form_type);
+        let mut body = RequestBody::default();
+        body.push(form);
+        self.fetch("POST", &uri, &headers, &body).await
+    }
+
+    /// Gets a document whole.
+    pub(crate) async fn get(&self, uri: &Uri, headers: &HeaderMap) -> Result<Fetched, FetchError> {
+        self.fetch("GET", uri, headers, &RequestBody::default())
+            .await
+    }
+
+    async fn fetch(
+        &self,
+        method: &str,
+        uri: &Uri,
+        headers: &HeaderMap,
+        body: &RequestBody,
+    ) -> Result<Fetched, FetchError> {
+        let exchange = async {
+            let answer = self.send(method, uri, headers, body).await;
+            read_whole(answer.map_err(|error| FetchError::Unreachable(error.to_string()))?).await
+        };
+        match timeout(FETCH_TIME, exchange).await {
+            Ok(fetched) => fetched,
+            Err(_) => Err(FetchError::TooSlow),
+        }
+    }
+}
+
+pub(crate) fn plain_headers() -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let user_agent = concat!("zot/", env!("CARGO_PKG_VERSION"));
+    headers.insert(USER_AGENT, HeaderValue::from_static(user_agent));
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    headers
+}
+
+async fn read_whole(answer: Response) -> Result<Fetched, FetchError> {
+    if answer.compression.is_some() {
+        return Err(FetchError::Unreadable);
+    }
+    let status = answer.status.as_u16();
+    let (mut body, mut bytes) = (answer.body, Vec::new());
+    loop {
+        let piece =
+            poll_fn(|context| body.poll_data(context, |data| bytes.extend_from_slice(data)));
+        match piece.await {
+            None => {
+                return Ok(Fetched {
+                    status,
+                    body: bytes,
+                });
+            }
+            Some(Ok(())) if bytes.len() <= MAX_ANSWER_BYTES => {}
+            Some(Ok(())) => return Err(FetchError::Unreadable),
+            Some(Err(error)) => return Err(FetchError::Unreachable(error.to_string())),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What models a provider has right now, asked of itself, and the file that remembers it.
+
+mod cache;
+
+use http::{HeaderName, HeaderValue};
+use serde::Deserialize;
+
+use crate::endpoint::Endpoint;
+use crate::http::HttpClient;
+use crate::providers::Wire;
+
+pub use cache::{CacheError, MAX_AGE, ModelCache, RememberedModels};
+
+/// A model as its provider lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveModel {
+    pub id: String,
+    /// For people; the id where the provider has no other.
+    pub name: String,
+    /// 0 when the provider does not tell.
+    pub context_window: u64,
+    /// 0 when the provider does not tell.
+    pub max_output: u64,
+}
+
+/// Why there is no list.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    #[error("{provider} refuses the key (http {status})")]
+    Refused { provider: String, status: u16 },
+    /// Many compatible servers have no such thing.
+    #[error("{provider} has no list of models (http {status})")]
+    NoList { provider: String, status: u16 },
+    #[error("{provider}: {reason}")]
+    Failed { provider: String, reason: String },
+}
+
+/// Asks the provider for its models.
+pub async fn fetch(
+    http: &HttpClient,
+    wire: Wire,
+    endpoint: &Endpoint,
+) -> Result<Vec<LiveModel>, LiveError> {
+    let provider = || endpoint.provider.clone();
+    let failed = |reason: String| LiveError::Failed {
+        provider: provider(),
+        reason,
+    };
+    let (path, key_header, prefix) = match wire {
+        Wire::Anthropic if endpoint.base().0.ends_with("/v1") => {
+            ("/models?limit=1000", "x-api-key", "")
+        }
+        Wire::Anthropic => ("/v1/models?limit=1000", "x-api-key", ""),
+        Wire::OpenAiChat(_) | Wire::OpenAiResponses => ("/models", "authorization", "Bearer "),
+        Wire::Gemini if is_versioned(endpoint.base().0) => {
+            ("/models?pageSize=1000", "x-goog-api-key", "")
+        }
+        Wire::Gemini => ("/v1beta/models?pageSize=1000", "x-goog-api-key", ""),
+    };
+    // A gateway's own query takes the place of ours.
+    let path = match endpoint.base().1 {
+        "" => path,
+        _ => path.split('?').next().unwrap_or(path),
+    };
+    let uri = endpoint.uri(path).map_err(failed)?;
+    let mut headers = endpoint
+        .headers_with_key(HeaderName::from_static(key_header), prefix)
+        .map_err(|error| failed(error.message))?;
+    headers.insert("accept", HeaderValue::from_static("application/json"));
+    headers.remove("content-type");
+    if wire == Wire::Anthropic {
+        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+    }
+    let url = endpoint.shown_url(&uri);
+    let fetched = http
+        .get(&uri, &headers)
+        .await
+        .map_err(|error| failed(format!("{url}: {error}")))?;
+    match fetched.status {
+        200 => models(wire, &fetched.body)
+            .ok_or_else(|| failed(format!("{url}: the answer is no list of models"))),
+        status @ (401 | 403) => Err(LiveError::Refused {
+            provider: provider(),
+            status,
+        }),
+        // Google refuses a key as if the request were wrong.
+        status @ 400 if String::from_utf8_lossy(&fetched.body).contains("API_KEY_INVALID") => {
+            Err(LiveError::Refused {
+                provider: provider(),
+                status,
+            })
+        }
+        status @ (404 | 405 | 501) => Err(LiveError::NoList {
+            provider: provider(),
+            status,
+        }),
+        status => Err(failed(format!("{url}: http {status}"))),
+    }
+}
+
+fn is_versioned(base: &str) -> bool {
+    ["/v1beta", "/v1alpha", "/v1"]
+        .iter()
+        .any(|version| base.ends_with(version))
+}
+
+#[derive(Deserialize)]
+struct List {
+    data: Vec<Listed>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    id: String,
+    #[serde(alias = "name")]
+    display_name: Option<String>,
+    /// Not of the standard, but of some servers.
+    #[serde(
+        alias = "context_length",
+        alias = "max_model_len",
+        alias = "max_input_tokens"
+    )]
+    context_window: Option<u64>,
+    #[serde(alias = "max_completion_tokens")]
+    max_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct GeminiList {
+    #[serde(default)]
+    models: Vec<GeminiListed>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GeminiListed {
+    name: String,
+    display_name: Option<String>,
+    input_token_limit: Option<u64>,
+    output_token_limit: Option<u64>,
+    #[serde(default)]
+    supported_generation_methods: Vec<String>,
+}
+
+fn models(wire: Wire, body: &[u8]) -> Option<Vec<LiveModel>> {
+    let mut models: Vec<LiveModel> = match wire {
+        Wire::Gemini => {
+            let list: GeminiList = serde_json::from_slice(body).ok()?;
+            let answers = |model: &GeminiListed| {
+                let methods = &model.supported_generation_methods;
+                methods.is_empty() || methods.iter().any(|method| method == "generateContent")
+            };
+            let listed = list.models.into_iter().filter(answers);
+            listed.map(GeminiListed::into_model).collect()
+        }
+        _ => {
+            let list: List = serde_json::from_slice(body).ok()?;
+            list.data.into_iter().map(Listed::into_model).collect()
+        }
+    };
+    models.retain(|model| is_plausible(&model.id));
+    Some(models)
+}
+
+/// What can be an id; anything else would end up in tables and terminals.
+fn is_plausible(id: &str) -> bool {
+    !id.is_empty() && id.len() <= 256 && !id.chars().any(|c| c.is_control() || c.is_whitespace())
+}
+
+impl Listed {
+    fn into_model(self) -> LiveModel {
+        LiveModel {
+            name: self.display_name.unwrap_or_else(|| self.id.clone()),
+            id: self.id,
+            context_window: self.context_window.unwrap_or(0),
+            max_output: self.max_tokens.unwrap_or(0),
+        }
+    }
+}
+
+impl GeminiListed {
+    fn into_model(self) -> LiveModel {
+        let id = self
+            .name
+            .strip_prefix("models/")
+            .unwrap_or(&self.name)
+            .to_owned();
+        LiveModel {
+            name: self.display_name.unwrap_or_else(|| id.clone()),
+            id,
+            context_window: self.input_token_limit.unwrap_or(0),
+            max_output: self.output_token_limit.unwrap_or(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! `$ZOT_HOME/models-cache.json`. A file that cannot be read counts as none: it can be made again.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use zot_files::Lock;
+
+use super::LiveModel;
+
+/// How long a list is believed to be current. An older one is still better than none.
+pub const MAX_AGE: Duration = Duration::from_secs(6 * 3600);
+
+const MAX_FILE_BYTES: u64 = 16 << 20;
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+const MODE: u32 = 0o600;
+
+/// The list could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {source}", .path.display())]
+pub struct CacheError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// What providers last said.
+#[derive(Debug, Default)]
+pub struct ModelCache {
+    providers: BTreeMap<String, RememberedModels>,
+}
+
+/// What one provider last said.
+#[derive(Debug, Clone)]
+pub struct RememberedModels {
+    pub models: Vec<LiveModel>,
+    fetched: SystemTime,
+    /// Whose list it is: another address is another server.
+    base_url: String,
+}
+
+impl RememberedModels {
+    pub fn is_current(&self) -> bool {
+        // A clock that was set back makes nothing current for years.
+        SystemTime::now()
+            .duration_since(self.fetched)
+            .is_ok_and(|age| age < MAX_AGE)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct CacheFile {
+    #[serde(default)]
+    providers: BTreeMap<String, ProviderRecord>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ProviderRecord {
+    fetched_at: u64,
+    base_url: String,
+    models: Vec<ModelRecord>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ModelRecord {
+    id: String,
+    name: String,
+    #[serde(default)]
+    context_window: u64,
+    #[serde(default)]
+    max_output: u64,
+}
+
+impl ModelCache {
+    /// Reads the file, if it is there and one of ours.
+    pub fn load(path: &Path) -> Self {
+        let text = zot_files::read_limited(path, MAX_FILE_BYTES).ok().flatten();
+        let file: Option<CacheFile> = text.and_then(|text| serde_json::from_str(&text).ok());
+        let records = file.map(|file| file.providers).unwrap_or_default();
+        Self {
+            providers: records
+                .into_iter()
+                .map(|(name, record)| (name, record.into_remembered()))
+                .collect(),
+        }
+    }
+
+    /// What `provider` said, if it was asked at that address.
+    pub fn get(&self, provider: &str, base_url: &str) -> Option<&RememberedModels> {
+        let remembered = self.providers.get(provider)?;
+        (remembered.base_url == base_url).then_some(remembered)
+    }
+
+    /// Writes down what `provider` said just now, beside what others said.
+    pub fn remember(
+        path: &Path,
+        provider: &str,
+        base_url: &str,
+        models: Vec<LiveModel>,
+    ) -> Result<(), CacheError> {
+        let failed = |source| CacheError {
+            path: path.to_owned(),
+            source,
+        };
+        if let Some(folder) = path.parent() {
+            zot_files::create_private_folder(folder).map_err(failed)?;
+        }
+        let lock = path.with_extension("json.lock");
+        let _lock = Lock::acquire(&lock, LOCK_PATIENCE).map_err(failed)?;
+        let mut cache = Self::load(path);
+        let remembered = RememberedModels {
+            models,
+            fetched: SystemTime::now(),
+            base_url: base_url.to_owned(),
+        };
+        cache.providers.insert(provider.to_owned(), remembered);
+        let records = cache.providers.into_iter();
+        let file = CacheFile {
+            providers: records
+                .map(|(name, remembered)| (name, remembered.into()))
+                .collect(),
+        };
+        let text = serde_json::to_string(&file).map_err(|error| failed(error.into()))?;
+        zot_files::replace(path, text.as_bytes(), MODE).map_err(failed)
+    }
+}
+
+impl ProviderRecord {
+    fn into_remembered(self) -> RememberedModels {
+        let models = self.models.into_iter();
+        RememberedModels {
+            models: models
+                .map(|model| LiveModel {
+                    id: model.id,
+                    name: model.name,
+                    context_window: model.context_window,
+                    max_output: model.max_output,
+                })
+                .collect(),
+            fetched: UNIX_EPOCH
+                .checked_add(Duration::from_secs(self.fetched_at))
+                .unwrap_or(UNIX_EPOCH),
+            base_url: self.base_url,
+        }
+    }
+}
+
+impl From<RememberedModels> for ProviderRecord {
+    fn from(remembered: RememberedModels) -> Self {
+        let since = remembered.fetched.duration_since(UNIX_EPOCH);
+        let models = remembered.models.into_iter();
+        Self {
+            fetched_at: since.unwrap_or_default().as_secs(),
+            base_url: remembered.base_url,
+            models: models
+                .map(|model| ModelRecord {
+                    id: model.id,
+                    name: model.name,
+                    context_window: model.context_window,
+                    max_output: model.max_output,
+                })
+                .collect(),
+        }
+    }
+}

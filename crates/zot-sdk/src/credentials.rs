@@ -1,0 +1,308 @@
+//! Giving, checking, showing and forgetting the credentials of providers.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use zot_auth::{
+    AuthFile, CodeLogin, Credential, CredentialError, CredentialSource, DeviceLogin, OAuthClient,
+    OAuthError, StoredCredential, TokenKeeper, Tokens, masked,
+};
+use zot_provider::catalog::Catalog;
+use zot_provider::live::{self, LiveError, LiveModel, ModelCache};
+use zot_provider::{ApiKey, Endpoint, HttpClient, KeyRequirement, ProviderEntry, Providers};
+
+use crate::assembly::connecting::{HttpTransport, oauth_client};
+use crate::assembly::{AssemblyError, entry_credential, unknown_provider, variable};
+use crate::live_models::{CACHE, LiveModels};
+
+/// The credentials of a user.
+pub struct Credentials {
+    home: PathBuf,
+    providers: Providers,
+    file: AuthFile,
+    http: HttpClient,
+}
+
+/// What a provider that was asked about a key said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyCheck {
+    /// It knows the key, and has so many models.
+    Accepted { models: usize },
+    /// It has no list of models, so the key could not be tried.
+    Unchecked,
+}
+
+/// What is known about the credential of one provider. Holds no secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CredentialStatus {
+    pub provider: String,
+    pub kind: CredentialKind,
+    /// For example `$OPENAI_API_KEY`, or the path of `auth.json`.
+    pub source: String,
+    /// The end of the secret, enough to tell it from others.
+    pub shown: String,
+    /// When a login ends unless it is renewed; it is, where that is possible.
+    pub expires: Option<SystemTime>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CredentialKind {
+    Key,
+    Login,
+    /// Only another program understands it.
+    Foreign,
+}
+
+impl CredentialKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Key => "api_key",
+            Self::Login => "login",
+            Self::Foreign => "foreign",
+        }
+    }
+}
+
+impl Credentials {
+    /// Those of the user whose folder `home` is; `$ZOT_HOME` when not given.
+    pub fn open(home: Option<PathBuf>) -> Result<Self, AssemblyError> {
+        let home = home.unwrap_or_else(|| zot_auth::zot_home(&variable));
+        Ok(Self {
+            providers: Providers::load(&home.join("providers.json"))?,
+            file: AuthFile::new(home.join("auth.json")),
+            http: HttpClient::new(),
+            home,
+        })
+    }
+
+    pub fn file(&self) -> &AuthFile {
+        &self.file
+    }
+
+    /// Those that a key can be given for, the usual ones first.
+    pub fn providers(&self) -> Vec<String> {
+        let (needed, optional): (Vec<_>, Vec<_>) = self
+            .providers
+            .iter()
+            .partition(|entry| entry.key == KeyRequirement::Needed);
+        let entries = needed.into_iter().chain(optional);
+        entries.map(|entry| entry.name.to_string()).collect()
+    }
+
+    /// How to log in at `provider`, if that is possible; otherwise it takes a key.
+    pub fn login(&self, provider: &str) -> Result<Option<OAuthClient>, AssemblyError> {
+        let entry = self.entry(provider)?;
+        Ok(entry.oauth.as_deref().map(oauth_client))
+    }
+
+    /// Asks the provider once whether it knows the key.
+    pub async fn check(&self, provider: &str, key: &str) -> Result<KeyCheck, KeyRefused> {
+        let entry = self.entry(provider).map_err(KeyRefused::from)?;
+        let endpoint = Endpoint {
+            provider: provider.to_owned(),
+            base_url: entry.base_url.to_string(),
+            api_key: Some(ApiKey::from(key)),
+        };
+        match live::fetch(&self.http, entry.wire, &endpoint).await {
+            Ok(models) => {
+                let count = models.len();
+                // Not being able to remember them does not make the key worse.
+                let _ = self.remember(entry, models);
+                Ok(KeyCheck::Accepted { models: count })
+            }
+            Err(LiveError::NoList { .. }) => Ok(KeyCheck::Unchecked),
+            Err(error @ LiveError::Refused { .. }) => Err(KeyRefused {
+                by_provider: true,
+                reason: error.to_string(),
+            }),
+            Err(error) => Err(KeyRefused {
+                by_provider: false,
+                reason: error.to_string(),
+            }),
+        }
+    }
+
+    /// Asks providers for their models: `only` that one, or all that have a credential. Says of each
+    /// how many it has, or why it could not be asked.
+    pub async fn refresh_models(
+        &self,
+        only: Option<&str>,
+    ) -> Result<Vec<(String, Result<usize, String>)>, AssemblyError> {
+        let wanted: Vec<&ProviderEntry> = match only {
+            Some(name) => vec![self.entry(name)?],
+            None => self.providers.iter().collect(),
+        };
+        let mut said = Vec::new();
+        for entry in wanted {
+            let key = match entry_credential(entry, None, self.file.path()) {
+                Ok(credential) => Some(self.key_of(entry, &credential).await),
+                Err(_) if only.is_none() => continue,
+                Err(_) if entry.key == KeyRequirement::Optional => None,
+                Err(error) => return Err(error.into()),
+            };
+            let outcome = match key.transpose() {
+                Err(problem) => Err(problem),
+                Ok(api_key) => {
+                    let live = LiveModels {
+                        http: self.http.clone(),
+                        wire: entry.wire,
+                        endpoint: Endpoint {
+                            provider: entry.name.to_string(),
+                            base_url: entry.base_url.to_string(),
+                            api_key,
+                        },
+                        cache: self.home.join(CACHE),
+                        refresh: true,
+                    };
+                    live.renew().await
+                }
+            };
+            said.push((entry.name.to_string(), outcome));
+        }
+        Ok(said)
+    }
+
+    /// Adds to `catalog` what providers last said they have.
+    pub fn add_live_models(&self, catalog: &mut Catalog) {
+        let cache = ModelCache::load(&self.home.join(CACHE));
+        for entry in self.providers.iter() {
+            if let Some(remembered) = cache.get(&entry.name, &entry.base_url) {
+                catalog.add_live(&entry.name, &remembered.models);
+            }
+        }
+    }
+
+    /// What to send; a login is renewed first.
+    async fn key_of(
+        &self,
+        entry: &ProviderEntry,
+        credential: &Credential,
+    ) -> Result<ApiKey, String> {
+        let (Some(tokens), Some(oauth)) = (credential.login(), &entry.oauth) else {
+            return Ok(ApiKey::from(credential.secret()));
+        };
+        let keeper = TokenKeeper::new(
+            &entry.name,
+            oauth_client(oauth),
+            self.file.clone(),
+            Box::new(HttpTransport(self.http.clone())),
+            tokens.clone(),
+        );
+        let fresh = keeper.fresh().await.map_err(|error| error.to_string())?;
+        Ok(ApiKey::token(fresh.access()))
+    }
+
+    fn remember(
+        &self,
+        entry: &ProviderEntry,
+        models: Vec<LiveModel>,
+    ) -> Result<(), live::CacheError> {
+        let path = self.home.join(CACHE);
+        ModelCache::remember(&path, &entry.name, &entry.base_url, models)
+    }
+
+    /// Keeps a key in `auth.json`.
+    pub fn keep_key(&self, provider: &str, key: &str) -> Result<(), AssemblyError> {
+        self.entry(provider)?;
+        Ok(self.file.put_key(provider, key)?)
+    }
+
+    /// Waits for the browser, and keeps the login.
+    pub async fn finish_code(
+        &self,
+        provider: &str,
+        login: CodeLogin<'_>,
+    ) -> Result<(), OAuthError> {
+        let tokens = login.finish(&HttpTransport(self.http.clone())).await?;
+        self.keep_login(provider, &tokens)
+    }
+
+    /// Asks for a code to be typed in elsewhere.
+    pub async fn begin_device<'a>(
+        &self,
+        client: &'a OAuthClient,
+        device_url: &str,
+    ) -> Result<DeviceLogin<'a>, OAuthError> {
+        DeviceLogin::begin(client, device_url, &HttpTransport(self.http.clone())).await
+    }
+
+    /// Waits until the code was typed in, and keeps the login.
+    pub async fn finish_device(
+        &self,
+        provider: &str,
+        login: DeviceLogin<'_>,
+    ) -> Result<(), OAuthError> {
+        let tokens = login.finish(&HttpTransport(self.http.clone())).await?;
+        self.keep_login(provider, &tokens)
+    }
+
+    fn keep_login(&self, provider: &str, tokens: &Tokens) -> Result<(), OAuthError> {
+        Ok(self.file.put_login(provider, tokens)?)
+    }
+
+    /// Every credential there is, as it would be used. Entries of `auth.json` that a variable hides
+    /// come after it.
+    pub fn status(&self) -> Result<Vec<CredentialStatus>, CredentialError> {
+        let stored = self.file.entries()?;
+        let mut found = Vec::new();
+        for entry in self.providers.iter() {
+            // An entry that is of no use is shown below.
+            let Ok(credential) = entry_credential(entry, None, self.file.path()) else {
+                continue;
+            };
+            if let CredentialSource::Variable(_) = credential.source() {
+                found.push(CredentialStatus {
+                    provider: entry.name.to_string(),
+                    kind: CredentialKind::Key,
+                    source: credential.source().to_string(),
+                    shown: masked(credential.secret()),
+                    expires: None,
+                });
+            }
+        }
+        let path = self.file.path().display().to_string();
+        for (provider, credential) in stored {
+            let (kind, shown, expires) = match &credential {
+                StoredCredential::Key(key) => (CredentialKind::Key, masked(key), None),
+                StoredCredential::Login(tokens) => (
+                    CredentialKind::Login,
+                    masked(tokens.access()),
+                    tokens.expires(),
+                ),
+                StoredCredential::Foreign => (CredentialKind::Foreign, String::new(), None),
+            };
+            found.push(CredentialStatus {
+                provider,
+                kind,
+                source: path.clone(),
+                shown,
+                expires,
+            });
+        }
+        Ok(found)
+    }
+
+    fn entry(&self, provider: &str) -> Result<&ProviderEntry, AssemblyError> {
+        self.providers
+            .get(provider)
+            .ok_or_else(|| unknown_provider(provider.to_owned(), &self.providers))
+    }
+}
+
+/// A key that was not accepted.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct KeyRefused {
+    /// Whether the provider said so, or could not be asked.
+    pub by_provider: bool,
+    reason: String,
+}
+
+impl From<AssemblyError> for KeyRefused {
+    fn from(error: AssemblyError) -> Self {
+        Self {
+            by_provider: false,
+            reason: error.to_string(),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Who else could be asked, when a provider fails.
+
+use std::path::PathBuf;
+
+use zot_conversation::ErrorReport;
+use zot_provider::Providers;
+
+use crate::assembly::entry_credential;
+
+/// Knows which providers have a credential. Looks only when something went wrong.
+pub(crate) struct Rescue {
+    pub(crate) providers: Providers,
+    pub(crate) auth_file: PathBuf,
+}
+
+impl Rescue {
+    /// The providers that may do better than the one that failed.
+    pub(crate) fn alternatives(&self, report: &ErrorReport) -> Vec<String> {
+        let Some(failed) = &report.provider else {
+            return Vec::new();
+        };
+        if !report.code.is_recoverable() {
+            return Vec::new();
+        }
+        self.providers
+            .iter()
+            .filter(|entry| entry.name != *failed)
+            .filter(|entry| entry_credential(entry, None, &self.auth_file).is_ok())
+            .map(|entry| entry.name.to_string())
+            .collect()
+    }
+}

@@ -1,0 +1,69 @@
+//! What `config.json` says, as part of a configuration.
+
+use zot_config::{Dialect, Effort, Settings};
+use zot_conversation::ReasoningEffort;
+use zot_provider::catalog::ToolDialect;
+
+use crate::config::{Config, Persistence, PreferredModel, ToolSelection};
+use zot_session::Durability;
+
+impl Config {
+    /// Fills in what has not been given. Nothing reads `config.json` for an embedding program; one
+    /// that wants it loads [`config_files::Layers`](crate::config_files::Layers) and passes on what
+    /// they come to.
+    pub fn fill_in(&mut self, settings: Settings) {
+        self.preferred = PreferredModel {
+            provider: settings.provider,
+            model: settings.model,
+        };
+        if self.fallback.is_empty() {
+            self.fallback = settings.fallback.unwrap_or_default();
+        }
+        self.reasoning = self.reasoning.or(settings.reasoning.map(effort));
+        self.max_steps = self.max_steps.or(settings.max_steps);
+        let budget = &mut self.budget;
+        budget.max_steps = budget.max_steps.or(settings.max_process_steps);
+        budget.max_cost_usd = budget.max_cost_usd.or(settings.max_cost_usd);
+        budget.max_tokens = budget.max_tokens.or(settings.max_tokens);
+        budget.timeout = budget
+            .timeout
+            .or(settings.timeout_ms.map(std::time::Duration::from_millis));
+        if let (ToolSelection::All, Some(names)) = (&self.tools, settings.tools) {
+            self.tools = match names.is_empty() {
+                true => ToolSelection::None,
+                false => ToolSelection::Only(names),
+            };
+        }
+        self.tool_dialect = self.tool_dialect.or(settings.tool_dialect.map(dialect));
+        if settings.extensions == Some(false) {
+            self.extensions.discover = false;
+        }
+        if let Some(paths) = settings.extension_paths {
+            self.extensions.paths.extend(paths);
+        }
+        self.live_models &= settings.live_models != Some(false);
+        // Who names a session wants it.
+        if settings.session == Some(false) && self.persistence == Persistence::SessionFile {
+            self.persistence = Persistence::Never;
+        }
+        if settings.durable == Some(true) {
+            self.session.durability = Durability::PowerLoss;
+        }
+    }
+}
+
+fn effort(effort: Effort) -> ReasoningEffort {
+    match effort {
+        Effort::Minimal => ReasoningEffort::Minimal,
+        Effort::Low => ReasoningEffort::Low,
+        Effort::Medium => ReasoningEffort::Medium,
+        Effort::High => ReasoningEffort::High,
+    }
+}
+
+fn dialect(dialect: Dialect) -> ToolDialect {
+    match dialect {
+        Dialect::Native => ToolDialect::Native,
+        Dialect::Hermes => ToolDialect::Hermes,
+    }
+}

@@ -1,0 +1,132 @@
+use std::fs;
+use std::path::Path;
+
+use zot_conversation::Timestamp;
+
+use super::{Before, Checkpoints, FileOutcome, IfChanged, folder_of};
+
+/// Changes a file as a tool does.
+fn change(checkpoints: &Checkpoints, path: &Path, after: &str) {
+    let before = fs::read(path).ok();
+    let before = match &before {
+        Some(content) => Before::Content(content),
+        None => Before::Missing,
+    };
+    checkpoints
+        .keep("write", path, before, after.as_bytes())
+        .unwrap();
+    fs::write(path, after).unwrap();
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), String> {
+    fs::write(path, content).map_err(|error| error.to_string())
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+#[test]
+fn the_changes_of_a_prompt_are_undone_together_and_then_those_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = folder.path().join("s.jsonl");
+    let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+    fs::write(&old, "0").unwrap();
+    let checkpoints = Checkpoints::beside(&session);
+    assert!(!folder_of(&session).exists(), "nothing before a change");
+    checkpoints.begin_prompt(at(1));
+    change(&checkpoints, &old, "1");
+    checkpoints.begin_prompt(at(2));
+    change(&checkpoints, &old, "2");
+    change(&checkpoints, &old, "3");
+    change(&checkpoints, &new, "made");
+
+    // Another process, later.
+    let checkpoints = Checkpoints::beside(&session);
+    let undone = checkpoints.undo(1, IfChanged::Refuse, write).unwrap();
+    assert_eq!(undone.prompts, [at(2)]);
+    let outcomes: Vec<_> = undone
+        .files
+        .iter()
+        .map(|file| (file.path.clone(), file.changes, file.outcome.clone()))
+        .collect();
+    assert_eq!(
+        outcomes,
+        [
+            (old.clone(), 2, FileOutcome::Restored),
+            (new.clone(), 1, FileOutcome::Removed)
+        ]
+    );
+    assert_eq!(fs::read_to_string(&old).unwrap(), "1");
+    assert!(!new.exists());
+
+    checkpoints.undo(1, IfChanged::Refuse, write).unwrap();
+    assert_eq!(fs::read_to_string(&old).unwrap(), "0");
+    let nothing = checkpoints.undo(1, IfChanged::Refuse, write).unwrap();
+    assert!(nothing.files.is_empty() && nothing.prompts.is_empty());
+}
+
+#[test]
+fn a_file_that_was_changed_since_is_left_alone_or_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f");
+    fs::write(&path, "theirs").unwrap();
+    let checkpoints = Checkpoints::beside(&folder.path().join("s.jsonl"));
+    change(&checkpoints, &path, "tool's");
+    fs::write(&path, "mine").unwrap();
+    let refused = checkpoints.undo(1, IfChanged::Refuse, write).unwrap();
+    assert_eq!(refused.files[0].outcome, FileOutcome::ChangedSince);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+
+    let forced = checkpoints.undo(1, IfChanged::Overwrite, write).unwrap();
+    let FileOutcome::Overwritten { kept } = &forced.files[0].outcome else {
+        panic!("{forced:?}");
+    };
+    assert_eq!(fs::read_to_string(kept).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+}
+
+#[test]
+fn what_was_never_changed_or_never_kept_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let (spared, huge) = (folder.path().join("spared"), folder.path().join("huge"));
+    fs::write(&spared, "as it was").unwrap();
+    fs::write(&huge, "x").unwrap();
+    let checkpoints = Checkpoints::beside(&folder.path().join("s.jsonl"));
+    // Killed between keeping and changing.
+    checkpoints
+        .keep("edit", &spared, Before::Content(b"as it was"), b"new")
+        .unwrap();
+    checkpoints
+        .keep("write", &huge, Before::Unknown, b"x")
+        .unwrap();
+    let undone = checkpoints.undo(1, IfChanged::Refuse, write).unwrap();
+    assert_eq!(undone.files[0].outcome, FileOutcome::Unchanged);
+    assert_eq!(undone.files[1].outcome, FileOutcome::NotKept);
+    assert_eq!(fs::read_to_string(&huge).unwrap(), "x");
+}
+
+#[test]
+fn a_torn_record_and_a_damaged_copy_are_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = folder.path().join("s.jsonl");
+    let path = folder.path().join("f");
+    fs::write(&path, "before").unwrap();
+    let checkpoints = Checkpoints::beside(&session);
+    change(&checkpoints, &path, "one");
+    let changes = folder_of(&session).join("changes.jsonl");
+    let mut text = fs::read_to_string(&changes).unwrap();
+    text.push_str("{\"type\":\"change\",\"chan");
+    fs::write(&changes, text).unwrap();
+    change(&checkpoints, &path, "two");
+    assert_eq!(checkpoints.changes().unwrap().len(), 2);
+
+    for object in fs::read_dir(folder_of(&session).join("objects")).unwrap() {
+        fs::write(object.unwrap().path(), "other").unwrap();
+    }
+    let undone = checkpoints.undo(1, IfChanged::Refuse, write).unwrap();
+    assert!(
+        matches!(&undone.files[0].outcome, FileOutcome::Failed { reason } if reason.contains("damaged"))
+    );
+    assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+}

@@ -1,0 +1,45 @@
+//! Names: of sessions, of their files and folders, and digests as text.
+
+use std::path::PathBuf;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::SessionMeta;
+
+/// How the name of a session file ends.
+pub(crate) const EXTENSION: &str = "jsonl";
+
+/// How much of a session's id its file name holds.
+pub(crate) const SHORT_ID: usize = 8;
+
+/// Where the file of a session lies below the sessions folder.
+pub(crate) fn file_below_sessions(meta: &SessionMeta) -> PathBuf {
+    let name = format!(
+        "{}-{}.{EXTENSION}",
+        meta.started.strftime("%Y%m%d-%H%M%S"),
+        meta.id.get(..SHORT_ID).unwrap_or(&meta.id)
+    );
+    PathBuf::from(folder_name(&meta.cwd)).join(name)
+}
+
+/// The folder of a working directory: the first eight bytes of its SHA-256.
+pub(crate) fn folder_name(cwd: &str) -> String {
+    hex(Sha256::digest(cwd.as_bytes()).get(..8).unwrap_or_default())
+}
+
+/// A random UUID (version 4).
+pub(crate) fn random_id() -> String {
+    let mut bytes = [0_u8; 16];
+    // Without randomness names only get more predictable; O_EXCL still keeps files apart.
+    let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let digits = hex(&bytes);
+    [0..8, 8..12, 12..16, 16..20, 20..32]
+        .map(|range| &digits[range])
+        .join("-")
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

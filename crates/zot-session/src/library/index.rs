@@ -1,0 +1,235 @@
+//! Remembers what is in the files, so that a list of ten thousand is a list of ten thousand `stat`s.
+//!
+//! `sessions/index.jsonl` can be deleted at any time: it is made again. An entry counts only while
+//! the size and the time of its file are those it was made from.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufWriter, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use zot_conversation::Timestamp;
+
+use super::{Found, Scope, Summary};
+use crate::id::random_id;
+
+const FILE: &str = "index.jsonl";
+
+/// The shape of the entries; one of another version is not read.
+const VERSION: u32 = 1;
+
+/// Fewer files are read by one thread.
+const WORTH_A_THREAD: usize = 32;
+
+/// A summary without most of its names, which would be half of the file.
+#[derive(Serialize, Deserialize)]
+struct Row<'a> {
+    v: u32,
+    /// Below the sessions folder.
+    #[serde(borrow)]
+    file: Cow<'a, str>,
+    bytes: u64,
+    modified_ns: u64,
+    #[serde(borrow)]
+    texts: Texts<'a>,
+    messages: u64,
+    prompts: u64,
+    /// Input, output, read from and written to a cache.
+    tokens: [u64; 4],
+    cost_usd: f64,
+    parent: Option<String>,
+    fork_point: Option<u64>,
+    damaged: bool,
+}
+
+/// The id, the working directory, the provider, the model, when it began, the title.
+#[derive(Serialize, Deserialize)]
+struct Texts<'a>(
+    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Cow<'a, str>,
+);
+
+impl<'a> Row<'a> {
+    fn new(file: &'a str, modified_ns: u64, summary: &'a Summary) -> Self {
+        Self {
+            v: VERSION,
+            file: file.into(),
+            bytes: summary.bytes,
+            modified_ns,
+            texts: Texts(
+                summary.id.as_str().into(),
+                summary.cwd.as_str().into(),
+                summary.provider.as_str().into(),
+                summary.model.as_str().into(),
+                summary.started.as_str().into(),
+                summary.title.as_str().into(),
+            ),
+            messages: summary.messages,
+            prompts: summary.prompts,
+            tokens: [
+                summary.input_tokens,
+                summary.output_tokens,
+                summary.cache_read_tokens,
+                summary.cache_write_tokens,
+            ],
+            cost_usd: summary.cost_usd,
+            parent: summary.parent.clone(),
+            fork_point: summary.fork_point,
+            damaged: summary.damaged,
+        }
+    }
+
+    /// The summary of the file at `path`.
+    fn summary(self, path: PathBuf, modified: SystemTime) -> Summary {
+        let Texts(id, cwd, provider, model, started, title) = self.texts;
+        let [
+            input_tokens,
+            output_tokens,
+            cache_read_tokens,
+            cache_write_tokens,
+        ] = self.tokens;
+        Summary {
+            id: id.into_owned(),
+            path,
+            cwd: cwd.into_owned(),
+            provider: provider.into_owned(),
+            model: model.into_owned(),
+            started: started.into_owned(),
+            modified: Timestamp::try_from(modified).unwrap_or_default(),
+            messages: self.messages,
+            prompts: self.prompts,
+            title: title.into_owned(),
+            input_tokens,
+            output_tokens,
+            cache_read_tokens,
+            cache_write_tokens,
+            cost_usd: self.cost_usd,
+            parent: self.parent,
+            fork_point: self.fork_point,
+            damaged: self.damaged,
+            bytes: self.bytes,
+        }
+    }
+}
+
+/// The summaries of `files`, from the index where it is right.
+pub(super) fn summaries(root: &Path, files: Vec<Found>, scope: Scope<'_>) -> Vec<Summary> {
+    let index = fs::read(root.join(FILE)).unwrap_or_default();
+    let mut known = rows(&index);
+    let mut fresh = Vec::with_capacity(files.len());
+    let mut stale = Vec::new();
+    for file in files {
+        match known.remove(below(root, &file.path).as_ref()) {
+            Some(row)
+                if row.bytes == file.bytes && row.modified_ns == nanoseconds(file.modified) =>
+            {
+                fresh.push(row.summary(file.path, file.modified));
+            }
+            _ => stale.push(file),
+        }
+    }
+    // What is left belongs to other directories, or to files that are gone.
+    let gone = scope == Scope::All && !known.is_empty();
+    let outdated = gone || !stale.is_empty();
+    fresh.extend(read(&stale));
+    if outdated {
+        if scope == Scope::All {
+            known.clear();
+        }
+        // A list is worth showing although it could not be remembered.
+        let _ = store(root, &fresh, known.values());
+    }
+    // A process that was killed right after it made the file leaves one without a message.
+    fresh.retain(|summary| summary.messages > 0 || summary.damaged);
+    fresh
+}
+
+/// The entries of an index by the files they are about.
+fn rows(index: &[u8]) -> HashMap<String, Row<'_>> {
+    let lines = index.split(|byte| *byte == b'\n');
+    lines
+        .filter_map(|line| serde_json::from_slice::<Row<'_>>(line).ok())
+        .filter(|row| row.v == VERSION)
+        .map(|row| (row.file.clone().into_owned(), row))
+        .collect()
+}
+
+/// Replaces the index. Of two processes that do so at once, one wins and the other's work is redone.
+fn store<'a>(
+    root: &Path,
+    summaries: &[Summary],
+    others: impl Iterator<Item = &'a Row<'a>>,
+) -> io::Result<()> {
+    let temporary = root.join(format!("{FILE}.{}", random_id()));
+    let write = || {
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&temporary)?;
+        let mut writer = BufWriter::new(file);
+        for summary in summaries {
+            let file = below(root, &summary.path);
+            let modified_ns = nanoseconds(summary.modified.into());
+            let row = Row::new(&file, modified_ns, summary);
+            serde_json::to_writer(&mut writer, &row)?;
+            writer.write_all(b"\n")?;
+        }
+        for row in others {
+            serde_json::to_writer(&mut writer, row)?;
+            writer.write_all(b"\n")?;
+        }
+        writer.flush()?;
+        fs::rename(&temporary, root.join(FILE))
+    };
+    let written = write();
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Reads files side by side.
+fn read(files: &[Found]) -> Vec<Summary> {
+    let threads = match files.len() {
+        0..WORTH_A_THREAD => 1,
+        _ => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let next = AtomicUsize::new(0);
+    let output = Mutex::new(Vec::with_capacity(files.len()));
+    let work = || {
+        let mut own = Vec::new();
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            // Deleted meanwhile, or not ours to read: not in the list.
+            own.extend(Summary::read(&file.path, file.modified).ok());
+        }
+        let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+        output.extend(own);
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    output.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn below<'a>(root: &Path, path: &'a Path) -> Cow<'a, str> {
+    path.strip_prefix(root).unwrap_or(path).to_string_lossy()
+}
+
+fn nanoseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}

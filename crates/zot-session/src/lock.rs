@@ -1,0 +1,61 @@
+//! One writer at a time.
+
+use std::fmt;
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::Path;
+
+use crate::SessionError;
+
+/// Who has a session open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    /// Known where the system tells: on Linux, unless it lives in another pid namespace.
+    pub pid: Option<u32>,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pid {
+            Some(pid) => write!(formatter, "process {pid}"),
+            None => formatter.write_str("another process"),
+        }
+    }
+}
+
+/// Takes the session for as long as `file` is open; the system releases it however we end.
+pub(crate) fn take(file: &File, path: &Path) -> Result<(), SessionError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(SessionError::InUse {
+            path: path.to_owned(),
+            holder: Holder { pid: holder(file) },
+        }),
+        // Some network file systems have no locks. Writing without one is what they get.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(SessionError::open(path)(error)),
+    }
+}
+
+/// The process that holds the lock.
+#[cfg(target_os = "linux")]
+fn holder(file: &File) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+    let inode = format!(":{}", file.metadata().ok()?.ino());
+    // `1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF`; those who wait have `->` after the number.
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|lock| {
+        let mut fields = lock.split_whitespace().skip(1);
+        if fields.next()? != "FLOCK" {
+            return None;
+        }
+        let pid = fields.nth(2)?.parse().ok()?;
+        // The device differs from what `stat` says on some file systems.
+        (pid > 0 && fields.next()?.ends_with(&inode)).then_some(pid)
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn holder(_: &File) -> Option<u32> {
+    None
+}

@@ -1,0 +1,101 @@
+//! Sessions that travel: `.zotsession` files, which do not say where the sender worked.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::path::Path;
+
+use zot_conversation::{ContentBlock, Message};
+
+use crate::id::file_below_sessions;
+use crate::line::{self, Line};
+use crate::reader::{LineEnd, for_each_line};
+use crate::record::Record;
+use crate::{Durability, ReadReport, SessionError, SessionLog, SessionMeta, View, read, record};
+
+/// A session as the content of a `.zotsession` file.
+pub struct Exported {
+    pub bytes: Vec<u8>,
+    /// How many messages still name the sender's working directory or home, because someone said
+    /// or printed it.
+    pub messages_with_paths: usize,
+}
+
+/// Makes the session in `file` portable. What was said is left as it is.
+///
+/// `home` is the sender's; messages that name it are counted.
+pub fn export(file: &Path, home: Option<&str>) -> Result<Exported, SessionError> {
+    let session = read(file, View::Everything)?;
+    let meta = SessionMeta {
+        cwd: String::new(),
+        parent: None,
+        fork_point: None,
+        ..session.meta.clone()
+    };
+    let meta = &(&meta).into();
+    let mut bytes = record::line(&Record::Meta { meta }).map_err(SessionError::read(file))?;
+    bytes.extend(records(file)?);
+    let paths: Vec<&str> = [Some(session.meta.cwd.as_str()), home]
+        .into_iter()
+        .flatten()
+        .filter(|path| path.len() > 1)
+        .collect();
+    let with_paths = session.messages.iter();
+    let messages_with_paths = with_paths.filter(|message| names(message, &paths)).count();
+    Ok(Exported {
+        bytes,
+        messages_with_paths,
+    })
+}
+
+/// Makes a session of this machine from a file, for someone who works in `cwd`.
+///
+/// It gets an id of its own, so that importing twice makes two.
+pub fn import(
+    sessions: &Path,
+    file: &Path,
+    cwd: String,
+) -> Result<(SessionLog, ReadReport), SessionError> {
+    let session = read(file, View::Current)?;
+    let meta = session.meta.successor(cwd);
+    let path = sessions.join(file_below_sessions(&meta));
+    let log = SessionLog::announce_at(path, meta, Durability::ProcessEnd)?;
+    log.copy(records(file)?)?;
+    Ok((log, session.report))
+}
+
+/// The records of a file as they are, without what says which session it is and what is damaged.
+fn records(file: &Path) -> Result<Vec<u8>, SessionError> {
+    let opened = File::open(file).map_err(SessionError::open(file))?;
+    let mut bytes = Vec::new();
+    for_each_line(&opened, |raw| {
+        let whole = raw.ends != LineEnd::TooLong;
+        if whole && !matches!(line::parse(raw.bytes), Ok(Line::Meta(_)) | Err(_)) {
+            bytes.extend_from_slice(raw.bytes);
+            bytes.push(b'\n');
+        }
+    })
+    .map_err(SessionError::read(file))?;
+    Ok(bytes)
+}
+
+fn names(message: &Message, paths: &[&str]) -> bool {
+    message
+        .content
+        .iter()
+        .any(|block| block_names(block, paths))
+}
+
+fn block_names(block: &ContentBlock, paths: &[&str]) -> bool {
+    let named = |text: &str| paths.iter().any(|path| text.contains(path));
+    match block {
+        ContentBlock::Text(text) => named(text),
+        ContentBlock::Reasoning(reasoning) => named(&reasoning.text),
+        ContentBlock::ToolCall(call) => named(call.arguments.json_or_empty()),
+        ContentBlock::ToolResult(result) => {
+            result.content.iter().any(|block| block_names(block, paths))
+        }
+        ContentBlock::Image(_) => false,
+    }
+}
