@@ -172,6 +172,17 @@ class Error(Event):
 
 
 @dataclasses.dataclass
+class Fallback(Event):
+    """A provider failed, and another model goes on with the turn."""
+
+    #: Provider and model, as `openai/gpt-5`.
+    origin: str
+    to: str
+    message: str
+    code: str
+
+
+@dataclasses.dataclass
 class CompactDone(Event):
     """The conversation was compacted."""
 
@@ -259,6 +270,7 @@ _READERS: Dict[str, Callable[[Frame], Event]] = {
     "tool_result": lambda f: ToolResult(f, text(f, "id"), truth(f, "is_error"), read_blocks(f, "content")),
     "tool_confirm": _read_confirm,
     "steer_dropped": lambda f: SteerDropped(f, read_blocks(f, "content")),
+    "fallback": lambda f: Fallback(f, text(f, "from"), text(f, "to"), text(f, "message"), text(f, "code")),
     "error": _read_error,
     "compact_done": lambda f: CompactDone(f, text(f, "summary")),
     "done": Done,

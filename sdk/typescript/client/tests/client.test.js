@@ -39,7 +39,7 @@ describe("the offline model", { skip }, () => {
     const enabled = (/** @type {import("@zot/client").ToolEntry[]} */ tools) => tools.filter((tool) => tool.enabled).map((tool) => tool.name);
     assert.deepEqual(enabled(await client.setTools(["read"])), ["read"]);
     assert.deepEqual(enabled(await client.getTools()), ["read"]);
-    assert.equal((await client.setTools()).length, 4);
+    assert.equal((await client.setTools()).length, 5);
     await client.setSystemPrompt("Be brief.");
     await client.ping();
     const { message_count, repaired } = await client.setMessages([{ role: "user", content: [{ type: "text", text: "hi" }] }]);
