@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use zot_rpc::executor;
-use zot_sdk::{AssemblyError, Config, Persistence, Runtime, zot_home};
+use zot_sdk::{AssemblyError, Config, Persistence, Resumption, Runtime, zot_home};
 use zot_tui::{Ending, Options, Pictures};
 
 use crate::arguments::Arguments;
@@ -22,23 +22,40 @@ pub(crate) fn run(arguments: Arguments, prompt: Option<String>) -> Result<ExitCo
         .home
         .clone()
         .unwrap_or_else(|| zot_home(&|name| std::env::var(name).ok()));
-    let mut options = Options {
-        prompt,
-        history: Some(home.join("history.jsonl")),
-        pictures: Some(pictures),
-        themes: Some(home.join("themes")),
-        ..Options::default()
-    };
-    let ending = executor::run(|_| async move {
-        let runtime = assemble(config, &mut options)?;
-        options.warnings.extend_from_slice(runtime.warnings());
-        Ok::<_, Failure>(zot_tui::run(Arc::new(runtime), options).await?)
-    })??;
-    Ok(match ending {
-        Ending::Left => ExitCode::SUCCESS,
-        Ending::Signal(signal) => ExitCode::from(128 + u8::try_from(signal).unwrap_or(0)),
-        Ending::TerminalGone => ExitCode::from(129),
-    })
+    let mut config = config;
+    let mut prompt = prompt;
+    loop {
+        let mut options = Options {
+            prompt: prompt.take(),
+            history: Some(home.join("history.jsonl")),
+            pictures: Some(pictures.clone()),
+            themes: Some(home.join("themes")),
+            ..Options::default()
+        };
+        let wanted = config.clone();
+        let ending = executor::run(|_| async move {
+            let runtime = assemble(wanted, &mut options)?;
+            options.warnings.extend_from_slice(runtime.warnings());
+            Ok::<_, Failure>(zot_tui::run(Arc::new(runtime), options).await?)
+        })??;
+        match ending {
+            Ending::Left => return Ok(ExitCode::SUCCESS),
+            Ending::Signal(signal) => {
+                return Ok(ExitCode::from(128 + u8::try_from(signal).unwrap_or(0)));
+            }
+            Ending::TerminalGone => return Ok(ExitCode::from(129)),
+            Ending::Again { session, fork } => {
+                config.persistence = match session {
+                    Some(session) => Persistence::Resume(session.display().to_string()),
+                    None => Persistence::SessionFile,
+                };
+                config.session.resumption = match fork {
+                    true => Resumption::Fork,
+                    false => Resumption::Append,
+                };
+            }
+        }
+    }
 }
 
 /// Whoever has no key yet gets a chat all the same, and is told how to get a better one.

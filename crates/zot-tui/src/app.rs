@@ -71,6 +71,10 @@ pub enum Input {
     Models(Vec<String>),
     /// What the user said in this conversation, for `/jump`.
     Prompts(Vec<String>),
+    /// Sessions of this folder, each beginning with its id.
+    Sessions(Vec<String>),
+    /// Credentials have changed.
+    LoggedIn,
     /// An earlier part of the conversation.
     Earlier {
         title: String,
@@ -141,6 +145,17 @@ pub enum Effect {
     ListCommands,
     /// Asks for [`Input::Prompts`].
     ListPrompts,
+    /// Asks for [`Input::Sessions`].
+    ListSessions,
+    /// Another conversation, or this one (`None`) anew.
+    Resume {
+        session: Option<String>,
+        fork: bool,
+    },
+    /// Runs zot itself about this session and shows what it prints; `SESSION` stands for its file.
+    Zot(Vec<String>),
+    /// Runs zot itself in the terminal, and begins anew when that succeeds.
+    LogIn(Vec<String>),
     /// Asks for [`Input::Earlier`]: a prompt, by its number, and what came of it.
     Reprint(usize),
     ShowContext,
@@ -338,6 +353,15 @@ impl App {
                 self.say("nothing was said yet");
                 Vec::new()
             }
+            Input::Sessions(sessions) if sessions.is_empty() => {
+                self.note("there is no session of this folder yet".to_owned(), false);
+                Vec::new()
+            }
+            Input::Sessions(sessions) => self.offer(PickerKind::Sessions, choices(sessions)),
+            Input::LoggedIn => vec![Effect::Resume {
+                session: None,
+                fork: false,
+            }],
             Input::Prompts(prompts) => self.offer(PickerKind::Prompts, choices(prompts)),
             Input::Earlier { title, messages } => {
                 self.note(title, false);

@@ -6,6 +6,7 @@ mod effects;
 mod files;
 mod history_file;
 mod listings;
+mod own_program;
 mod pictures;
 mod shell;
 mod themes;
@@ -34,6 +35,9 @@ const FRAME: Duration = Duration::from_millis(16);
 /// Events taken in one go before keys are looked at again.
 const MAX_BURST: usize = 512;
 
+/// What of a conversation that is taken up is shown.
+const RESUMED_MESSAGES: usize = 40;
+
 /// How long a cancelled prompt may take to wind down when the user leaves.
 const WIND_DOWN: Duration = Duration::from_secs(3);
 
@@ -55,9 +59,14 @@ pub struct Options {
 }
 
 /// Why the chat ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
     Left,
+    /// To begin anew with this session, or a fork of it.
+    Again {
+        session: Option<PathBuf>,
+        fork: bool,
+    },
     /// By this signal.
     Signal(i32),
     /// The terminal went away.
@@ -131,6 +140,8 @@ struct Chat {
 struct Signals {
     terminate: Signal,
     hang_up: Signal,
+    /// Meant for a program that has the terminal meanwhile: an editor, a login. Ours is a key.
+    interrupt: Signal,
 }
 
 impl Chat {
@@ -138,6 +149,7 @@ impl Chat {
         let mut signals = Signals {
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
         };
         for warning in std::mem::take(&mut self.options.warnings) {
             let note = Input::Note {
@@ -145,6 +157,9 @@ impl Chat {
                 is_error: false,
             };
             self.take(note)?;
+        }
+        if let Some(earlier) = listings::resumed(&self.runtime, RESUMED_MESSAGES) {
+            self.take(earlier)?;
         }
         self.list_commands();
         if let Some(prompt) = self.options.prompt.take() {
@@ -158,6 +173,7 @@ impl Chat {
                 biased;
                 _ = signals.terminate.recv() => Some(Ending::Signal(15)),
                 _ = signals.hang_up.recv() => Some(Ending::Signal(1)),
+                _ = signals.interrupt.recv() => None,
                 input = self.terminal.next() => match input {
                     Some(Ok(input)) => {
                         let input = self.with_dropped(input);
@@ -276,14 +292,28 @@ impl Chat {
         while !inputs.is_empty() {
             for input in std::mem::take(&mut inputs) {
                 for effect in self.app.update(now_ms, input) {
-                    if effect == Effect::Quit {
-                        return Ok(Some(Ending::Left));
+                    match effect {
+                        Effect::Quit => return Ok(Some(Ending::Left)),
+                        Effect::Resume { session, fork } => {
+                            let session = match session {
+                                Some(id) => Some(PathBuf::from(id)),
+                                None => self.session_file(),
+                            };
+                            return Ok(Some(Ending::Again { session, fork }));
+                        }
+                        _ => {}
                     }
                     inputs.extend(self.perform(effect)?);
                 }
             }
         }
         Ok(None)
+    }
+
+    /// The file of this conversation, if there is something in it.
+    fn session_file(&self) -> Option<PathBuf> {
+        let session = self.runtime.session()?;
+        session.path.exists().then(|| session.path.clone())
     }
 
     fn draw(&mut self) -> io::Result<()> {

@@ -378,3 +378,49 @@ fn without_a_terminal_it_says_what_to_do() {
         "{said}"
     );
 }
+
+#[test]
+fn sessions_are_forked_undone_exported_and_taken_up() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_line("write \"abc\" to made.txt");
+    terminal.wait_for("I wrote 3 bytes");
+    terminal.type_line("/undo");
+    terminal.wait_for("made.txt (it was new)");
+    assert_eq!(terminal.workdir.read("made.txt"), None);
+    terminal.type_line("/export out.html");
+    terminal.wait_for("out.html: 4 messages");
+    let page = terminal.workdir.read("out.html").unwrap();
+    assert!(page.starts_with("<!doctype html>"), "{page}");
+    terminal.type_line("/session fork");
+    terminal.wait_for("going on with a conversation of 4 messages");
+    terminal.type_line("run: echo in-the-fork");
+    terminal.wait_for("exit code 0");
+    terminal.type_line("/sessions");
+    terminal.wait_for("go on with:");
+    terminal.wait_for("1 prompts  write");
+    terminal.press("Enter");
+    terminal.wait_until("the first one", |screen| {
+        screen.matches("a conversation of 4 messages").count() == 2
+            || screen.trim_end().ends_with("offline") && !screen.contains("go on with:")
+    });
+    terminal.type_line("/exit");
+    terminal.wait_for_shell();
+}
+
+/// Who interrupts a login does not interrupt the chat.
+#[test]
+fn a_login_that_is_given_up_leads_back_to_the_chat() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_line("/login openai");
+    terminal.wait_for("http://127.0.0.1:");
+    terminal.press("C-c");
+    terminal.wait_for("zot login openai failed");
+    terminal.type_line("run: echo still here");
+    terminal.wait_for("exit code 0");
+}

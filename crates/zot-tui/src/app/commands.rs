@@ -4,7 +4,7 @@ use super::{App, Choice, Effect, Item, Work};
 use crate::style::Theme;
 
 /// The commands there are, and what they do.
-const COMMANDS: [(&str, &str); 17] = [
+const COMMANDS: [(&str, &str); 23] = [
     ("/help", "what can be done here"),
     ("/model", "choose another model"),
     ("/compact", "summarise the conversation to make room"),
@@ -16,6 +16,15 @@ const COMMANDS: [(&str, &str); 17] = [
         "ask something on the side, outside the conversation",
     ),
     ("/jump", "show an earlier part of the conversation again"),
+    ("/sessions", "go on with an earlier conversation"),
+    ("/session", "this conversation: export, fork, tree, import"),
+    (
+        "/export",
+        "write this conversation to a file: NAME.html, .md",
+    ),
+    ("/undo", "bring back files that write and edit changed"),
+    ("/login", "give zot a key"),
+    ("/logout", "take it away again"),
     ("/skills", "what zot can load when it needs it"),
     ("/tools", "what zot can call"),
     ("/confirm", "ask before tools run: on, off, or for some"),
@@ -85,6 +94,19 @@ impl App {
             }
             "/btw" => self.ask_aside(arguments),
             "/jump" => vec![Effect::ListPrompts],
+            "/sessions" => self.when_idle(Effect::ListSessions),
+            "/session" => self.session_command(arguments),
+            "/export" => export(arguments),
+            "/undo" => {
+                let mut words = vec!["sessions", "undo", "--session", SESSION];
+                words.extend(arguments.split_whitespace());
+                self.when_idle(zot(&words))
+            }
+            "/login" | "/logout" => {
+                let mut words = vec![name.trim_start_matches('/')];
+                words.extend(arguments.split_whitespace());
+                self.when_idle(Effect::LogIn(owned(&words)))
+            }
             "/skills" => vec![Effect::ShowSkills],
             "/tools" => vec![Effect::ShowTools],
             "/confirm" => self.change_approval(arguments),
@@ -134,6 +156,21 @@ impl App {
         vec![effect]
     }
 
+    fn session_command(&mut self, arguments: &str) -> Vec<Effect> {
+        let (what, rest) = arguments.split_once(' ').unwrap_or((arguments, ""));
+        match what {
+            "export" => export(rest.trim()),
+            "tree" => vec![zot(&["sessions", "tree"])],
+            "import" if !rest.trim().is_empty() => vec![zot(&["sessions", "import", rest.trim()])],
+            "fork" => self.when_idle(Effect::Resume {
+                session: None,
+                fork: true,
+            }),
+            "" => vec![zot(&["sessions", "show", SESSION])],
+            _ => self.show("/session export [FILE] · fork · tree · import FILE"),
+        }
+    }
+
     fn change_theme(&self, name: &str) -> Vec<Effect> {
         let name = match name {
             "" if self.theme == Theme::DARK => "light",
@@ -175,4 +212,23 @@ impl App {
             ),
         }
     }
+}
+
+/// Stands for the file of the conversation.
+const SESSION: &str = "SESSION";
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn zot(words: &[&str]) -> Effect {
+    Effect::Zot(owned(words))
+}
+
+fn export(file: &str) -> Vec<Effect> {
+    let file = match file {
+        "" => "session.html",
+        file => file,
+    };
+    vec![zot(&["sessions", "export", SESSION, "--output", file])]
 }

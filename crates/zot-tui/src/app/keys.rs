@@ -305,6 +305,14 @@ impl App {
         };
         match picker.kind {
             PickerKind::Models => vec![Effect::SetModel(choice.name.clone())],
+            PickerKind::Sessions => {
+                // The name begins with the id.
+                let id = choice.name.split_whitespace().next().map(str::to_owned);
+                vec![Effect::Resume {
+                    session: id,
+                    fork: false,
+                }]
+            }
             PickerKind::Prompts => {
                 let index = picker.chosen_index();
                 index.map(Effect::Reprint).into_iter().collect()

@@ -23,12 +23,14 @@ pub(crate) enum PickerKind {
     Models,
     /// What was said in this conversation.
     Prompts,
+    /// Conversations of earlier times in the same place.
+    Sessions,
 }
 
 impl PickerKind {
     /// Whether what is typed narrows the list instead of going to the editor.
     pub(crate) fn takes_keys(self) -> bool {
-        matches!(self, Self::Models | Self::Prompts)
+        matches!(self, Self::Models | Self::Prompts | Self::Sessions)
     }
 }
 

@@ -7,7 +7,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use zot_sdk::{ApprovalPolicy, Event, Image, InvokedData, PanelAction};
 
-use super::{Chat, commands, editor_program, files, history_file, info, listings, shell, themes};
+use super::{
+    Chat, commands, editor_program, files, history_file, info, listings, own_program, shell, themes,
+};
 use crate::app::{Effect, FileList, Input, Prompt};
 use crate::terminal::Terminal;
 
@@ -64,6 +66,26 @@ impl Chat {
                 self.runtime
                     .set_approval(ApprovalPolicy { scope, ..policy });
                 Vec::new()
+            }
+            Effect::ListSessions => vec![listings::sessions(&self.runtime)],
+            Effect::Zot(words) => {
+                let file = self.session_file();
+                if file.is_none() && words.iter().any(|word| word == "SESSION") {
+                    return Ok(failed(&"nothing of this conversation is on disk yet"));
+                }
+                let cwd = self.runtime.cwd().to_owned();
+                self.jobs
+                    .spawn(async move { vec![own_program::ask(&cwd, words, file).await] });
+                Vec::new()
+            }
+            Effect::LogIn(words) => {
+                self.set_aside()?;
+                let done = own_program::run(&words);
+                self.take_back()?;
+                match done {
+                    Ok(()) => vec![Input::LoggedIn],
+                    Err(error) => failed(&error),
+                }
             }
             Effect::ListPrompts => vec![Input::Prompts(listings::prompts(&self.runtime))],
             Effect::Reprint(index) => listings::earlier(&self.runtime, index),
@@ -203,7 +225,8 @@ impl Chat {
                 self.terminal.write(bytes.as_bytes())?;
                 Vec::new()
             }
-            Effect::Quit => Vec::new(),
+            // Whoever runs the chat does these.
+            Effect::Resume { .. } | Effect::Quit => Vec::new(),
         })
     }
 

@@ -1,5 +1,8 @@
 //! What the runtime can be asked about itself, for the user to read.
 
+use std::path::Path;
+
+use zot_sdk::sessions::{Library, Scope};
 use zot_sdk::{ContentBlock, Message, Role, Runtime};
 
 use crate::app::Input;
@@ -14,6 +17,39 @@ pub(super) fn prompts(runtime: &Runtime) -> Vec<String> {
     prompts
         .map(|(index, text)| format!("{}  {}", index + 1, first_line(text)))
         .collect()
+}
+
+/// The sessions of the same folder, the newest first; this one is left out.
+pub(super) fn sessions(runtime: &Runtime) -> Input {
+    let own = runtime.session().map(|session| session.path.clone());
+    let Some(folder) = own.as_deref().and_then(Path::parent).and_then(Path::parent) else {
+        return note("this conversation has no session (--no-session)".to_owned());
+    };
+    let cwd = runtime.cwd().display().to_string();
+    match Library::new(folder).list(Scope::Directory(&cwd)) {
+        Ok(found) => {
+            let others = found
+                .into_iter()
+                .filter(|one| Some(&one.path) != own.as_ref());
+            let lines = others.map(|one| {
+                let id: String = one.id.chars().take(8).collect();
+                format!("{id}  {} prompts  {}", one.prompts, first_line(&one.title))
+            });
+            Input::Sessions(lines.collect())
+        }
+        Err(error) => note(format!("the sessions cannot be listed: {error}")),
+    }
+}
+
+/// What was said before this chat began, as far as a screen has room.
+pub(super) fn resumed(runtime: &Runtime, items: usize) -> Option<Input> {
+    let messages = runtime.messages();
+    let count = messages.len();
+    let shown = messages.into_iter().skip(count.saturating_sub(items));
+    (count > 0).then(|| Input::Earlier {
+        title: format!("going on with a conversation of {count} messages"),
+        messages: shown.collect(),
+    })
 }
 
 /// One of the prompts and what came of it.

@@ -121,6 +121,7 @@ pub(super) fn picker(app: &App) -> Vec<Line> {
     let title = match picker.kind {
         PickerKind::Models => Some("model: "),
         PickerKind::Prompts => Some("jump to: "),
+        PickerKind::Sessions => Some("go on with: "),
         PickerKind::Commands | PickerKind::Files => None,
     };
     if let Some(title) = title {
