@@ -263,6 +263,8 @@ pub struct App {
     pub(crate) work: Option<Work>,
     pub(crate) queued: VecDeque<Prompt>,
     pub(crate) approval: Option<Approval>,
+    /// Calls that run side by side ask side by side: these come next.
+    waiting_approvals: VecDeque<Approval>,
     exact_calls: ExactCalls,
     pub(crate) aside: Option<Aside>,
     pub(crate) picker: Option<Picker>,
@@ -292,6 +294,7 @@ impl App {
             work: None,
             queued: VecDeque::new(),
             approval: None,
+            waiting_approvals: VecDeque::new(),
             exact_calls: ExactCalls::default(),
             aside: None,
             picker: None,
@@ -465,6 +468,7 @@ impl App {
     fn end_work(&mut self) -> Vec<Effect> {
         self.work = None;
         self.approval = None;
+        self.waiting_approvals.clear();
         let lines = self.chat.settle(self.columns, &self.theme);
         self.finished.extend(lines);
         match self.queued.pop_front() {

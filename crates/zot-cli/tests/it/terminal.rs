@@ -280,6 +280,27 @@ fn asking_is_switched_on_in_the_chat_and_one_call_is_allowed_for_good() {
 }
 
 #[test]
+fn two_calls_side_by_side_are_both_asked_about() {
+    let Some(terminal) = Terminal::open("MODEL --no-yolo") else {
+        return;
+    };
+    terminal.wait_for("asks before tools");
+    terminal.type_line(
+        r#"multi:[{"name":"read","args":{"path":"a.txt"}},{"name":"read","args":{"path":"b.txt"}}]"#,
+    );
+    for path in ["a.txt", "b.txt"] {
+        let question = format!(
+            "may zot run read?\n  it asks before every tool (/confirm)\n  {{\"path\":\"{path}\"}}"
+        );
+        terminal.wait_until(&question, |screen| screen.contains(&question));
+        terminal.press("y");
+    }
+    terminal.wait_until("the end", |screen| {
+        screen.contains("context") && !screen.contains("esc to stop")
+    });
+}
+
+#[test]
 fn a_question_on_the_side_and_a_look_back() {
     let Some(terminal) = Terminal::open("MODEL say:3") else {
         return;

@@ -1,6 +1,6 @@
 //! A tool call that waits for the user's word.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use zot_sdk::{ApprovalScope, Decision, Remember};
 
@@ -33,8 +33,30 @@ impl App {
                 decision: Decision::allow(),
             }];
         }
-        self.approval = Some(approval);
+        match self.approval {
+            Some(_) => self.waiting_approvals.push_back(approval),
+            None => self.approval = Some(approval),
+        }
         Vec::new()
+    }
+
+    /// A call is over, whoever decided about it.
+    pub(super) fn forget_approval(&mut self, id: &str) -> Vec<Effect> {
+        self.waiting_approvals.retain(|approval| approval.id != id);
+        match self.approval.take_if(|approval| approval.id == id) {
+            Some(_) => self.ask_next(),
+            None => Vec::new(),
+        }
+    }
+
+    fn ask_next(&mut self) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        while self.approval.is_none()
+            && let Some(next) = self.waiting_approvals.pop_front()
+        {
+            effects.extend(self.ask(next));
+        }
+        effects
     }
 
     /// `/confirm`: switches asking on or off, or on for some tools.
@@ -110,9 +132,27 @@ impl App {
         let Some(approval) = self.approval.take() else {
             return Vec::new();
         };
-        vec![Effect::Confirm {
-            id: approval.id,
-            decision,
-        }]
+        // What is decided for later calls is decided for those that wait already.
+        let (covered, others) =
+            self.waiting_approvals
+                .drain(..)
+                .partition(|waiting| match decision.remember {
+                    Remember::Call => false,
+                    Remember::Tool => waiting.tool == approval.tool,
+                    Remember::Session => true,
+                });
+        self.waiting_approvals = others;
+        let covered: VecDeque<Approval> = covered;
+        let ids = [approval.id]
+            .into_iter()
+            .chain(covered.into_iter().map(|waiting| waiting.id));
+        let mut effects: Vec<Effect> = ids
+            .map(|id| Effect::Confirm {
+                id,
+                decision: decision.clone(),
+            })
+            .collect();
+        effects.extend(self.ask_next());
+        effects
     }
 }

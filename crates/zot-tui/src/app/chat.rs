@@ -199,7 +199,10 @@ impl App {
                 is_error,
                 content,
                 ..
-            } => self.end_tool(&id, is_error, &content),
+            } => {
+                self.end_tool(&id, is_error, &content);
+                return self.forget_approval(&id);
+            }
             Event::ToolConfirm {
                 id,
                 name,
@@ -321,7 +324,6 @@ impl App {
 
     fn end_tool(&mut self, id: &str, is_error: bool, content: &[ContentBlock]) {
         self.doing("thinking");
-        self.approval.take_if(|approval| approval.id == id);
         let Some(index) = self.chat.tools.iter().position(|tool| tool.id == id) else {
             return;
         };

@@ -607,3 +607,37 @@ fn thinking_is_shown_and_folded() {
         ]
     );
 }
+
+/// Calls that run side by side ask side by side.
+#[test]
+fn several_calls_are_asked_about_one_after_the_other() {
+    let begin = || {
+        let mut chat = Chat::new(80, 24);
+        chat.prompt("go");
+        for (id, tool) in [("c1", "read"), ("c2", "read"), ("c3", "bash")] {
+            chat.event(json!({"type": "tool_call", "id": id, "name": tool, "args": {}}));
+            chat.event(json!({"type": "tool_confirm", "id": id, "name": tool, "args": {"n": id}, "preview": format!("about {id}")}));
+        }
+        chat
+    };
+    let asked = |chat: &Chat, id: &str| chat.rows().contains(&format!("  about {id}"));
+    let ids = |effects: Vec<Effect>| -> Vec<String> {
+        let confirmed = effects.into_iter().map(|effect| match effect {
+            Effect::Confirm { id, .. } => id,
+            other => panic!("{other:?}"),
+        });
+        confirmed.collect()
+    };
+    let mut chat = begin();
+    assert!(asked(&chat, "c1"));
+    assert_eq!(ids(chat.press(KeyCode::Character('y'))), ["c1"]);
+    assert!(asked(&chat, "c2"));
+    // Nobody was quick enough for the second.
+    chat.event(json!({"type": "tool_result", "id": "c2", "is_error": true, "content": []}));
+    assert!(asked(&chat, "c3"));
+    let mut chat = begin();
+    assert_eq!(ids(chat.press(KeyCode::Character('a'))), ["c1", "c2"]);
+    assert!(asked(&chat, "c3"));
+    let mut chat = begin();
+    assert_eq!(ids(chat.press(KeyCode::Character('s'))), ["c1", "c2", "c3"]);
+}
