@@ -203,6 +203,8 @@ pub(crate) enum Mode {
     /// In the terminal.
     Chat {
         prompt: Option<String>,
+        /// Which conversation to go on with is to be picked first.
+        picks_session: bool,
     },
     Print {
         prompt: PromptInput,
@@ -231,7 +233,10 @@ impl Arguments {
     }
 
     pub(crate) fn mode(&self) -> Result<Mode, Failure> {
-        if self.resume == Some(None) {
+        let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+        // In the chat it is picked from a list.
+        let picks = at_terminal && !(self.print || self.json || self.rpc || !self.words.is_empty());
+        if self.resume == Some(None) && !picks {
             sessions_command::offer(self.cwd.as_deref());
             return Err(Failure::Usage(
                 "which session? Name it with --resume ID (the beginning is enough), or take the \
@@ -291,8 +296,9 @@ impl Arguments {
             [first, second, ..] if first == "rpc" || self.rpc => Err(Failure::Usage(format!(
                 "rpc takes no prompt on the command line ({second:?}): send it as a prompt command"
             ))),
-            words if io::stdin().is_terminal() && io::stdout().is_terminal() => Ok(Mode::Chat {
+            words if at_terminal => Ok(Mode::Chat {
                 prompt: (!words.is_empty()).then(|| words.join(" ")),
+                picks_session: self.resume == Some(None),
             }),
             [word, ..] => Err(Failure::Usage(format!(
                 "{word:?} is not a command ({}); to run a prompt use -p PROMPT for the answer or \

@@ -11,7 +11,11 @@ use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
 
-pub(crate) fn run(arguments: Arguments, prompt: Option<String>) -> Result<ExitCode, Failure> {
+pub(crate) fn run(
+    arguments: Arguments,
+    prompt: Option<String>,
+    picks_session: bool,
+) -> Result<ExitCode, Failure> {
     let pictures = Arc::new(Pictures::default());
     let config = Config {
         thinking_events: true,
@@ -24,9 +28,11 @@ pub(crate) fn run(arguments: Arguments, prompt: Option<String>) -> Result<ExitCo
         .unwrap_or_else(|| zot_home(&|name| std::env::var(name).ok()));
     let mut config = config;
     let mut prompt = prompt;
+    let mut picks_session = picks_session;
     loop {
         let mut options = Options {
             prompt: prompt.take(),
+            picks_session: std::mem::take(&mut picks_session),
             history: Some(home.join("history.jsonl")),
             pictures: Some(pictures.clone()),
             themes: Some(home.join("themes")),

@@ -53,7 +53,10 @@ fn main() -> ExitCode {
         Ok(Mode::Print { prompt }) => one_shot::run(arguments, prompt, one_shot::Format::Text),
         Ok(Mode::Json { prompt }) => one_shot::run(arguments, prompt, one_shot::Format::Json),
         Ok(Mode::Context) => context_command::run(arguments),
-        Ok(Mode::Chat { prompt }) => chat::run(arguments, prompt),
+        Ok(Mode::Chat {
+            prompt,
+            picks_session,
+        }) => chat::run(arguments, prompt, picks_session),
         Ok(Mode::Doctor(depth)) => doctor::run(arguments, depth),
         Ok(Mode::ListModels) => list_models::run(&arguments),
         Err(failure) => Err(failure),

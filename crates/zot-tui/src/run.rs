@@ -48,6 +48,8 @@ pub struct Options {
     pub theme: Option<String>,
     /// Where the user's themes are.
     pub themes: Option<PathBuf>,
+    /// Which session to go on with is picked first.
+    pub picks_session: bool,
     /// Sent at once.
     pub prompt: Option<String>,
     /// Where prompts are remembered.
@@ -160,6 +162,9 @@ impl Chat {
         }
         if let Some(earlier) = listings::resumed(&self.runtime, RESUMED_MESSAGES) {
             self.take(earlier)?;
+        }
+        if self.options.picks_session {
+            self.take(listings::sessions(&self.runtime))?;
         }
         self.list_commands();
         if let Some(prompt) = self.options.prompt.take() {

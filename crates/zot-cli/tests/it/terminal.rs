@@ -445,3 +445,21 @@ fn a_login_that_is_given_up_leads_back_to_the_chat() {
     terminal.type_line("run: echo still here");
     terminal.wait_for("exit code 0");
 }
+
+#[test]
+fn a_session_to_resume_is_picked() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_line("run: echo the first");
+    terminal.wait_for("exit code 0");
+    terminal.type_line("/exit");
+    terminal.wait_for_shell();
+    terminal.type_line("clear");
+    terminal.type_line(&format!("{} --resume", terminal.command));
+    terminal.wait_for("go on with:");
+    terminal.wait_for("run: echo the first");
+    terminal.press("Enter");
+    terminal.wait_for("going on with a conversation of 4 messages");
+}
