@@ -32,6 +32,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What the user is asked with.
 const PROMPT: &str = "❯";
 
+/// Ends every synchronised update.
+const END_OF_DRAWING: &str = "\x1b[?2026l";
+
 /// The program is killed when this is dropped.
 pub(super) struct Screen {
     child: Child,
@@ -116,7 +119,7 @@ impl Screen {
         while self.read(Duration::ZERO)?.is_some() {}
         let begun = Instant::now();
         self.write(key)?;
-        self.read(PATIENCE)?.context("the key changed nothing")?;
+        self.wait_for(END_OF_DRAWING)?;
         Ok(begun.elapsed())
     }
 
