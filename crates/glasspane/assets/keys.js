@@ -49,7 +49,11 @@ export function listenToKeys(app, find) {
       return;
     }
     if (isTyping(event.target)) {
-      if (event.key === 'Enter' && event.target === filter) app.cards.step(0, null);
+      if (event.key === 'Enter' && event.target === filter) {
+        // What was typed last counts, also when no frame was drawn since.
+        app.arrange(performance.now());
+        app.cards.step(0, null);
+      }
       return;
     }
     const action = actions[event.key];
