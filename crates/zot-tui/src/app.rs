@@ -9,7 +9,9 @@ mod chat;
 mod commands;
 mod history;
 mod keys;
+mod log;
 mod picker;
+mod redraw;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -32,7 +34,9 @@ pub(crate) use chat::{Chat, Item, Tool, ToolState};
 pub use history::History;
 pub(crate) use history::MAX_ENTRIES as MAX_HISTORY;
 pub use keys::{Key, KeyCode};
+pub(crate) use log::Log;
 pub(crate) use picker::{Choice, Picker, PickerKind};
+use redraw::Redraw;
 pub(crate) use work::Work;
 
 /// A second ctrl+c within this time leaves.
@@ -183,8 +187,6 @@ pub enum Effect {
     Copy(String),
     Remember(String),
     Suspend,
-    /// Everything on the screen is to be drawn anew.
-    Redraw,
     Quit,
 }
 
@@ -277,6 +279,10 @@ pub struct App {
     finished: Vec<Line>,
     /// Each below so many of the finished lines.
     pictures: Vec<(usize, Drawing)>,
+    /// What is on the screen is not right any more.
+    redraw: Option<Redraw>,
+    /// A resize leaves what has left the screen alone.
+    pub(crate) keeps_scrollback: bool,
 }
 
 impl App {
@@ -305,8 +311,13 @@ impl App {
             leave_until_ms: 0,
             finished: Vec::new(),
             pictures: Vec::new(),
+            redraw: None,
+            keeps_scrollback: false,
         };
-        app.finished = view::greeting(&app);
+        app.add(Item::Greeting {
+            version: app.info.version.clone(),
+            place: format!("{} · {}", app.info.model, app.info.cwd),
+        });
         app
     }
 
@@ -327,10 +338,8 @@ impl App {
                 self.complete()
             }
             Input::Resized { columns, rows } => {
-                self.columns = columns.max(10);
-                self.rows = rows.max(4);
-                self.redraw_recent();
-                vec![Effect::Redraw]
+                self.resize(columns, rows);
+                Vec::new()
             }
             Input::Agent(event) => self.take_event(event),
             Input::Picture(drawing) => {
@@ -378,24 +387,22 @@ impl App {
                 Vec::new()
             }
             Input::Background { is_light } => {
-                // What is on the screen already can be read on both; what comes fits.
                 if self.is_theme_guessed {
-                    self.theme = match is_light {
+                    self.set_theme(match is_light {
                         true => Theme::LIGHT,
                         false => Theme::DARK,
-                    };
+                    });
                 }
                 Vec::new()
             }
             Input::Theme(theme) => {
-                self.theme = *theme;
+                self.set_theme(*theme);
                 self.is_theme_guessed = false;
-                self.redraw_recent();
-                vec![Effect::Redraw]
+                Vec::new()
             }
             Input::Edited(text) => {
                 self.editor.set(text.trim_end_matches('\n'));
-                vec![Effect::Redraw]
+                Vec::new()
             }
             Input::Shell { command, output } => {
                 let context = format!("I ran `{command}`:\n\n```\n{}\n```", output.trim_end());
@@ -413,9 +420,12 @@ impl App {
         }
     }
 
-    /// What the screen is to look like. Finished lines and pictures are given once.
-    pub fn frame(&mut self) -> Frame {
+    /// What the screen is to look like. Finished lines and pictures are given once. `above` says
+    /// how many of those given before are on the screen still.
+    pub fn frame(&mut self, above: usize) -> Frame {
+        let replaces = self.redraw(above);
         Frame {
+            replaces,
             finished: std::mem::take(&mut self.finished),
             pictures: std::mem::take(&mut self.pictures),
             ..view::frame(self)
@@ -441,12 +451,6 @@ impl App {
         self.info.context_used
     }
 
-    /// The screen may have another size after someone else had the terminal.
-    pub(crate) fn resize_quietly(&mut self, columns: usize, rows: usize) {
-        self.columns = columns;
-        self.rows = rows;
-    }
-
     /// Sends a prompt, or lets it wait for the running one.
     pub(crate) fn submit(&mut self, prompt: Prompt) -> Vec<Effect> {
         if prompt.text.trim().is_empty() {
@@ -469,8 +473,7 @@ impl App {
         self.work = None;
         self.approval = None;
         self.waiting_approvals.clear();
-        let lines = self.chat.settle(self.columns, &self.theme);
-        self.finished.extend(lines);
+        self.settle();
         match self.queued.pop_front() {
             Some(next) => self.submit(next),
             None => Vec::new(),
@@ -492,28 +495,13 @@ impl App {
     }
 
     pub(crate) fn add(&mut self, item: Item) {
-        let lines = view::item(&item, self.columns, &self.theme, self.chat.expanded);
-        self.chat.keep(item);
+        let lines = self.lines_of(&item);
+        self.chat.log.keep(item, lines.len());
         self.finished.extend(lines);
     }
 
-    /// What is on the screen is lost: its last part is shown again.
-    pub(crate) fn redraw_recent(&mut self) {
-        let mut lines: Vec<Line> = Vec::new();
-        for item in self.chat.recent() {
-            lines.extend(view::item(
-                item,
-                self.columns,
-                &self.theme,
-                self.chat.expanded,
-            ));
-        }
-        let surplus = lines.len().saturating_sub(self.rows);
-        self.finished = lines.split_off(surplus);
-        // Their descriptions are enough the second time.
-        self.pictures.clear();
-        self.chat
-            .rewrap(self.columns, &self.theme, &mut self.finished);
+    fn lines_of(&self, item: &Item) -> Vec<Line> {
+        view::item(item, self.columns, &self.theme, self.chat.expanded)
     }
 
     fn offer(&mut self, kind: PickerKind, choices: Arc<[Choice]>) -> Vec<Effect> {

@@ -16,9 +16,26 @@ use crate::text::Line;
 const BEGIN_UPDATE: &str = "\x1b[?2026h\x1b[?25l";
 const END_UPDATE: &str = "\x1b[?2026l";
 
+/// Line by line: tmux takes wiping the whole screen at once as a wish to keep it in its history.
+const WIPE_FROM_HERE: &str = "\r\x1b[K\x1b7\x1b[B\x1b[J\x1b8";
+
+/// What finished lines come in place of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Replaces {
+    #[default]
+    Nothing,
+    /// So many finished rows above the live part.
+    Rows(usize),
+    /// All that is on the screen.
+    Screen,
+    /// All that the terminal remembers.
+    Everything,
+}
+
 /// What the screen is to look like.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frame {
+    pub replaces: Replaces,
     /// Finished: they scroll away and are never touched again.
     pub finished: Vec<Line>,
     /// Below so many of the finished lines comes a picture, in order.
@@ -37,6 +54,8 @@ pub struct Renderer {
     /// The row of `shown` the cursor is in.
     row: usize,
     cursor: Option<(usize, usize)>,
+    /// Finished rows of ours that are on the screen for sure.
+    above: usize,
 }
 
 impl Renderer {
@@ -46,32 +65,42 @@ impl Renderer {
             shown: Vec::new(),
             row: 0,
             cursor: None,
+            above: 0,
         }
+    }
+
+    /// How many of the finished rows can be [replaced](Replaces::Rows).
+    pub fn above(&self) -> usize {
+        self.above
     }
 
     /// The bytes that turn what is shown into `frame` on a screen of `height` rows.
     pub fn draw(&mut self, frame: Frame, height: usize) -> String {
+        let height = height.max(1);
         let Frame {
+            replaces,
             finished,
             pictures,
             mut live,
             mut cursor,
         } = frame;
         // What does not fit is above the screen, where nothing can be redrawn.
-        let surplus = live.len().saturating_sub(height.max(1));
+        let surplus = live.len().saturating_sub(height);
         live.drain(..surplus);
         cursor = cursor.and_then(|(row, column)| Some((row.checked_sub(surplus)?, column)));
-        if finished.is_empty() && pictures.is_empty() && live == self.shown && cursor == self.cursor
-        {
+        let is_added = !finished.is_empty() || !pictures.is_empty();
+        let is_same = live == self.shown && cursor == self.cursor;
+        if replaces == Replaces::Nothing && !is_added && is_same {
             return String::new();
         }
         let mut out = String::from(BEGIN_UPDATE);
         let mut pen = Pen::default();
-        if finished.is_empty() && pictures.is_empty() {
+        if replaces == Replaces::Nothing && !is_added {
             self.redraw(&mut out, &mut pen, &live);
         } else {
-            self.go_to(&mut out, 0);
-            out.push_str("\r\x1b[J");
+            self.make_room(&mut out, replaces, height);
+            self.above += finished.len();
+            self.above += pictures.iter().map(|(_, one)| one.rows).sum::<usize>();
             let mut pictures = pictures.iter().peekable();
             for place in 0..=finished.len() {
                 while let Some((_, drawing)) = pictures.next_if(|(above, _)| *above <= place) {
@@ -83,11 +112,10 @@ impl Renderer {
                     out.push_str("\r\n");
                 }
             }
-            self.shown.clear();
-            self.row = 0;
             self.redraw(&mut out, &mut pen, &live);
         }
         pen.lift(&mut out);
+        self.above = self.above.min(height - live.len());
         self.shown = live;
         self.place_cursor(&mut out, cursor);
         out.push_str(END_UPDATE);
@@ -104,16 +132,42 @@ impl Renderer {
         out
     }
 
-    /// Wipes the visible screen, for drawing anew what a resize has disarranged.
-    pub fn wipe(&mut self) -> String {
-        self.forget();
-        "\x1b[H\x1b[J".to_owned()
+    /// Takes the live part and what is replaced off the screen, and stands where that began.
+    fn make_room(&mut self, out: &mut String, replaces: Replaces, height: usize) {
+        match replaces {
+            Replaces::Nothing => {
+                self.go_to(out, 0);
+                out.push_str("\r\x1b[J");
+            }
+            Replaces::Rows(count) => {
+                // The screen may have become lower.
+                self.row = self.row.min(height - 1);
+                self.go_to(out, 0);
+                if count > 0 {
+                    let _ = write!(out, "\x1b[{count}A");
+                }
+                out.push_str(WIPE_FROM_HERE);
+                self.above = self.above.saturating_sub(count);
+            }
+            Replaces::Screen => {
+                out.push_str("\x1b[H");
+                out.push_str(WIPE_FROM_HERE);
+                self.above = 0;
+            }
+            Replaces::Everything => {
+                out.push_str("\x1b[H\x1b[2J\x1b[3J");
+                self.above = 0;
+            }
+        }
+        self.shown.clear();
+        self.row = 0;
     }
 
     fn forget(&mut self) {
         self.shown.clear();
         self.row = 0;
         self.cursor = None;
+        self.above = 0;
     }
 
     fn redraw(&mut self, out: &mut String, pen: &mut Pen, live: &[Line]) {

@@ -23,7 +23,7 @@ use zot_sdk::{Event, EventStream, ExtensionNotice, Runtime, VERSION};
 
 use crate::app::{App, Effect, History, Info, Input, Prompt};
 use crate::picture::{Drawing, Easel, Protocol};
-use crate::renderer::Renderer;
+use crate::renderer::{Renderer, Replaces};
 use crate::style::Depth;
 use crate::terminal::Terminal;
 
@@ -31,6 +31,9 @@ pub use pictures::Pictures;
 
 /// While things stream in, the screen is drawn this often at most.
 const FRAME: Duration = Duration::from_millis(16);
+
+/// A window that is dragged changes its size many times; all is drawn anew when it stands still.
+const SETTLING: Duration = Duration::from_millis(80);
 
 /// Events taken in one go before keys are looked at again.
 const MAX_BURST: usize = 512;
@@ -93,6 +96,8 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
     let info = info(&runtime);
     let mut app = App::new(theme, columns, rows, info, History::new(history));
     app.is_theme_guessed = chosen.is_none();
+    // GNU screen cannot forget what has left the screen, so it would have everything twice.
+    app.keeps_scrollback = variable("ZOT_KEEP_SCROLLBACK").is_some() || variable("STY").is_some();
     let mut terminal = Terminal::enter()?;
     let depth = Depth::detect(variable);
     // Without colours it makes no difference, and the simplest terminals print the question.
@@ -114,6 +119,7 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
         }),
         begun: Instant::now(),
         draw_at: None,
+        resized: None,
         options,
     };
     let ending = chat.live().await;
@@ -136,7 +142,15 @@ struct Chat {
     begun: Instant,
     /// Something has changed and is drawn then.
     draw_at: Option<Instant>,
+    resized: Option<Resized>,
     options: Options,
+}
+
+/// The window is getting another size, step by step while it is dragged.
+struct Resized {
+    size: (usize, usize),
+    /// When it has not changed any more for long enough.
+    settled: Instant,
 }
 
 struct Signals {
@@ -180,6 +194,13 @@ impl Chat {
                 _ = signals.hang_up.recv() => Some(Ending::Signal(1)),
                 _ = signals.interrupt.recv() => None,
                 input = self.terminal.next() => match input {
+                    Some(Ok(Input::Resized { columns, rows })) => {
+                        self.resized = Some(Resized {
+                            size: (columns, rows),
+                            settled: Instant::now() + SETTLING,
+                        });
+                        None
+                    }
                     Some(Ok(input)) => {
                         let input = self.with_dropped(input);
                         let ending = self.take(input)?;
@@ -189,6 +210,10 @@ impl Chat {
                     }
                     _ => Some(Ending::TerminalGone),
                 },
+                () = until(self.resized.as_ref().map(|resized| resized.settled)) => {
+                    self.take_resize()?;
+                    None
+                }
                 () = until(self.draw_at) => {
                     self.draw()?;
                     None
@@ -215,6 +240,15 @@ impl Chat {
                 return Ok(ending);
             }
         }
+    }
+
+    fn take_resize(&mut self) -> io::Result<()> {
+        if let Some(Resized { size, .. }) = self.resized.take() {
+            let (columns, rows) = size;
+            self.take(Input::Resized { columns, rows })?;
+            self.draw()?;
+        }
+        Ok(())
     }
 
     /// Takes an event and all that have come with it.
@@ -323,8 +357,19 @@ impl Chat {
 
     fn draw(&mut self) -> io::Result<()> {
         self.draw_at = None;
+        if self.resized.is_some() {
+            // It is drawn when that is over.
+            return Ok(());
+        }
         let (_, rows) = self.app.size();
-        let bytes = self.renderer.draw(self.app.frame(), rows);
+        let frame = self.app.frame(self.renderer.above());
+        let mut bytes = String::new();
+        if let Some(easel) = &self.easel
+            && frame.replaces != Replaces::Nothing
+        {
+            bytes.push_str(easel.wipe());
+        }
+        bytes.push_str(&self.renderer.draw(frame, rows));
         match bytes.is_empty() {
             true => Ok(()),
             false => self.terminal.write(bytes.as_bytes()),

@@ -15,19 +15,6 @@ const THOUGHT_ROWS: usize = 5;
 pub(crate) use item::item;
 pub(crate) use live::SPINNER_MS;
 
-/// What a new chat begins with.
-pub(crate) fn greeting(app: &App) -> Vec<Line> {
-    let mut line = Line::styled("zot", app.theme.accent.bold());
-    line.push(format!(" {}", app.info.version), app.theme.muted);
-    line.push(
-        format!("  {} · {}", app.info.model, app.info.cwd),
-        app.theme.muted,
-    );
-    let mut hint = Line::styled("/help", app.theme.code);
-    hint.push(" for what can be done here", app.theme.muted);
-    vec![line.clipped(app.columns), hint.clipped(app.columns)]
-}
-
 pub(crate) fn frame(app: &App) -> Frame {
     let mut live = app.chat.tail(app.columns, &app.theme);
     let thinking = &app.chat.thinking;

@@ -1,17 +1,11 @@
 //! The conversation: what is finished, and what is arriving.
 
-use std::collections::VecDeque;
-
 use zot_sdk::{ContentBlock, Event, Message, Role};
 
-use super::{App, Approval, Effect, Panel, Prompt};
+use super::{App, Approval, Effect, Log, Panel, Prompt};
 use crate::markdown::MarkdownStream;
 use crate::style::Theme;
 use crate::text::Line;
-use crate::view;
-
-/// So much is kept to be drawn anew after a resize; older things are in the terminal's scrollback.
-const MAX_RECENT: usize = 120;
 
 /// What of a running tool's output is kept.
 const MAX_PROGRESS_BYTES: usize = 16 * 1024;
@@ -25,6 +19,11 @@ const MAX_THINKING_BYTES: usize = 64 * 1024;
 /// Something that was said or done.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Item {
+    /// What a chat begins with.
+    Greeting {
+        version: String,
+        place: String,
+    },
     User(String),
     Assistant(String),
     /// What the model thought before it said something.
@@ -37,6 +36,28 @@ pub(crate) enum Item {
     },
     Note(String),
     Error(String),
+}
+
+impl Item {
+    /// Whether there may be more of it than is shown.
+    pub(crate) fn folds(&self) -> bool {
+        matches!(self, Self::User(_) | Self::Thinking(_) | Self::Tool(_))
+    }
+
+    /// About what it takes in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Greeting { version, place } => version.len() + place.len(),
+                Self::User(text)
+                | Self::Assistant(text)
+                | Self::Thinking(text)
+                | Self::Note(text)
+                | Self::Error(text) => text.len(),
+                Self::Tool(tool) => tool.arguments.len() + tool.output.len(),
+                Self::Aside { question, answer } => question.len() + answer.len(),
+            }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,10 +83,12 @@ pub(crate) struct Tool {
 
 #[derive(Default)]
 pub(crate) struct Chat {
-    recent: VecDeque<Item>,
+    pub(crate) log: Log,
     /// The answer that is arriving.
     text: String,
     stream: MarkdownStream,
+    /// Of the answer's lines, how many are final.
+    pub(super) answer_rows: usize,
     /// What the model is thinking.
     pub(crate) thinking: String,
     pub(crate) tools: Vec<Tool>,
@@ -77,17 +100,6 @@ pub(crate) struct Chat {
 }
 
 impl Chat {
-    pub(crate) fn recent(&self) -> impl Iterator<Item = &Item> {
-        self.recent.iter()
-    }
-
-    pub(crate) fn keep(&mut self, item: Item) {
-        self.recent.push_back(item);
-        if self.recent.len() > MAX_RECENT {
-            self.recent.pop_front();
-        }
-    }
-
     pub(crate) fn forget(&mut self) {
         *self = Self {
             expanded: self.expanded,
@@ -100,45 +112,38 @@ impl Chat {
         self.stream.tail(columns, theme)
     }
 
-    /// After a resize: the part of the arriving answer that was final already.
-    pub(crate) fn rewrap(&mut self, columns: usize, theme: &Theme, lines: &mut Vec<Line>) {
-        if self.text.is_empty() {
-            return;
-        }
+    /// Adds to the answer and returns what is final now.
+    fn push_text(&mut self, delta: &str, columns: usize, theme: &Theme) -> Vec<Line> {
+        let mut lines = match self.text.is_empty() {
+            true => vec![Line::default()],
+            false => Vec::new(),
+        };
+        self.text.push_str(delta);
+        lines.extend(self.stream.push(delta, columns, theme));
+        self.answer_rows += lines.len();
+        lines
+    }
+
+    /// The part of the arriving answer that is final, laid out anew.
+    pub(super) fn rewrap(&mut self, columns: usize, theme: &Theme) -> Vec<Line> {
+        let text = std::mem::take(&mut self.text);
         self.stream = MarkdownStream::default();
-        lines.push(Line::default());
-        lines.extend(self.stream.push(&self.text, columns, theme));
+        self.answer_rows = 0;
+        match text.is_empty() {
+            true => Vec::new(),
+            false => self.push_text(&text, columns, theme),
+        }
     }
 
     /// The answer is over, or cut off.
-    pub(crate) fn end_answer(&mut self, columns: usize, theme: &Theme) -> Vec<Line> {
+    fn end_answer(&mut self, columns: usize, theme: &Theme) -> Vec<Line> {
         let lines = self.stream.finish(columns, theme);
+        let rows = std::mem::take(&mut self.answer_rows) + lines.len();
         if !self.text.is_empty() {
             let mut text = std::mem::take(&mut self.text);
             text.shrink_to_fit();
             self.last_answer.clone_from(&text);
-            self.keep(Item::Assistant(text));
-        }
-        lines
-    }
-
-    /// Nothing goes on any more: what was unfinished is finished as it is.
-    pub(crate) fn settle(&mut self, columns: usize, theme: &Theme) -> Vec<Line> {
-        let mut lines = self.end_answer(columns, theme);
-        let thinking = std::mem::take(&mut self.thinking);
-        if !thinking.trim().is_empty() {
-            let item = Item::Thinking(thinking);
-            lines.extend(view::item(&item, columns, theme, self.expanded));
-            self.keep(item);
-        }
-        for mut tool in std::mem::take(&mut self.tools) {
-            tool.state = ToolState::Failed;
-            if tool.output.is_empty() {
-                tool.output.push_str("cancelled");
-            }
-            let item = Item::Tool(tool);
-            lines.extend(view::item(&item, columns, theme, self.expanded));
-            self.keep(item);
+            self.log.keep(Item::Assistant(text), rows);
         }
         lines
     }
@@ -290,12 +295,21 @@ impl App {
         if let Some(work) = &mut self.work {
             work.received(delta.len(), self.now_ms);
         }
-        if self.chat.text.is_empty() {
-            self.finished.push(Line::default());
-        }
-        self.chat.text.push_str(delta);
-        let lines = self.chat.stream.push(delta, self.columns, &self.theme);
+        let lines = self.chat.push_text(delta, self.columns, &self.theme);
         self.finished.extend(lines);
+    }
+
+    /// Nothing goes on any more: what was unfinished is finished as it is.
+    pub(super) fn settle(&mut self) {
+        self.end_answer();
+        self.end_thinking();
+        for mut tool in std::mem::take(&mut self.chat.tools) {
+            tool.state = ToolState::Failed;
+            if tool.output.is_empty() {
+                tool.output.push_str("cancelled");
+            }
+            self.add(Item::Tool(tool));
+        }
     }
 
     fn end_thinking(&mut self) {

@@ -115,9 +115,8 @@ impl App {
             "/theme" => self.change_theme(arguments),
             "/reload-ext" => self.when_idle(Effect::ReloadExtensions),
             "/fold" => {
-                self.chat.expanded = !self.chat.expanded;
-                self.redraw_recent();
-                vec![Effect::Redraw]
+                self.toggle_folding();
+                Vec::new()
             }
             "/editor" => vec![Effect::OpenEditor(String::new())],
             _ => {

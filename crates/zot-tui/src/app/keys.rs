@@ -1,6 +1,6 @@
 //! What keys do.
 
-use super::{App, Effect, LEAVE_WINDOW_MS, Picker, PickerKind, Prompt};
+use super::{App, Effect, LEAVE_WINDOW_MS, Picker, PickerKind, Prompt, Redraw};
 use crate::editor::Edit;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,13 +141,12 @@ impl App {
             'd' if self.editor.is_empty() => return vec![Effect::Quit],
             'z' => return vec![Effect::Suspend],
             'l' => {
-                self.redraw_recent();
-                return vec![Effect::Redraw];
+                self.ask_redraw(Redraw::Screen);
+                return Vec::new();
             }
             'o' => {
-                self.chat.expanded = !self.chat.expanded;
-                self.redraw_recent();
-                return vec![Effect::Redraw];
+                self.toggle_folding();
+                return Vec::new();
             }
             'g' => return vec![Effect::OpenEditor(self.editor.content())],
             's' => return self.steer(),

@@ -1,5 +1,6 @@
 //! The chat as keys and events make it, seen through a terminal emulator.
 
+mod redraw;
 mod unicode;
 
 use serde_json::json;
@@ -43,17 +44,15 @@ impl Chat {
 
     fn input(&mut self, input: Input) -> Vec<Effect> {
         let effects = self.app.update(self.now_ms, input);
-        if effects.contains(&Effect::Redraw) {
-            let bytes = self.renderer.wipe();
-            self.terminal.process(bytes.as_bytes());
-        }
         self.draw();
         effects
     }
 
     fn draw(&mut self) {
         let (_, rows) = self.app.size();
-        let bytes = self.renderer.draw(self.app.frame(), rows);
+        let bytes = self
+            .renderer
+            .draw(self.app.frame(self.renderer.above()), rows);
         self.terminal.process(bytes.as_bytes());
     }
 
@@ -395,7 +394,7 @@ fn what_a_tool_prints_cannot_command_the_terminal() {
         json!({"type": "tool_progress", "id": "c1", "text": "\u{1b}]0;owned\u{7}\u{1b}[5;5Hx\n"}),
     );
     chat.event(json!({"type": "ext_notify", "extension": "e", "level": "info", "message": "\u{1b}[8mhidden"}));
-    let bytes = chat.renderer.draw(chat.app.frame(), 24);
+    let bytes = chat.renderer.draw(chat.app.frame(0), 24);
     assert!(!bytes.contains("owned") && !bytes.contains("\x1b[8m"));
     assert!(chat.rows()[0].starts_with("zot 1"), "{:?}", chat.rows());
 }

@@ -25,9 +25,9 @@ impl Screen {
         let bytes = self.renderer.draw(
             Frame {
                 finished: lines(finished),
-                pictures: Vec::new(),
                 live: lines(live),
                 cursor: live.last().map(|last| (live.len() - 1, last.len())),
+                ..Frame::default()
             },
             usize::from(self.height),
         );
@@ -137,7 +137,7 @@ fn a_picture_has_its_rows_between_the_lines() {
             },
         )],
         live: vec![Line::plain("live")],
-        cursor: None,
+        ..Frame::default()
     };
     let bytes = screen.renderer.draw(frame, 8);
     assert!(bytes.contains("\x1b_Ga=T;AAAA\x1b\\"));

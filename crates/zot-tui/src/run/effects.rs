@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use tokio::time::Instant;
 use zot_sdk::{ApprovalPolicy, Event, Image, InvokedData, PanelAction};
 
 use super::{
-    Chat, commands, editor_program, files, history_file, info, listings, own_program, shell, themes,
+    Chat, Resized, commands, editor_program, files, history_file, info, listings, own_program,
+    shell, themes,
 };
 use crate::app::{Effect, FileList, Input, Prompt};
 use crate::terminal::Terminal;
@@ -217,14 +219,6 @@ impl Chat {
                 self.take_back()?;
                 Vec::new()
             }
-            Effect::Redraw => {
-                let mut bytes = self.renderer.wipe();
-                if let Some(easel) = &self.easel {
-                    bytes.push_str(easel.wipe());
-                }
-                self.terminal.write(bytes.as_bytes())?;
-                Vec::new()
-            }
             // Whoever runs the chat does these.
             Effect::Resume { .. } | Effect::Quit => Vec::new(),
         })
@@ -259,7 +253,12 @@ impl Chat {
     fn take_back(&mut self) -> io::Result<()> {
         self.terminal.resume()?;
         let (columns, rows) = Terminal::size();
-        self.app.resize_quietly(columns, rows);
+        if (columns, rows) != self.app.size() {
+            self.resized = Some(Resized {
+                size: (columns, rows),
+                settled: Instant::now(),
+            });
+        }
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ const PROMPT_LINES: usize = 12;
 pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -> Vec<Line> {
     let mut lines = vec![Line::default()];
     match item {
+        Item::Greeting { version, place } => return greeting(version, place, columns, theme),
         Item::User(text) => {
             let shown = match expanded {
                 true => usize::MAX,
@@ -36,6 +37,14 @@ pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -
         Item::Error(text) => lines.extend(marked("✗ ", text, columns, theme.error, theme.error)),
     }
     lines
+}
+
+fn greeting(version: &str, place: &str, columns: usize, theme: &Theme) -> Vec<Line> {
+    let mut line = Line::styled("zot", theme.accent.bold());
+    line.push(format!(" {version}  {place}"), theme.muted);
+    let mut hint = Line::styled("/help", theme.code);
+    hint.push(" for what can be done here", theme.muted);
+    vec![line.clipped(columns), hint.clipped(columns)]
 }
 
 /// What the model thought, dimmed: one line of it, or all.

@@ -1,0 +1,65 @@
+//! What was said and done, kept to be drawn anew: folded, in other colours, at another width.
+
+use std::collections::VecDeque;
+
+use super::Item;
+
+/// What is kept. More lines than this makes no terminal remembers by itself.
+const MAX_BYTES: usize = 2 * 1024 * 1024;
+
+#[derive(Default)]
+pub(crate) struct Log {
+    entries: VecDeque<Entry>,
+    bytes: usize,
+    /// Something older was here.
+    pub(crate) is_cut: bool,
+}
+
+pub(crate) struct Entry {
+    pub(crate) item: Item,
+    /// How many it took on the screen.
+    pub(crate) rows: usize,
+}
+
+impl Log {
+    pub(crate) fn keep(&mut self, item: Item, rows: usize) {
+        self.bytes += item.bytes();
+        self.entries.push_back(Entry { item, rows });
+        while self.bytes > MAX_BYTES && self.entries.len() > 1 {
+            if let Some(oldest) = self.entries.pop_front() {
+                self.bytes -= oldest.item.bytes();
+                self.is_cut = true;
+            }
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&Entry> {
+        self.entries.get(index)
+    }
+
+    pub(crate) fn newest_first(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().rev()
+    }
+
+    pub(crate) fn set_rows(&mut self, index: usize, rows: usize) {
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.rows = rows;
+        }
+    }
+
+    /// The entry that the last `rows` rows begin in, and how many rows those are that the entries
+    /// from there on have.
+    pub(crate) fn back(&self, rows: usize) -> (usize, usize) {
+        let mut first = self.entries.len();
+        let mut found = 0;
+        while found < rows && first > 0 {
+            first -= 1;
+            found += self.entries[first].rows;
+        }
+        (first, found)
+    }
+}

@@ -1,0 +1,133 @@
+//! Shows again what is on the screen already, when that is not right any more.
+
+use super::App;
+use crate::renderer::Replaces;
+use crate::style::Theme;
+use crate::text::Line;
+
+/// How much is drawn anew, in rising order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Redraw {
+    /// What can be seen of the conversation.
+    Visible,
+    /// The same, and as far back as the last thing that was folded.
+    Unfolded,
+    /// The screen, whatever is on it.
+    Screen,
+    /// The conversation from its beginning, in place of all that the terminal remembers.
+    Everything,
+}
+
+impl App {
+    pub(super) fn ask_redraw(&mut self, redraw: Redraw) {
+        self.redraw = self.redraw.max(Some(redraw));
+    }
+
+    /// Lines that have left the screen are broken at the old width. Only the terminal could break
+    /// them anew, and none does that at words, so all is written again.
+    pub(super) fn resize(&mut self, columns: usize, rows: usize) {
+        let columns = columns.max(10);
+        let redraw = match (columns == self.columns, self.keeps_scrollback) {
+            (true, _) => Redraw::Visible,
+            (false, true) => Redraw::Screen,
+            (false, false) => Redraw::Everything,
+        };
+        self.columns = columns;
+        self.rows = rows.max(4);
+        self.ask_redraw(redraw);
+    }
+
+    pub(super) fn set_theme(&mut self, theme: Theme) {
+        if self.theme != theme {
+            self.theme = theme;
+            self.ask_redraw(Redraw::Visible);
+        }
+    }
+
+    pub(super) fn toggle_folding(&mut self) {
+        self.chat.expanded = !self.chat.expanded;
+        self.ask_redraw(match self.chat.expanded {
+            true => Redraw::Unfolded,
+            false => Redraw::Visible,
+        });
+    }
+
+    /// Puts what is to be drawn anew in front of what is new.
+    pub(super) fn redraw(&mut self, above: usize) -> Replaces {
+        let Some(redraw) = self.redraw.take() else {
+            return Replaces::Nothing;
+        };
+        // The entries know what is new as well.
+        let new = std::mem::take(&mut self.finished).len();
+        // Their descriptions are enough the second time.
+        self.pictures.clear();
+        match redraw {
+            Redraw::Visible | Redraw::Unfolded => {
+                let folded = match redraw {
+                    Redraw::Unfolded => self.rows_since_folded(),
+                    _ => 0,
+                };
+                let (lines, covered) = self.last_rows(folded.max(above + new));
+                self.finished = lines;
+                Replaces::Rows(covered.saturating_sub(new).min(above))
+            }
+            Redraw::Screen => {
+                let (mut lines, _) = self.last_rows(self.rows);
+                self.finished = lines.split_off(lines.len().saturating_sub(self.rows));
+                Replaces::Screen
+            }
+            Redraw::Everything => {
+                let (lines, _) = self.last_rows(usize::MAX);
+                if self.chat.log.is_cut {
+                    let text = "… the beginning is in the session: /jump or /export show it";
+                    let line = Line::styled(text, self.theme.muted);
+                    self.finished.push(line.clipped(self.columns));
+                }
+                self.finished.extend(lines);
+                Replaces::Everything
+            }
+        }
+    }
+
+    /// The rows from the last thing on that takes others now; none if there is no such thing.
+    fn rows_since_folded(&self) -> usize {
+        let mut rows = self.chat.answer_rows;
+        for entry in self.chat.log.newest_first() {
+            rows += entry.rows;
+            if entry.item.folds() && self.lines_of(&entry.item).len() != entry.rows {
+                return rows;
+            }
+        }
+        0
+    }
+
+    /// What was shown in the last `wanted` rows as it is shown now, and how many rows it was.
+    fn last_rows(&mut self, wanted: usize) -> (Vec<Line>, usize) {
+        let answer_rows = self.chat.answer_rows;
+        let mut answer = self.chat.rewrap(self.columns, &self.theme);
+        if answer_rows >= wanted {
+            // It began above these rows, and nothing of it is folded.
+            let surplus = answer.len().saturating_sub(wanted);
+            return (answer.split_off(surplus), wanted);
+        }
+        let (first, found) = self.chat.log.back(wanted - answer_rows);
+        let covered = found + answer_rows;
+        let mut lines = Vec::new();
+        for index in first..self.chat.log.len() {
+            let Some(entry) = self.chat.log.get(index) else {
+                break;
+            };
+            let now = self.lines_of(&entry.item);
+            let (before, rows) = (entry.rows, now.len());
+            // The part above these rows stays as it is, unless more or less of it is shown now.
+            let skipped = match index == first && rows == before {
+                true => covered.saturating_sub(wanted),
+                false => 0,
+            };
+            lines.extend(now.into_iter().skip(skipped));
+            self.chat.log.set_rows(index, rows);
+        }
+        lines.extend(answer);
+        (lines, covered)
+    }
+}

@@ -1,0 +1,217 @@
+//! Folding, other colours and another size: what is shown again, and what is left alone.
+
+use super::*;
+
+impl Chat {
+    fn ran(&mut self, id: &str, lines: usize) {
+        let output: String = (1..=lines).map(|line| format!("{id} {line}\n")).collect();
+        self.event(
+            json!({"type": "tool_call", "id": id, "name": "bash", "args": {"command": "work"}}),
+        );
+        self.event(json!({"type": "tool_result", "id": id, "is_error": false,
+            "content": [{"type": "text", "text": output}]}));
+    }
+
+    fn said(&mut self, text: &str) {
+        self.delta(text);
+        self.event(json!({"type": "assistant_message", "time": "", "content": []}));
+    }
+
+    /// How often a line is there, scrolled away or not.
+    fn count(&mut self, line: &str) -> usize {
+        let all = self.everything();
+        all.iter().filter(|row| row.trim() == line).count()
+    }
+}
+
+#[test]
+fn unfolding_shows_everything_that_was_hidden_once() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    chat.ran("c1", 60);
+    chat.control('o');
+    for line in 1..=60 {
+        assert_eq!(chat.count(&format!("c1 {line}")), 1, "line {line}");
+    }
+    assert_eq!(chat.count("❯ go"), 1);
+    assert_eq!(chat.count("/help for what can be done here"), 1);
+    assert!(chat.rows().contains(&"  c1 60".to_owned()));
+}
+
+#[test]
+fn folding_again_shows_the_short_form_on_the_screen() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    chat.ran("c1", 60);
+    chat.control('o');
+    chat.control('o');
+    let rows = chat.rows();
+    assert!(
+        rows.iter().any(|row| row.contains("more lines (ctrl+o)")),
+        "{rows:?}"
+    );
+    assert!(!rows.contains(&"  c1 60".to_owned()), "{rows:?}");
+}
+
+#[test]
+fn what_is_above_the_chat_stays_when_something_is_unfolded() {
+    let mut chat = Chat::new(80, 24);
+    chat.terminal = vt100::Parser::new(24.try_into().unwrap(), 80.try_into().unwrap(), 5_000);
+    chat.terminal.process(b"$ make\r\nall is well\r\n");
+    chat.renderer = Renderer::new(Depth::None);
+    chat.app.finished = chat.app.lines_of(&Item::Greeting {
+        version: "1".to_owned(),
+        place: "here".to_owned(),
+    });
+    chat.draw();
+    chat.prompt("go");
+    chat.ran("c1", 9);
+    chat.control('o');
+    let rows = chat.rows();
+    assert_eq!(rows[..2], ["$ make", "all is well"]);
+    assert_eq!(chat.count("c1 9"), 1);
+}
+
+#[test]
+fn an_answer_that_has_partly_left_the_screen_is_not_written_twice() {
+    let mut chat = Chat::new(40, 10);
+    chat.prompt("go");
+    let text: String = (1..=30).map(|line| format!("- point {line}\n")).collect();
+    chat.said(&text);
+    chat.ran("c1", 20);
+    chat.control('o');
+    for line in 1..=30 {
+        assert_eq!(chat.count(&format!("• point {line}")), 1, "point {line}");
+    }
+}
+
+#[test]
+fn unfolding_in_the_middle_of_an_answer_loses_nothing_of_it() {
+    let mut chat = Chat::new(40, 10);
+    chat.prompt("go");
+    chat.ran("c1", 20);
+    chat.delta("one\n\ntwo\n\nthree");
+    chat.control('o');
+    chat.delta(" and four\n\n");
+    chat.event(json!({"type": "assistant_message", "time": "", "content": []}));
+    for line in ["one", "two", "three and four"] {
+        assert_eq!(chat.count(line), 1, "{line}: {:?}", chat.everything());
+    }
+    assert_eq!(chat.count("c1 20"), 1);
+}
+
+#[test]
+fn what_was_folded_above_the_screen_is_shown_again_unfolded() {
+    let mut chat = Chat::new(40, 10);
+    chat.prompt("go");
+    chat.ran("c1", 20);
+    chat.said("one\n\ntwo\n\nthree\n\nfour\n\nfive");
+    chat.control('o');
+    for line in 7..=20 {
+        assert_eq!(chat.count(&format!("c1 {line}")), 1, "line {line}");
+    }
+    let rows = chat.rows();
+    assert!(rows.contains(&"five".to_owned()), "{rows:?}");
+}
+
+#[test]
+fn other_colours_change_nothing_but_colours() {
+    let mut chat = Chat::new(40, 10);
+    chat.prompt("go");
+    chat.said("one\n\ntwo\n\nthree\n\nfour\n\nfive");
+    let before = chat.everything();
+    chat.input(Input::Theme(Box::new(Theme::LIGHT)));
+    assert_eq!(chat.everything(), before);
+}
+
+#[test]
+fn a_lower_or_higher_window_keeps_every_line_once() {
+    let mut chat = Chat::new(40, 20);
+    chat.prompt("go");
+    chat.said("one\n\ntwo\n\nthree\n\nfour");
+    for rows in [10_u16, 24, 6, 30] {
+        // The emulator drops rows at the bottom, as tmux does below the cursor.
+        let columns = 40_u16.try_into().unwrap();
+        let screen = chat.terminal.screen_mut();
+        screen.set_size(rows.try_into().unwrap(), columns);
+        chat.input(Input::Resized {
+            columns: 40,
+            rows: usize::from(rows),
+        });
+        assert!(chat.rows().len() <= usize::from(rows));
+        let footers = chat.rows();
+        let footers = footers.iter().filter(|row| *row == "test-model").count();
+        assert_eq!(footers, 1, "{rows}: {:?}", chat.rows());
+    }
+}
+
+#[test]
+fn another_width_writes_the_conversation_anew_from_its_beginning() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    for turn in 1..=20 {
+        chat.said(&format!("answer {turn} {}\n", "word ".repeat(12)));
+    }
+    let (rows, columns) = (12_u16.try_into().unwrap(), 30_u16.try_into().unwrap());
+    chat.terminal.screen_mut().set_size(rows, columns);
+    chat.input(Input::Resized {
+        columns: 30,
+        rows: 12,
+    });
+    let all = chat.everything();
+    assert_eq!(all[0], "zot 1  test-model · /work");
+    for turn in 1..=20 {
+        let start = format!("answer {turn} ");
+        let found = all.iter().filter(|row| row.starts_with(&start)).count();
+        assert_eq!(found, 1, "{start}");
+    }
+    assert!(all.iter().all(|row| row.chars().count() <= 30), "{all:?}");
+}
+
+#[test]
+fn another_width_forgets_what_the_terminal_remembers_only_if_it_may() {
+    for (keeps, forgets) in [(false, true), (true, false)] {
+        let mut chat = Chat::new(80, 24);
+        chat.app.keeps_scrollback = keeps;
+        chat.prompt("go");
+        chat.app.update(
+            chat.now_ms,
+            Input::Resized {
+                columns: 50,
+                rows: 24,
+            },
+        );
+        let bytes = chat
+            .renderer
+            .draw(chat.app.frame(chat.renderer.above()), 24);
+        assert_eq!(bytes.contains("\x1b[3J"), forgets, "{bytes:?}");
+        assert!(bytes.contains("❯ go"), "{bytes:?}");
+    }
+}
+
+#[test]
+fn a_very_long_conversation_says_that_its_beginning_is_elsewhere() {
+    let mut chat = Chat::new(80, 24);
+    for _ in 0..40 {
+        chat.app.note("x".repeat(100_000), false);
+    }
+    let bytes: usize = (0..chat.app.chat.log.len())
+        .filter_map(|index| chat.app.chat.log.get(index))
+        .map(|entry| entry.item.bytes())
+        .sum();
+    assert!(bytes <= 2 * 1024 * 1024, "{bytes}");
+    chat.app.update(
+        chat.now_ms,
+        Input::Resized {
+            columns: 50,
+            rows: 24,
+        },
+    );
+    let frame = chat.app.frame(0);
+    let first: String = frame.finished[0]
+        .0
+        .iter()
+        .map(|span| span.text.as_str())
+        .collect();
+    assert!(first.starts_with("… the beginning is"), "{first}");
+}
