@@ -141,15 +141,19 @@ fn a_conversation_with_a_tool_that_is_folded_and_unfolded() {
     terminal.wait_for("/help for what can be done here");
     terminal.type_line("run: seq 1 40");
     let screen = terminal.wait_for("exit code 0 and printed");
-    assert!(screen.contains("● bash  seq 1 40"), "{screen}");
+    assert!(screen.contains("╭ bash  seq 1 40"), "{screen}");
     assert!(screen.contains("more lines (ctrl+o)"), "{screen}");
     terminal.press("C-o");
     terminal.wait_until("unfolded", |screen| !screen.contains("(ctrl+o)"));
     terminal.type_line("/exit");
     terminal.wait_for_shell();
     let everything = terminal.everything();
-    assert!(everything.contains("\n  40\n"), "{everything}");
-    assert!(everything.contains("❯ run: seq 1 40"), "{everything}");
+    for number in 1..=40 {
+        let line = format!("\n│ {number}\n");
+        assert_eq!(everything.matches(&line).count(), 1, "{everything}");
+    }
+    assert_eq!(everything.matches("❯ run: seq 1 40").count(), 1);
+    assert_eq!(everything.matches("context 3 %").count(), 0, "{everything}");
 }
 
 #[test]
@@ -175,10 +179,20 @@ fn a_resize_reflows_and_nothing_is_wider_than_the_screen() {
         return;
     };
     terminal.wait_for("context");
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let before = terminal.everything();
+    let (_, before) = before.split_once("❯ say:60").unwrap();
     terminal.tmux(&["resize-window", "-x", "40", "-y", "12"]);
     terminal.wait_until("the smaller screen", |screen| {
         screen.lines().all(|line| line.chars().count() <= 40) && screen.contains("gpt-4o")
     });
+    let everything = terminal.everything();
+    let (_, after) = everything.split_once("❯ say:60").unwrap();
+    assert_eq!(words(after), words(before), "{everything}");
     terminal.type_line("say:1");
     terminal.wait_for("❯ say:1");
 }

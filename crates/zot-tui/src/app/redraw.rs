@@ -4,6 +4,7 @@ use super::App;
 use crate::renderer::Replaces;
 use crate::style::Theme;
 use crate::text::Line;
+use crate::view;
 
 /// How much is drawn anew, in rising order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,6 +90,17 @@ impl App {
         }
     }
 
+    /// Whether the first rows of something do not tell if it is folded.
+    fn begins_alike(&self, index: usize, rows: usize) -> bool {
+        let Some(entry) = self.chat.log.get(index) else {
+            return false;
+        };
+        let lines = |expanded| view::item(&entry.item, self.columns, &self.theme, expanded);
+        let (folded, unfolded) = (lines(false), lines(true));
+        let begins = |lines: &[Line]| lines.get(..rows).map(<[Line]>::to_vec);
+        begins(&folded).is_some() && begins(&folded) == begins(&unfolded)
+    }
+
     /// The rows from the last thing on that takes others now; none if there is no such thing.
     fn rows_since_folded(&self) -> usize {
         let mut rows = self.chat.answer_rows;
@@ -119,11 +131,13 @@ impl App {
             };
             let now = self.lines_of(&entry.item);
             let (before, rows) = (entry.rows, now.len());
-            // The part above these rows stays as it is, unless more or less of it is shown now.
-            let skipped = match index == first && rows == before {
-                true => covered.saturating_sub(wanted),
-                false => 0,
-            };
+            // The part above these rows stays as it is, unless it is not the same now.
+            let above = covered.saturating_sub(wanted);
+            let skipped =
+                match index == first && (rows == before || self.begins_alike(index, above)) {
+                    true => above,
+                    false => 0,
+                };
             lines.extend(now.into_iter().skip(skipped));
             self.chat.log.set_rows(index, rows);
         }

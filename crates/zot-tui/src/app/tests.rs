@@ -132,7 +132,7 @@ fn a_whole_turn_at_80_by_24() {
             "",
             "I will look.",
             "",
-            "● bash  ls -",
+            "─ bash  ls -",
             "",
             "⠇ writing a call 0s · esc to stop",
             "❯",
@@ -144,7 +144,7 @@ fn a_whole_turn_at_80_by_24() {
     );
     chat.event(json!({"type": "tool_progress", "id": "c1", "text": "a.txt\n"}));
     assert!(
-        chat.rows().contains(&"  a.txt".to_owned()),
+        chat.rows().contains(&"│ a.txt".to_owned()),
         "{:?}",
         chat.rows()
     );
@@ -159,14 +159,16 @@ fn a_whole_turn_at_80_by_24() {
         [
             "I will look.",
             "",
-            "● bash  ls -1",
-            "  file 1",
-            "  file 2",
-            "  file 3",
-            "  file 4",
-            "  file 5",
-            "  file 6",
-            "  … 3 more lines (ctrl+o)",
+            "╭ bash  ls -1",
+            "│ file 1",
+            "│ file 2",
+            "│ file 3",
+            "│ … 2 more lines (ctrl+o)",
+            "│ file 6",
+            "│ file 7",
+            "│ file 8",
+            "│ file 9",
+            "╰─",
             "",
             "There are nine.",
             "",
@@ -212,13 +214,13 @@ fn a_write_fills_as_it_is_written_and_an_edit_is_a_diff() {
     chat.event(json!({"type": "tool_use_start", "id": "c1", "name": "write"}));
     chat.event(json!({"type": "tool_use_args", "id": "c1", "delta": r#"{"path":"a.rs","content":"fn main() {\n  let"#}));
     let rows = chat.rows();
-    assert!(rows.contains(&"● write  a.rs".to_owned()), "{rows:?}");
-    assert!(rows.contains(&"  fn main() {".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"╭ write  a.rs".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"│ fn main() {".to_owned()), "{rows:?}");
     chat.event(json!({"type": "tool_use_start", "id": "c2", "name": "edit"}));
     chat.event(json!({"type": "tool_use_args", "id": "c2", "delta": r#"{"path":"a.rs","edits":[{"oldText":"one","newText":"two"#}));
     let rows = chat.rows();
     assert!(
-        rows.contains(&"  -one".to_owned()) && rows.contains(&"  +two".to_owned()),
+        rows.contains(&"│ -one".to_owned()) && rows.contains(&"│ +two".to_owned()),
         "{rows:?}"
     );
 }
@@ -564,9 +566,9 @@ fn an_earlier_part_is_shown_again() {
         .unwrap();
     assert_eq!(
         rows[start + 2..start + 7],
-        ["❯ fix the bug", "", "I look.", "", "● bash  ls"]
+        ["❯ fix the bug", "", "I look.", "", "╭ bash  ls"]
     );
-    assert_eq!(rows[start + 7], "  a.txt");
+    assert_eq!(rows[start + 7], "│ a.txt");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! A tool call: what it is, what it does, what came of it.
+//! A tool call as a box, open to the right so that what is in it can be copied: what it is, what it
+//! does, what came of it.
 
 mod arguments;
 #[cfg(test)]
@@ -7,33 +8,47 @@ mod tests;
 use crate::app::{App, Tool, ToolState};
 use crate::highlight::{Highlighter, diff_line};
 use crate::style::{Style, Theme};
-use crate::text::{Line, wrap};
+use crate::text::{Line, width, wrap};
 
 use arguments::field;
 
-/// Lines of a folded result, and of what a running tool printed last.
-const FOLDED_LINES: usize = 6;
-const PROGRESS_LINES: usize = 6;
+/// Of a folded result its beginning and its end are shown; more lines than both are folded.
+const HEAD_LINES: usize = 3;
+const TAIL_LINES: usize = 4;
+
+/// What a running tool printed last, or the model wrote last for it.
+const PROGRESS_LINES: usize = 8;
+
+const TOP: &str = "╭ ";
+const EDGE: &str = "│ ";
+const BOTTOM: &str = "╰ ";
+const CLOSED: &str = "╰─";
+/// A box with nothing in it.
+const ALONE: &str = "─ ";
 
 /// A call that is being written or runs.
 pub(super) fn running(tool: &Tool, app: &App) -> Vec<Line> {
     let theme = &app.theme;
-    let mut lines = vec![Line::default()];
-    let mut head = Line::styled("● ", theme.accent);
-    push_title(&mut head, tool, theme);
+    let (body, count) = match tool.state {
+        ToolState::Written => writing(tool, theme),
+        _ => printed(&tool.output, theme),
+    };
+    let body = body.into_iter().map(|line| (line, Fit::Clipped)).collect();
+    let mut foot = Line::default();
     if tool.state == ToolState::Running {
         let seconds = app.now_ms.saturating_sub(tool.started_ms) / 1_000;
-        head.push(format!("  {seconds}s"), theme.muted);
+        foot.push(format!("{seconds}s"), theme.muted);
+    } else if count > 0 {
+        foot.push(lines_noun(count), theme.muted);
     }
-    lines.push(head.clipped(app.columns));
-    let body = match tool.state {
-        ToolState::Written => written(tool, theme),
-        _ => output_lines(&tool.output, theme),
-    };
-    let surplus = body.len().saturating_sub(PROGRESS_LINES);
-    for line in body.into_iter().skip(surplus) {
-        lines.push(indented(line).clipped(app.columns));
-    }
+    let mut lines = vec![Line::default()];
+    lines.extend(boxed(
+        title(tool, theme),
+        body,
+        foot,
+        theme.accent,
+        app.columns,
+    ));
     lines
 }
 
@@ -42,42 +57,125 @@ pub(super) fn finished(tool: &Tool, columns: usize, theme: &Theme, expanded: boo
         ToolState::Failed => theme.error,
         _ => theme.success,
     };
-    let mut head = Line::styled("● ", style);
-    push_title(&mut head, tool, theme);
-    if tool.took_ms >= 1_000 {
-        head.push(format!("  {:.1}s", tool.took_ms as f64 / 1e3), theme.muted);
+    let title = title(tool, theme);
+    let is_title_whole = title.width() + width(TOP) <= columns;
+    let mut changes = match tool.state {
+        ToolState::Succeeded => changes(tool, theme),
+        _ => Vec::new(),
+    };
+    let mut foot = Line::default();
+    if changes.is_empty() {
+        let (output, ending) = result(tool, is_title_whole);
+        changes = output
+            .lines()
+            .filter(|line| !line.is_empty())
+            .map(|line| Line::styled(line, theme.muted))
+            .collect();
+        foot.push(ending, theme.muted);
     }
-    let mut lines = vec![head.clipped(columns)];
-    let changes = written(tool, theme);
-    let body = match tool.state {
-        ToolState::Succeeded if !changes.is_empty() => changes,
-        _ => output_lines(&tool.output, theme),
+    if foot.is_empty() && tool.took_ms >= 1_000 {
+        foot.push(format!("{:.1}s", tool.took_ms as f64 / 1e3), theme.muted);
+    }
+    let body = match expanded {
+        true => changes
+            .into_iter()
+            .map(|line| (line, Fit::Wrapped))
+            .collect(),
+        false => folded(changes, theme),
     };
-    let shown = match expanded {
-        true => body.len(),
-        false => FOLDED_LINES,
+    boxed(title, body, foot, style, columns)
+}
+
+/// What happens to a line that is too long.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    Clipped,
+    Wrapped,
+}
+
+fn boxed(
+    title: Line,
+    body: Vec<(Line, Fit)>,
+    foot: Line,
+    edge: Style,
+    columns: usize,
+) -> Vec<Line> {
+    let behind = |mark: &str, line: Line| {
+        let mut whole = Line::styled(mark, edge);
+        for span in line.0 {
+            whole.push(&span.text, span.style);
+        }
+        whole.clipped(columns)
     };
-    let hidden = body.len().saturating_sub(shown);
-    for line in body.into_iter().take(shown) {
-        let line = indented(line);
-        match expanded {
-            true => lines.extend(wrap(&line, columns, 2)),
-            false => lines.push(line.clipped(columns)),
+    if body.is_empty() && foot.is_empty() {
+        return vec![behind(ALONE, title)];
+    }
+    let inner = columns.saturating_sub(width(EDGE)).max(2);
+    let mut lines = vec![behind(TOP, title)];
+    for (line, fit) in body {
+        match fit {
+            Fit::Clipped => lines.push(behind(EDGE, line)),
+            Fit::Wrapped => {
+                let wrapped = wrap(&line, inner, 0).into_iter();
+                lines.extend(wrapped.map(|line| behind(EDGE, line)));
+            }
         }
     }
-    if hidden > 0 {
-        let noun = if hidden == 1 { "line" } else { "lines" };
-        lines.push(Line::styled(
-            format!("  … {hidden} more {noun} (ctrl+o)"),
-            theme.muted,
-        ));
+    let bottom = if foot.is_empty() { CLOSED } else { BOTTOM };
+    lines.push(behind(bottom, foot));
+    lines
+}
+
+/// The beginning and the end, where the outcome is.
+fn folded(body: Vec<Line>, theme: &Theme) -> Vec<(Line, Fit)> {
+    let hidden = body.len().saturating_sub(HEAD_LINES + TAIL_LINES);
+    // One line takes as much room as saying that it is hidden.
+    let hidden = if hidden <= 1 { 0 } else { hidden };
+    let mut lines = Vec::new();
+    for (index, line) in body.into_iter().enumerate() {
+        if hidden > 0 && index == HEAD_LINES {
+            let more = format!("… {hidden} more lines (ctrl+o)");
+            lines.push((Line::styled(more, theme.muted), Fit::Clipped));
+        }
+        if index < HEAD_LINES || index >= HEAD_LINES + hidden {
+            lines.push((line, Fit::Clipped));
+        }
     }
     lines
 }
 
+/// What came of a call. A command's result begins with the command and ends with its exit code,
+/// which have places of their own.
+fn result(tool: &Tool, is_title_whole: bool) -> (&str, String) {
+    let output = tool.output.trim_end();
+    let Some(command) = field(&tool.arguments, "command").filter(|_| tool.name == "bash") else {
+        return (output, String::new());
+    };
+    let (output, ending) = match output.rsplit_once("\n[exit ") {
+        Some((before, ending)) if !ending.contains('\n') => {
+            let ending = ending.replacen("]  Took ", " · ", 1);
+            (before, format!("exit {ending}"))
+        }
+        _ => (output, String::new()),
+    };
+    let rest = output.strip_prefix("$ ");
+    let rest = rest.and_then(|rest| rest.strip_prefix(command.as_str()));
+    match rest {
+        Some(rest) if is_title_whole && !command.contains('\n') => (rest, ending),
+        _ => (output, ending),
+    }
+}
+
+fn lines_noun(count: usize) -> String {
+    match count {
+        1 => "1 line".to_owned(),
+        count => format!("{count} lines"),
+    }
+}
+
 /// `bash  ls -la`, `edit  src/main.rs`.
-fn push_title(line: &mut Line, tool: &Tool, theme: &Theme) {
-    line.push(&tool.name, Style::PLAIN.bold());
+fn title(tool: &Tool, theme: &Theme) -> Line {
+    let mut line = Line::styled(&tool.name, Style::PLAIN.bold());
     let subject = ["command", "path", "name"]
         .iter()
         .find_map(|name| field(&tool.arguments, name));
@@ -90,42 +188,66 @@ fn push_title(line: &mut Line, tool: &Tool, theme: &Theme) {
     if subject.lines().nth(1).is_some() {
         line.push(" …", theme.muted);
     }
+    line
 }
 
-/// What a `write` or an `edit` is about to put into a file.
-fn written(tool: &Tool, theme: &Theme) -> Vec<Line> {
+/// What a `write` or an `edit` has put into a file.
+fn changes(tool: &Tool, theme: &Theme) -> Vec<Line> {
     match tool.name.as_str() {
         "write" => {
-            let path = field(&tool.arguments, "path").unwrap_or_default();
-            let ending = path.rsplit('.').next().unwrap_or("");
-            let mut highlighter = Highlighter::new(ending);
             let content = field(&tool.arguments, "content").unwrap_or_default();
-            let lines = content.lines();
-            lines.map(|line| highlighter.line(line, theme)).collect()
+            highlighted(tool, content.lines(), theme)
         }
-        "edit" => arguments::edits(&tool.arguments)
-            .iter()
-            .flat_map(|(old, new)| {
-                let removed = old.lines().map(|line| format!("-{line}"));
-                let added = new.lines().map(|line| format!("+{line}"));
-                removed.chain(added).collect::<Vec<_>>()
-            })
-            .map(|line| diff_line(&line, theme))
-            .collect(),
+        "edit" => {
+            let diff = diff(tool);
+            diff.iter().map(|line| diff_line(line, theme)).collect()
+        }
         _ => Vec::new(),
     }
 }
 
-fn output_lines(output: &str, theme: &Theme) -> Vec<Line> {
-    let output = output.trim_end();
-    let lines = output.lines().filter(|line| !line.is_empty());
-    lines.map(|line| Line::styled(line, theme.muted)).collect()
+/// The end of what the model is writing, and how many lines that is until now. Only what is shown is
+/// coloured: this happens for every piece that comes.
+fn writing(tool: &Tool, theme: &Theme) -> (Vec<Line>, usize) {
+    match tool.name.as_str() {
+        "write" => {
+            let content = field(&tool.arguments, "content").unwrap_or_default();
+            let count = content.lines().count();
+            let shown = content.lines().skip(count.saturating_sub(PROGRESS_LINES));
+            (highlighted(tool, shown, theme), count)
+        }
+        "edit" => {
+            let diff = diff(tool);
+            let shown = diff.iter().skip(diff.len().saturating_sub(PROGRESS_LINES));
+            let lines = shown.map(|line| diff_line(line, theme)).collect();
+            (lines, diff.len())
+        }
+        _ => (Vec::new(), 0),
+    }
 }
 
-fn indented(line: Line) -> Line {
-    let mut indented = Line::plain("  ");
-    for span in line.0 {
-        indented.push(&span.text, span.style);
-    }
-    indented
+fn highlighted<'a>(tool: &Tool, lines: impl Iterator<Item = &'a str>, theme: &Theme) -> Vec<Line> {
+    let path = field(&tool.arguments, "path").unwrap_or_default();
+    let ending = path.rsplit('.').next().unwrap_or("");
+    let mut highlighter = Highlighter::new(ending);
+    lines.map(|line| highlighter.line(line, theme)).collect()
+}
+
+fn diff(tool: &Tool) -> Vec<String> {
+    let edits = arguments::edits(&tool.arguments);
+    let lines = edits.iter().flat_map(|(old, new)| {
+        let removed = old.lines().map(|line| format!("-{line}"));
+        let added = new.lines().map(|line| format!("+{line}"));
+        removed.chain(added)
+    });
+    lines.collect()
+}
+
+/// The end of what a running tool has printed.
+fn printed(output: &str, theme: &Theme) -> (Vec<Line>, usize) {
+    let lines = output.trim_end().lines().filter(|line| !line.is_empty());
+    let mut last: Vec<&str> = lines.rev().take(PROGRESS_LINES).collect();
+    last.reverse();
+    let lines = last.iter().map(|line| Line::styled(*line, theme.muted));
+    (lines.collect(), last.len())
 }
