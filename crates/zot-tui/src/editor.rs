@@ -1,25 +1,27 @@
 //! What the user is writing: a text of several lines with a cursor, undo and a kill ring.
-//!
-//! A long paste is one character of the private use area until it is sent: it can be stepped over
-//! and deleted as a whole, and is shown as a chip.
 
+mod draft;
 mod layout;
+mod paste;
 #[cfg(test)]
 mod tests;
+mod words;
+
+use std::sync::Arc;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use draft::Chip;
+pub use draft::Draft;
 pub use layout::Layout;
 
-/// A paste of more than this becomes a chip.
-const CHIP_BYTES: usize = 800;
-const CHIP_LINES: usize = 8;
-/// Stands for the first chip; the next ones follow it.
-const FIRST_CHIP: char = '\u{f0000}';
-const MAX_CHIPS: u32 = 0xff00;
-
+/// What can be undone, in steps and in bytes.
 const MAX_UNDO: usize = 200;
+const MAX_UNDO_BYTES: usize = 4 * 1024 * 1024;
 const MAX_KILLS: usize = 20;
+
+/// A longer text from elsewhere is shown as a chip: laying it out would slow every key down.
+const MAX_INLINE_BYTES: usize = 64 * 1024;
 
 /// What a key does to the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,10 +37,14 @@ pub enum Edit {
     WordRight,
     LineStart,
     LineEnd,
-    Up,
-    Down,
+    TextStart,
+    TextEnd,
+    /// Exchanges the two clusters around the cursor.
+    Transpose,
     DeleteWordLeft,
     DeleteWordRight,
+    /// Back to a blank, whatever is between.
+    DeleteUnbrokenLeft,
     KillToLineEnd,
     KillToLineStart,
     Yank,
@@ -52,6 +58,7 @@ pub enum Edit {
 struct Snapshot {
     text: String,
     cursor: usize,
+    begins_pasted: bool,
 }
 
 /// What was done last, as far as the next edit minds.
@@ -60,6 +67,7 @@ enum Last {
     #[default]
     Other,
     Typing,
+    Deleting,
     Killing,
     Yanking {
         from: usize,
@@ -77,25 +85,42 @@ pub struct Editor {
     undo: Vec<Snapshot>,
     redo: Vec<Snapshot>,
     kills: Vec<String>,
-    chips: Vec<String>,
+    chips: Vec<Chip>,
+    /// Of the chip made last.
+    last_mark: Option<char>,
+    /// The first character was pasted, so it means nothing but itself.
+    begins_pasted: bool,
+    has_paste: bool,
     last: Last,
 }
 
 impl Editor {
     /// The text as it is sent: chips are what was pasted.
     pub fn content(&self) -> String {
-        let mut content = String::with_capacity(self.text.len());
-        for character in self.text.chars() {
-            match self.chip(character) {
-                Some(pasted) => content.push_str(pasted),
-                None => content.push(character),
-            }
+        self.draft().content()
+    }
+
+    /// What is written, to come back to.
+    pub fn draft(&self) -> Draft {
+        let used = |chip: &&Chip| self.text.contains(chip.mark);
+        Draft {
+            text: self.text.clone(),
+            chips: self.chips.iter().filter(used).cloned().collect(),
+            begins_pasted: self.begins_pasted,
         }
-        content
     }
 
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
+    }
+
+    pub(crate) fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+
+    /// Whether what is written begins with something pasted.
+    pub(crate) fn begins_pasted(&self) -> bool {
+        self.begins_pasted
     }
 
     /// The text before the cursor, for whoever completes it.
@@ -108,11 +133,41 @@ impl Editor {
     }
 
     /// Replaces everything; can be undone.
-    pub fn set(&mut self, text: &str) {
+    pub fn set(&mut self, draft: impl Into<Draft>) {
+        let draft = draft.into();
         self.remember();
-        self.text = text.to_owned();
+        let chips = draft.chips.into_iter();
+        let marks: Vec<_> = chips
+            .map(|chip| (chip.mark, self.mark_for(chip.text)))
+            .collect();
+        let own = |mark: char| {
+            let found = marks.iter().find(|(theirs, _)| *theirs == mark);
+            found.map_or(Some(mark), |(_, own)| *own)
+        };
+        self.text = draft.text.chars().filter_map(own).collect();
+        self.begins_pasted = draft.begins_pasted;
+        self.has_paste = self.begins_pasted;
         self.cursor = self.text.len();
+        self.wanted_column = None;
         self.last = Last::Other;
+    }
+
+    /// Replaces everything by what another program made of [`content`](Self::content). Pastes that
+    /// are still in it stay chips.
+    pub fn set_edited(&mut self, mut text: String) {
+        let Draft { chips, .. } = self.draft();
+        for chip in &chips {
+            text = text.replacen(&*chip.text, &chip.mark.to_string(), 1);
+        }
+        let mut draft = Draft {
+            text,
+            chips,
+            begins_pasted: false,
+        };
+        if draft.text.len() > MAX_INLINE_BYTES {
+            draft = paste::chip_of_all(draft.content());
+        }
+        self.set(draft);
     }
 
     /// Replaces the `bytes` before the cursor.
@@ -125,46 +180,47 @@ impl Editor {
     }
 
     /// Takes what was written and begins anew.
-    pub fn take(&mut self) -> String {
-        let content = self.content();
+    pub fn take(&mut self) -> Draft {
+        let draft = self.draft();
+        // What was cut can still be put back, with what was pasted in it.
+        let kills = std::mem::take(&mut self.kills);
+        let mut chips = std::mem::take(&mut self.chips);
+        chips.retain(|chip| kills.iter().any(|kill| kill.contains(chip.mark)));
         *self = Self {
-            kills: std::mem::take(&mut self.kills),
+            kills,
+            chips,
+            last_mark: self.last_mark,
             ..Self::default()
         };
-        content
-    }
-
-    /// Whether the cursor could not move further up or down within the text.
-    pub fn is_at_top(&self) -> bool {
-        !self.text[..self.cursor].contains('\n')
-    }
-
-    pub fn is_at_bottom(&self) -> bool {
-        !self.text[self.cursor..].contains('\n')
+        draft
     }
 
     pub fn apply(&mut self, edit: Edit) {
-        let vertical = matches!(edit, Edit::Up | Edit::Down);
-        if !vertical {
-            self.wanted_column = None;
-        }
+        self.wanted_column = None;
         let last = std::mem::take(&mut self.last);
         match edit {
-            Edit::Insert(text) => self.insert(&text, last),
+            Edit::Insert(text) => {
+                self.insert(&paste::without_marks(&text), last);
+            }
             Edit::Newline => self.insert("\n", Last::Other),
             Edit::Paste(text) => self.paste(&text),
-            Edit::Backspace => self.delete(self.previous(), self.cursor),
-            Edit::Delete => self.delete(self.cursor, self.next()),
+            Edit::Backspace => self.delete(self.previous(), self.cursor, last),
+            Edit::Delete => self.delete(self.cursor, self.next(), last),
             Edit::Left => self.cursor = self.previous(),
             Edit::Right => self.cursor = self.next(),
             Edit::WordLeft => self.cursor = self.word_before(),
             Edit::WordRight => self.cursor = self.word_after(),
             Edit::LineStart => self.cursor = self.line_start(),
             Edit::LineEnd => self.cursor = self.line_end(),
-            Edit::Up => self.move_line(-1),
-            Edit::Down => self.move_line(1),
+            Edit::TextStart => self.cursor = 0,
+            Edit::TextEnd => self.cursor = self.text.len(),
+            Edit::Transpose => self.transpose(),
             Edit::DeleteWordLeft => self.kill(self.word_before(), self.cursor, last),
             Edit::DeleteWordRight => self.kill(self.cursor, self.word_after(), last),
+            Edit::DeleteUnbrokenLeft => {
+                let start = words::start_of_last_unbroken(self.before_cursor());
+                self.kill(start, self.cursor, last);
+            }
             Edit::KillToLineEnd => {
                 // At the end of a line, the line break.
                 let end = match self.line_end() {
@@ -173,7 +229,14 @@ impl Editor {
                 };
                 self.kill(self.cursor, end, last);
             }
-            Edit::KillToLineStart => self.kill(self.line_start(), self.cursor, last),
+            Edit::KillToLineStart => {
+                // At the beginning of a line, the line break.
+                let start = match self.line_start() {
+                    start if start == self.cursor => self.previous(),
+                    start => start,
+                };
+                self.kill(start, self.cursor, last);
+            }
             Edit::Yank => self.yank(),
             Edit::YankOlder => self.yank_older(last),
             Edit::Undo => self.exchange(true),
@@ -187,6 +250,9 @@ impl Editor {
         if last != Last::Typing || begins_word {
             self.remember();
         }
+        if self.cursor == 0 && !text.is_empty() {
+            self.begins_pasted = false;
+        }
         self.text.insert_str(self.cursor, text);
         self.cursor += text.len();
         if text != "\n" {
@@ -195,32 +261,78 @@ impl Editor {
     }
 
     fn paste(&mut self, text: &str) {
-        let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        let is_long = text.len() > CHIP_BYTES || text.lines().count() > CHIP_LINES;
-        let index = self.chips.len() as u32;
-        let mark = char::from_u32(FIRST_CHIP as u32 + index).filter(|_| index < MAX_CHIPS);
-        match mark {
-            Some(mark) if is_long => {
-                self.chips.push(text);
-                self.insert(&mark.to_string(), Last::Other);
-            }
-            _ => self.insert(&text, Last::Other),
+        let text = paste::normalised(text);
+        if text.is_empty() {
+            return;
         }
+        let is_first = self.cursor == 0;
+        let mark = match draft::is_long(&text) {
+            true => self.mark_for(text.as_str().into()),
+            false => None,
+        };
+        let mark = mark.map(String::from);
+        self.insert(mark.as_deref().unwrap_or(&text), Last::Other);
+        self.begins_pasted |= is_first;
+        self.has_paste = true;
         self.last = Last::Other;
     }
 
-    /// What was pasted where this character stands.
-    fn chip(&self, character: char) -> Option<&str> {
-        let index = (character as u32).checked_sub(FIRST_CHIP as u32)?;
-        self.chips.get(index as usize).map(String::as_str)
+    /// The mark of the chip for `text`; a new one unless there is one. `None` when there are too
+    /// many already.
+    fn mark_for(&mut self, text: Arc<str>) -> Option<char> {
+        let same = |chip: &&Chip| Arc::ptr_eq(&chip.text, &text);
+        if let Some(chip) = self.chips.iter().find(same) {
+            return Some(chip.mark);
+        }
+        let mark = match self.last_mark {
+            None => draft::FIRST_MARK,
+            Some(last) => draft::mark_after(last)?,
+        };
+        self.last_mark = Some(mark);
+        self.chips.push(Chip::new(mark, text));
+        Some(mark)
     }
 
-    fn delete(&mut self, from: usize, to: usize) {
-        if from < to {
-            self.remember();
-            self.text.replace_range(from..to, "");
-            self.cursor = from;
+    /// What was pasted where this cluster stands.
+    fn chip_of(&self, cluster: &str) -> Option<&Chip> {
+        let mark = cluster.chars().next().filter(|c| draft::is_mark(*c))?;
+        self.chips.iter().find(|chip| chip.mark == mark)
+    }
+
+    fn delete(&mut self, from: usize, to: usize, last: Last) {
+        if from >= to {
+            return;
         }
+        if last != Last::Deleting {
+            self.remember();
+        }
+        self.remove(from, to);
+        self.last = Last::Deleting;
+    }
+
+    fn remove(&mut self, from: usize, to: usize) {
+        self.text.replace_range(from..to, "");
+        self.cursor = from;
+        if from == 0 {
+            // What was in the middle begins it now, and nobody knows whether it was pasted.
+            self.begins_pasted = self.has_paste && !self.text.is_empty();
+        }
+    }
+
+    fn transpose(&mut self) {
+        // At the end of a line, the last two.
+        if self.cursor == self.line_end() {
+            self.cursor = self.previous().max(self.line_start());
+        }
+        let (from, to) = (self.previous(), self.next());
+        if from < self.line_start() || from == self.cursor || to == self.cursor {
+            return;
+        }
+        self.remember();
+        let (before, after) = self.text[from..to].split_at(self.cursor - from);
+        let exchanged = format!("{after}{before}");
+        self.text.replace_range(from..to, &exchanged);
+        self.cursor = to;
     }
 
     fn kill(&mut self, from: usize, to: usize, last: Last) {
@@ -242,7 +354,8 @@ impl Editor {
                 }
             }
         }
-        self.delete(from, to);
+        self.remember();
+        self.remove(from, to);
         self.last = Last::Killing;
     }
 
@@ -274,8 +387,9 @@ impl Editor {
     fn remember(&mut self) {
         self.redo.clear();
         self.undo.push(self.snapshot());
-        if self.undo.len() > MAX_UNDO {
-            self.undo.remove(0);
+        let mut bytes: usize = self.undo.iter().map(|kept| kept.text.len()).sum();
+        while self.undo.len() > MAX_UNDO || bytes > MAX_UNDO_BYTES {
+            bytes -= self.undo.remove(0).text.len();
         }
     }
 
@@ -283,6 +397,7 @@ impl Editor {
         Snapshot {
             text: self.text.clone(),
             cursor: self.cursor,
+            begins_pasted: self.begins_pasted,
         }
     }
 
@@ -296,6 +411,7 @@ impl Editor {
             to.push(now);
             self.text = snapshot.text;
             self.cursor = snapshot.cursor;
+            self.begins_pasted = snapshot.begins_pasted;
         }
     }
 
@@ -310,26 +426,11 @@ impl Editor {
     }
 
     fn word_before(&self) -> usize {
-        let before = &self.text[..self.cursor];
-        let words = before.split_word_bound_indices().rev();
-        let mut start = 0;
-        for (index, word) in words {
-            start = index;
-            if is_word(word) {
-                break;
-            }
-        }
-        start
+        words::start_of_last(self.before_cursor())
     }
 
     fn word_after(&self) -> usize {
-        let after = &self.text[self.cursor..];
-        for (index, word) in after.split_word_bound_indices() {
-            if is_word(word) {
-                return self.cursor + index + word.len();
-            }
-        }
-        self.text.len()
+        self.cursor + words::end_of_first(&self.text[self.cursor..])
     }
 
     fn line_start(&self) -> usize {
@@ -340,35 +441,4 @@ impl Editor {
         let rest = self.text[self.cursor..].find('\n');
         rest.map_or(self.text.len(), |at| self.cursor + at)
     }
-
-    fn move_line(&mut self, by: isize) {
-        let start = self.line_start();
-        let column = self
-            .wanted_column
-            .unwrap_or_else(|| self.text[start..self.cursor].graphemes(true).count());
-        let line_start = match by {
-            ..0 => match start.checked_sub(1) {
-                Some(end) => self.text[..end].rfind('\n').map_or(0, |at| at + 1),
-                None => {
-                    self.cursor = 0;
-                    return;
-                }
-            },
-            _ => match self.text[self.cursor..].find('\n') {
-                Some(at) => self.cursor + at + 1,
-                None => {
-                    self.cursor = self.text.len();
-                    return;
-                }
-            },
-        };
-        let line = self.text[line_start..].split('\n').next().unwrap_or("");
-        let offset: usize = line.graphemes(true).take(column).map(str::len).sum();
-        self.cursor = line_start + offset;
-        self.wanted_column = Some(column);
-    }
-}
-
-fn is_word(word: &str) -> bool {
-    word.chars().any(char::is_alphanumeric)
 }

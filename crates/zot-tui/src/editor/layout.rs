@@ -13,61 +13,104 @@ pub struct Layout {
     pub cursor: (usize, usize),
 }
 
+/// A place where the cursor can be: before a cluster, or at the end.
+struct Place<'a> {
+    index: usize,
+    row: usize,
+    column: usize,
+    cluster: &'a str,
+}
+
 impl Editor {
-    /// Lays the text out in `columns`. Lines are broken anywhere: what is being written must not
-    /// jump when a word ends.
+    /// Lays the text out in `columns`, and one more for a cursor behind a full row. Lines are broken
+    /// anywhere: what is being written must not jump when a word ends.
     pub fn layout(&self, columns: usize, theme: &Theme) -> Layout {
-        let columns = columns.max(2);
         let mut rows = vec![Line::default()];
-        // What the row takes at most, and where its end is seen.
-        let (mut used, mut column) = (0, 0);
-        let mut cursor = None;
-        for (index, cluster) in self.text.grapheme_indices(true) {
-            if index == self.cursor {
-                cursor = Some((rows.len() - 1, column));
-            }
-            if cluster == "\n" {
-                rows.push(Line::default());
-                (used, column) = (0, 0);
-                continue;
-            }
-            let (shown, style) = self.shown(cluster, theme);
-            let taken = width(&shown);
-            if used + taken > columns && used > 0 {
-                rows.push(Line::default());
-                (used, column) = (0, 0);
-                if index == self.cursor {
-                    cursor = Some((rows.len() - 1, 0));
-                }
+        let mut cursor = (0, 0);
+        self.walk(columns, |place| {
+            rows.resize_with(place.row + 1, Line::default);
+            if place.index == self.cursor {
+                cursor = (place.row, place.column);
             }
             if let Some(row) = rows.last_mut() {
-                row.push(&shown, style);
+                let style = match self.chip_of(place.cluster) {
+                    Some(_) => theme.accent,
+                    None => Style::PLAIN,
+                };
+                row.push(self.shown(place.cluster), style);
             }
-            used += taken;
-            column += joined_width(&shown);
-        }
-        let cursor = cursor.unwrap_or_else(|| {
-            if used >= columns {
-                rows.push(Line::default());
-                column = 0;
-            }
-            (rows.len() - 1, column)
         });
         Layout { rows, cursor }
     }
 
-    fn shown(&self, cluster: &str, theme: &Theme) -> (String, Style) {
-        let first = cluster.chars().next();
-        match first.and_then(|character| self.chip(character)) {
-            Some(pasted) => {
-                let lines = pasted.lines().count();
-                let size = match lines {
-                    0 | 1 => format!("{} characters", pasted.chars().count()),
-                    _ => format!("{lines} lines"),
-                };
-                (format!("[pasted {size}]"), theme.accent)
+    /// Moves the cursor up or down by one row of the screen, to the column it wants to be in.
+    /// Returns whether there was such a row.
+    pub fn move_row(&mut self, by: isize, columns: usize) -> bool {
+        let mut here = (0, 0);
+        self.walk(columns, |place| {
+            if place.index == self.cursor {
+                here = (place.row, place.column);
             }
-            None => (clean(cluster), Style::PLAIN),
+        });
+        let Some(target) = here.0.checked_add_signed(by) else {
+            return false;
+        };
+        let wanted = self.wanted_column.unwrap_or(here.1);
+        let mut found = None;
+        self.walk(columns, |place| {
+            if place.row == target && (place.column <= wanted || found.is_none()) {
+                found = Some(place.index);
+            }
+        });
+        let Some(index) = found else { return false };
+        self.cursor = index;
+        self.wanted_column = Some(wanted);
+        self.last = super::Last::Other;
+        true
+    }
+
+    /// Visits every place, in order.
+    fn walk<'a>(&'a self, columns: usize, mut visit: impl FnMut(Place<'a>)) {
+        let columns = columns.max(2);
+        let mut row = 0;
+        // What the row takes at most, and where its end is seen.
+        let (mut used, mut column) = (0, 0);
+        for (index, cluster) in self.text.grapheme_indices(true) {
+            let shown = self.shown(cluster);
+            let taken = width(&shown);
+            if cluster != "\n" && used + taken > columns && used > 0 {
+                row += 1;
+                (used, column) = (0, 0);
+            }
+            visit(Place {
+                index,
+                row,
+                column,
+                cluster,
+            });
+            if cluster == "\n" {
+                row += 1;
+                (used, column) = (0, 0);
+                continue;
+            }
+            used += taken;
+            column += joined_width(&shown);
+        }
+        visit(Place {
+            index: self.text.len(),
+            row,
+            column,
+            cluster: "",
+        });
+    }
+
+    fn shown<'a>(&'a self, cluster: &'a str) -> std::borrow::Cow<'a, str> {
+        match self.chip_of(cluster) {
+            Some(chip) => (&*chip.label).into(),
+            None if cluster.len() == 1 && cluster.as_bytes()[0].is_ascii_graphic() => {
+                cluster.into()
+            }
+            None => clean(cluster).into(),
         }
     }
 }

@@ -1,0 +1,46 @@
+//! What becomes of text that was pasted.
+
+use std::borrow::Cow;
+
+use super::Draft;
+use super::draft::{FIRST_MARK, is_mark};
+
+/// Pasted text with the line ends of Unix and without what only terminals understand: colours that
+/// were copied along, control characters, and marks of ours.
+pub(super) fn normalised(text: &str) -> String {
+    let mut normalised = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\r' => {
+                characters.next_if_eq(&'\n');
+                normalised.push('\n');
+            }
+            '\n' | '\t' => normalised.push(character),
+            // Of the longer kinds of sequences the text is kept: one that has no end must not take
+            // the rest along.
+            '\x1b' if characters.next_if_eq(&'[').is_some() => {
+                while characters
+                    .next_if(|c| matches!(c, '0'..='?' | ' '..='/'))
+                    .is_some()
+                {}
+                characters.next_if(|c| ('@'..='~').contains(c));
+            }
+            character if character.is_control() || is_mark(character) => {}
+            character => normalised.push(character),
+        }
+    }
+    normalised
+}
+
+pub(super) fn without_marks(text: &str) -> Cow<'_, str> {
+    match text.contains(is_mark) {
+        true => text.replace(is_mark, "").into(),
+        false => text.into(),
+    }
+}
+
+/// All of `text` as one chip.
+pub(super) fn chip_of_all(text: String) -> Draft {
+    Draft::restored(FIRST_MARK.to_string(), vec![text], false)
+}

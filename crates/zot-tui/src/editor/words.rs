@@ -1,0 +1,61 @@
+//! Where words begin and end.
+
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::draft::is_mark;
+
+/// Inside a word to Unicode (`main.rs`), but where readers of code see two.
+const JOINTS: [char; 6] = ['.', ':', ',', ';', '·', '．'];
+
+/// Pictures are words of their own.
+const FIRST_PICTURE: char = '\u{1f000}';
+
+/// Where the word before the end of `text` begins.
+pub(super) fn start_of_last(text: &str) -> usize {
+    for (index, piece) in text.split_word_bound_indices().rev() {
+        let piece = piece.trim_end_matches(JOINTS);
+        if is_word(piece) {
+            let start = piece.rfind(JOINTS).map_or(0, |at| {
+                at + piece[at..].chars().next().map_or(0, char::len_utf8)
+            });
+            return index + start;
+        }
+    }
+    0
+}
+
+/// Where the first word of `text` ends.
+pub(super) fn end_of_first(text: &str) -> usize {
+    for (index, piece) in text.split_word_bound_indices() {
+        let word = piece.trim_start_matches(JOINTS);
+        if is_word(word) {
+            let length = word.find(JOINTS).unwrap_or(word.len());
+            return index + (piece.len() - word.len()) + length;
+        }
+    }
+    text.len()
+}
+
+/// Where what is between blanks before the end of `text` begins; a line break or a chip is one of
+/// these, too.
+pub(super) fn start_of_last_unbroken(text: &str) -> usize {
+    let trimmed = text.trim_end_matches([' ', '\t']);
+    match trimmed.chars().next_back() {
+        None => 0,
+        Some(last) if last == '\n' || is_mark(last) => trimmed.len() - last.len_utf8(),
+        Some(_) => {
+            let ends = |character: char| character.is_whitespace() || is_mark(character);
+            let before = trimmed.char_indices().rev().find(|(_, c)| ends(*c));
+            before.map_or(0, |(at, character)| at + character.len_utf8())
+        }
+    }
+}
+
+fn is_word(piece: &str) -> bool {
+    piece.chars().any(|character| {
+        character.is_alphanumeric()
+            || character == '_'
+            || is_mark(character)
+            || character >= FIRST_PICTURE
+    })
+}
