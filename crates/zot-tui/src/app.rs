@@ -11,7 +11,9 @@ mod history;
 mod keys;
 mod log;
 mod picker;
+mod queue;
 mod redraw;
+mod shell;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -21,7 +23,7 @@ use std::sync::Arc;
 
 use zot_sdk::{ApprovalScope, Decision, Event, Message};
 
-use crate::editor::{Edit, Editor};
+use crate::editor::{Draft, Edit, Editor};
 use crate::picture::Drawing;
 use crate::renderer::Frame;
 use crate::style::Theme;
@@ -36,7 +38,10 @@ pub(crate) use history::MAX_ENTRIES as MAX_HISTORY;
 pub use keys::{Key, KeyCode};
 pub(crate) use log::Log;
 pub(crate) use picker::{Choice, Picker, PickerKind};
+use queue::Queued;
 use redraw::Redraw;
+use shell::Shell;
+pub use shell::ShellOutput;
 pub(crate) use work::Work;
 
 /// A second ctrl+c within this time leaves.
@@ -94,11 +99,10 @@ pub enum Input {
     Theme(Box<Theme>),
     /// What `$EDITOR` was left with.
     Edited(String),
-    /// What `!command` printed, for the conversation.
-    Shell {
-        command: String,
-        output: String,
-    },
+    /// More of what `!command` prints.
+    ShellProgress(String),
+    /// `!command` is over.
+    ShellEnded(ShellOutput),
     /// A line for the user.
     Note {
         text: String,
@@ -130,7 +134,7 @@ impl FileList {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     Prompt(Prompt),
-    Steer(String),
+    Steer(Prompt),
     Cancel,
     Compact,
     /// Asks something on the side.
@@ -183,9 +187,10 @@ pub enum Effect {
         panel: String,
     },
     Shell(String),
+    CancelShell,
     OpenEditor(String),
     Copy(String),
-    Remember(String),
+    Remember(Draft),
     Suspend,
     Quit,
 }
@@ -196,6 +201,10 @@ pub struct Prompt {
     pub text: String,
     /// The user has typed it, and may have mentioned files. What others wrote can mention nothing.
     pub typed: bool,
+    /// The part that can mention files, when it is not all of the text.
+    pub mentions: Option<String>,
+    /// What the user has run goes along.
+    pub attached: Vec<ShellOutput>,
 }
 
 impl Prompt {
@@ -203,11 +212,16 @@ impl Prompt {
         Self {
             text: text.into(),
             typed: true,
+            mentions: None,
+            attached: Vec::new(),
         }
     }
 
-    fn made(text: String) -> Self {
-        Self { text, typed: false }
+    pub(crate) fn made(text: String) -> Self {
+        Self {
+            typed: false,
+            ..Self::typed(text)
+        }
     }
 }
 
@@ -263,7 +277,10 @@ pub struct App {
     pub(crate) chat: Chat,
     pub(crate) info: Info,
     pub(crate) work: Option<Work>,
-    pub(crate) queued: VecDeque<Prompt>,
+    pub(crate) queued: VecDeque<Queued>,
+    /// Words for the running prompt that it has not been given yet.
+    pub(crate) steered: VecDeque<String>,
+    pub(crate) shell: Shell,
     pub(crate) approval: Option<Approval>,
     /// Calls that run side by side ask side by side: these come next.
     waiting_approvals: VecDeque<Approval>,
@@ -299,6 +316,8 @@ impl App {
             info,
             work: None,
             queued: VecDeque::new(),
+            steered: VecDeque::new(),
+            shell: Shell::default(),
             approval: None,
             waiting_approvals: VecDeque::new(),
             exact_calls: ExactCalls::default(),
@@ -334,8 +353,8 @@ impl App {
         match input {
             Input::Key(key) => self.press(key),
             Input::Paste(text) => {
-                self.editor.apply(Edit::Paste(text));
-                self.complete()
+                self.paste(text);
+                Vec::new()
             }
             Input::Resized { columns, rows } => {
                 self.resize(columns, rows);
@@ -401,12 +420,19 @@ impl App {
                 Vec::new()
             }
             Input::Edited(text) => {
-                self.editor.set(text.trim_end_matches('\n'));
+                let text = text.trim_end_matches('\n');
+                if text != self.editor.content() {
+                    self.editor.set_edited(text.to_owned());
+                }
                 Vec::new()
             }
-            Input::Shell { command, output } => {
-                let context = format!("I ran `{command}`:\n\n```\n{}\n```", output.trim_end());
-                self.submit(Prompt::made(context))
+            Input::ShellProgress(text) => {
+                self.take_shell_progress(&text);
+                Vec::new()
+            }
+            Input::ShellEnded(output) => {
+                self.end_shell(output);
+                Vec::new()
             }
             Input::Note { text, is_error } => {
                 self.note(text, is_error);
@@ -434,7 +460,8 @@ impl App {
 
     /// When the screen changes by itself next.
     pub fn next_tick_ms(&self) -> Option<u64> {
-        let is_working = self.work.is_some() || self.aside.is_some();
+        let is_working =
+            self.work.is_some() || self.aside.is_some() || self.shell.running.is_some();
         let working = is_working.then_some(view::SPINNER_MS);
         let remark = self
             .remark
@@ -451,38 +478,25 @@ impl App {
         self.info.context_used
     }
 
-    /// Sends a prompt, or lets it wait for the running one.
-    pub(crate) fn submit(&mut self, prompt: Prompt) -> Vec<Effect> {
-        if prompt.text.trim().is_empty() {
-            return Vec::new();
-        }
-        if self.work.is_some() {
-            if self.queued.len() >= MAX_QUEUED {
-                self.say(format!("{MAX_QUEUED} prompts wait already"));
-                self.editor.set(&prompt.text);
-                return Vec::new();
-            }
-            self.queued.push_back(prompt);
-            return Vec::new();
-        }
-        self.work = Some(Work::new(self.now_ms));
-        vec![Effect::Prompt(prompt)]
-    }
-
     fn end_work(&mut self) -> Vec<Effect> {
         self.work = None;
         self.approval = None;
         self.waiting_approvals.clear();
+        self.steered.clear();
         self.settle();
         match self.queued.pop_front() {
-            Some(next) => self.submit(next),
+            Some(next) => self.submit(next.prompt),
             None => Vec::new(),
         }
     }
 
     /// A remark above the editor, for a while.
     pub(crate) fn say(&mut self, text: impl Into<String>) {
-        self.remark = Some((text.into(), self.now_ms + REMARK_MS));
+        self.say_for(REMARK_MS, text);
+    }
+
+    fn say_for(&mut self, time_ms: u64, text: impl Into<String>) {
+        self.remark = Some((text.into(), self.now_ms + time_ms));
     }
 
     /// A note that stays.

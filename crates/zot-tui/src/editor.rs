@@ -152,6 +152,15 @@ impl Editor {
         self.last = Last::Other;
     }
 
+    /// Adds a line below, with its chips; can be undone together with what was done last.
+    pub(crate) fn append_line(&mut self, draft: Draft) {
+        let upper = self.text.clone();
+        self.set(draft);
+        self.undo.pop();
+        self.text.insert_str(0, &format!("{upper}\n"));
+        self.cursor = self.text.len();
+    }
+
     /// Replaces everything by what another program made of [`content`](Self::content). Pastes that
     /// are still in it stay chips.
     pub fn set_edited(&mut self, mut text: String) {

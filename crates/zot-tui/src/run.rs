@@ -13,15 +13,18 @@ mod themes;
 
 use std::io;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
 use zot_sdk::{Event, EventStream, ExtensionNotice, Runtime, VERSION};
 
-use crate::app::{App, Effect, History, Info, Input, Prompt};
+use crate::app::{App, Effect, History, Info, Input, Key, Prompt};
 use crate::picture::{Drawing, Easel, Protocol};
 use crate::renderer::{Renderer, Replaces};
 use crate::style::Depth;
@@ -113,6 +116,8 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
         work: None,
         aside: None,
         jobs: JoinSet::new(),
+        shell: None,
+        guest: None,
         easel: Protocol::detect(variable).map(|protocol| Easel {
             protocol,
             cell: Terminal::cell(),
@@ -137,6 +142,10 @@ struct Chat {
     aside: Option<EventStream>,
     /// Commands, listings: each ends with inputs.
     jobs: JoinSet<Vec<Input>>,
+    /// What a command of the user prints, and what stops it.
+    shell: Option<(mpsc::Receiver<String>, CancellationToken)>,
+    /// Another program that has the terminal, until it ends with an input.
+    guest: Option<Pin<Box<dyn Future<Output = Input>>>>,
     /// Where the terminal can show pictures.
     easel: Option<Easel>,
     begun: Instant,
@@ -156,7 +165,7 @@ struct Resized {
 struct Signals {
     terminate: Signal,
     hang_up: Signal,
-    /// Meant for a program that has the terminal meanwhile: an editor, a login. Ours is a key.
+    /// While another program has the terminal, meant for that.
     interrupt: Signal,
 }
 
@@ -192,7 +201,17 @@ impl Chat {
                 biased;
                 _ = signals.terminate.recv() => Some(Ending::Signal(15)),
                 _ = signals.hang_up.recv() => Some(Ending::Signal(1)),
-                _ = signals.interrupt.recv() => None,
+                _ = signals.interrupt.recv() => match self.guest {
+                    Some(_) => None,
+                    None => self.take_soon(Input::Key(Key::control('c')))?,
+                },
+                input = next_guest(&mut self.guest) => {
+                    self.guest = None;
+                    self.take_back()?;
+                    let ending = self.take(input)?;
+                    self.draw()?;
+                    ending
+                }
                 input = self.terminal.next() => match input {
                     Some(Ok(Input::Resized { columns, rows })) => {
                         self.resized = Some(Resized {
@@ -220,6 +239,9 @@ impl Chat {
                 }
                 event = next_event(&mut self.work) => self.take_burst(event)?,
                 event = next_event(&mut self.aside) => self.take_aside(event)?,
+                Some(text) = next_output(&mut self.shell) => {
+                    self.take_soon(Input::ShellProgress(text))?
+                }
                 notice = self.runtime.next_notice() => {
                     let input = match notice {
                         ExtensionNotice::Event(event) => Input::Agent(event),
@@ -298,14 +320,16 @@ impl Chat {
             .collect()
     }
 
-    /// A picture that was dropped on the terminal is mentioned.
+    /// What was dropped on the terminal is mentioned.
     fn with_dropped(&self, input: Input) -> Input {
         let Input::Paste(text) = input else {
             return input;
         };
         let home = std::env::home_dir();
-        let mention = dropped::mention(&text, self.runtime.cwd(), home.as_deref());
-        Input::Paste(mention.unwrap_or(text))
+        match dropped::mentions(&text, self.runtime.cwd(), home.as_deref()) {
+            Some(mentions) => Input::Insert(mentions),
+            None => Input::Paste(text),
+        }
     }
 
     fn take_aside(&mut self, event: Option<Event>) -> io::Result<Option<Ending>> {
@@ -357,6 +381,9 @@ impl Chat {
 
     fn draw(&mut self) -> io::Result<()> {
         self.draw_at = None;
+        if self.guest.is_some() {
+            return Ok(());
+        }
         if self.resized.is_some() {
             // It is drawn when that is over.
             return Ok(());
@@ -401,6 +428,22 @@ impl Chat {
 async fn next_event(work: &mut Option<EventStream>) -> Option<Event> {
     match work {
         Some(work) => work.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn next_guest(guest: &mut Option<Pin<Box<dyn Future<Output = Input>>>>) -> Input {
+    match guest {
+        Some(guest) => guest.await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn next_output(
+    shell: &mut Option<(mpsc::Receiver<String>, CancellationToken)>,
+) -> Option<String> {
+    match shell {
+        Some((output, _)) => output.recv().await,
         None => std::future::pending().await,
     }
 }

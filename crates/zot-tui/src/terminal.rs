@@ -95,7 +95,10 @@ impl Terminal {
         if let Some(key) = self.keys.pop_front() {
             return Some(Ok(Input::Key(key)));
         }
-        let events = self.events.as_mut()?;
+        let Some(events) = self.events.as_mut() else {
+            // Someone else has the terminal.
+            return std::future::pending().await;
+        };
         loop {
             let next = std::future::poll_fn(|context| Pin::new(&mut *events).poll_next(context));
             match next.await? {

@@ -13,7 +13,7 @@ use crate::text::{Line, wrap};
 const THOUGHT_ROWS: usize = 5;
 
 pub(crate) use item::item;
-pub(crate) use live::SPINNER_MS;
+pub(crate) use live::{SPINNER_MS, editor_columns};
 
 pub(crate) fn frame(app: &App) -> Frame {
     let mut live = app.chat.tail(app.columns, &app.theme);
@@ -25,7 +25,7 @@ pub(crate) fn frame(app: &App) -> Frame {
         &app.theme,
     ));
     // The answer grows upwards out of the screen, but what is below it always shows.
-    for tool in &app.chat.tools {
+    for tool in app.chat.tools.iter().chain(&app.shell.running) {
         live.extend(tool::running(tool, app));
     }
     if let Some(panel) = &app.panel {

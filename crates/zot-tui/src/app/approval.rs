@@ -128,6 +128,17 @@ impl App {
         Some(self.decide(decision))
     }
 
+    /// Takes a paste, if it belongs to what is being said to a call.
+    pub(super) fn paste_refusal(&mut self, text: &str) -> bool {
+        let Some(approval) = &mut self.approval else {
+            return false;
+        };
+        if let Some(refusal) = &mut approval.refusal {
+            refusal.apply(Edit::Insert(text.trim().replace(['\r', '\n'], " ")));
+        }
+        true
+    }
+
     fn decide(&mut self, decision: Decision) -> Vec<Effect> {
         let Some(approval) = self.approval.take() else {
             return Vec::new();

@@ -8,7 +8,7 @@ use crate::style::Theme;
 use crate::text::Line;
 
 /// What of a running tool's output is kept.
-const MAX_PROGRESS_BYTES: usize = 16 * 1024;
+pub(super) const MAX_PROGRESS_BYTES: usize = 16 * 1024;
 
 /// What of a finished tool's output is kept, for unfolding it.
 const MAX_OUTPUT_BYTES: usize = 64 * 1024;
@@ -243,7 +243,7 @@ impl App {
                 }
             }
             Event::SteerDropped { content } => {
-                self.queued.push_front(Prompt::made(text_of(&content)));
+                self.queue_first(Prompt::made(text_of(&content)));
             }
             Event::Fallback {
                 from, to, message, ..
@@ -286,7 +286,11 @@ impl App {
 
     fn take_user_message(&mut self, content: &[ContentBlock]) {
         self.end_answer();
-        self.add(Item::User(text_of(content)));
+        let text = text_of(content);
+        // A word for the running prompt has arrived; they do so in order.
+        self.steered
+            .pop_front_if(|steered| text.starts_with(&**steered));
+        self.add(Item::User(cut_output(text)));
     }
 
     fn take_text(&mut self, delta: &str) {
@@ -424,7 +428,7 @@ fn text_of(content: &[ContentBlock]) -> String {
     text
 }
 
-fn keep_end(text: &mut String, limit: usize) {
+pub(super) fn keep_end(text: &mut String, limit: usize) {
     // Seldom, so that each piece costs its own length only.
     if text.len() > 2 * limit {
         let start = text.ceil_char_boundary(text.len() - limit);

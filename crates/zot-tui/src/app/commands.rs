@@ -1,6 +1,6 @@
 //! What begins with a slash.
 
-use super::{App, Choice, Effect, Item, Work};
+use super::{App, Choice, Effect, Item};
 use crate::style::Theme;
 
 /// The commands there are, and what they do.
@@ -148,9 +148,7 @@ impl App {
             return Vec::new();
         }
         if effect == Effect::Compact {
-            let mut work = Work::new(self.now_ms);
-            work.doing = "compacting";
-            self.work = Some(work);
+            self.begin_work().doing = "compacting";
         }
         vec![effect]
     }

@@ -1,7 +1,8 @@
 //! What keys do.
 
-use super::{App, Effect, LEAVE_WINDOW_MS, Picker, PickerKind, Prompt, Redraw};
+use super::{App, Choice, Effect, LEAVE_WINDOW_MS, Picker, PickerKind, Redraw};
 use crate::editor::Edit;
+use crate::view;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyCode {
@@ -90,6 +91,10 @@ impl Key {
 
 impl App {
     pub(super) fn press(&mut self, key: Key) -> Vec<Effect> {
+        if key != Key::control('c') {
+            // Whoever does something else in between did not mean to leave.
+            self.leave_until_ms = 0;
+        }
         if let Some(effects) = self.press_approval(&key) {
             return effects;
         }
@@ -100,7 +105,12 @@ impl App {
             return effects;
         }
         match (key.control, key.alt, key.code) {
+            (true, _, KeyCode::Character('z' | 'Z')) if key.shift => self.edit(Edit::Redo),
             (true, _, KeyCode::Character(letter)) => self.press_control(letter),
+            (_, true, KeyCode::Up) => {
+                self.take_back();
+                Vec::new()
+            }
             (_, true, code) => {
                 let edit = match code {
                     KeyCode::Enter => Edit::Newline,
@@ -108,26 +118,32 @@ impl App {
                     KeyCode::Character('f') | KeyCode::Right => Edit::WordRight,
                     KeyCode::Character('d') => Edit::DeleteWordRight,
                     KeyCode::Character('y') => Edit::YankOlder,
+                    KeyCode::Character('z' | '_') => Edit::Redo,
+                    KeyCode::Character('<') | KeyCode::Home => Edit::TextStart,
+                    KeyCode::Character('>') | KeyCode::End => Edit::TextEnd,
                     KeyCode::Backspace => Edit::DeleteWordLeft,
+                    KeyCode::Delete => Edit::DeleteWordRight,
                     _ => return Vec::new(),
                 };
                 self.edit(edit)
             }
             (true, _, KeyCode::Left) => self.edit(Edit::WordLeft),
             (true, _, KeyCode::Right) => self.edit(Edit::WordRight),
+            (true, _, KeyCode::Home) => self.edit(Edit::TextStart),
+            (true, _, KeyCode::End) => self.edit(Edit::TextEnd),
+            (true, _, KeyCode::Backspace) => self.edit(Edit::DeleteWordLeft),
+            (true, _, KeyCode::Delete) => self.edit(Edit::DeleteWordRight),
             (_, _, KeyCode::Enter) if key.shift => self.edit(Edit::Newline),
             (_, _, KeyCode::Enter) => self.press_enter(),
             (_, _, KeyCode::Escape) => self.press_escape(),
-            (_, _, KeyCode::Up) if self.editor.is_at_top() => self.recall(true),
-            (_, _, KeyCode::Down) if self.editor.is_at_bottom() => self.recall(false),
+            (_, _, KeyCode::Up) => self.press_up(),
+            (_, _, KeyCode::Down) => self.press_down(),
             (_, _, KeyCode::Character(character)) => self.edit(Edit::Insert(character.to_string())),
             (_, _, code) => match code {
                 KeyCode::Backspace => self.edit(Edit::Backspace),
                 KeyCode::Delete => self.edit(Edit::Delete),
                 KeyCode::Left => self.edit(Edit::Left),
                 KeyCode::Right => self.edit(Edit::Right),
-                KeyCode::Up => self.edit(Edit::Up),
-                KeyCode::Down => self.edit(Edit::Down),
                 KeyCode::Home => self.edit(Edit::LineStart),
                 KeyCode::End => self.edit(Edit::LineEnd),
                 _ => Vec::new(),
@@ -136,7 +152,7 @@ impl App {
     }
 
     fn press_control(&mut self, letter: char) -> Vec<Effect> {
-        let edit = match letter {
+        let edit = match letter.to_ascii_lowercase() {
             'c' => return self.press_interrupt(),
             'd' if self.editor.is_empty() => return vec![Effect::Quit],
             'z' => return vec![Effect::Suspend],
@@ -159,32 +175,81 @@ impl App {
             'h' => Edit::Backspace,
             'k' => Edit::KillToLineEnd,
             'u' => Edit::KillToLineStart,
-            'w' => Edit::DeleteWordLeft,
+            'w' => Edit::DeleteUnbrokenLeft,
+            't' => Edit::Transpose,
             'y' => Edit::Yank,
             '_' | '-' | '7' | '/' => Edit::Undo,
-            'r' => Edit::Redo,
-            'p' => return self.recall(true),
-            'n' => return self.recall(false),
+            'r' => return self.search_history(),
+            'p' => return self.press_up(),
+            'n' => return self.press_down(),
             _ => return Vec::new(),
         };
         self.edit(edit)
     }
 
     fn edit(&mut self, edit: Edit) -> Vec<Effect> {
-        self.history.leave();
         self.editor.apply(edit);
         self.complete()
     }
 
-    fn recall(&mut self, older: bool) -> Vec<Effect> {
-        let found = match older {
-            true => self.history.older(&self.editor.content()),
-            false => self.history.newer(),
-        };
-        if let Some(text) = found {
-            self.editor.set(&text);
+    /// Up within the text, then into the past; a prompt that waits is the nearest past.
+    fn press_up(&mut self) -> Vec<Effect> {
+        if self.editor.move_row(-1, view::editor_columns(self.columns)) {
+            return Vec::new();
         }
+        if self.editor.is_empty() && self.take_back() {
+            return Vec::new();
+        }
+        match self.history.older(self.editor.draft()) {
+            Some(draft) => self.editor.set(draft),
+            None => self.editor.apply(Edit::TextStart),
+        }
+        self.picker = None;
         Vec::new()
+    }
+
+    fn press_down(&mut self) -> Vec<Effect> {
+        if self.editor.move_row(1, view::editor_columns(self.columns)) {
+            return Vec::new();
+        }
+        match self.history.newer(self.editor.draft()) {
+            Some(draft) => self.editor.set(draft),
+            None => self.editor.apply(Edit::TextEnd),
+        }
+        self.picker = None;
+        Vec::new()
+    }
+
+    /// Offers what was written before.
+    fn search_history(&mut self) -> Vec<Effect> {
+        let choices = self.history.newest_first().into_iter().map(|draft| Choice {
+            name: draft.title(),
+            description: String::new(),
+        });
+        let choices: Vec<Choice> = choices.collect();
+        if choices.is_empty() {
+            self.say("nothing was written yet");
+            return Vec::new();
+        }
+        self.picker = Some(Picker::new(PickerKind::History, choices.into()));
+        Vec::new()
+    }
+
+    pub(super) fn paste(&mut self, text: String) {
+        if self.paste_refusal(&text) {
+            return;
+        }
+        if let Some(picker) = &mut self.picker
+            && picker.kind.takes_keys()
+        {
+            let line = text.trim().lines().next().unwrap_or("");
+            let query = format!("{}{line}", picker.query);
+            picker.narrow(query);
+            return;
+        }
+        self.editor.apply(Edit::Paste(text));
+        // Nothing in it is meant as a command or the beginning of a name.
+        self.picker = None;
     }
 
     fn press_enter(&mut self) -> Vec<Effect> {
@@ -193,20 +258,29 @@ impl App {
             self.editor.apply(Edit::Backspace);
             return self.edit(Edit::Newline);
         }
-        let text = self.editor.take();
-        self.picker = None;
-        let mut effects = Vec::new();
-        if self.history.push(&text) {
-            effects.push(Effect::Remember(text.clone()));
+        let command = match self.editor.begins_pasted() {
+            true => None,
+            false => self.editor.text().strip_prefix('!'),
+        };
+        let is_shell = command.is_some_and(|command| !command.trim().is_empty());
+        if is_shell && self.shell.running.is_some() {
+            self.say("a command is running: esc stops it");
+            return Vec::new();
         }
-        if let Some(command) = text.strip_prefix('!')
-            && !command.trim().is_empty()
-        {
-            effects.push(Effect::Shell(command.trim().to_owned()));
+        let draft = self.editor.take();
+        self.picker = None;
+        let mut effects = self.remember(&draft);
+        if draft.begins_pasted() {
+            effects.extend(self.submit_draft(draft));
+            return effects;
+        }
+        let text = draft.content();
+        if is_shell {
+            effects.extend(self.run_shell(text[1..].trim()));
         } else if let Some(done) = self.run_command(&text) {
             effects.extend(done);
         } else {
-            effects.extend(self.submit(Prompt::typed(text)));
+            effects.extend(self.submit_draft(draft));
         }
         effects
     }
@@ -214,6 +288,9 @@ impl App {
     fn press_escape(&mut self) -> Vec<Effect> {
         if self.aside.is_some() {
             return self.cancel_aside();
+        }
+        if let Some(effects) = self.cancel_shell() {
+            return effects;
         }
         match &mut self.work {
             Some(work) if !work.cancelling => {
@@ -231,22 +308,13 @@ impl App {
         self.leave_until_ms = self.now_ms + LEAVE_WINDOW_MS;
         if !self.editor.is_empty() {
             self.editor.set("");
+            self.history.leave();
             self.picker = None;
         }
-        self.say("ctrl+c again to leave");
-        self.press_escape()
-    }
-
-    /// Gives the running prompt one more word, now.
-    fn steer(&mut self) -> Vec<Effect> {
-        if self.editor.content().trim().is_empty() {
-            return Vec::new();
-        }
-        let text = self.editor.take();
-        match self.work {
-            Some(_) => vec![Effect::Steer(text)],
-            None => self.submit(Prompt::typed(text)),
-        }
+        self.say_for(LEAVE_WINDOW_MS, "ctrl+c again to leave");
+        let mut effects = self.cancel_shell().unwrap_or_default();
+        effects.extend(self.press_escape());
+        effects
     }
 
     fn press_panel(&mut self, key: &Key) -> Option<Vec<Effect>> {
@@ -279,6 +347,9 @@ impl App {
             KeyCode::Tab => return Some(self.choose(false)),
             KeyCode::Enter if !picker.is_empty() => return Some(self.choose(true)),
             _ if !picker.kind.takes_keys() => return None,
+            // On to older ones, and back.
+            KeyCode::Character('r') if key.control => picker.move_by(1),
+            KeyCode::Character('s') if key.control => picker.move_by(-1),
             KeyCode::Backspace => {
                 let mut query = picker.query.clone();
                 query.pop();
@@ -316,6 +387,14 @@ impl App {
                 let index = picker.chosen_index();
                 index.map(Effect::Reprint).into_iter().collect()
             }
+            PickerKind::History => {
+                let index = picker.chosen_index();
+                let found = index.and_then(|at| self.history.newest_first().get(at).copied());
+                if let Some(draft) = found.cloned() {
+                    self.editor.set(draft);
+                }
+                Vec::new()
+            }
             PickerKind::Files => {
                 let quoted = match choice.name.contains(' ') {
                     true => format!("@\"{}\" ", choice.name),
@@ -325,7 +404,7 @@ impl App {
                 Vec::new()
             }
             PickerKind::Commands => {
-                self.editor.set(&format!("{} ", choice.name));
+                self.editor.set(format!("{} ", choice.name));
                 match with_enter {
                     true => self.press_enter(),
                     false => Vec::new(),
@@ -337,7 +416,11 @@ impl App {
     /// Opens, narrows or closes the list that goes with what is being written.
     pub(super) fn complete(&mut self) -> Vec<Effect> {
         let before = self.editor.before_cursor();
-        if let Some(query) = command_query(before) {
+        let command = match self.editor.begins_pasted() {
+            true => None,
+            false => command_query(before),
+        };
+        if let Some(query) = command {
             let query = query.to_owned();
             if !self.has_picker(PickerKind::Commands) {
                 let choices = self.command_choices();

@@ -23,6 +23,8 @@ pub(crate) enum PickerKind {
     Models,
     /// What was said in this conversation.
     Prompts,
+    /// What was written before, also in other conversations; the newest first.
+    History,
     /// Conversations of earlier times in the same place.
     Sessions,
 }
@@ -30,7 +32,10 @@ pub(crate) enum PickerKind {
 impl PickerKind {
     /// Whether what is typed narrows the list instead of going to the editor.
     pub(crate) fn takes_keys(self) -> bool {
-        matches!(self, Self::Models | Self::Prompts | Self::Sessions)
+        matches!(
+            self,
+            Self::Models | Self::Prompts | Self::Sessions | Self::History
+        )
     }
 }
 
@@ -82,11 +87,24 @@ impl Picker {
             self.fitting = None;
         }
         self.matches = match query.is_empty() {
+            _ if self.kind == PickerKind::History => self.containing(&query),
             true => (0..self.choices.len().min(MAX_MATCHES)).collect(),
             false => self.rank(&query),
         };
         self.query = query;
         self.selected = 0;
+    }
+
+    /// What has all words of `query`, in the order of the choices.
+    fn containing(&self, query: &str) -> Vec<usize> {
+        let query = query.to_lowercase();
+        let has_all = |choice: &Choice| {
+            let name = choice.name.to_lowercase();
+            query.split_whitespace().all(|word| name.contains(word))
+        };
+        let choices = self.choices.iter().enumerate();
+        let fitting = choices.filter(|(_, choice)| has_all(choice));
+        fitting.map(|(index, _)| index).take(MAX_MATCHES).collect()
     }
 
     fn rank(&mut self, query: &str) -> Vec<usize> {

@@ -1,6 +1,6 @@
 //! Prompts that wait, and words for the one that runs.
 
-use super::{App, Effect, MAX_QUEUED, Prompt, Work};
+use super::{App, Effect, MAX_QUEUED, Prompt};
 use crate::editor::Draft;
 
 /// A prompt that waits for the running one.
@@ -45,7 +45,7 @@ impl App {
             self.queued.push_back(Queued { prompt, draft });
             return Vec::new();
         }
-        self.work = Some(Work::new(self.now_ms, self.info.cost_usd));
+        self.begin_work();
         vec![Effect::Prompt(prompt)]
     }
 
@@ -61,7 +61,7 @@ impl App {
             effects.extend(self.submit_draft(draft));
             return effects;
         }
-        self.steered.push_back(draft.title());
+        self.steered.push_back(draft.content());
         effects.push(Effect::Steer(self.prompt_of(&draft)));
         effects
     }

@@ -1,6 +1,9 @@
 //! Commands that the user runs with `!`.
 
-use super::{App, Effect, MAX_PROGRESS_BYTES, keep_end};
+use serde_json::json;
+
+use super::chat::{MAX_PROGRESS_BYTES, keep_end};
+use super::{App, Effect, Item, Tool, ToolState};
 
 /// How much of what commands printed goes along with one prompt; the oldest is left out.
 const MAX_ATTACHED: usize = 16;
@@ -8,18 +11,11 @@ const MAX_ATTACHED: usize = 16;
 /// The command that runs, and what earlier ones printed.
 #[derive(Debug, Default)]
 pub(crate) struct Shell {
-    pub(crate) running: Option<Running>,
+    /// Looks like a call of a tool.
+    pub(crate) running: Option<Tool>,
+    is_stopping: bool,
     /// What goes along with the next prompt.
     pub(crate) outputs: Vec<ShellOutput>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Running {
-    pub(crate) command: String,
-    /// The end of what it has printed.
-    pub(crate) output: String,
-    pub(crate) started_ms: u64,
-    stopping: bool,
 }
 
 /// What a command of the user printed.
@@ -27,11 +23,17 @@ pub(crate) struct Running {
 pub struct ShellOutput {
     pub command: String,
     pub output: String,
-    /// How it ended: `exit 0`, `stopped`.
+    /// How it ended: `exit code 1`, `stopped`.
     pub ending: String,
 }
 
 impl ShellOutput {
+    const SUCCEEDED: &str = "exit code 0";
+
+    fn succeeded(&self) -> bool {
+        self.ending == Self::SUCCEEDED
+    }
+
     /// As the model is told.
     pub(crate) fn told(&self) -> String {
         let output = self.output.trim_end();
@@ -47,11 +49,15 @@ impl ShellOutput {
 
 impl App {
     pub(super) fn run_shell(&mut self, command: &str) -> Vec<Effect> {
-        self.shell.running = Some(Running {
-            command: command.to_owned(),
+        self.shell.is_stopping = false;
+        self.shell.running = Some(Tool {
+            id: String::new(),
+            name: "!".to_owned(),
+            arguments: json!({"command": command}).to_string(),
             output: String::new(),
+            state: ToolState::Running,
             started_ms: self.now_ms,
-            stopping: false,
+            took_ms: 0,
         });
         vec![Effect::Shell(command.to_owned())]
     }
@@ -64,9 +70,16 @@ impl App {
     }
 
     pub(super) fn end_shell(&mut self, output: ShellOutput) {
-        let running = self.shell.running.take();
-        let started_ms = running.map_or(self.now_ms, |running| running.started_ms);
-        self.add_command(&output, started_ms);
+        let Some(mut call) = self.shell.running.take() else {
+            return;
+        };
+        call.took_ms = self.now_ms.saturating_sub(call.started_ms);
+        call.output = format!("{}\n[{}]", output.output.trim_end(), output.ending);
+        call.state = match output.succeeded() {
+            true => ToolState::Succeeded,
+            false => ToolState::Failed,
+        };
+        self.add(Item::Tool(call));
         self.shell.outputs.push(output);
         let surplus = self.shell.outputs.len().saturating_sub(MAX_ATTACHED);
         self.shell.outputs.drain(..surplus);
@@ -74,11 +87,10 @@ impl App {
 
     /// Stops the command, if one runs.
     pub(super) fn cancel_shell(&mut self) -> Option<Vec<Effect>> {
-        let running = self.shell.running.as_mut()?;
-        if running.stopping {
+        if self.shell.running.is_none() || self.shell.is_stopping {
             return None;
         }
-        running.stopping = true;
+        self.shell.is_stopping = true;
         Some(vec![Effect::CancelShell])
     }
 }

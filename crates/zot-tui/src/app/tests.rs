@@ -232,7 +232,7 @@ fn prompts_queue_and_are_sent_in_order() {
     chat.write("second");
     assert_eq!(
         chat.press(KeyCode::Enter),
-        [Effect::Remember("second".to_owned())]
+        [Effect::Remember("second".into())]
     );
     chat.write("third");
     chat.press(KeyCode::Enter);
@@ -247,8 +247,14 @@ fn prompts_queue_and_are_sent_in_order() {
     );
     assert_eq!(chat.input(Input::WorkEnded), []);
     chat.write("now");
-    chat.app.work = Some(Work::new(0));
-    assert_eq!(chat.control('s'), [Effect::Steer("now".to_owned())]);
+    chat.app.work = Some(Work::new(0, 0.0));
+    assert_eq!(
+        chat.control('s'),
+        [
+            Effect::Remember("now".into()),
+            Effect::Steer(Prompt::typed("now"))
+        ]
+    );
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! A prompt that is under way.
 
+use super::App;
+
 /// What is known of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Work {
     pub(crate) started_ms: u64,
+    /// What the conversation had cost before.
+    cost_before: f64,
     /// When the running answer's first text came, and how much came since.
     answer: Option<(u64, usize)>,
     pub(crate) doing: &'static str,
@@ -17,9 +21,10 @@ const BYTES_PER_TOKEN: usize = 4;
 const RATE_AFTER_MS: u64 = 500;
 
 impl Work {
-    pub(crate) fn new(now_ms: u64) -> Self {
+    pub(crate) fn new(now_ms: u64, cost_usd: f64) -> Self {
         Self {
             started_ms: now_ms,
+            cost_before: cost_usd,
             answer: None,
             doing: "thinking",
             cancelling: false,
@@ -31,6 +36,11 @@ impl Work {
         *count += bytes;
     }
 
+    /// What this one has cost, of all that was spent.
+    pub(crate) fn cost_of(&self, cost_usd: f64) -> f64 {
+        (cost_usd - self.cost_before).max(0.0)
+    }
+
     pub(crate) fn answer_ended(&mut self) {
         self.answer = None;
     }
@@ -39,5 +49,12 @@ impl Work {
         let (since, bytes) = self.answer?;
         let passed = now_ms.saturating_sub(since);
         (passed >= RATE_AFTER_MS).then(|| (bytes / BYTES_PER_TOKEN) as u64 * 1_000 / passed)
+    }
+}
+
+impl App {
+    pub(super) fn begin_work(&mut self) -> &mut Work {
+        let work = Work::new(self.now_ms, self.info.cost_usd);
+        self.work.insert(work)
     }
 }

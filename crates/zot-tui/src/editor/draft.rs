@@ -15,7 +15,7 @@ const LAST_MARK: char = '\u{10fffd}';
 
 /// What was pasted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chip {
+pub(super) struct Chip {
     pub(super) mark: char,
     pub(super) text: Arc<str>,
     /// What is shown for it; counted once, because it may be long.

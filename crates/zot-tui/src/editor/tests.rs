@@ -26,13 +26,192 @@ fn the_cursor_moves_by_clusters_words_and_lines() {
     assert_eq!(editor.before_cursor(), "one two-");
     let editor = with("one two", &[Edit::LineStart, Edit::WordRight]);
     assert_eq!(editor.before_cursor(), "one");
-    let editor = with("first\nse\nthird", &[Edit::Up, Edit::Up]);
-    assert_eq!(editor.before_cursor(), "first");
-    let editor = with(
-        "first\nse\nthird",
-        &[Edit::Up, Edit::Up, Edit::Down, Edit::Down],
+}
+
+/// Where the cursor is after moving up (`u`) and down (`d`) by rows of `columns`.
+fn moved<'a>(editor: &'a mut Editor, keys: &str, columns: usize) -> &'a str {
+    for key in keys.chars() {
+        editor.move_row(if key == 'u' { -1 } else { 1 }, columns);
+    }
+    editor.before_cursor()
+}
+
+#[test]
+fn up_and_down_go_by_rows_of_the_screen_and_keep_the_column() {
+    let up = |text: &str, keys: &str, columns| {
+        let mut editor = written(text);
+        moved(&mut editor, keys, columns).to_owned()
+    };
+    assert_eq!(up("first\nse\nthird", "u", 40), "first\nse");
+    assert_eq!(up("first\nse\nthird", "uu", 40), "first");
+    assert_eq!(up("first\nse\nthird", "uudd", 40), "first\nse\nthird");
+    // By columns, not characters: a wide one takes two.
+    assert_eq!(up("日本語\nabcd", "u", 40), "日本");
+    assert_eq!(up("abcdef\n日本", "u", 40), "abcd");
+    // Within one long line.
+    assert_eq!(up("abcdefghij", "u", 4), "abcdef");
+    assert_eq!(up("abcdefghij", "uud", 4), "abcdef");
+    assert_eq!(up("ab\ncdefgh", "u", 4), "ab\ncd");
+    // Behind a full line there is a place for the cursor.
+    assert_eq!(up("abcd\nefgh", "u", 4), "abcd");
+    let mut editor = written("abc");
+    assert!(!editor.move_row(-1, 40) && !editor.move_row(1, 40));
+}
+
+#[test]
+fn words_end_at_punctuation_and_ctrl_w_takes_all_up_to_a_blank() {
+    let left = |text: &str| with(text, &[Edit::WordLeft]).before_cursor().to_owned();
+    assert_eq!(left("see src/main.rs"), "see src/main.");
+    assert_eq!(left("see src/main."), "see src/");
+    assert_eq!(left("snake_case"), "");
+    assert_eq!(left("I don't"), "I ");
+    assert_eq!(left("say 你好"), "say 你");
+    assert_eq!(left("ok 👍🏽"), "ok ");
+    assert_eq!(left("e\u{301}te\u{301} e\u{301}"), "e\u{301}te\u{301} ");
+    let right = |text: &str| {
+        let editor = with(text, &[Edit::TextStart, Edit::WordRight]);
+        editor.before_cursor().to_owned()
+    };
+    assert_eq!(right("main.rs: x"), "main");
+    assert_eq!(right(".rs: x"), ".rs");
+    assert_eq!(right("  two words"), "  two");
+    assert_eq!(right("你好"), "你");
+    let cut = |text: &str| with(text, &[Edit::DeleteUnbrokenLeft]).content();
+    assert_eq!(cut("see src/main.rs  "), "see ");
+    assert_eq!(cut("one\n"), "one");
+    assert_eq!(cut("one\n two"), "one\n ");
+    assert_eq!(cut(""), "");
+}
+
+#[test]
+fn a_chip_is_one_word_and_one_step() {
+    let mut editor = written("see");
+    editor.apply(Edit::Paste("line\n".repeat(20)));
+    editor.apply(Edit::Insert("it".to_owned()));
+    editor.apply(Edit::DeleteUnbrokenLeft);
+    assert_eq!(
+        editor.layout(40, &Theme::DARK).rows[0].text(),
+        "see[pasted 20 lines]"
     );
-    assert_eq!(editor.before_cursor(), "first\nse\nthird");
+    editor.apply(Edit::Left);
+    assert_eq!(editor.before_cursor(), "see");
+    editor.apply(Edit::WordRight);
+    editor.apply(Edit::DeleteWordLeft);
+    assert_eq!(editor.content(), "see");
+    // What was cut is not lost when the text is sent, nor mixed up with what is pasted then.
+    editor.take();
+    editor.apply(Edit::Paste("other\n".repeat(30)));
+    editor.apply(Edit::Yank);
+    let expected = format!("{}{}", "other\n".repeat(30), "line\n".repeat(20));
+    assert_eq!(editor.content(), expected);
+    assert_eq!(
+        editor.layout(60, &Theme::DARK).rows[0].text(),
+        "[pasted 30 lines][pasted 20 lines]"
+    );
+}
+
+#[test]
+fn a_draft_comes_back_with_its_chips() {
+    let mut editor = Editor::default();
+    for count in [20, 30] {
+        editor.apply(Edit::Paste("line\n".repeat(count)));
+        editor.apply(Edit::Insert(" and ".to_owned()));
+    }
+    let draft = editor.take();
+    assert_eq!(draft.title(), "[pasted 20 lines] and [pasted 30 lines] and");
+    // Into an editor that has others of its own, and as it is kept in a file.
+    editor.apply(Edit::Paste("mine\n".repeat(9)));
+    let (text, pasted) = draft.parts();
+    let pasted = pasted.into_iter().map(str::to_owned).collect();
+    let kept = Draft::restored(text, pasted, false);
+    for one in [draft.clone(), kept] {
+        editor.set(one);
+        assert_eq!(editor.content(), draft.content());
+        assert_eq!(editor.draft().title(), draft.title());
+    }
+    editor.apply(Edit::Undo);
+    editor.apply(Edit::Undo);
+    assert_eq!(editor.content(), "mine\n".repeat(9));
+}
+
+#[test]
+fn what_another_program_left_keeps_the_chips_that_are_in_it() {
+    let mut editor = written("see ");
+    let long = "line\n".repeat(20);
+    editor.apply(Edit::Paste(long.clone()));
+    editor.set_edited(format!("look at {long}please"));
+    assert_eq!(editor.draft().title(), "look at [pasted 20 lines]please");
+    assert_eq!(editor.content(), format!("look at {long}please"));
+    editor.set_edited("x".repeat(MAX_INLINE_BYTES + 1));
+    assert_eq!(editor.draft().title(), "[pasted 65537 characters]");
+    editor.apply(Edit::Undo);
+    assert_eq!(editor.content(), format!("look at {long}please"));
+}
+
+#[test]
+fn what_was_pasted_is_text_and_nothing_else() {
+    let pasted = |text: &str| {
+        let mut editor = Editor::default();
+        editor.apply(Edit::Paste(text.to_owned()));
+        editor
+    };
+    assert_eq!(
+        pasted("\x1b[31mred\x1b[0m\tx\x07 \u{100000}end \x1b]0;title").content(),
+        "red\tx end ]0;title"
+    );
+    assert!(pasted("/help").begins_pasted());
+    assert!(!written("/help").begins_pasted());
+    let mut editor = pasted("help");
+    editor.apply(Edit::TextStart);
+    editor.apply(Edit::Insert("/".to_owned()));
+    assert!(!editor.begins_pasted());
+    let mut editor = with("x", &[Edit::Paste("!rm".to_owned()), Edit::TextStart]);
+    assert!(!editor.begins_pasted());
+    editor.apply(Edit::Delete);
+    assert_eq!(editor.content(), "!rm");
+    assert!(editor.begins_pasted());
+    editor.apply(Edit::Undo);
+    assert!(!editor.begins_pasted());
+}
+
+#[test]
+fn a_paste_of_any_size_costs_the_keys_after_it_nothing() {
+    let mut editor = Editor::default();
+    editor.apply(Edit::Paste("0123456789abcde\n".repeat(640 * 1024)));
+    let begun = std::time::Instant::now();
+    for _ in 0..2_000 {
+        editor.apply(Edit::Insert("x".to_owned()));
+        editor.layout(80, &Theme::DARK);
+        editor.move_row(-1, 80);
+        drop(editor.draft());
+    }
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    assert_eq!(editor.content().len(), 10 * 1024 * 1024 + 2_000);
+}
+
+#[test]
+fn two_clusters_are_exchanged() {
+    let check = |text: &str, edits: &[Edit]| with(text, edits).content();
+    assert_eq!(check("teh", &[Edit::Transpose]), "the");
+    assert_eq!(check("a👍🏽", &[Edit::Transpose]), "👍🏽a");
+    assert_eq!(check("ab", &[Edit::Left, Edit::Transpose]), "ba");
+    assert_eq!(check("a", &[Edit::Transpose]), "a");
+    assert_eq!(check("x\na", &[Edit::Transpose]), "x\na");
+    assert_eq!(check("", &[Edit::Transpose]), "");
+}
+
+#[test]
+fn deletions_in_a_row_are_undone_together_and_the_line_break_is_killed_at_its_ends() {
+    let mut editor = with("one two", &[Edit::Backspace, Edit::Backspace]);
+    editor.apply(Edit::Undo);
+    assert_eq!(editor.content(), "one two");
+    let editor = with("one\ntwo", &[Edit::LineStart, Edit::KillToLineStart]);
+    assert_eq!(editor.content(), "onetwo");
+    let editor = with(
+        "one\ntwo",
+        &[Edit::TextStart, Edit::LineEnd, Edit::KillToLineEnd],
+    );
+    assert_eq!(editor.content(), "onetwo");
 }
 
 #[test]
@@ -81,7 +260,7 @@ fn a_long_paste_is_a_chip_until_it_is_sent() {
     editor.apply(Edit::Backspace);
     assert_eq!(editor.content(), "see ");
     editor.apply(Edit::Undo);
-    assert_eq!(editor.take(), format!("see {long}"));
+    assert_eq!(editor.take().content(), format!("see {long}"));
     assert!(editor.is_empty());
 }
 
@@ -99,9 +278,9 @@ fn rows_break_where_they_are_full() {
         |text: &str| -> Vec<String> { layout(text).rows.iter().map(|row| row.text()).collect() };
     assert_eq!(rows("abcdef"), ["abcd", "ef"]);
     assert_eq!(layout("abcdef").cursor, (1, 2));
-    // The cursor needs a place, too.
-    assert_eq!(rows("abcd"), ["abcd", ""]);
-    assert_eq!(layout("abcd").cursor, (1, 0));
+    // The cursor has a column of its own behind it.
+    assert_eq!(rows("abcd"), ["abcd"]);
+    assert_eq!(layout("abcd").cursor, (0, 4));
     assert_eq!(rows("日本語"), ["日本", "語"]);
     assert_eq!(rows("a\n\nb"), ["a", "", "b"]);
 }
@@ -121,8 +300,10 @@ fn no_sequence_of_edits_breaks_it() {
         WordRight,
         LineStart,
         LineEnd,
-        Up,
-        Down,
+        TextStart,
+        TextEnd,
+        Transpose,
+        DeleteUnbrokenLeft,
         DeleteWordLeft,
         DeleteWordRight,
         KillToLineEnd,
@@ -146,5 +327,7 @@ fn no_sequence_of_edits_breaks_it() {
             editor.take();
         }
         editor.layout(7, &Theme::DARK);
+        editor.move_row(if state & 1024 == 0 { 1 } else { -1 }, 7);
+        assert!(editor.text.is_char_boundary(editor.cursor));
     }
 }

@@ -1,57 +1,94 @@
-//! A picture that was dropped on the terminal: it comes as the paste of a path.
+//! Files that were dropped on the terminal: they come as the paste of their paths.
 
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
 
-const ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
+const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
-/// The mention of a picture, if `pasted` is the path of one and nothing else.
-pub(super) fn mention(pasted: &str, cwd: &Path, home: Option<&Path>) -> Option<String> {
+/// More than anybody drops at once; looking all of them up would take a moment.
+const MAX_DROPPED: usize = 64;
+const MAX_BYTES: usize = 16 * 1024;
+
+/// The mentions of files, if `pasted` is their paths and nothing else.
+///
+/// What is dropped comes with its whole path. Of other paths only those of pictures are taken for
+/// more than text.
+pub(super) fn mentions(pasted: &str, cwd: &Path, home: Option<&Path>) -> Option<String> {
     let pasted = pasted.trim();
-    if pasted.is_empty() || pasted.contains('\n') {
+    if pasted.is_empty() || pasted.len() > MAX_BYTES {
         return None;
     }
-    let path = plain_path(pasted, home);
-    let ending = path.extension()?.to_str()?.to_lowercase();
-    if !ENDINGS.contains(&ending.as_str()) {
+    // A path with blanks in it may also come as it is.
+    let whole = mention(&PathBuf::from(pasted), cwd);
+    if whole.is_some() {
+        return whole;
+    }
+    let words = words(pasted)?;
+    if words.len() > MAX_DROPPED {
+        return None;
+    }
+    let paths = words.into_iter().map(|word| path(word, home));
+    paths.map(|path| mention(&path, cwd)).collect()
+}
+
+fn mention(path: &Path, cwd: &Path) -> Option<String> {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let ending = ending.unwrap_or("").to_lowercase();
+    if !path.is_absolute() && !PICTURES.contains(&ending.as_str()) {
         return None;
     }
     let path = cwd.join(path);
-    if !path.is_file() {
+    // The root has no name, and is no file that anybody means.
+    if path.file_name().is_none() || !path.exists() {
         return None;
     }
     let shown = path.strip_prefix(cwd).unwrap_or(&path).to_str()?;
-    Some(match shown.contains(char::is_whitespace) {
-        true => format!("@\"{shown}\" "),
-        false => format!("@{shown} "),
-    })
+    match shown {
+        "" => None,
+        shown if shown.contains(['"', '\n']) => None,
+        shown if shown.contains(char::is_whitespace) => Some(format!("@\"{shown}\" ")),
+        shown => Some(format!("@{shown} ")),
+    }
 }
 
-/// Terminals quote what shells would break: `'a b.png'`, `a\ b.png`, `file:///a%20b.png`.
-fn plain_path(pasted: &str, home: Option<&Path>) -> PathBuf {
-    if let Some(path) = pasted.strip_prefix("file://") {
-        return PathBuf::from(decoded(path.trim_start_matches("localhost")));
+fn path(word: String, home: Option<&Path>) -> PathBuf {
+    if let Some(path) = word.strip_prefix("file://") {
+        let path = path.strip_prefix("localhost").unwrap_or(path);
+        return PathBuf::from(decoded(path));
     }
-    for quote in ['\'', '"'] {
-        let inner = pasted.strip_prefix(quote);
-        if let Some(inner) = inner.and_then(|inner| inner.strip_suffix(quote)) {
-            return PathBuf::from(inner);
-        }
+    match (word.strip_prefix("~/"), home) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => PathBuf::from(word),
     }
-    let mut path = String::with_capacity(pasted.len());
+}
+
+/// The words as a shell would read them: terminals quote what it would break, as in `'a b.png'` and
+/// `a\ b.png`. `None` where a quote has no end.
+fn words(pasted: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
     let mut characters = pasted.chars();
     while let Some(character) = characters.next() {
         match character {
-            '\\' => path.extend(characters.next()),
-            character => path.push(character),
+            character if character.is_whitespace() => words.extend(word.take()),
+            '\\' => word.get_or_insert_default().push(characters.next()?),
+            '\'' | '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match characters.next()? {
+                        next if next == character => break,
+                        '\\' if character == '"' => word.push(characters.next()?),
+                        next => word.push(next),
+                    }
+                }
+            }
+            character => word.get_or_insert_default().push(character),
         }
     }
-    match (path.strip_prefix("~/"), home) {
-        (Some(below), Some(home)) => home.join(below),
-        _ => PathBuf::from(path),
-    }
+    words.extend(word);
+    Some(words)
 }
 
 /// With `%20` and the like read.

@@ -2,21 +2,23 @@
 
 use std::fs;
 use std::io;
-use std::process::Command;
+use std::process::ExitStatus;
+
+use tokio::process::Command;
 
 /// Why there is no text.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EditError {
     #[error("no editor: set VISUAL or EDITOR")]
     NoEditor,
-    #[error("{0} failed")]
-    Failed(String),
+    #[error("{editor} failed ({status}); what was written before is kept")]
+    Failed { editor: String, status: ExitStatus },
     #[error(transparent)]
     File(#[from] io::Error),
 }
 
 /// Lets the user change `text`; the terminal is the editor's meanwhile.
-pub(super) fn edit(text: &str) -> Result<String, EditError> {
+pub(super) async fn edit(text: &str) -> Result<String, EditError> {
     let variable = |name| {
         std::env::var(name)
             .ok()
@@ -34,9 +36,10 @@ pub(super) fn edit(text: &str) -> Result<String, EditError> {
         .arg(format!("{editor} \"$1\""))
         .arg("sh")
         .arg(&path)
-        .status()?;
+        .status()
+        .await?;
     match status.success() {
         true => Ok(fs::read_to_string(&path)?),
-        false => Err(EditError::Failed(editor)),
+        false => Err(EditError::Failed { editor, status }),
     }
 }

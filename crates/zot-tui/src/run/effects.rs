@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use zot_sdk::{ApprovalPolicy, Event, Image, InvokedData, PanelAction};
 
 use super::{
@@ -21,12 +23,7 @@ const MAX_COPIED_BYTES: usize = 74_000;
 impl Chat {
     /// What comes of an effect at once is returned.
     pub(super) fn perform(&mut self, effect: Effect) -> io::Result<Vec<Input>> {
-        let failed = |error: &dyn std::fmt::Display| {
-            vec![Input::Note {
-                text: error.to_string(),
-                is_error: true,
-            }]
-        };
+        let failed = |error: &dyn std::fmt::Display| vec![failure(error)];
         Ok(match effect {
             Effect::Prompt(prompt) => {
                 let (text, images, mut notes) = self.with_mentions(prompt);
@@ -46,11 +43,14 @@ impl Chat {
                 }
                 Err(error) => [failed(&error), vec![Input::WorkEnded]].concat(),
             },
-            Effect::Steer(text) => match self.runtime.steer(&text, Vec::new()) {
-                Ok(()) => Vec::new(),
-                // It has just ended: then it is the next prompt.
-                Err(_) => vec![Input::Prompt(Prompt::typed(text))],
-            },
+            Effect::Steer(prompt) => {
+                let (text, images, notes) = self.with_mentions(prompt.clone());
+                match self.runtime.steer(&text, images) {
+                    Ok(()) => notes,
+                    // It has just ended: then it is the next prompt.
+                    Err(_) => vec![Input::Prompt(prompt)],
+                }
+            }
             Effect::Cancel => {
                 self.runtime.cancel();
                 Vec::new()
@@ -82,12 +82,13 @@ impl Chat {
             }
             Effect::LogIn(words) => {
                 self.set_aside()?;
-                let done = own_program::run(&words);
-                self.take_back()?;
-                match done {
-                    Ok(()) => vec![Input::LoggedIn],
-                    Err(error) => failed(&error),
-                }
+                self.guest = Some(Box::pin(async move {
+                    match own_program::run(&words).await {
+                        Ok(()) => Input::LoggedIn,
+                        Err(error) => failure(&error),
+                    }
+                }));
+                Vec::new()
             }
             Effect::ListPrompts => vec![Input::Prompts(listings::prompts(&self.runtime))],
             Effect::Reprint(index) => listings::earlier(&self.runtime, index),
@@ -182,18 +183,28 @@ impl Chat {
             }
             Effect::Shell(command) => {
                 let cwd = self.runtime.cwd().to_owned();
+                let (sender, receiver) = mpsc::channel(shell::PROGRESS_QUEUE);
+                let cancel = CancellationToken::new();
+                self.shell = Some((receiver, cancel.clone()));
                 self.jobs
-                    .spawn(async move { vec![shell::run(&cwd, command).await] });
+                    .spawn(async move { vec![shell::run(&cwd, command, &cancel, sender).await] });
+                Vec::new()
+            }
+            Effect::CancelShell => {
+                if let Some((_, cancel)) = &self.shell {
+                    cancel.cancel();
+                }
                 Vec::new()
             }
             Effect::OpenEditor(text) => {
                 self.set_aside()?;
-                let edited = editor_program::edit(&text);
-                self.take_back()?;
-                match edited {
-                    Ok(text) => vec![Input::Edited(text)],
-                    Err(error) => failed(&error),
-                }
+                self.guest = Some(Box::pin(async move {
+                    match editor_program::edit(&text).await {
+                        Ok(text) => Input::Edited(text),
+                        Err(error) => failure(&error),
+                    }
+                }));
+                Vec::new()
             }
             Effect::Copy(text) => {
                 let end = text.floor_char_boundary(MAX_COPIED_BYTES.min(text.len()));
@@ -205,8 +216,8 @@ impl Chat {
                     is_error: false,
                 }]
             }
-            Effect::Remember(text) => match &self.options.history {
-                Some(path) => match history_file::append(path, &text) {
+            Effect::Remember(draft) => match &self.options.history {
+                Some(path) => match history_file::append(path, &draft) {
                     Ok(()) => Vec::new(),
                     Err(error) => failed(&format!("{}: {error}", path.display())),
                 },
@@ -226,23 +237,30 @@ impl Chat {
 
     /// What the agent is asked, with the files that the user mentioned.
     fn with_mentions(&self, prompt: Prompt) -> (String, Vec<Image>, Vec<Input>) {
-        let Prompt { mut text, typed } = prompt;
+        let Prompt {
+            mut text,
+            typed,
+            mentions,
+            attached: outputs,
+        } = prompt;
         if !typed {
             return (text, Vec::new(), Vec::new());
         }
-        let attached = self.runtime.attach_mentions(&text);
+        let mentions = mentions.as_deref().unwrap_or(&text);
+        let attached = self.runtime.attach_mentions(mentions);
+        for output in outputs {
+            text.push_str("\n\n");
+            text.push_str(&output.told());
+        }
         if !attached.text.is_empty() {
             text.push_str("\n\n");
             text.push_str(&attached.text);
         }
-        let problem = |problem: &dyn std::fmt::Display| Input::Note {
-            text: problem.to_string(),
-            is_error: true,
-        };
-        let problems = attached.problems.iter().map(|one| problem(one)).collect();
+        let problems = attached.problems.iter().map(|one| failure(one)).collect();
         (text, attached.images, problems)
     }
 
+    /// Gives the terminal away.
     fn set_aside(&mut self) -> io::Result<()> {
         let bytes = self.renderer.clear();
         self.terminal.write(bytes.as_bytes())?;
@@ -250,7 +268,7 @@ impl Chat {
         Ok(())
     }
 
-    fn take_back(&mut self) -> io::Result<()> {
+    pub(super) fn take_back(&mut self) -> io::Result<()> {
         self.terminal.resume()?;
         let (columns, rows) = Terminal::size();
         if (columns, rows) != self.app.size() {
@@ -260,6 +278,13 @@ impl Chat {
             });
         }
         Ok(())
+    }
+}
+
+fn failure(error: &dyn std::fmt::Display) -> Input {
+    Input::Note {
+        text: error.to_string(),
+        is_error: true,
     }
 }
 
@@ -285,7 +310,7 @@ fn invoked(data: InvokedData) -> Vec<Input> {
         }));
     }
     inputs.extend(data.insert.map(Input::Insert));
-    let prompt = data.prompt.map(|text| Prompt { text, typed: false });
+    let prompt = data.prompt.map(Prompt::made);
     inputs.extend(prompt.map(Input::Prompt));
     inputs
 }

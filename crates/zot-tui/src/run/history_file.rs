@@ -1,49 +1,113 @@
-//! Prompts of earlier times: one JSON string a line, the newest last.
+//! Prompts of earlier times: one JSON value a line, the newest last.
+//!
+//! A prompt is a string, or an object when there is more to it: `text` with a character of the last
+//! plane for each of `pasted`, and `literal` when it begins with something pasted. Several chats may
+//! write at once: each holds a lock while it does.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::app::MAX_HISTORY;
+use crate::editor::Draft;
 
 /// Longer prompts are not worth a line.
-const MAX_PROMPT_BYTES: usize = 16 * 1024;
+const MAX_PROMPT_BYTES: usize = 64 * 1024;
 /// A file of more than this is cut to what is kept.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+/// What is kept of it then.
+const KEPT_BYTES: usize = 2 * 1024 * 1024;
 
 /// What is remembered; a file that is missing or broken is none or in part.
-pub(super) fn read(path: &Path) -> Vec<String> {
-    let text = fs::read(path).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let mut entries: Vec<String> = text
-        .lines()
-        .rev()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .take(MAX_HISTORY)
-        .collect();
+pub(super) fn read(path: &Path) -> Vec<Draft> {
+    let bytes = fs::read(path).unwrap_or_default();
+    let lines = bytes.rsplit(|byte| *byte == b'\n');
+    let mut entries: Vec<Draft> = lines.filter_map(entry).take(MAX_HISTORY).collect();
     entries.reverse();
     entries
 }
 
-/// Adds a prompt. One write, so that two chats do not mix their lines.
-pub(super) fn append(path: &Path, prompt: &str) -> io::Result<()> {
-    if prompt.len() > MAX_PROMPT_BYTES {
+/// Adds a prompt.
+pub(super) fn append(path: &Path, draft: &Draft) -> io::Result<()> {
+    if draft.bytes() > MAX_PROMPT_BYTES {
         return Ok(());
     }
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    if fs::metadata(path).is_ok_and(|file| file.len() > MAX_FILE_BYTES) {
-        let kept: Vec<String> = read(path);
-        let lines: Result<Vec<String>, _> = kept.iter().map(serde_json::to_string).collect();
-        fs::write(path, lines?.join("\n") + "\n")?;
+    let mut file = locked(path)?;
+    if file.metadata()?.len() > MAX_FILE_BYTES {
+        file = shortened(path, file)?;
     }
-    let mut file = OpenOptions::new()
-        .create(true)
+    // One write, so that a crash leaves a line or none.
+    file.write_all(format!("{}\n", line(draft)).as_bytes())
+}
+
+/// The file, for appending, while nobody else writes to it.
+fn locked(path: &Path) -> io::Result<File> {
+    loop {
+        let file = OpenOptions::new()
+            .create(true)
+            .read(true)
+            .append(true)
+            .mode(0o600)
+            .open(path)?;
+        file.lock()?;
+        // Who had the lock before may have put another file in its place.
+        let is_same = fs::metadata(path)
+            .and_then(|there| Ok(there.ino() == file.metadata()?.ino()))
+            .unwrap_or(false);
+        if is_same {
+            return Ok(file);
+        }
+    }
+}
+
+/// The file with its last lines only, which takes the place of the old one as a whole.
+fn shortened(path: &Path, mut old: File) -> io::Result<File> {
+    let mut bytes = Vec::new();
+    old.read_to_end(&mut bytes)?;
+    let surplus = bytes.len().saturating_sub(KEPT_BYTES);
+    let start = bytes[surplus..].iter().position(|byte| *byte == b'\n');
+    let start = start.map_or(bytes.len(), |at| surplus + at + 1);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut kept = tempfile::Builder::new()
+        .prefix(".history-")
         .append(true)
-        .mode(0o600)
-        .open(path)?;
-    let line = format!("{}\n", serde_json::to_string(prompt)?);
-    file.write_all(line.as_bytes())
+        .tempfile_in(folder)?;
+    kept.write_all(&bytes[start..])?;
+    kept.as_file().lock()?;
+    Ok(kept.persist(path)?)
+}
+
+fn entry(line: &[u8]) -> Option<Draft> {
+    match serde_json::from_slice(line).ok()? {
+        Value::String(text) => Some(text.into()),
+        Value::Object(mut object) => {
+            let Some(Value::String(text)) = object.remove("text") else {
+                return None;
+            };
+            let pasted = match object.remove("pasted") {
+                Some(pasted) => serde_json::from_value(pasted).ok()?,
+                None => Vec::new(),
+            };
+            let is_literal = object.remove("literal") == Some(Value::Bool(true));
+            Some(Draft::restored(text, pasted, is_literal))
+        }
+        _ => None,
+    }
+}
+
+fn line(draft: &Draft) -> Value {
+    let (text, pasted) = draft.parts();
+    match pasted.is_empty() && !draft.begins_pasted() {
+        true => Value::String(text),
+        false => json!({"text": text, "pasted": pasted, "literal": draft.begins_pasted()}),
+    }
 }

@@ -46,10 +46,11 @@ pub(super) async fn ask(cwd: &Path, words: Vec<String>, session: Option<PathBuf>
 }
 
 /// Runs zot with `words` in the terminal.
-pub(super) fn run(words: &[String]) -> io::Result<()> {
-    let status = std::process::Command::new(std::env::current_exe()?)
+pub(super) async fn run(words: &[String]) -> io::Result<()> {
+    let status = Command::new(std::env::current_exe()?)
         .args(words)
-        .status()?;
+        .status()
+        .await?;
     match status.success() {
         true => Ok(()),
         false => Err(io::Error::other(format!("zot {} failed", words.join(" ")))),

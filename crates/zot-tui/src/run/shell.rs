@@ -1,49 +1,90 @@
 //! A command that the user runs with `!`.
 
+use std::collections::VecDeque;
+use std::io;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::Command;
 use std::time::Duration;
 
-use tokio::process::Command;
-use tokio::time::timeout;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use zot_process::{Completion, Outcome, OutputSink};
 
-use crate::app::Input;
+use crate::app::{Input, ShellOutput};
 
-const LIMIT: Duration = Duration::from_secs(120);
+/// Long enough for a build; esc is quicker.
+const LIMIT: Duration = Duration::from_secs(60 * 60);
+
+/// What is kept of the output, of its end: that says what came of it.
 const MAX_OUTPUT_BYTES: usize = 50 * 1024;
 
-/// Runs `command` with both streams together.
-pub(super) async fn run(cwd: &Path, command: String) -> Input {
-    let output = Command::new("bash")
-        .arg("-c")
-        .arg(format!("{{ {command}\n}} 2>&1"))
-        .current_dir(cwd)
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output();
-    match timeout(LIMIT, output).await {
-        Ok(Ok(output)) => {
-            let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
-            if text.len() > MAX_OUTPUT_BYTES {
-                let start = text.ceil_char_boundary(text.len() - MAX_OUTPUT_BYTES);
-                text = format!("[the beginning is left out]\n{}", &text[start..]);
-            }
-            if !output.status.success() {
-                text.push_str(&format!("\n[{}]", output.status));
-            }
-            Input::Shell {
-                command,
-                output: text,
-            }
-        }
-        Ok(Err(error)) => failed(format!("cannot run bash: {error}")),
-        Err(_) => failed(format!("it took longer than {} seconds", LIMIT.as_secs())),
+/// Pieces of output that wait to be shown before the command does.
+pub(super) const PROGRESS_QUEUE: usize = 16;
+
+/// Runs `command` with both streams together, and tells what it prints as it comes.
+pub(super) async fn run(
+    cwd: &Path,
+    command: String,
+    cancel: &CancellationToken,
+    progress: mpsc::Sender<String>,
+) -> Input {
+    let mut shell = Command::new("bash");
+    shell.arg("-c").arg(&command).current_dir(cwd);
+    let mut listener = Listener {
+        end: VecDeque::new(),
+        is_cut: false,
+        progress,
+    };
+    let completion = zot_process::run(shell, LIMIT, cancel, &mut listener).await;
+    Input::ShellEnded(ShellOutput {
+        command,
+        output: listener.output(),
+        ending: ending(completion),
+    })
+}
+
+fn ending(completion: io::Result<Completion>) -> String {
+    let completion = match completion {
+        Ok(completion) => completion,
+        Err(error) => return format!("bash could not be started: {error}"),
+    };
+    match completion.outcome {
+        Outcome::Exited(Some(status)) => match status.code() {
+            Some(code) => format!("exit code {code}"),
+            // By a signal, which it names.
+            None => status.to_string(),
+        },
+        Outcome::Exited(None) => "ended".to_owned(),
+        Outcome::TimedOut => format!("stopped after {} minutes", LIMIT.as_secs() / 60),
+        Outcome::Cancelled => "stopped".to_owned(),
     }
 }
 
-fn failed(text: String) -> Input {
-    Input::Note {
-        text,
-        is_error: true,
+struct Listener {
+    end: VecDeque<u8>,
+    is_cut: bool,
+    progress: mpsc::Sender<String>,
+}
+
+impl Listener {
+    fn output(self) -> String {
+        let bytes = Vec::from(self.end);
+        let text = String::from_utf8_lossy(&bytes);
+        match self.is_cut {
+            true => format!("[the beginning is left out]\n{text}"),
+            false => text.into_owned(),
+        }
+    }
+}
+
+impl OutputSink for Listener {
+    async fn accept(&mut self, chunk: &[u8]) {
+        self.end.extend(chunk);
+        let surplus = self.end.len().saturating_sub(MAX_OUTPUT_BYTES);
+        self.end.drain(..surplus);
+        self.is_cut |= surplus > 0;
+        // Nobody listens any more when the chat ends.
+        let text = String::from_utf8_lossy(chunk).into_owned();
+        let _ = self.progress.send(text).await;
     }
 }

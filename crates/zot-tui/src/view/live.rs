@@ -26,24 +26,57 @@ pub(super) fn status(app: &App) -> Vec<Line> {
     let theme = &app.theme;
     let mut lines = Vec::new();
     if let Some(work) = &app.work {
-        let frame = (app.now_ms / SPINNER_MS) as usize % SPINNER.len();
-        let mut line = Line::styled(SPINNER[frame], theme.accent);
         let doing = match work.cancelling {
             true => "stopping",
             false => work.doing,
         };
-        let seconds = app.now_ms.saturating_sub(work.started_ms) / 1_000;
-        line.push(format!(" {doing} {seconds}s"), theme.muted);
+        let elapsed = duration(app.now_ms.saturating_sub(work.started_ms));
+        // What there is no room for is left out, the last first.
+        let mut parts = vec![format!("{doing} {elapsed}"), "esc to stop".to_owned()];
         if let Some(rate) = work.tokens_per_second(app.now_ms) {
-            line.push(format!(" · {rate} tokens/s"), theme.muted);
+            parts.push(format!("{rate} tokens/s"));
         }
-        line.push(" · esc to stop", theme.muted);
-        lines.push(line.clipped(app.columns));
+        let cost = work.cost_of(app.info.cost_usd);
+        if cost > 0.0 {
+            parts.push(format!("${cost:.4}"));
+        }
+        lines.push(spinning(&parts, app));
+    } else if app.shell.running.is_some() {
+        let parts = ["running your command", "esc to stop"].map(str::to_owned);
+        lines.push(spinning(&parts, app));
     }
     if let Some((remark, _)) = &app.remark {
         lines.push(Line::styled(remark, theme.warning).clipped(app.columns));
     }
     lines
+}
+
+/// As many of `parts` as there is room for, behind something that moves. The second is the key
+/// to press and comes last.
+fn spinning(parts: &[String], app: &App) -> Line {
+    let frame = (app.now_ms / SPINNER_MS) as usize % SPINNER.len();
+    let mut count = parts.len();
+    loop {
+        let mut line = Line::styled(SPINNER[frame], app.theme.accent);
+        let (first, rest) = parts[..count].split_at(1.min(count));
+        let (key, more) = rest.split_at(1.min(rest.len()));
+        let text = [first, more, key].concat().join(" · ");
+        line.push(format!(" {text}"), app.theme.muted);
+        if line.width() <= app.columns || count <= 1 {
+            return line.clipped(app.columns);
+        }
+        count -= 1;
+    }
+}
+
+/// `7s`, `2m 05s`, `1h 02m`.
+fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    match (seconds / 3_600, seconds / 60 % 60) {
+        (0, 0) => format!("{seconds}s"),
+        (0, minutes) => format!("{minutes}m {:02}s", seconds % 60),
+        (hours, minutes) => format!("{hours}h {minutes:02}m"),
+    }
 }
 
 /// A question on the side, while its answer comes.
@@ -64,30 +97,47 @@ pub(super) fn aside(app: &App) -> Vec<Line> {
     lines
 }
 
-/// Prompts that wait.
+/// Prompts that wait, and what goes along with the next one.
 pub(super) fn queue(app: &App) -> Vec<Line> {
     let theme = &app.theme;
-    let mut lines: Vec<Line> = app
-        .queued
-        .iter()
-        .take(SHOWN_QUEUED)
-        .map(|prompt| {
-            let mut line = Line::styled("queued: ", theme.accent);
-            line.push(prompt.text.lines().next().unwrap_or(""), theme.muted);
-            line.clipped(app.columns)
-        })
-        .collect();
+    let titled = |title: &str, text: &str| {
+        let mut line = Line::styled(title, theme.accent);
+        line.push(text, theme.muted);
+        line.clipped(app.columns)
+    };
+    let mut lines = Vec::new();
+    for text in app.steered.iter().take(SHOWN_QUEUED) {
+        lines.push(titled("steers: ", text.lines().next().unwrap_or("")));
+    }
+    for queued in app.queued.iter().take(SHOWN_QUEUED) {
+        lines.push(titled("queued: ", &queued.title()));
+    }
     if app.queued.len() > SHOWN_QUEUED {
-        let more = app.queued.len() - SHOWN_QUEUED;
-        lines.push(Line::styled(format!("and {more} more"), theme.muted));
+        let more = format!("and {} more", app.queued.len() - SHOWN_QUEUED);
+        lines.push(Line::styled(more, theme.muted));
+    }
+    if !app.queued.is_empty() {
+        lines.push(Line::styled("alt+up to edit the last", theme.muted).clipped(app.columns));
+    }
+    let outputs = app.shell.outputs.iter();
+    let commands: Vec<String> = outputs
+        .map(|output| output.command.replace('\n', " "))
+        .collect();
+    if !commands.is_empty() {
+        lines.push(titled("goes with the next prompt: ", &commands.join(", ")));
     }
     lines
+}
+
+/// What the editor has of a screen's columns: beside its mark, and with a place for the cursor.
+pub(crate) fn editor_columns(columns: usize) -> usize {
+    columns.saturating_sub(3)
 }
 
 /// The rows of the editor and where the cursor is in them.
 pub(super) fn editor(app: &App) -> (Vec<Line>, (usize, usize)) {
     const MARK: &str = "❯ ";
-    let layout = app.editor.layout(app.columns.saturating_sub(2), &app.theme);
+    let layout = app.editor.layout(editor_columns(app.columns), &app.theme);
     let most = (app.rows / EDITOR_SHARE).max(1);
     let count = layout.rows.len();
     // The row with the cursor is always among those that are shown.
@@ -122,6 +172,7 @@ pub(super) fn picker(app: &App) -> Vec<Line> {
         PickerKind::Models => Some("model: "),
         PickerKind::Prompts => Some("jump to: "),
         PickerKind::Sessions => Some("go on with: "),
+        PickerKind::History => Some("history: "),
         PickerKind::Commands | PickerKind::Files => None,
     };
     if let Some(title) = title {

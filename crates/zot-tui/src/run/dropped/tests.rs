@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_path_of_a_picture_becomes_a_mention() {
+fn the_paths_of_what_was_dropped_become_mentions() {
     let folder = tempfile::tempdir().unwrap();
     let cwd = folder.path().join("work");
     std::fs::create_dir_all(&cwd).unwrap();
@@ -9,7 +9,7 @@ fn the_path_of_a_picture_becomes_a_mention() {
         std::fs::write(folder.path().join(name), "x").unwrap();
     }
     let place = folder.path().display().to_string();
-    let check = |pasted: String| mention(&pasted, &cwd, Some(folder.path()));
+    let check = |pasted: String| mentions(&pasted, &cwd, Some(folder.path()));
     let outside = Some(format!("@{place}/out.JPG "));
     let quoted = Some(format!("@\"{place}/a b.png\" "));
     assert_eq!(check("in.png".to_owned()), Some("@in.png ".to_owned()));
@@ -22,8 +22,30 @@ fn the_path_of_a_picture_becomes_a_mention() {
     assert_eq!(check(format!("'{place}/a b.png'")), quoted);
     assert_eq!(check(format!("{place}/a\\ b.png")), quoted);
     assert_eq!(check(format!("file://{place}/a%20b.png")), quoted);
-    assert_eq!(check(format!("{place}/text.txt")), None);
+    assert_eq!(
+        check(format!("{place}/text.txt")),
+        Some(format!("@{place}/text.txt "))
+    );
+    assert_eq!(check(format!("{place}/a b.png")), quoted);
+    let folder_path = Some(format!("@{place} "));
+    assert_eq!(check(place.clone()), folder_path);
+    assert_eq!(
+        check(format!(
+            "'{place}/a b.png' {place}/out.JPG\nfile://localhost{place}/text.txt "
+        )),
+        Some(format!(
+            "@\"{place}/a b.png\" @{place}/out.JPG @{place}/text.txt "
+        ))
+    );
+    // Text that happens to name a file, and what is no path.
+    assert_eq!(check("../text.txt".to_owned()), None);
+    assert_eq!(check("/".to_owned()), None);
+    assert_eq!(check("it's here".to_owned()), None);
+    assert_eq!(check(format!("{place}/out.JPG {place}/none")), None);
     assert_eq!(check(format!("{place}/none.png")), None);
     assert_eq!(check(format!("see {place}/out.JPG")), None);
-    assert_eq!(check("in.png\nin.png".to_owned()), None);
+    assert_eq!(
+        check("in.png\nin.png".to_owned()),
+        Some("@in.png @in.png ".to_owned())
+    );
 }
