@@ -1,25 +1,33 @@
 //! The terminal itself: put into the state that a chat needs, and put back whatever happens.
 
+mod burst;
 mod reply;
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::io::{self, Write};
 use std::panic;
 use std::pin::Pin;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
 use crossterm::event::{self, EventStream, KeyEventKind, KeyModifiers};
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode, size, window_size};
 use futures_core::Stream;
+use tokio::time::timeout;
 
 use crate::app::{Input, Key, KeyCode};
+use burst::Burst;
 use reply::{Found, Reply};
 
 /// Pastes come as one, and keys that look alike are told apart where the terminal can.
 const ENTER: &[u8] = b"\x1b[?2004h\x1b[>1u";
 /// All of that undone, and the cursor and colours as they were.
 const LEAVE: &[u8] = b"\x1b[<u\x1b[?2004l\x1b[?2026l\x1b[0m\x1b[?25h";
+
+/// Events that are looked at together.
+const MAX_AT_ONCE: usize = 4_096;
 
 static IS_ENTERED: AtomicBool = AtomicBool::new(false);
 static PANIC_HOOK: Once = Once::new();
@@ -29,8 +37,10 @@ pub(crate) struct Terminal {
     events: Option<EventStream>,
     /// Looks for the answer to a question.
     reply: Option<Reply>,
-    /// Keys that were taken for a part of it.
-    keys: VecDeque<Key>,
+    /// Looks for pastes that are not marked as such.
+    burst: Burst,
+    /// What has come and was not asked for yet.
+    ready: VecDeque<Input>,
 }
 
 impl Terminal {
@@ -45,7 +55,8 @@ impl Terminal {
         let mut terminal = Self {
             events: None,
             reply: None,
-            keys: VecDeque::new(),
+            burst: Burst::default(),
+            ready: VecDeque::new(),
         };
         terminal.resume()?;
         Ok(terminal)
@@ -92,37 +103,66 @@ impl Terminal {
 
     /// The next thing the user does; `None` when the terminal is gone.
     pub(crate) async fn next(&mut self) -> Option<io::Result<Input>> {
-        if let Some(key) = self.keys.pop_front() {
-            return Some(Ok(Input::Key(key)));
-        }
-        let Some(events) = self.events.as_mut() else {
-            // Someone else has the terminal.
-            return std::future::pending().await;
-        };
         loop {
-            let next = std::future::poll_fn(|context| Pin::new(&mut *events).poll_next(context));
-            match next.await? {
-                Ok(event) => {
-                    let Some(input) = input(event) else { continue };
-                    let (Input::Key(key), Some(reply)) = (&input, &mut self.reply) else {
-                        return Some(Ok(input));
-                    };
-                    match reply.take(*key) {
-                        Found::More => {}
-                        Found::Background { is_light } => {
-                            self.reply = None;
-                            return Some(Ok(Input::Background { is_light }));
-                        }
-                        Found::Keys(keys) => {
-                            self.keys.extend(keys);
-                            let first = self.keys.pop_front()?;
-                            return Some(Ok(Input::Key(first)));
-                        }
-                    }
-                }
-                Err(error) => return Some(Err(error)),
+            if let Some(input) = self.ready.pop_front() {
+                return Some(Ok(input));
             }
+            let Some(events) = self.events.as_mut() else {
+                // Someone else has the terminal.
+                return std::future::pending().await;
+            };
+            let next = poll_fn(|context| Pin::new(&mut *events).poll_next(context));
+            let mut event = match self.burst.is_open() {
+                false => next.await,
+                true => match timeout(burst::GAP, next).await {
+                    Ok(event) => event,
+                    Err(_) => {
+                        self.ready.extend(self.burst.end());
+                        continue;
+                    }
+                },
+            };
+            // And all that came with it.
+            let mut inputs = Vec::new();
+            loop {
+                match event? {
+                    Ok(event) => filter(&mut self.reply, event, &mut inputs),
+                    Err(error) => return Some(Err(error)),
+                }
+                let next = poll_fn(|context| {
+                    Poll::Ready(match Pin::new(&mut *events).poll_next(context) {
+                        Poll::Ready(event) => Some(event),
+                        Poll::Pending => None,
+                    })
+                });
+                match next.await {
+                    Some(next) if inputs.len() < MAX_AT_ONCE => event = next,
+                    Some(Some(Ok(next))) => {
+                        filter(&mut self.reply, next, &mut inputs);
+                        break;
+                    }
+                    _ => break,
+                }
+            }
+            self.ready.extend(self.burst.take(inputs));
         }
+    }
+}
+
+/// What an event is to the chat; the answer to a question is taken out.
+fn filter(reply: &mut Option<Reply>, event: event::Event, inputs: &mut Vec<Input>) {
+    let Some(input) = input(event) else { return };
+    let (Input::Key(key), Some(waiting)) = (&input, &mut *reply) else {
+        inputs.push(input);
+        return;
+    };
+    match waiting.take(*key) {
+        Found::More => {}
+        Found::Background { is_light } => {
+            *reply = None;
+            inputs.push(Input::Background { is_light });
+        }
+        Found::Keys(keys) => inputs.extend(keys.into_iter().map(Input::Key)),
     }
 }
 

@@ -290,6 +290,7 @@ impl App {
         // A word for the running prompt has arrived; they do so in order.
         self.steered
             .pop_front_if(|steered| text.starts_with(&**steered));
+        let text = self.shell.without_told(text);
         self.add(Item::User(cut_output(text)));
     }
 

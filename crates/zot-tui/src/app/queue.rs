@@ -46,6 +46,7 @@ impl App {
             return Vec::new();
         }
         self.begin_work();
+        self.shell.tell(&prompt.attached);
         vec![Effect::Prompt(prompt)]
     }
 
@@ -62,7 +63,9 @@ impl App {
             return effects;
         }
         self.steered.push_back(draft.content());
-        effects.push(Effect::Steer(self.prompt_of(&draft)));
+        let prompt = self.prompt_of(&draft);
+        self.shell.tell(&prompt.attached);
+        effects.push(Effect::Steer(prompt));
         effects
     }
 

@@ -14,6 +14,8 @@ pub(crate) struct Shell {
     /// Looks like a call of a tool.
     pub(crate) running: Option<Tool>,
     is_stopping: bool,
+    /// What is told in prompts under way, and was shown before.
+    told: Vec<String>,
     /// What goes along with the next prompt.
     pub(crate) outputs: Vec<ShellOutput>,
 }
@@ -44,6 +46,25 @@ impl ShellOutput {
             command, ending, ..
         } = self;
         format!("I ran `{command}` ({ending}):\n\n{fence}\n{output}\n{fence}")
+    }
+}
+
+impl Shell {
+    pub(super) fn tell(&mut self, outputs: &[ShellOutput]) {
+        self.told.extend(outputs.iter().map(ShellOutput::told));
+    }
+
+    /// `text` without what was shown before.
+    pub(super) fn without_told(&mut self, mut text: String) -> String {
+        self.told.retain(|told| match text.find(told.as_str()) {
+            Some(at) => {
+                text.replace_range(at..at + told.len(), "");
+                false
+            }
+            None => true,
+        });
+        text.truncate(text.trim_end().len());
+        text
     }
 }
 

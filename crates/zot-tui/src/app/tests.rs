@@ -2,6 +2,8 @@
 
 mod redraw;
 mod unicode;
+mod working;
+mod writing;
 
 use serde_json::json;
 

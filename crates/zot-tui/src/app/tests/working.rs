@@ -1,0 +1,155 @@
+//! What can be done, and what is shown, while something runs.
+
+use super::*;
+
+fn alt_up(chat: &mut Chat) {
+    chat.input(Input::Key(Key {
+        alt: true,
+        ..Key::plain(KeyCode::Up)
+    }));
+}
+
+fn queue(chat: &mut Chat, text: &str) {
+    chat.write(text);
+    chat.press(KeyCode::Enter);
+}
+
+#[test]
+fn the_last_queued_prompt_is_taken_back_for_editing() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    queue(&mut chat, "second");
+    queue(&mut chat, "third");
+    assert!(chat.rows().contains(&"alt+up to edit the last".to_owned()));
+    chat.press(KeyCode::Up);
+    assert_eq!(chat.app.editor.text(), "third");
+    assert!(!chat.rows().contains(&"queued: third".to_owned()));
+    chat.write("!");
+    // With something written, up is history; alt+up is the queue still.
+    alt_up(&mut chat);
+    assert_eq!(chat.app.editor.text(), "second\nthird!");
+    assert!(!chat.rows().iter().any(|row| row.starts_with("queued:")));
+    chat.press(KeyCode::Enter);
+    let effects = chat.input(Input::WorkEnded);
+    assert_eq!(effects, [Effect::Prompt(Prompt::typed("second\nthird!"))]);
+}
+
+#[test]
+fn a_word_for_the_running_prompt_is_shown_until_it_has_it() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    chat.write("be brief");
+    chat.control('s');
+    assert!(chat.rows().contains(&"steers: be brief".to_owned()));
+    chat.event(json!({"type": "user_message", "time": "", "content": [{"type": "text", "text": "be brief"}]}));
+    let rows = chat.rows();
+    assert!(!rows.contains(&"steers: be brief".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"❯ be brief".to_owned()), "{rows:?}");
+    chat.press(KeyCode::Up);
+    assert_eq!(chat.app.editor.text(), "be brief");
+}
+
+#[test]
+fn the_status_says_how_long_how_fast_and_how_much() {
+    let mut chat = Chat::new(80, 24);
+    chat.app.info.cost_usd = 1.0;
+    chat.prompt("go");
+    let usage =
+        json!({"input": 1, "output": 1, "cache_read": 0, "cache_write": 0, "cost_usd": 0.25});
+    let mut event = usage.clone();
+    event["type"] = json!("usage");
+    event["cumulative"] = usage;
+    event["cumulative"]["cost_usd"] = json!(1.25);
+    chat.event(event);
+    chat.delta("x");
+    chat.now_ms += 65_000;
+    chat.delta(&"x".repeat(2_599));
+    let status = |chat: &Chat| {
+        let rows = chat.rows();
+        let row = rows.iter().find(|row| row.contains("esc to stop"));
+        row.map(|row| row.chars().skip(2).collect::<String>())
+    };
+    let whole = "writing 1m 05s · 10 tokens/s · $0.2500 · esc to stop";
+    assert_eq!(status(&chat).as_deref(), Some(whole));
+    chat.input(Input::Resized {
+        columns: 40,
+        rows: 24,
+    });
+    assert_eq!(
+        status(&chat).as_deref(),
+        Some("writing 1m 05s · esc to stop")
+    );
+}
+
+#[test]
+fn what_is_written_while_it_streams_is_not_lost() {
+    let mut chat = Chat::new(40, 10);
+    chat.prompt("go");
+    for number in 0..200 {
+        chat.delta(&format!("word{number} "));
+        chat.write("x");
+    }
+    assert_eq!(chat.app.editor.text(), "x".repeat(200));
+    chat.input(Input::WorkEnded);
+    assert_eq!(chat.app.editor.text(), "x".repeat(200));
+}
+
+#[test]
+fn a_command_of_the_user_is_shown_and_goes_with_the_next_prompt() {
+    let mut chat = Chat::new(80, 24);
+    chat.write("!make test");
+    let effects = chat.press(KeyCode::Enter);
+    assert_eq!(
+        effects,
+        [
+            Effect::Remember("!make test".into()),
+            Effect::Shell("make test".to_owned())
+        ]
+    );
+    chat.input(Input::ShellProgress("compiling\n".to_owned()));
+    let rows = chat.rows();
+    assert!(rows.contains(&"  compiling".to_owned()), "{rows:?}");
+    assert!(
+        rows.iter().any(|row| row.contains("esc to stop")),
+        "{rows:?}"
+    );
+    // One at a time, and what was written stays.
+    chat.write("!other");
+    assert_eq!(chat.press(KeyCode::Enter), []);
+    assert_eq!(chat.app.editor.text(), "!other");
+    chat.control('u');
+    assert_eq!(chat.press(KeyCode::Escape), [Effect::CancelShell]);
+    assert_eq!(chat.press(KeyCode::Escape), []);
+    let output = ShellOutput {
+        command: "make test".to_owned(),
+        output: "compiling\n```\n".to_owned(),
+        ending: "exit code 2".to_owned(),
+    };
+    assert_eq!(chat.input(Input::ShellEnded(output.clone())), []);
+    let rows = chat.rows();
+    assert!(rows.contains(&"  [exit code 2]".to_owned()), "{rows:?}");
+    let note = "goes with the next prompt: make test".to_owned();
+    assert!(rows.contains(&note), "{rows:?}");
+    chat.write("why?");
+    let effects = chat.press(KeyCode::Enter);
+    let Some(Effect::Prompt(prompt)) = effects.last() else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(
+        (prompt.text.as_str(), &prompt.attached[..]),
+        ("why?", &[output][..])
+    );
+    assert_eq!(
+        prompt.attached[0].told(),
+        "I ran `make test` (exit code 2):\n\n````\ncompiling\n```\n````"
+    );
+    assert!(!chat.rows().contains(&note));
+}
+
+#[test]
+fn an_interrupt_stops_the_command_and_the_prompt() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    queue(&mut chat, "!sleep 100");
+    assert_eq!(chat.control('c'), [Effect::CancelShell, Effect::Cancel]);
+}
