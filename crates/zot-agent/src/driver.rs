@@ -153,6 +153,7 @@ pub(crate) async fn compact(agent: &Agent, run: &Run<'_>) {
 }
 
 async fn compact_within_prompt(agent: &Agent, run: &Run<'_>) -> CompactionOutcome {
+    run.hooks.on_compaction();
     match compaction::run(agent, run).await {
         CompactionResult::Shortened { summary } => {
             run.emit(AgentEvent::CompactionFinished { summary }).await;

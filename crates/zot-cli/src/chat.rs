@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use zot_rpc::executor;
-use zot_sdk::{AssemblyError, Config, Persistence, Resumption, Runtime, zot_home};
-use zot_tui::{Ending, Options, Pictures};
+use zot_sdk::{AssemblyError, Config, HttpClient, Persistence, Resumption, Runtime, zot_home};
+use zot_tui::{Ending, Options, Watch};
 
 use crate::arguments::Arguments;
 use crate::configuration;
@@ -16,10 +16,10 @@ pub(crate) fn run(
     prompt: Option<String>,
     picks_session: bool,
 ) -> Result<ExitCode, Failure> {
-    let pictures = Arc::new(Pictures::default());
+    let watch = Arc::new(Watch::default());
     let config = Config {
         thinking_events: true,
-        hooks: Some(pictures.clone()),
+        hooks: Some(watch.clone()),
         ..configuration::read(arguments, Persistence::SessionFile)?
     };
     let home = config
@@ -27,6 +27,7 @@ pub(crate) fn run(
         .clone()
         .unwrap_or_else(|| zot_home(&|name| std::env::var(name).ok()));
     let mut config = config;
+    config.http = Some(http(&watch, &config));
     let mut prompt = prompt;
     let mut picks_session = picks_session;
     loop {
@@ -34,7 +35,7 @@ pub(crate) fn run(
             prompt: prompt.take(),
             picks_session: std::mem::take(&mut picks_session),
             history: Some(home.join("history.jsonl")),
-            pictures: Some(pictures.clone()),
+            watch: Some(watch.clone()),
             themes: Some(home.join("themes")),
             ..Options::default()
         };
@@ -61,6 +62,17 @@ pub(crate) fn run(
                 };
             }
         }
+    }
+}
+
+/// A client that lets the chat show what it waits for.
+fn http(watch: &Arc<Watch>, config: &Config) -> HttpClient {
+    let watch = Arc::clone(watch);
+    let http = HttpClient::new().telling(move |retry| watch.retrying(retry));
+    match config.fallback.is_empty() {
+        true => http.patient(),
+        // Another model is quicker than waiting for this one.
+        false => http,
     }
 }
 

@@ -19,7 +19,7 @@ use crate::body::RequestBody;
 use crate::endpoint::Endpoint;
 use crate::error::{cause_chain, connection_error, http_error, stream_error};
 use crate::http::{HttpClient, Response, ResponseBody, SendError};
-use crate::retry::{self, Failure};
+use crate::retry::{self, Failure, Retry};
 use crate::sse::{SseDecoder, SseError, SseEvent};
 
 /// What is read of the body of a refusal; a longer one costs the connection.
@@ -95,9 +95,14 @@ impl Call {
                 Ok(response) => self.refusal(response).await,
                 Err(error) => self.no_answer(&error),
             };
-            let Some(delay) = retry::delay(attempt, failure) else {
+            let Some(delay) = retry::delay(attempt, failure, self.http.patience()) else {
                 return Err(error);
             };
+            self.http.tell(|| Retry {
+                attempts: attempt + 1,
+                wait: delay,
+                reason: error.to_string(),
+            });
             tokio::time::sleep(delay).await;
             attempt += 1;
         }

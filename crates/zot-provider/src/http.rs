@@ -26,6 +26,7 @@ use tokio::time::timeout;
 
 use crate::body::RequestBody;
 use crate::network::{NetworkSettings, Route};
+use crate::retry::{Patience, Retry};
 use connection::{BodyPart, Connection, ExchangeError, Framing};
 use dial::Dialler;
 use pool::{Pool, PoolKey};
@@ -55,7 +56,11 @@ impl Default for Timeouts {
 #[derive(Clone)]
 pub struct HttpClient {
     shared: Arc<Shared>,
+    patience: Patience,
+    told: Option<Arc<RetryListener>>,
 }
+
+type RetryListener = dyn Fn(Retry) + Send + Sync;
 
 struct Shared {
     timeouts: Timeouts,
@@ -134,6 +139,34 @@ impl HttpClient {
                 pool: Arc::default(),
                 dialler: Dialler::new(network, plain),
             }),
+            patience: Patience::default(),
+            told: None,
+        }
+    }
+
+    /// The same client, which tells before it sends a request again.
+    pub fn telling(self, told: impl Fn(Retry) + Send + Sync + 'static) -> Self {
+        Self {
+            told: Some(Arc::new(told)),
+            ..self
+        }
+    }
+
+    /// The same client, which also waits for rate limits: for where somebody sees that it does.
+    pub fn patient(self) -> Self {
+        Self {
+            patience: Patience::Long,
+            ..self
+        }
+    }
+
+    pub(crate) fn patience(&self) -> Patience {
+        self.patience
+    }
+
+    pub(crate) fn tell(&self, retry: impl FnOnce() -> Retry) {
+        if let Some(told) = &self.told {
+            told(retry());
         }
     }
 

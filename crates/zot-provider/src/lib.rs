@@ -36,3 +36,4 @@ pub use crate::providers::{
     KeyRequirement, OAuthEntry, ProviderEntry, Providers, ProvidersError, Wire, provider, providers,
 };
 pub use crate::responses::ResponsesClient;
+pub use crate::retry::Retry;

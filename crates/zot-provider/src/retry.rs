@@ -8,8 +8,41 @@ use zot_conversation::Timestamp;
 /// The waits before the second and the third attempt.
 const DELAYS: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(750)];
 
+/// The same where somebody watches.
+const PATIENT_DELAYS: [Duration; 5] = [
+    DELAYS[0],
+    DELAYS[1],
+    Duration::from_secs(2),
+    Duration::from_secs(5),
+    Duration::from_secs(10),
+];
+
 /// A server that asks for a longer wait than this is reported, not waited for.
 const MAX_SILENT_WAIT: Duration = Duration::from_secs(10);
+const MAX_PATIENT_WAIT: Duration = Duration::from_secs(90);
+
+/// Anthropic's word for a server that has too much to do.
+const OVERLOADED: u16 = 529;
+
+/// A request is about to be sent again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retry {
+    /// How often it was sent.
+    pub attempts: usize,
+    pub wait: Duration,
+    /// Why it has to be: provider, status and the server's words.
+    pub reason: String,
+}
+
+/// How much is put up with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Patience {
+    /// What is over in a moment, so that nobody has to be told.
+    #[default]
+    Short,
+    /// Rate limits as well: somebody sees what is waited for and can stop it.
+    Long,
+}
 
 /// Why an attempt failed, before any part of an answer arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +59,26 @@ pub(crate) enum Failure {
 
 /// How long to wait before sending again after the attempt numbered `attempt`, from zero; `None`
 /// when the failure is to be reported.
-pub(crate) fn delay(attempt: usize, failure: Failure) -> Option<Duration> {
+pub(crate) fn delay(attempt: usize, failure: Failure, patience: Patience) -> Option<Duration> {
+    let is_busy = |status: StatusCode| {
+        status == StatusCode::TOO_MANY_REQUESTS
+            || status == StatusCode::SERVICE_UNAVAILABLE
+            || status.as_u16() == OVERLOADED
+    };
+    match failure {
+        Failure::Status {
+            status,
+            retry_after,
+        } if patience == Patience::Long && is_busy(status) => {
+            let delay = PATIENT_DELAYS.get(attempt).copied()?;
+            let wait = retry_after.map_or(delay, |wait| wait.max(delay));
+            (wait <= MAX_PATIENT_WAIT).then_some(wait)
+        }
+        _ => short_delay(attempt, failure),
+    }
+}
+
+fn short_delay(attempt: usize, failure: Failure) -> Option<Duration> {
     let delay = DELAYS.get(attempt).copied()?;
     match failure {
         Failure::Connection => Some(delay),

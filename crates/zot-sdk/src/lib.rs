@@ -134,7 +134,7 @@ pub use zot_conversation::{
 };
 pub use zot_extension_host as extensions;
 pub use zot_extension_host::{InvokeError, ReloadError, RequestError};
-pub use zot_provider::HttpClient;
+pub use zot_provider::{HttpClient, Retry};
 pub use zot_provider::cassette;
 pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect};
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};

@@ -42,6 +42,7 @@ use queue::Queued;
 use redraw::Redraw;
 use shell::Shell;
 pub use shell::ShellOutput;
+pub use work::Progress;
 pub(crate) use work::Work;
 
 /// A second ctrl+c within this time leaves.
@@ -73,6 +74,8 @@ pub enum Input {
     WorkEnded,
     /// What the agent is like now.
     Info(Info),
+    /// What the running prompt is busy with.
+    Progress(Progress),
     /// Time has passed while something is shown that moves.
     Tick,
     /// The files below the working directory, for the picker.
@@ -373,6 +376,10 @@ impl App {
                 Vec::new()
             }
             Input::Tick => Vec::new(),
+            Input::Progress(progress) => {
+                self.take_progress(progress);
+                Vec::new()
+            }
             // What was found at first sight, after all was found already.
             Input::Files(files) if files.0.len() < self.files.len() && !files.1 => Vec::new(),
             Input::Files(files) => {

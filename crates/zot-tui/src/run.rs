@@ -10,6 +10,7 @@ mod own_program;
 mod pictures;
 mod shell;
 mod themes;
+mod watch;
 
 use std::io;
 use std::path::PathBuf;
@@ -30,7 +31,8 @@ use crate::renderer::{Renderer, Replaces};
 use crate::style::Depth;
 use crate::terminal::Terminal;
 
-pub use pictures::Pictures;
+use pictures::Pictures;
+pub use watch::Watch;
 
 /// While things stream in, the screen is drawn this often at most.
 const FRAME: Duration = Duration::from_millis(16);
@@ -60,8 +62,8 @@ pub struct Options {
     pub prompt: Option<String>,
     /// Where prompts are remembered.
     pub history: Option<PathBuf>,
-    /// Among the runtime's hooks, to show its pictures where the terminal can.
-    pub pictures: Option<Arc<Pictures>>,
+    /// Among the runtime's hooks, and told of retries: for pictures and what takes time.
+    pub watch: Option<Arc<Watch>>,
     /// Shown first.
     pub warnings: Vec<String>,
 }
@@ -256,7 +258,10 @@ impl Chat {
                     }
                     ending
                 }
-                () = until(tick) => self.take_soon(Input::Tick)?,
+                () = until(tick) => {
+                    self.take_news()?;
+                    self.take_soon(Input::Tick)?
+                }
             };
             if let Some(ending) = ending {
                 return Ok(ending);
@@ -287,6 +292,8 @@ impl Chat {
                 }))?;
                 return self.take_soon(Input::WorkEnded);
             };
+            // In their order: what comes now may be what was waited for.
+            self.take_news()?;
             let drawings = self.drawings(&event);
             if let Some(ending) = self.take_soon(Input::Agent(event))? {
                 return Ok(Some(ending));
@@ -303,11 +310,20 @@ impl Chat {
         Ok(None)
     }
 
+    /// What is going on between the events.
+    fn take_news(&mut self) -> io::Result<()> {
+        let next = |chat: &Self| chat.options.watch.as_ref()?.next();
+        while let Some(progress) = next(self) {
+            self.take(Input::Progress(progress))?;
+        }
+        Ok(())
+    }
+
     /// The pictures that an event tells of.
     fn drawings(&self, event: &Event) -> Vec<Drawing> {
-        let pictures = match (&self.options.pictures, event) {
-            (Some(pictures), Event::ToolResult { id, .. }) => pictures.take(id),
-            (Some(pictures), Event::UserMessage { .. }) => pictures.take(""),
+        let pictures = match (&self.options.watch, event) {
+            (Some(watch), Event::ToolResult { id, .. }) => watch.pictures.take(id),
+            (Some(watch), Event::UserMessage { .. }) => watch.pictures.take(""),
             _ => return Vec::new(),
         };
         let Some(easel) = &self.easel else {

@@ -36,4 +36,5 @@ mod replay;
 mod sessions;
 mod support;
 mod terminal;
+mod terminal_editor;
 mod tools;

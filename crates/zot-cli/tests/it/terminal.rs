@@ -10,18 +10,23 @@ use crate::support::binary;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A terminal of its own with a shell in it, from which zot is started.
-struct Terminal {
+pub(crate) struct Terminal {
     name: String,
-    _server: ModelServer,
-    workdir: Workdir,
+    pub(crate) server: ModelServer,
+    pub(crate) workdir: Workdir,
     /// What zot was started with.
     command: String,
 }
 
 impl Terminal {
     /// Opens one of 100×30 with zot in it. `None`, with a word about it, where there is no tmux.
+    pub(crate) fn open(arguments: &str) -> Option<Self> {
+        Self::open_with("", arguments)
+    }
+
+    /// The same, with more variables.
     #[expect(clippy::print_stderr, reason = "what is not tested is said")]
-    fn open(arguments: &str) -> Option<Self> {
+    pub(crate) fn open_with(variables: &str, arguments: &str) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
             eprintln!("NOT RUN: the tests of the terminal need tmux");
             return None;
@@ -31,7 +36,7 @@ impl Terminal {
         let name = place.display().to_string().replace(['/', '.'], "_");
         let mut terminal = Self {
             name,
-            _server: server,
+            server,
             workdir,
             command: String::new(),
         };
@@ -54,7 +59,7 @@ impl Terminal {
         assert!(opened.status.success(), "{opened:?}");
         terminal.wait_for("shell>");
         let command = format!(
-            "HOME={} ZOT_HOME={} {} {arguments}",
+            "{variables} HOME={} ZOT_HOME={} {} {arguments}",
             terminal.workdir.home().display(),
             terminal.workdir.zot_home().display(),
             binary().display(),
@@ -63,7 +68,7 @@ impl Terminal {
             "MODEL",
             &format!(
                 "--provider openai --model gpt-4o --api-key x --base-url {}",
-                terminal._server.url(Wire::OpenAi)
+                terminal.server.url(Wire::OpenAi)
             ),
         );
         terminal.type_line(&command);
@@ -71,7 +76,7 @@ impl Terminal {
         Some(terminal)
     }
 
-    fn tmux(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn tmux(&self, arguments: &[&str]) -> Output {
         let output = Command::new("tmux")
             .args(["-L", &self.name])
             .args(arguments)
@@ -79,39 +84,50 @@ impl Terminal {
         output.unwrap()
     }
 
-    fn type_text(&self, text: &str) {
+    pub(crate) fn type_text(&self, text: &str) {
         self.tmux(&["send-keys", "-l", text]);
     }
 
-    fn type_line(&self, text: &str) {
+    pub(crate) fn type_line(&self, text: &str) {
         self.type_text(text);
         self.press("Enter");
     }
 
-    fn press(&self, key: &str) {
+    pub(crate) fn press(&self, key: &str) {
         self.tmux(&["send-keys", key]);
     }
 
-    fn screen(&self) -> String {
+    /// The number of zot's process.
+    pub(crate) fn process(&self) -> String {
+        let tty = self.tmux(&["display-message", "-p", "#{pane_tty}"]);
+        let tty = String::from_utf8_lossy(&tty.stdout).trim().to_owned();
+        let tty = tty.trim_start_matches("/dev/");
+        let found = Command::new("pgrep").args(["-t", tty, "zot"]).output();
+        String::from_utf8_lossy(&found.unwrap().stdout)
+            .trim()
+            .to_owned()
+    }
+
+    pub(crate) fn screen(&self) -> String {
         String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p"]).stdout).into_owned()
     }
 
     /// The screen with everything that has scrolled away.
-    fn everything(&self) -> String {
+    pub(crate) fn everything(&self) -> String {
         let output = self.tmux(&["capture-pane", "-p", "-S", "-"]);
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Waits until zot is gone and the shell asks for more.
-    fn wait_for_shell(&self) {
+    pub(crate) fn wait_for_shell(&self) {
         self.wait_until("the shell", |screen| screen.trim_end().ends_with("shell>"));
     }
 
-    fn wait_for(&self, text: &str) -> String {
+    pub(crate) fn wait_for(&self, text: &str) -> String {
         self.wait_until(text, |screen| screen.contains(text))
     }
 
-    fn wait_until(&self, what: &str, condition: impl Fn(&str) -> bool) -> String {
+    pub(crate) fn wait_until(&self, what: &str, condition: impl Fn(&str) -> bool) -> String {
         let begun = Instant::now();
         loop {
             let screen = self.screen();

@@ -18,16 +18,40 @@ fn policy() {
         status(503, Some(0)),
         status(504, None),
     ] {
-        assert_eq!(delay(0, failure), short, "{failure:?}");
-        assert_eq!(delay(1, failure), long, "{failure:?}");
-        assert_eq!(delay(2, failure), None, "{failure:?}");
+        assert_eq!(delay(0, failure, Patience::Short), short, "{failure:?}");
+        assert_eq!(delay(1, failure, Patience::Short), long, "{failure:?}");
+        assert_eq!(delay(2, failure, Patience::Short), None, "{failure:?}");
     }
     for code in [400, 401, 403, 404, 429, 500, 529] {
-        assert_eq!(delay(0, status(code, Some(1))), None, "{code}");
+        assert_eq!(
+            delay(0, status(code, Some(1)), Patience::Short),
+            None,
+            "{code}"
+        );
     }
-    assert_eq!(delay(0, status(503, Some(3))), Some(Duration::from_secs(3)));
-    assert_eq!(delay(0, status(503, Some(11))), None);
-    assert_eq!(delay(0, Failure::Final), None);
+    assert_eq!(
+        delay(0, status(503, Some(3)), Patience::Short),
+        Some(Duration::from_secs(3))
+    );
+    assert_eq!(delay(0, status(503, Some(11)), Patience::Short), None);
+    assert_eq!(delay(0, Failure::Final, Patience::Short), None);
+}
+
+#[test]
+fn rate_limits_are_waited_for_where_somebody_watches() {
+    let delay = |attempt, failure| delay(attempt, failure, Patience::Long);
+    let seconds = |seconds| Some(Duration::from_secs(seconds));
+    for code in [429, 503, 529] {
+        assert_eq!(delay(0, status(code, Some(30))), seconds(30), "{code}");
+        assert_eq!(delay(0, status(code, Some(91))), None, "{code}");
+        assert_eq!(delay(2, status(code, None)), seconds(2), "{code}");
+        assert_eq!(delay(4, status(code, Some(0))), seconds(10), "{code}");
+        assert_eq!(delay(5, status(code, None)), None, "{code}");
+    }
+    for failure in [status(400, Some(1)), status(500, None), Failure::Final] {
+        assert_eq!(delay(0, failure), None, "{failure:?}");
+    }
+    assert_eq!(delay(2, Failure::Connection), None);
 }
 
 #[test]

@@ -231,8 +231,11 @@ impl App {
                 cumulative,
             } => {
                 self.info.cost_usd = cumulative.cost_usd;
-                self.info.context_used = input + cache_read + cache_write + output;
                 let read = input + cache_read + cache_write;
+                // Providers count nothing for an answer that was stopped.
+                if read > 0 {
+                    self.info.context_used = read + output;
+                }
                 self.chat.turns.push((read, output, cost_usd));
             }
             Event::AssistantMessage { .. } => {
@@ -250,6 +253,7 @@ impl App {
             } => self.note(format!("{from} failed ({message}); {to} goes on"), true),
             Event::Error { message, .. } => self.note(message, true),
             Event::CompactDone { .. } => {
+                self.doing("thinking");
                 self.note("the conversation was compacted".to_owned(), false);
             }
             Event::ExtNotify {
@@ -358,7 +362,7 @@ impl App {
 
     fn doing(&mut self, what: &'static str) {
         if let Some(work) = &mut self.work {
-            work.doing = what;
+            work.begin(what);
         }
     }
 }

@@ -11,7 +11,7 @@ const MAX_WAITING: usize = 16;
 
 /// A hook that keeps pictures until they are shown.
 #[derive(Default)]
-pub struct Pictures(Mutex<VecDeque<(String, Image)>>);
+pub(super) struct Pictures(Mutex<VecDeque<(String, Image)>>);
 
 impl Pictures {
     /// The pictures of a call's result, or of the prompt when there is no call.

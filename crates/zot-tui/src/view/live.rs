@@ -26,13 +26,14 @@ pub(super) fn status(app: &App) -> Vec<Line> {
     let theme = &app.theme;
     let mut lines = Vec::new();
     if let Some(work) = &app.work {
-        let doing = match work.cancelling {
-            true => "stopping",
-            false => work.doing,
-        };
+        let (doing, reason) = work.doing(app.now_ms);
         let elapsed = duration(app.now_ms.saturating_sub(work.started_ms));
         // What there is no room for is left out, the last first.
-        let mut parts = vec![format!("{doing} {elapsed}"), "esc to stop".to_owned()];
+        let first = match reason {
+            Some(_) => format!("{doing} · {elapsed}"),
+            None => format!("{doing} {elapsed}"),
+        };
+        let mut parts = vec![first, "esc to stop".to_owned()];
         if let Some(rate) = work.tokens_per_second(app.now_ms) {
             parts.push(format!("{rate} tokens/s"));
         }
@@ -41,6 +42,10 @@ pub(super) fn status(app: &App) -> Vec<Line> {
             parts.push(format!("${cost:.4}"));
         }
         lines.push(spinning(&parts, app));
+        if let Some(reason) = reason {
+            let reason = Line::styled(format!("  {reason}"), theme.warning);
+            lines.push(reason.clipped(app.columns));
+        }
     } else if app.shell.running.is_some() {
         let parts = ["running your command", "esc to stop"].map(str::to_owned);
         lines.push(spinning(&parts, app));

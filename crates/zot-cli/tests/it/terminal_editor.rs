@@ -1,0 +1,288 @@
+//! Writing in the chat, and what can be done while it works, in a real terminal.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use testkit::Workdir;
+
+use crate::terminal::Terminal;
+
+/// A program of the user's, in a folder of its own.
+fn program(name: &str, script: &str) -> (Workdir, PathBuf) {
+    let folder = Workdir::new("programs");
+    let path = folder.path().join(name);
+    folder.write(name, format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    (folder, path)
+}
+
+fn signal(name: &str, process: &str) {
+    let sent = Command::new("kill").args([name, process]).status();
+    assert!(sent.unwrap().success());
+}
+
+/// Puts text into the terminal as a paste.
+fn paste(terminal: &Terminal, text: &str, options: &[&str]) {
+    let file = terminal.workdir.zot_home().join("pasted");
+    fs::write(&file, text).unwrap();
+    terminal.tmux(&["load-buffer", &file.display().to_string()]);
+    terminal.tmux(&[&["paste-buffer"], options].concat());
+}
+
+/// The rows of the editor, without what is below it.
+fn written(screen: &str) -> String {
+    let start = screen.rfind('❯').unwrap_or(0);
+    let rows: Vec<&str> = screen[start..].trim_end().lines().collect();
+    rows[..rows.len().saturating_sub(1)].join("\n")
+}
+
+fn wait_for_written(terminal: &Terminal, text: &str) {
+    terminal.wait_until(text, |screen| written(screen) == text);
+}
+
+#[test]
+fn the_answer_goes_on_while_the_editor_has_the_terminal() {
+    let script = "echo \"$1\" > started; until [ -e go ]; do sleep 0.05; done; \
+                  printf 'and more\\n' >> \"$2\"";
+    let (_folder, editor) = program("editor", script);
+    let variables = format!("EDITOR='{} --wait'", editor.display());
+    let Some(terminal) = Terminal::open_with(&variables, "MODEL slow:100:20") else {
+        return;
+    };
+    terminal.wait_for("alpha beta");
+    terminal.type_text("draft ");
+    wait_for_written(&terminal, "❯ draft");
+    terminal.press("C-g");
+    terminal.wait_until("the editor", |_| {
+        terminal.workdir.read("started").as_deref() == Some("--wait\n")
+    });
+    // An interrupt is the editor's business now.
+    signal("-INT", &terminal.process());
+    // The answer is written down although nobody sees it.
+    terminal.wait_until("the answer", |_| {
+        let sessions = terminal.workdir.zot_home().join("sessions");
+        let found = Command::new("grep")
+            .args(["-rq", "iota.*\\(end\\|stop\\|assistant\\)"])
+            .arg(sessions)
+            .status();
+        found.unwrap().success()
+    });
+    fs::write(terminal.workdir.path().join("go"), "").unwrap();
+    let screen = terminal.wait_until("the text", |screen| {
+        written(screen) == "❯ draft and more" && screen.contains("context")
+    });
+    assert_eq!(screen.matches("alpha").count(), 13, "{screen}");
+    assert!(!screen.contains("esc to stop"), "{screen}");
+    assert!(!screen.contains("again to leave"), "{screen}");
+}
+
+#[test]
+fn an_editor_that_fails_changes_nothing() {
+    let (_folder, editor) = program("editor", "echo lost > \"$1\"; exit 3");
+    let Some(terminal) = Terminal::open_with(
+        &format!("VISUAL='{}'", editor.display()),
+        "--provider offline",
+    ) else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_text("kept");
+    wait_for_written(&terminal, "❯ kept");
+    terminal.press("C-g");
+    terminal.wait_for("failed (exit status: 3)");
+    wait_for_written(&terminal, "❯ kept");
+}
+
+#[test]
+fn a_paste_of_any_size_is_a_chip_and_runs_nothing() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    // Over many reads, with line ends of other systems.
+    paste(
+        &terminal,
+        &"!touch a file\r\n".repeat(100_000),
+        &["-p", "-r"],
+    );
+    terminal.type_text(" then this");
+    wait_for_written(&terminal, "❯ [pasted 100000 lines] then this");
+    terminal.press("Home");
+    terminal.press("Delete");
+    wait_for_written(&terminal, "❯  then this");
+    terminal.press("C-u");
+    terminal.press("End");
+    terminal.press("C-u");
+    paste(&terminal, "/exit", &["-p"]);
+    wait_for_written(&terminal, "❯ /exit");
+    terminal.press("Enter");
+    terminal.wait_for("My rules do not cover");
+    // In terminals that do not mark a paste it comes as keys.
+    paste(&terminal, "the first line\nthe second line\n", &[]);
+    terminal.type_text("and more");
+    wait_for_written(&terminal, "❯ the first line\n  the second line\n  and more");
+}
+
+#[test]
+fn files_that_are_dropped_are_mentioned() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    let place = terminal.workdir.path();
+    fs::write(place.join("a b.md"), "text").unwrap();
+    let place = place.display();
+    paste(
+        &terminal,
+        &format!("'{place}/a b.md' {place}/a.txt "),
+        &["-p"],
+    );
+    wait_for_written(&terminal, "❯ @\"a b.md\" @a.txt");
+}
+
+#[test]
+fn a_command_is_shown_as_it_runs_and_told_with_the_next_prompt() {
+    let Some(terminal) = Terminal::open("MODEL") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_line("!echo begun; sleep 600 & echo $! > child; wait");
+    terminal.wait_for("\n  begun");
+    let child = || terminal.workdir.read("child").unwrap_or_default();
+    terminal.wait_until("the child", |_| child().ends_with('\n'));
+    let child = child();
+    terminal.press("Escape");
+    terminal.wait_for("[stopped]");
+    let alive = Command::new("kill").args(["-0", child.trim()]).output();
+    assert!(!alive.unwrap().status.success(), "{child}");
+    terminal.type_line("!echo seen-by-the-model; exit 3");
+    terminal.wait_for("[exit code 3]");
+    assert_eq!(terminal.server.requests().len(), 0);
+    terminal.type_line("say:3");
+    terminal.wait_for("alpha beta gamm");
+    let request = terminal.server.requests()[0].body.to_string();
+    assert!(request.contains("exit 3` (exit code 3):"), "{request}");
+    assert!(request.contains("seen-by-the-model"), "{request}");
+    assert!(request.contains("(stopped):"), "{request}");
+}
+
+#[test]
+fn an_interrupt_from_outside_is_that_of_the_key() {
+    let Some(terminal) = Terminal::open("MODEL slow:2000:5") else {
+        return;
+    };
+    terminal.wait_for("alpha beta");
+    let process = terminal.process();
+    signal("-INT", &process);
+    terminal.wait_for("ctrl+c again to leave");
+    terminal.wait_until("the stop", |screen| !screen.contains("esc to stop"));
+    terminal.wait_until("the end of the offer", |screen| {
+        !screen.contains("ctrl+c again")
+    });
+    signal("-INT", &process);
+    terminal.wait_for("ctrl+c again to leave");
+    signal("-INT", &process);
+    terminal.wait_for_shell();
+}
+
+#[test]
+fn what_waits_is_shown_and_taken_back() {
+    let Some(terminal) = Terminal::open("MODEL slow:2000:5") else {
+        return;
+    };
+    terminal.wait_for("alpha beta");
+    terminal.wait_for("tokens/s");
+    terminal.type_line("say:3");
+    terminal.wait_for("queued: say:3");
+    terminal.type_text("half");
+    terminal.press("M-Up");
+    wait_for_written(&terminal, "❯ say:3\n  half");
+    terminal.press("C-c");
+    terminal.wait_until("rest", |screen| !screen.contains("esc to stop"));
+    wait_for_written(&terminal, "❯");
+    assert_eq!(terminal.server.requests().len(), 1);
+}
+
+#[test]
+fn what_is_waited_for_is_said() {
+    let Some(terminal) = Terminal::open("MODEL") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_line("retryafter:3:say:3");
+    terminal.wait_for("trying again in 2s");
+    terminal.wait_for("openai: http 503");
+    let screen = terminal.wait_for("alpha beta gamm");
+    assert!(!screen.contains("trying again"), "{screen}");
+    terminal.type_line("errthen:429:3");
+    terminal.wait_for("openai: http 429");
+    terminal.wait_until("an answer", |screen| {
+        !screen.contains("trying again") && screen.contains("\nok")
+    });
+    assert!(!terminal.screen().contains('✗'), "{}", terminal.screen());
+    for text in ["COMPACT-HANG", "two", "three"] {
+        terminal.type_line(text);
+        terminal.wait_for(&format!("❯ {text}"));
+        terminal.wait_until("rest", |screen| !screen.contains("esc to stop"));
+    }
+    terminal.type_line("overflow:1:say:3");
+    terminal.wait_for("compacting the conversation");
+    terminal.press("Escape");
+    terminal.wait_until("the stop", |screen| !screen.contains("esc to stop"));
+}
+
+#[test]
+fn history_is_searched_and_shared_with_other_chats() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_text("!echo first");
+    terminal.press("C-j");
+    terminal.type_line("echo second");
+    terminal.wait_for("[exit code 0]");
+    terminal.type_line("!echo other");
+    terminal.wait_until("both", |screen| {
+        screen.matches("[exit code 0]").count() == 2
+    });
+    terminal.type_text("draft");
+    terminal.press("C-r");
+    terminal.type_text("SECOND");
+    let screen = terminal.wait_for("history: SECOND");
+    assert!(screen.contains("▸ !echo first ⏎ echo second"), "{screen}");
+    terminal.press("Enter");
+    wait_for_written(&terminal, "❯ !echo first\n  echo second");
+    terminal.press("C-_");
+    wait_for_written(&terminal, "❯ draft");
+}
+
+#[test]
+fn the_cursor_is_where_the_text_is_on_a_small_screen() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.tmux(&["resize-window", "-x", "40", "-y", "10"]);
+    terminal.wait_until("the smaller screen", |screen| screen.lines().count() <= 10);
+    let cursor = || {
+        let place = terminal.tmux(&["display-message", "-p", "#{cursor_x}"]);
+        String::from_utf8_lossy(&place.stdout).trim().to_owned()
+    };
+    terminal.type_text(&"日本語".repeat(7));
+    terminal.wait_until("a second row", |screen| {
+        written(screen) == format!("❯ {}\n  {}", "日本語".repeat(6), "日本語")
+    });
+    assert_eq!(cursor(), "8");
+    terminal.press("Up");
+    terminal.type_text("e\u{301}");
+    terminal.wait_until("the letter", |screen| screen.contains("語e\u{301}日"));
+    assert_eq!(cursor(), "9");
+    terminal.press("BSpace");
+    terminal.press("BSpace");
+    terminal.wait_until("what is left", |screen| {
+        written(screen).starts_with("❯ 日本日本語")
+    });
+    assert_eq!(cursor(), "6");
+}
