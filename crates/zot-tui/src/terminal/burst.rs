@@ -8,7 +8,7 @@ mod tests;
 
 use std::time::Duration;
 
-use crate::app::{Input, Key, KeyCode};
+use crate::app::{Input, KeyCode};
 
 /// Fewer keys at once may be typed ahead.
 const MIN_KEYS: usize = 12;
@@ -55,7 +55,6 @@ fn is_pasted(letters: &[char]) -> bool {
 /// What a key writes, if that is all it does.
 fn letter(input: &Input) -> Option<char> {
     match input {
-        Input::Key(key) if *key == Key::control('j') => Some('\n'),
         Input::Key(key) if !key.control && !key.alt => match key.code {
             KeyCode::Character(character) => Some(character),
             KeyCode::Enter => Some('\n'),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::app::Key;
 
 fn keys(text: &str) -> Vec<Input> {
     let code = |character| match character {
