@@ -38,8 +38,9 @@ const COMMANDS: [(&str, &str); 23] = [
 
 const HELP: &str = "\
 enter send, or queue while zot works · ctrl+s steer at once · esc stop · ctrl+c twice leave
-alt+enter or \\ enter new line · up/down history · ctrl+g $EDITOR · ctrl+o unfold · ctrl+l redraw
-@ a file · / a command · !cmd run it and tell zot what it printed";
+alt+up edit the last queued · alt+enter or \\ enter new line · up/down history · ctrl+r search it
+ctrl+_ undo · alt+_ redo · ctrl+g $EDITOR · ctrl+o unfold · ctrl+l redraw
+@ a file · / a command · !cmd run it, and tell zot with the next prompt";
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
