@@ -296,6 +296,8 @@ pub struct App {
     pub(crate) extension_commands: Vec<(String, String)>,
     files: Arc<[Choice]>,
     leave_until_ms: u64,
+    /// Until then a letter belongs to what is being written.
+    typing_until_ms: u64,
     finished: Vec<Line>,
     /// Each below so many of the finished lines.
     pictures: Vec<(usize, Drawing)>,
@@ -331,6 +333,7 @@ impl App {
             extension_commands: Vec::new(),
             files: Arc::default(),
             leave_until_ms: 0,
+            typing_until_ms: 0,
             finished: Vec::new(),
             pictures: Vec::new(),
             redraw: None,

@@ -89,11 +89,17 @@ impl Key {
     }
 }
 
+/// Who pauses for so long has stopped writing.
+const TYPING_MS: u64 = 700;
+
 impl App {
     pub(super) fn press(&mut self, key: Key) -> Vec<Effect> {
         if key != Key::control('c') {
             // Whoever does something else in between did not mean to leave.
             self.leave_until_ms = 0;
+        }
+        if self.types_on(&key) {
+            return Vec::new();
         }
         if let Some(effects) = self.press_approval(&key) {
             return effects;
@@ -118,7 +124,10 @@ impl App {
                     KeyCode::Character('f') | KeyCode::Right => Edit::WordRight,
                     KeyCode::Character('d') => Edit::DeleteWordRight,
                     KeyCode::Character('y') => Edit::YankOlder,
-                    KeyCode::Character('z' | '_') => Edit::Redo,
+                    // Some terminals tell the key instead of what is on it.
+                    KeyCode::Character('z' | '_' | '-') => Edit::Redo,
+                    KeyCode::Character(',') if key.shift => Edit::TextStart,
+                    KeyCode::Character('.') if key.shift => Edit::TextEnd,
                     KeyCode::Character('<') | KeyCode::Home => Edit::TextStart,
                     KeyCode::Character('>') | KeyCode::End => Edit::TextEnd,
                     KeyCode::Backspace => Edit::DeleteWordLeft,
@@ -149,6 +158,28 @@ impl App {
                 _ => Vec::new(),
             },
         }
+    }
+
+    /// Takes a key of someone who was in the middle of a word when a call began to ask. A letter
+    /// must not become an answer to what nobody has read yet.
+    fn types_on(&mut self, key: &Key) -> bool {
+        let letter = match key.code {
+            KeyCode::Character(character) if !key.control && !key.alt => character,
+            _ => {
+                self.typing_until_ms = 0;
+                return false;
+            }
+        };
+        let is_typing = self.now_ms < self.typing_until_ms && !self.editor.is_empty();
+        self.typing_until_ms = match &self.approval {
+            Some(_) if !is_typing => return false,
+            _ => self.now_ms + TYPING_MS,
+        };
+        if self.approval.is_none() {
+            return false;
+        }
+        self.editor.apply(Edit::Insert(letter.to_string()));
+        true
     }
 
     fn press_control(&mut self, letter: char) -> Vec<Effect> {

@@ -153,3 +153,47 @@ fn an_interrupt_stops_the_command_and_the_prompt() {
     queue(&mut chat, "!sleep 100");
     assert_eq!(chat.control('c'), [Effect::CancelShell, Effect::Cancel]);
 }
+
+#[test]
+fn what_is_waited_for_is_said_with_its_reason() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    chat.input(Input::Progress(Progress::Retry {
+        wait_ms: 4_500,
+        reason: "openai: http 429: slow down".to_owned(),
+    }));
+    chat.now_ms += 1_000;
+    chat.input(Input::Tick);
+    let shows = |chat: &Chat, text: &str| chat.rows().iter().any(|row| row.contains(text));
+    assert!(shows(&chat, "trying again in 4s · 1s · esc to stop"));
+    assert!(shows(&chat, "  openai: http 429: slow down"));
+    chat.now_ms += 4_000;
+    chat.input(Input::Tick);
+    assert!(shows(&chat, "trying again · 5s"));
+    chat.delta("there");
+    assert!(!shows(&chat, "429") && shows(&chat, "writing 5s"));
+    chat.input(Input::Progress(Progress::Compaction));
+    assert!(shows(&chat, "compacting the conversation 5s"));
+    chat.event(json!({"type": "compact_done", "summary": "x"}));
+    assert!(shows(&chat, "thinking 5s"));
+}
+
+/// A call that asks while someone writes is not answered by the next letter.
+#[test]
+fn a_question_is_not_answered_in_the_middle_of_a_word() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    chat.write("st");
+    chat.event(
+        json!({"type": "tool_confirm", "id": "c1", "name": "bash", "args": {}, "preview": "rm"}),
+    );
+    assert_eq!(chat.write("ay"), []);
+    assert_eq!(chat.app.editor.text(), "stay");
+    chat.now_ms += 1_000;
+    let effects = chat.write("y");
+    assert!(
+        matches!(effects[..], [Effect::Confirm { .. }]),
+        "{effects:?}"
+    );
+    assert_eq!(chat.app.editor.text(), "stay");
+}

@@ -168,7 +168,11 @@ fn a_paste_opens_no_list_and_runs_nothing() {
     chat.input(Input::Paste("elp".to_owned()));
     assert!(chat.app.picker.is_none());
     assert_eq!(prompts(&chat.press(KeyCode::Enter)), [] as [&str; 0]);
-    assert!(chat.rows().iter().any(|row| row.starts_with("  /help ")));
+    assert!(
+        chat.everything()
+            .iter()
+            .any(|row| row.starts_with("  /help "))
+    );
 }
 
 #[test]
