@@ -149,7 +149,7 @@ fn a_command_is_shown_as_it_runs_and_told_with_the_next_prompt() {
     };
     terminal.wait_for("/help");
     terminal.type_line("!echo begun; sleep 600 & echo $! > child; wait");
-    terminal.wait_for("\n  begun");
+    terminal.wait_for("│ begun");
     let child = || terminal.workdir.read("child").unwrap_or_default();
     terminal.wait_until("the child", |_| child().ends_with('\n'));
     let child = child();
