@@ -8,7 +8,9 @@ use zot_conversation::{
     Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream, Sampling,
     StopReason, Timestamp,
 };
-use zot_provider::{AnthropicClient, Endpoint, HttpClient, OpenAiClient, OpenAiQuirks, Timeouts};
+use zot_provider::{
+    AnthropicClient, Endpoint, HttpClient, OpenAiClient, OpenAiQuirks, Retry, Timeouts,
+};
 
 use crate::server::{Server, delta};
 
@@ -201,6 +203,41 @@ async fn failures_before_the_answer_are_retried_twice() {
     let message = assert_failed(answer, ModelErrorKind::Connection);
     let url = format!("http://{}/v1/chat/completions", server.address());
     assert_eq!(message, format!("openai: Post \"{url}\": unexpected EOF"));
+}
+
+#[tokio::test]
+async fn a_patient_client_waits_for_rate_limits_and_tells() {
+    let server = Server::start().await;
+    let (told, retries) = std::sync::mpsc::channel();
+    let http = HttpClient::new()
+        .patient()
+        .telling(move |retry| told.send(retry).unwrap());
+    let base_url = format!("http://{}/v1", server.address());
+    let client = OpenAiClient::new(http, endpoint("openai", base_url), OpenAiQuirks::COMPATIBLE);
+    let serve = async {
+        let mut peer = server.accept().await;
+        for (status, headers) in [(429, "retry-after: 1\r\n"), (529, "")] {
+            peer.request().await;
+            peer.respond(status, headers, "slow").await;
+        }
+        peer.request().await;
+        peer.say("at last").await;
+    };
+    let (answer, ()) = tokio::join!(ask(&client), serve);
+    assert_said(answer, "at last");
+    let told: Vec<Retry> = retries.try_iter().collect();
+    let retry = |attempts, wait, reason: &str| Retry {
+        attempts,
+        wait: Duration::from_millis(wait),
+        reason: reason.to_owned(),
+    };
+    assert_eq!(
+        told,
+        [
+            retry(1, 1_000, "openai: http 429: slow"),
+            retry(2, 750, "openai: http 529: slow")
+        ]
+    );
 }
 
 #[tokio::test]

@@ -94,9 +94,10 @@ const TYPING_MS: u64 = 700;
 
 impl App {
     pub(super) fn press(&mut self, key: Key) -> Vec<Effect> {
-        if key != Key::control('c') {
+        if key != Key::control('c') && self.leave_until_ms > 0 {
             // Whoever does something else in between did not mean to leave.
             self.leave_until_ms = 0;
+            self.remark = None;
         }
         if self.types_on(&key) {
             return Vec::new();

@@ -273,6 +273,7 @@ fn whoever_writes_on_does_not_leave() {
     chat.control('c');
     assert!(chat.rows().contains(&"ctrl+c again to leave".to_owned()));
     chat.write("also wrong");
+    assert!(!chat.rows().contains(&"ctrl+c again to leave".to_owned()));
     assert_eq!(chat.control('c'), []);
     chat.now_ms += LEAVE_WINDOW_MS;
     chat.input(Input::Tick);
