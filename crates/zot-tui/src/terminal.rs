@@ -73,6 +73,9 @@ impl Terminal {
     /// Gives the terminal to someone else.
     pub(crate) fn leave(&mut self) {
         self.events = None;
+        // What was typed after the key that asked for it was meant for the other.
+        self.ready.clear();
+        self.burst = Burst::default();
         restore();
     }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::editor::Draft;
+use super::{App, Choice, Effect, Picker, PickerKind};
+use crate::editor::{Draft, Edit};
+use crate::view;
 
 /// How many are kept.
 pub(crate) const MAX_ENTRIES: usize = 1_000;
@@ -68,5 +70,50 @@ impl History {
     pub(crate) fn leave(&mut self) {
         self.place = None;
         self.changed.clear();
+    }
+}
+
+impl App {
+    /// Up within the text, then into the past; a prompt that waits is the nearest past.
+    pub(super) fn press_up(&mut self) -> Vec<Effect> {
+        if self.editor.move_row(-1, view::editor_columns(self.columns)) {
+            return Vec::new();
+        }
+        if self.editor.is_empty() && self.take_back() {
+            return Vec::new();
+        }
+        match self.history.older(self.editor.draft()) {
+            Some(draft) => self.editor.set(draft),
+            None => self.editor.apply(Edit::TextStart),
+        }
+        self.picker = None;
+        Vec::new()
+    }
+
+    pub(super) fn press_down(&mut self) -> Vec<Effect> {
+        if self.editor.move_row(1, view::editor_columns(self.columns)) {
+            return Vec::new();
+        }
+        match self.history.newer(self.editor.draft()) {
+            Some(draft) => self.editor.set(draft),
+            None => self.editor.apply(Edit::TextEnd),
+        }
+        self.picker = None;
+        Vec::new()
+    }
+
+    /// Offers what was written before.
+    pub(super) fn search_history(&mut self) -> Vec<Effect> {
+        let choices = self.history.newest_first().into_iter().map(|draft| Choice {
+            name: draft.title(),
+            description: String::new(),
+        });
+        let choices: Vec<Choice> = choices.collect();
+        if choices.is_empty() {
+            self.say("nothing was written yet");
+            return Vec::new();
+        }
+        self.picker = Some(Picker::new(PickerKind::History, choices.into()));
+        Vec::new()
     }
 }

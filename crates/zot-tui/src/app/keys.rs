@@ -1,8 +1,7 @@
 //! What keys do.
 
-use super::{App, Choice, Effect, LEAVE_WINDOW_MS, Picker, PickerKind, Redraw};
+use super::{App, Effect, LEAVE_WINDOW_MS, Picker, PickerKind, Redraw};
 use crate::editor::Edit;
-use crate::view;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyCode {
@@ -222,49 +221,6 @@ impl App {
     fn edit(&mut self, edit: Edit) -> Vec<Effect> {
         self.editor.apply(edit);
         self.complete()
-    }
-
-    /// Up within the text, then into the past; a prompt that waits is the nearest past.
-    fn press_up(&mut self) -> Vec<Effect> {
-        if self.editor.move_row(-1, view::editor_columns(self.columns)) {
-            return Vec::new();
-        }
-        if self.editor.is_empty() && self.take_back() {
-            return Vec::new();
-        }
-        match self.history.older(self.editor.draft()) {
-            Some(draft) => self.editor.set(draft),
-            None => self.editor.apply(Edit::TextStart),
-        }
-        self.picker = None;
-        Vec::new()
-    }
-
-    fn press_down(&mut self) -> Vec<Effect> {
-        if self.editor.move_row(1, view::editor_columns(self.columns)) {
-            return Vec::new();
-        }
-        match self.history.newer(self.editor.draft()) {
-            Some(draft) => self.editor.set(draft),
-            None => self.editor.apply(Edit::TextEnd),
-        }
-        self.picker = None;
-        Vec::new()
-    }
-
-    /// Offers what was written before.
-    fn search_history(&mut self) -> Vec<Effect> {
-        let choices = self.history.newest_first().into_iter().map(|draft| Choice {
-            name: draft.title(),
-            description: String::new(),
-        });
-        let choices: Vec<Choice> = choices.collect();
-        if choices.is_empty() {
-            self.say("nothing was written yet");
-            return Vec::new();
-        }
-        self.picker = Some(Picker::new(PickerKind::History, choices.into()));
-        Vec::new()
     }
 
     pub(super) fn paste(&mut self, text: String) {
