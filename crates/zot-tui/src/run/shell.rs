@@ -1,5 +1,8 @@
 //! A command that the user runs with `!`.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
