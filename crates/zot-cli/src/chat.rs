@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use zot_rpc::executor;
-use zot_sdk::{AssemblyError, Config, Persistence, Resumption, Runtime, zot_home};
+use zot_sdk::{AssemblyError, Config, OnRequest, Persistence, Resumption, Runtime, zot_home};
 use zot_tui::{Ending, Options, Pictures};
 
 use crate::arguments::Arguments;
@@ -18,7 +18,10 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     let pictures = Arc::new(Pictures::default());
     let config = Config {
-        thinking_events: true,
+        on_request: OnRequest {
+            thinking: true,
+            retries: true,
+        },
         hooks: Some(pictures.clone()),
         ..configuration::read(arguments, Persistence::SessionFile)?
     };

@@ -1,4 +1,4 @@
-//! When a failed request is sent again without anyone noticing. Pure: the clock is a parameter.
+//! When a failed request is sent again without anyone being asked. Pure: the clock is a parameter.
 
 use std::time::Duration;
 
@@ -24,10 +24,10 @@ pub(crate) enum Failure {
     Final,
 }
 
-/// How long to wait before sending again after the attempt numbered `attempt`, from zero; `None`
+/// How long to wait before sending again when `failures` attempts had failed before this one; `None`
 /// when the failure is to be reported.
-pub(crate) fn delay(attempt: usize, failure: Failure) -> Option<Duration> {
-    let delay = DELAYS.get(attempt).copied()?;
+pub(crate) fn delay(failures: u32, failure: Failure) -> Option<Duration> {
+    let delay = DELAYS.get(failures as usize).copied()?;
     match failure {
         Failure::Connection => Some(delay),
         Failure::Status {

@@ -116,7 +116,7 @@ pub use runtime::{
     Busy, ClearError, ContextPart, ModelChangeError, ReloadFailure, Runtime, SetMessagesError,
     ToolChangeError, VERSION,
 };
-pub use stream::EventStream;
+pub use stream::{EventStream, OnRequest};
 pub use system_prompt::ContextKind;
 pub use undo::{UndoError, UndoReport, undo};
 pub use zot_agent::{

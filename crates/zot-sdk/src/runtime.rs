@@ -5,7 +5,6 @@ mod context;
 mod extensions;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::mpsc;
@@ -34,7 +33,7 @@ use crate::hosting::ExtensionHooks;
 use crate::live_models::LiveModels;
 use crate::persistence::SessionInfo;
 use crate::rescue::Rescue;
-use crate::stream::{EVENT_QUEUE, EventStream, Work};
+use crate::stream::{EVENT_QUEUE, EventStream, OnRequest, Work};
 use crate::surroundings::SkillHooks;
 use crate::toolbox::ToolBox;
 
@@ -91,7 +90,7 @@ pub struct Runtime {
     live_models: Option<LiveModels>,
     rescue: Arc<Rescue>,
     occupation: Arc<Occupation>,
-    thinking_events: AtomicBool,
+    on_request: Mutex<OnRequest>,
 }
 
 /// Whether a prompt or compaction is under way, and what stops it.
@@ -134,7 +133,7 @@ impl Runtime {
     pub fn new(config: Config) -> Result<Self, AssemblyError> {
         let selection = config.tools.clone();
         let own_hooks = config.hooks.clone();
-        let thinking_events = AtomicBool::new(config.thinking_events);
+        let on_request = Mutex::new(config.on_request);
         let Assembled {
             provider,
             open_models,
@@ -209,7 +208,7 @@ impl Runtime {
             session: session.info,
             warnings,
             occupation: Arc::default(),
-            thinking_events,
+            on_request,
         })
     }
 
@@ -298,14 +297,21 @@ impl Runtime {
         let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
         let work = work(Arc::clone(&self.agent), sender, cancel);
         let (occupation, rescue) = (Arc::clone(&self.occupation), Arc::clone(&self.rescue));
-        let with_thinking = self.thinking_events.load(Ordering::Relaxed);
         let events = EventStream::new(work, receiver, occupation, kind, rescue);
-        Ok(events.with_thinking(with_thinking))
+        Ok(events.with(
+            *self
+                .on_request
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        ))
     }
 
-    /// Whether the events of later prompts tell what the model thinks.
-    pub fn set_thinking_events(&self, wanted: bool) {
-        self.thinking_events.store(wanted, Ordering::Relaxed);
+    /// What the events of later prompts tell besides what they always do.
+    pub fn set_on_request(&self, wanted: OnRequest) {
+        *self
+            .on_request
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = wanted;
     }
 
     /// Stops the running prompt or compaction in good order. Harmless when there is none.

@@ -3,6 +3,7 @@
 //! Pure: [`App::update`] takes an input and the time and returns effects for [`crate::run`] to carry
 //! out; [`App::frame`] says what the screen looks like.
 
+mod advice;
 mod approval;
 mod aside;
 mod chat;
@@ -37,7 +38,7 @@ pub use keys::{Key, KeyCode};
 pub(crate) use log::Log;
 pub(crate) use picker::{Choice, Picker, PickerKind};
 use redraw::Redraw;
-pub(crate) use work::Work;
+pub(crate) use work::{Retry, Work};
 
 /// A second ctrl+c within this time leaves.
 pub(crate) const LEAVE_WINDOW_MS: u64 = 2_000;
@@ -470,7 +471,6 @@ impl App {
     }
 
     fn end_work(&mut self) -> Vec<Effect> {
-        self.work = None;
         self.approval = None;
         self.waiting_approvals.clear();
         self.settle();

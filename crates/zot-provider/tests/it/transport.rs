@@ -49,10 +49,12 @@ pub(crate) async fn next(stream: &mut ModelStream<'_>) -> Option<Result<ModelEve
     poll_fn(|context| stream.as_mut().poll_next(context)).await
 }
 
+/// What came of the request in the end, however often it was sent.
 async fn collect(mut stream: ModelStream<'_>) -> (Vec<ModelEvent>, Option<ModelError>) {
     let mut events = Vec::new();
     while let Some(event) = next(&mut stream).await {
         match event {
+            Ok(ModelEvent::Retrying { .. }) => assert!(events.is_empty(), "only before the start"),
             Ok(event) => events.push(event),
             Err(error) => {
                 assert!(next(&mut stream).await.is_none(), "an error is the end");

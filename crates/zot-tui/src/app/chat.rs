@@ -2,7 +2,7 @@
 
 use zot_sdk::{ContentBlock, Event, Message, Role};
 
-use super::{App, Approval, Effect, Log, Panel, Prompt};
+use super::{App, Approval, Effect, Log, Panel, Prompt, Retry, advice};
 use crate::markdown::MarkdownStream;
 use crate::style::Theme;
 use crate::text::Line;
@@ -166,7 +166,26 @@ impl App {
                 self.chat.thinking.push_str(&delta);
                 keep_end(&mut self.chat.thinking, MAX_THINKING_BYTES);
             }
-            Event::AssistantStart => self.doing("thinking"),
+            Event::AssistantStart => {
+                self.doing("thinking");
+                if let Some(work) = &mut self.work {
+                    work.retry = None;
+                }
+            }
+            Event::Retry {
+                failures,
+                wait_ms,
+                message,
+            } => {
+                let at_ms = self.now_ms + wait_ms;
+                if let Some(work) = &mut self.work {
+                    work.retry = Some(Retry {
+                        failures,
+                        at_ms,
+                        message,
+                    });
+                }
+            }
             Event::ToolUseStart { id, name } => {
                 self.end_thinking();
                 self.end_answer();
@@ -248,7 +267,26 @@ impl App {
             Event::Fallback {
                 from, to, message, ..
             } => self.note(format!("{from} failed ({message}); {to} goes on"), true),
-            Event::Error { message, .. } => self.note(message, true),
+            Event::Error {
+                message,
+                code,
+                retry_after_ms,
+                provider,
+                alternatives,
+            } => {
+                let mut text = advice::readable(&message);
+                let step = advice::next_step(
+                    code.as_deref().unwrap_or_default(),
+                    provider.as_deref(),
+                    retry_after_ms,
+                    &alternatives,
+                );
+                if let Some(step) = step {
+                    text.push('\n');
+                    text.push_str(&step);
+                }
+                self.note(text, true);
+            }
             Event::CompactDone { .. } => {
                 self.note("the conversation was compacted".to_owned(), false);
             }
@@ -309,6 +347,9 @@ impl App {
                 tool.output.push_str("cancelled");
             }
             self.add(Item::Tool(tool));
+        }
+        if self.work.take().is_some_and(|work| work.cancelling) {
+            self.note("stopped".to_owned(), false);
         }
     }
 

@@ -179,6 +179,31 @@ fn a_whole_turn_at_80_by_24() {
 }
 
 #[test]
+fn a_request_that_is_sent_again_and_an_error_say_what_goes_on() {
+    let mut chat = Chat::new(80, 24);
+    chat.write("go");
+    chat.press(KeyCode::Enter);
+    chat.event(json!({"type": "retry", "failures": 1, "wait_ms": 4000, "message": "x: http 503"}));
+    let line = "  attempt 1 failed, trying again in 4s: x: http 503".to_owned();
+    assert!(chat.rows().contains(&line), "{:?}", chat.rows());
+    chat.now_ms += 3_500;
+    chat.input(Input::Tick);
+    assert!(chat.rows().iter().any(|row| row.contains("again in 1s")));
+    chat.event(json!({"type": "assistant_start"}));
+    assert!(!chat.rows().iter().any(|row| row.contains("attempt")));
+    chat.event(
+        json!({"type": "error", "code": "unauthorized", "provider": "openai",
+        "message": "openai: http 401: {\"error\":{\"message\":\"bad key\"}}"}),
+    );
+    let rows = chat.rows();
+    let at = rows
+        .iter()
+        .position(|row| row == "✗ openai: http 401: bad key")
+        .unwrap();
+    assert_eq!(rows[at + 1], "  /login openai gives another key");
+}
+
+#[test]
 fn a_small_screen_shows_the_end_and_the_scrollback_has_all() {
     let mut chat = Chat::new(40, 10);
     chat.prompt("count");

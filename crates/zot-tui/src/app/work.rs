@@ -8,6 +8,16 @@ pub(crate) struct Work {
     answer: Option<(u64, usize)>,
     pub(crate) doing: &'static str,
     pub(crate) cancelling: bool,
+    /// The provider did not take the request.
+    pub(crate) retry: Option<Retry>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Retry {
+    pub(crate) failures: u32,
+    /// When it is sent again.
+    pub(crate) at_ms: u64,
+    pub(crate) message: String,
 }
 
 /// What a token is taken for until the provider has counted.
@@ -23,6 +33,7 @@ impl Work {
             answer: None,
             doing: "thinking",
             cancelling: false,
+            retry: None,
         }
     }
 

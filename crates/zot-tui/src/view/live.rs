@@ -3,7 +3,7 @@
 use zot_sdk::ApprovalScope;
 
 use super::marked;
-use crate::app::{App, Approval, Panel, PickerKind};
+use crate::app::{App, Approval, Panel, PickerKind, Retry};
 use crate::highlight::diff_line;
 use crate::renderer::Frame;
 use crate::style::Style;
@@ -20,6 +20,8 @@ const EDITOR_SHARE: usize = 3;
 const ASIDE_SHARE: usize = 3;
 const SHOWN_QUEUED: usize = 3;
 const PREVIEW_ROWS: usize = 20;
+/// Percent of the context from which on it should be made smaller.
+const FULL_CONTEXT: u64 = 80;
 
 /// What zot is doing, and what the user should know for a moment.
 pub(super) fn status(app: &App) -> Vec<Line> {
@@ -39,11 +41,26 @@ pub(super) fn status(app: &App) -> Vec<Line> {
         }
         line.push(" · esc to stop", theme.muted);
         lines.push(line.clipped(app.columns));
+        lines.extend(work.retry.as_ref().map(|retry| retrying(retry, app)));
     }
     if let Some((remark, _)) = &app.remark {
         lines.push(Line::styled(remark, theme.warning).clipped(app.columns));
     }
     lines
+}
+
+/// Why nothing comes, and when it is tried again.
+fn retrying(retry: &Retry, app: &App) -> Line {
+    let seconds = retry.at_ms.saturating_sub(app.now_ms).div_ceil(1_000);
+    let when = match seconds {
+        0 => "trying again".to_owned(),
+        seconds => format!("trying again in {seconds}s"),
+    };
+    let text = format!(
+        "  attempt {} failed, {when}: {}",
+        retry.failures, retry.message
+    );
+    Line::styled(text, app.theme.warning).clipped(app.columns)
 }
 
 /// A question on the side, while its answer comes.
@@ -162,11 +179,19 @@ pub(super) fn picker(app: &App) -> Vec<Line> {
 /// The model, the context and the cost.
 pub(super) fn footer(app: &App) -> Line {
     let info = &app.info;
-    let mut text = info.model.clone();
+    let muted = app.theme.muted;
+    let mut line = Line::styled(&info.model, muted);
     if info.context_window > 0 && info.context_used > 0 {
         let percent = info.context_used.saturating_mul(100) / info.context_window;
-        text.push_str(&format!(" · context {percent} %"));
+        line.push(" · ", muted);
+        match percent {
+            FULL_CONTEXT.. => {
+                line.push(format!("context {percent} %, /compact"), app.theme.warning);
+            }
+            _ => line.push(format!("context {percent} %"), muted),
+        }
     }
+    let mut text = String::new();
     if info.cost_usd > 0.0 {
         text.push_str(&format!(" · ${:.4}", info.cost_usd));
     }
@@ -177,7 +202,8 @@ pub(super) fn footer(app: &App) -> Line {
             text.push_str(&format!(" · asks before {}", names.join(", ")));
         }
     }
-    Line::styled(text, app.theme.muted).clipped(app.columns)
+    line.push(text, muted);
+    line.clipped(app.columns)
 }
 
 /// A call that waits for the user's word.
