@@ -19,7 +19,9 @@ use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
 use crate::file::reason;
+use crate::jail::{Jail, NotConfined, confine};
 use crate::utf8::Utf8Decoder;
+use log::LogFolder;
 use output::CollectedOutput;
 use throttle::Throttle;
 
@@ -88,8 +90,14 @@ impl BashTool {
             .current_dir(cwd)
             .env("PWD", cwd)
             .env_remove(PIPE_SECRET);
+        let walls = self.paths.jail().and_then(Jail::walls);
+        let logs = match walls {
+            // Where the model can read them.
+            Some(walls) => LogFolder::InJail(confine(&mut command, walls)?),
+            None => LogFolder::Anywhere(&self.output_dir),
+        };
         let mut listener = Listener {
-            output: CollectedOutput::new(&self.output_dir),
+            output: CollectedOutput::new(logs),
             decoder: Utf8Decoder::default(),
             throttle: Throttle::new(invocation.progress),
         };
@@ -130,6 +138,8 @@ enum BashError {
     CommandMissing,
     #[error("aborted before it started")]
     AbortedBeforeStart,
+    #[error(transparent)]
+    NotConfined(#[from] NotConfined),
     #[error("start {SHELL} in {}: {}{}", cwd.display(), reason(source), start_hint(source))]
     Start { cwd: PathBuf, source: io::Error },
 }
