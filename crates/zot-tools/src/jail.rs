@@ -52,18 +52,22 @@ impl Jail {
         }
     }
 
-    /// Confines the tools, from the next call on.
-    pub fn close(&self) -> Result<(), JailError> {
-        if self.walls.get().is_none() {
-            let walls = Walls::around(&self.cwd, &self.readable).map_err(|source| JailError {
-                folder: self.cwd.clone(),
-                source,
-            })?;
-            // Whoever was faster has found the same.
-            let _ = self.walls.set(walls);
-        }
+    /// Confines the tools to the folder that is returned, from the next call on.
+    pub fn close(&self) -> Result<&Path, JailError> {
+        let failed = |source| JailError {
+            folder: self.cwd.clone(),
+            source,
+        };
+        let walls = match self.walls.get() {
+            Some(walls) => walls,
+            None => {
+                let walls = Walls::around(&self.cwd, &self.readable).map_err(failed)?;
+                // Whoever was faster has found the same.
+                self.walls.get_or_init(|| walls)
+            }
+        };
         self.closed.store(true, Ordering::SeqCst);
-        Ok(())
+        Ok(&walls.root)
     }
 
     /// Lets the tools out again, from the next call on.
@@ -131,14 +135,15 @@ impl Walls {
 
     /// The temporary folder, which goes with the jail.
     pub(crate) fn scratch(&self) -> io::Result<&Path> {
-        if self.scratch.get().is_none() {
-            // If another call is faster, ours goes again.
-            let _ = self.scratch.set(Scratch::new()?);
-        }
-        match self.scratch.get() {
-            Some(scratch) => Ok(&scratch.path),
-            None => Err(io::ErrorKind::NotFound.into()),
-        }
+        let scratch = match self.scratch.get() {
+            Some(scratch) => scratch,
+            None => {
+                let made = Scratch::new()?;
+                // If another call was faster, ours goes again.
+                self.scratch.get_or_init(|| made)
+            }
+        };
+        Ok(&scratch.path)
     }
 }
 

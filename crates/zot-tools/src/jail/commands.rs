@@ -85,7 +85,9 @@ fn require_possible(here: CommandConfinement, walls: &Walls) -> Result<(), NotCo
 }
 
 fn confinement(access: FileAccess) -> Confinement {
-    Confinement::default().filesystem(access)
+    Confinement::default()
+        .filesystem(access)
+        .local_sockets(false)
 }
 
 #[cfg(test)]

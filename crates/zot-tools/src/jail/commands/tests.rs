@@ -96,6 +96,32 @@ async fn the_users_home_is_out_of_reach_and_another_is_given() {
 }
 
 #[tokio::test]
+async fn services_cannot_be_asked_for_files_and_the_network_is_there() {
+    let Some(workspace) = jailed().await else {
+        return;
+    };
+    if CommandConfinement::here() != CommandConfinement::Full {
+        eprintln!("NOT TESTED: {:?}", CommandConfinement::here());
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("service");
+    let _service = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let connect = format!(
+        "python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('{}')\"",
+        path.display()
+    );
+    let text = fails(&workspace, &connect).await;
+    assert!(text.contains("PermissionError"), "{text}");
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let connect = format!(
+        "python3 -c \"import socket; socket.create_connection(('127.0.0.1', {}))\"",
+        server.local_addr().unwrap().port()
+    );
+    succeeds(&workspace, &connect).await;
+}
+
+#[tokio::test]
 async fn temporary_files_work_and_are_the_tools_own() {
     let Some(workspace) = jailed().await else {
         return;
