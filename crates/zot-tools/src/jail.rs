@@ -112,6 +112,10 @@ impl Walls {
         })
     }
 
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Where the file is that `path` leads to, if it may be used.
     pub(crate) fn admit(&self, path: PathBuf, access: Access) -> Result<Place, PathError> {
         let target = links::follow(&path);

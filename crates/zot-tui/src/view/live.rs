@@ -177,6 +177,9 @@ pub(super) fn footer(app: &App) -> Line {
             text.push_str(&format!(" · asks before {}", names.join(", ")));
         }
     }
+    if info.is_jailed {
+        text.push_str(" · jailed");
+    }
     Line::styled(text, app.theme.muted).clipped(app.columns)
 }
 

@@ -75,6 +75,7 @@ async fn commands_change_the_folder_and_nothing_else() {
     ] {
         let text = fails(&workspace, &command).await;
         assert!(text.to_lowercase().contains("permission denied"), "{text}");
+        assert!(text.contains("/unjail"), "the model knows why: {text}");
     }
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
     assert_eq!(fs::read(outside.path().join("secret")).unwrap(), b"kept");
@@ -107,6 +108,10 @@ async fn services_cannot_be_asked_for_files_and_the_network_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("service");
     let _service = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    if !bash(&workspace, "python3 -c 1").await.0 {
+        eprintln!("NOT TESTED: there is no python3 outside of the user's home");
+        return;
+    }
     let connect = format!(
         "python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('{}')\"",
         path.display()
