@@ -53,7 +53,12 @@ pub(crate) fn run(
                 return Ok(ExitCode::from(128 + u8::try_from(signal).unwrap_or(0)));
             }
             Ending::TerminalGone => return Ok(ExitCode::from(129)),
-            Ending::Again { session, fork } => {
+            Ending::Again {
+                session,
+                fork,
+                is_jailed,
+            } => {
+                config.jail = is_jailed;
                 config.persistence = match session {
                     Some(session) => Persistence::Resume(session.display().to_string()),
                     None => Persistence::SessionFile,

@@ -56,6 +56,9 @@ pub struct Config {
     pub session: SessionOptions,
     pub extensions: ExtensionSearch,
     pub context: ContextSearch,
+    /// Whether `read`, `write`, `edit` and `bash` are confined to the working directory, as by
+    /// [`Runtime::jail`](crate::Runtime::jail).
+    pub jail: bool,
     /// Which tool calls need someone's permission.
     pub approval: ApprovalPolicy,
     /// Which events are told besides those that always are.

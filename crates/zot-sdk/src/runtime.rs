@@ -19,6 +19,7 @@ use zot_conversation::{
 };
 use zot_extension_host::ExtensionHost;
 use zot_provider::catalog::Catalog;
+use zot_tools::JailError;
 use zot_wire::rpc::{
     CumulativeUsage, FullMessage, Message, ModelEntry, ModelUsage, RepairReport, StateData,
     ToolEntry, TurnUsage, UsageData,
@@ -30,6 +31,7 @@ use crate::convert;
 use crate::full::{self, InvalidMessage};
 use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
+use crate::jail::{Confines, JailReport};
 use crate::live_models::LiveModels;
 use crate::persistence::SessionInfo;
 use crate::rescue::Rescue;
@@ -82,6 +84,7 @@ pub struct Runtime {
     session: Option<SessionInfo>,
     warnings: Vec<String>,
     toolbox: Arc<ToolBox>,
+    jail: Confines,
     extensions: Option<Arc<ExtensionHost>>,
     templates: Templates,
     /// Holds the model to the skills it has loaded, if there are any.
@@ -143,6 +146,7 @@ impl Runtime {
             session,
             warnings,
             own_tools,
+            jail,
             prompt,
             skills,
             templates,
@@ -195,6 +199,7 @@ impl Runtime {
         Ok(Self {
             agent,
             toolbox,
+            jail,
             extensions,
             templates,
             guard,
@@ -270,6 +275,22 @@ impl Runtime {
     /// Which calls need a confirmation.
     pub fn approval(&self) -> ApprovalPolicy {
         self.agent.settings().approval.clone()
+    }
+
+    /// Confines `read`, `write`, `edit` and `bash` to the working directory, from the next call on.
+    /// Tools of extensions and of the embedding program are not: they run elsewhere, or as part of it.
+    pub fn jail(&self) -> Result<JailReport, JailError> {
+        self.jail.close()
+    }
+
+    /// Lets them out again, from the next call on.
+    pub fn unjail(&self) {
+        self.jail.open();
+    }
+
+    /// What they are confined to, if they are.
+    pub fn jailed(&self) -> Option<JailReport> {
+        self.jail.report()
     }
 
     /// Refuses every call that needs a confirmation, because nobody is left to give it.
@@ -479,6 +500,7 @@ impl Runtime {
             message_count: self.agent.transcript().len(),
             busy: self.occupation.is_busy(),
             usage: self.cost(),
+            jailed: self.jail.is_closed(),
         }
     }
 

@@ -138,6 +138,9 @@ pub enum Effect {
     Aside(String),
     CancelAside,
     SetApproval(ApprovalScope),
+    /// Confines the tools to the working directory.
+    Jail,
+    Unjail,
     Confirm {
         id: String,
         decision: Decision,
@@ -225,6 +228,8 @@ pub struct Info {
     pub context_used: u64,
     /// Which tool calls wait for the user's word.
     pub approval: ApprovalScope,
+    /// Whether the tools are confined to the working directory.
+    pub is_jailed: bool,
 }
 
 impl Default for Info {
@@ -238,6 +243,7 @@ impl Default for Info {
             context_window: 0,
             context_used: 0,
             approval: ApprovalScope::Nothing,
+            is_jailed: false,
         }
     }
 }

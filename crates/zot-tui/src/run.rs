@@ -5,6 +5,7 @@ mod editor_program;
 mod effects;
 mod files;
 mod history_file;
+mod jail;
 mod listings;
 mod own_program;
 mod pictures;
@@ -71,6 +72,8 @@ pub enum Ending {
     Again {
         session: Option<PathBuf>,
         fork: bool,
+        /// As confined as before.
+        is_jailed: bool,
     },
     /// By this signal.
     Signal(i32),
@@ -338,7 +341,11 @@ impl Chat {
                                 Some(id) => Some(PathBuf::from(id)),
                                 None => self.session_file(),
                             };
-                            return Ok(Some(Ending::Again { session, fork }));
+                            return Ok(Some(Ending::Again {
+                                session,
+                                fork,
+                                is_jailed: self.runtime.jailed().is_some(),
+                            }));
                         }
                         _ => {}
                     }
@@ -437,5 +444,6 @@ fn info(runtime: &Runtime) -> Info {
         context_window: window,
         context_used: 0,
         approval: runtime.approval().scope,
+        is_jailed: runtime.jailed().is_some(),
     }
 }

@@ -28,6 +28,7 @@ mod extensions_hostile;
 mod fallback;
 mod hostile;
 mod input;
+mod jail;
 mod live_models;
 mod login;
 mod queueing;

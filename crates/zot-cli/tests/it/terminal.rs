@@ -1,5 +1,7 @@
 //! The chat in a real terminal: tmux types, and the screen is read.
 
+mod jail;
+
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 

@@ -4,7 +4,7 @@ use super::{App, Choice, Effect, Item, Work};
 use crate::style::Theme;
 
 /// The commands there are, and what they do.
-const COMMANDS: [(&str, &str); 23] = [
+const COMMANDS: [(&str, &str); 25] = [
     ("/help", "what can be done here"),
     ("/model", "choose another model"),
     ("/compact", "summarise the conversation to make room"),
@@ -28,6 +28,8 @@ const COMMANDS: [(&str, &str); 23] = [
     ("/skills", "what zot can load when it needs it"),
     ("/tools", "what zot can call"),
     ("/confirm", "ask before tools run: on, off, or for some"),
+    ("/jail", "confine zot's tools to the working directory"),
+    ("/unjail", "let them out again"),
     ("/copy", "put the last answer into the clipboard"),
     ("/theme", "light, dark, or one of your own"),
     ("/reload-ext", "start the extensions anew"),
@@ -110,6 +112,8 @@ impl App {
             "/skills" => vec![Effect::ShowSkills],
             "/tools" => vec![Effect::ShowTools],
             "/confirm" => self.change_approval(arguments),
+            "/jail" => vec![Effect::Jail],
+            "/unjail" => vec![Effect::Unjail],
             "/copy" if self.chat.last_answer.is_empty() => self.show("there is no answer yet"),
             "/copy" => vec![Effect::Copy(self.chat.last_answer.clone())],
             "/theme" => self.change_theme(arguments),

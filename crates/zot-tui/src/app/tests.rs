@@ -537,6 +537,22 @@ fn asking_is_switched_on_and_off() {
 }
 
 #[test]
+fn the_jail_is_asked_for_and_shown() {
+    let mut chat = Chat::new(80, 24);
+    for (text, effect) in [("/jail", Effect::Jail), ("/unjail", Effect::Unjail)] {
+        chat.write(text);
+        chat.press(KeyCode::Escape);
+        assert_eq!(chat.press(KeyCode::Enter).last(), Some(&effect));
+    }
+    chat.input(Input::Info(Info {
+        model: "test-model".to_owned(),
+        is_jailed: true,
+        ..Info::default()
+    }));
+    assert_eq!(chat.rows().pop().unwrap(), "test-model · jailed");
+}
+
+#[test]
 fn a_question_on_the_side_is_answered_beside_the_work() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");

@@ -69,6 +69,8 @@ impl Chat {
                     .set_approval(ApprovalPolicy { scope, ..policy });
                 Vec::new()
             }
+            Effect::Jail => self.jail(),
+            Effect::Unjail => self.unjail(),
             Effect::ListSessions => vec![listings::sessions(&self.runtime)],
             Effect::Zot(words) => {
                 let file = self.session_file();

@@ -202,6 +202,9 @@ pub(super) fn footer(app: &App) -> Line {
             text.push_str(&format!(" · asks before {}", names.join(", ")));
         }
     }
+    if info.is_jailed {
+        text.push_str(" · jailed");
+    }
     line.push(text, muted);
     line.clipped(app.columns)
 }

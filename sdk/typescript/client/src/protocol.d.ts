@@ -562,6 +562,8 @@ export interface StartedData { started: boolean }
 export interface StateData {
   busy: boolean;
   cwd: string;
+  /** Whether the built-in tools are confined to `cwd` (`--jail`); left out when not. */
+  jailed?: boolean;
   message_count: number;
   model: string;
   provider: string;
