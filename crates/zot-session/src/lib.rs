@@ -16,6 +16,7 @@ mod log;
 mod meta;
 mod portable;
 mod reader;
+mod recent;
 mod record;
 mod report;
 mod search;
@@ -32,6 +33,7 @@ pub use log::{Durability, SessionLog};
 pub use meta::SessionMeta;
 pub use portable::{Exported, export, import};
 pub use reader::{Session, TurnUsage, View, read};
+pub use recent::last_prompts;
 pub use report::{DamagedLine, ReadReport, TornTail};
 pub use search::{Hit, search};
 /// The vocabulary of what sessions hold.

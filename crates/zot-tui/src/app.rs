@@ -11,6 +11,8 @@ mod history;
 mod keys;
 mod log;
 mod picker;
+mod picking;
+mod preview;
 mod redraw;
 #[cfg(test)]
 mod tests;
@@ -36,6 +38,7 @@ pub(crate) use history::MAX_ENTRIES as MAX_HISTORY;
 pub use keys::{Key, KeyCode};
 pub(crate) use log::Log;
 pub(crate) use picker::{Choice, Picker, PickerKind};
+pub use preview::{Preview, PreviewBody, Subject};
 use redraw::Redraw;
 pub(crate) use work::Work;
 
@@ -77,6 +80,19 @@ pub enum Input {
     Prompts(Vec<String>),
     /// Sessions of this folder, each beginning with its id.
     Sessions(Vec<String>),
+    /// What the model can load: name, description.
+    Skills(Vec<(String, String)>),
+    Themes(Vec<String>),
+    /// Providers to log in at, or out of: name, whether there is a key.
+    Providers {
+        action: LogAction,
+        providers: Vec<(String, String)>,
+    },
+    /// What [`Effect::Preview`] asked for.
+    Preview {
+        subject: Subject,
+        preview: Preview,
+    },
     /// Credentials have changed.
     LoggedIn,
     /// An earlier part of the conversation.
@@ -108,6 +124,13 @@ pub enum Input {
     Insert(String),
     /// A prompt from the command line or by an extension's command.
     Prompt(Prompt),
+}
+
+/// What is to be done with a provider's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogAction {
+    In,
+    Out,
 }
 
 /// Files to choose from.
@@ -163,8 +186,15 @@ pub enum Effect {
     /// Asks for [`Input::Earlier`]: a prompt, by its number, and what came of it.
     Reprint(usize),
     ShowContext,
-    ShowSkills,
+    /// Asks for [`Input::Skills`].
+    ListSkills,
     ShowTools,
+    /// Asks for [`Input::Themes`].
+    ListThemes,
+    /// Asks for [`Input::Providers`].
+    ListProviders(LogAction),
+    /// Asks for [`Input::Preview`].
+    Preview(Subject),
     /// Asks for [`Input::Theme`].
     LoadTheme(String),
     Invoke {
@@ -323,6 +353,12 @@ impl App {
 
     /// Takes one input.
     pub fn update(&mut self, now_ms: u64, input: Input) -> Vec<Effect> {
+        let mut effects = self.take(now_ms, input);
+        effects.extend(self.ask_preview());
+        effects
+    }
+
+    fn take(&mut self, now_ms: u64, input: Input) -> Vec<Effect> {
         self.now_ms = now_ms;
         if self
             .remark
@@ -333,6 +369,7 @@ impl App {
         }
         match input {
             Input::Key(key) => self.press(key),
+            Input::Paste(text) if self.has_keys() => self.filter_by(&text),
             Input::Paste(text) => {
                 self.editor.apply(Edit::Paste(text));
                 self.complete()
@@ -370,6 +407,28 @@ impl App {
                 Vec::new()
             }
             Input::Sessions(sessions) => self.offer(PickerKind::Sessions, choices(sessions)),
+            Input::Skills(skills) if skills.is_empty() => {
+                let text = "there are no skills: docs/skills.md says where to put some";
+                self.note(text.to_owned(), false);
+                Vec::new()
+            }
+            Input::Skills(skills) => self.offer(PickerKind::Skills, described(skills)),
+            Input::Themes(themes) => self.offer(PickerKind::Themes, choices(themes)),
+            Input::Providers { providers, .. } if providers.is_empty() => {
+                self.note(
+                    "no key is kept: there is nothing to take away".to_owned(),
+                    false,
+                );
+                Vec::new()
+            }
+            Input::Providers { action, providers } => {
+                let kind = match action {
+                    LogAction::In => PickerKind::LogIn,
+                    LogAction::Out => PickerKind::LogOut,
+                };
+                self.offer(kind, described(providers))
+            }
+            Input::Preview { subject, preview } => self.take_preview(subject, preview),
             Input::LoggedIn => vec![Effect::Resume {
                 session: None,
                 fork: false,
@@ -384,7 +443,11 @@ impl App {
             }
             Input::Commands(commands) => {
                 self.extension_commands = commands;
-                Vec::new()
+                // They may come while one of them is being written.
+                match self.has_picker(PickerKind::Commands) {
+                    true => self.offer(PickerKind::Commands, self.command_choices().into()),
+                    false => Vec::new(),
+                }
             }
             Input::Background { is_light } => {
                 if self.is_theme_guessed {
@@ -440,7 +503,8 @@ impl App {
             .remark
             .as_ref()
             .map(|(_, until)| until.saturating_sub(self.now_ms).max(1));
-        working.into_iter().chain(remark).min()
+        let preview = self.preview_tick_ms();
+        working.into_iter().chain(remark).chain(preview).min()
     }
 
     pub(crate) fn size(&self) -> (usize, usize) {
@@ -514,6 +578,13 @@ impl App {
         }
         Vec::new()
     }
+}
+
+fn described(named: Vec<(String, String)>) -> Arc<[Choice]> {
+    let choices = named.into_iter();
+    choices
+        .map(|(name, description)| Choice { name, description })
+        .collect()
 }
 
 fn choices(names: Vec<String>) -> Arc<[Choice]> {

@@ -1,5 +1,6 @@
 //! Brings the terminal, the agent and the state together.
 
+mod bounded;
 mod dropped;
 mod editor_program;
 mod effects;
@@ -8,6 +9,7 @@ mod history_file;
 mod listings;
 mod own_program;
 mod pictures;
+mod previews;
 mod shell;
 mod themes;
 
@@ -19,6 +21,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
+use zot_sdk::sessions::Summary;
 use zot_sdk::{Event, EventStream, ExtensionNotice, Runtime, VERSION};
 
 use crate::app::{App, Effect, History, Info, Input, Prompt};
@@ -113,6 +116,7 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
         work: None,
         aside: None,
         jobs: JoinSet::new(),
+        sessions: Arc::default(),
         easel: Protocol::detect(variable).map(|protocol| Easel {
             protocol,
             cell: Terminal::cell(),
@@ -137,6 +141,8 @@ struct Chat {
     aside: Option<EventStream>,
     /// Commands, listings: each ends with inputs.
     jobs: JoinSet<Vec<Input>>,
+    /// Those that were listed last.
+    sessions: Arc<[Summary]>,
     /// Where the terminal can show pictures.
     easel: Option<Easel>,
     begun: Instant,
@@ -178,7 +184,8 @@ impl Chat {
             self.take(earlier)?;
         }
         if self.options.picks_session {
-            self.take(listings::sessions(&self.runtime))?;
+            let sessions = self.list_sessions();
+            self.take(sessions)?;
         }
         self.list_commands();
         if let Some(prompt) = self.options.prompt.take() {
@@ -373,6 +380,19 @@ impl Chat {
         match bytes.is_empty() {
             true => Ok(()),
             false => self.terminal.write(bytes.as_bytes()),
+        }
+    }
+
+    fn list_sessions(&mut self) -> Input {
+        match listings::sessions(&self.runtime) {
+            Ok(sessions) => {
+                self.sessions = sessions.into();
+                Input::Sessions(listings::session_names(&self.sessions))
+            }
+            Err(text) => Input::Note {
+                text,
+                is_error: false,
+            },
         }
     }
 
