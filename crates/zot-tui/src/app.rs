@@ -574,7 +574,14 @@ impl App {
         {
             picker.set_choices(choices);
         } else if kind.takes_keys() {
-            self.picker = Some(Picker::new(kind, choices));
+            let mut picker = Picker::new(kind, choices);
+            // What is in use, where it has a name.
+            match kind {
+                PickerKind::Models => picker.select(&self.info.model),
+                PickerKind::Themes if self.theme == Theme::LIGHT => picker.select("light"),
+                _ => {}
+            }
+            self.picker = Some(picker);
         }
         Vec::new()
     }

@@ -97,9 +97,14 @@ impl Picker {
         let query = std::mem::take(&mut self.query);
         self.narrow(query);
         if let Some(name) = selected {
-            let place = self.matches().position(|(choice, _)| choice.name == name);
-            self.selected = place.unwrap_or(0);
+            self.select(&name);
         }
+    }
+
+    /// Selects what is called that, if it is offered.
+    pub(crate) fn select(&mut self, name: &str) {
+        let place = self.matches().position(|(choice, _)| choice.name == name);
+        self.selected = place.unwrap_or(self.selected);
     }
 
     /// Shows what fits `query`, the best first.

@@ -40,13 +40,11 @@ pub(super) fn sessions(runtime: &Runtime) -> Result<Vec<Summary>, String> {
 /// Sessions as they are chosen from, each beginning with its id.
 pub(super) fn session_names(sessions: &[Summary]) -> Vec<String> {
     let now = Timestamp::now();
-    let names = sessions.iter().map(|one| {
+    let ages: Vec<String> = sessions.iter().map(|one| age(one.modified, now)).collect();
+    let widest = ages.iter().map(String::len).max().unwrap_or(0);
+    let names = sessions.iter().zip(&ages).map(|(one, age)| {
         let id: String = one.id.chars().take(8).collect();
-        format!(
-            "{id}  {}  {}",
-            age(one.modified, now),
-            first_line(&one.title)
-        )
+        format!("{id}  {age:<widest$}  {}", first_line(&one.title))
     });
     names.collect()
 }

@@ -64,7 +64,7 @@ impl Sources {
         ];
         let prices = &model.prices;
         if prices.input == 0.0 && prices.output == 0.0 {
-            lines.push("price not known".to_owned());
+            lines.push("no price known".to_owned());
         } else {
             lines.push(format!(
                 "${} in, ${} out for a million tokens",
@@ -164,9 +164,14 @@ fn session_preview(session: &Summary) -> Preview {
     let (day, time) = when.split_once('T').unwrap_or((&when, ""));
     let time = time.get(..5).unwrap_or(time);
     let ago = age(session.modified, Timestamp::now());
+    let plural = |count: u64, noun: &str| match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    };
     let mut counts = format!(
-        "{} messages · {} prompts",
-        session.messages, session.prompts
+        "{} · {}",
+        plural(session.messages, "message"),
+        plural(session.prompts, "prompt")
     );
     if session.cost_usd > 0.0 {
         counts.push_str(&format!(" · ${:.4}", session.cost_usd));

@@ -218,6 +218,10 @@ fn name(
         true => (theme.accent.bold(), theme.accent.bold().underline()),
         false => (Style::PLAIN, theme.accent.bold()),
     };
+    // An escape sequence is only known as one as a whole.
+    if choice.name.contains(char::is_control) {
+        return Line::styled(&choice.name, plain);
+    }
     let clusters = choice.name.graphemes(true).enumerate();
     let mut line = Line::default();
     let mut surplus = match kind {
