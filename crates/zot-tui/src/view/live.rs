@@ -83,6 +83,11 @@ pub(super) fn queue(app: &App) -> Vec<Line> {
     lines
 }
 
+/// How many rows the editor takes.
+pub(super) fn editor_rows(app: &App) -> usize {
+    editor(app).0.len()
+}
+
 /// The rows of the editor and where the cursor is in them.
 pub(super) fn editor(app: &App) -> (Vec<Line>, (usize, usize)) {
     const MARK: &str = "❯ ";

@@ -2,13 +2,14 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use super::live;
 use crate::app::{App, Choice, Picker, PickerKind, Preview, PreviewBody};
 use crate::highlight::Highlighter;
 use crate::style::{Style, Theme};
 use crate::text::{Line, width, wrap};
 
 const LIST_ROWS: usize = 8;
-/// What else is on the screen with a list: the editor, the footer, the list's title and place.
+/// What else is on the screen with a list: a row of the editor, the footer, the list's title and place.
 const OTHER_ROWS: usize = 6;
 /// From so many columns on a preview is beside the list.
 const WIDE: usize = 90;
@@ -45,10 +46,12 @@ impl Layout {
             _ => usize::MAX,
         };
         let rows = wanted.min(app.rows / PREVIEW_SHARE);
-        if rows == 0 || app.rows < MIN_PREVIEW_ROWS {
+        // The editor has its place above.
+        let free = (app.rows + 1).saturating_sub(live::editor_rows(app));
+        if rows == 0 || free < MIN_PREVIEW_ROWS {
             return Self {
                 list_columns: app.columns,
-                list_rows: list_rows(app.rows),
+                list_rows: list_rows(free),
                 pane: None,
             };
         }
@@ -64,8 +67,8 @@ impl Layout {
         Self {
             list_columns,
             list_rows: list_rows(match is_beside {
-                true => app.rows,
-                false => app.rows - rows,
+                true => free,
+                false => free - rows,
             }),
             pane: Some(Pane {
                 is_beside,

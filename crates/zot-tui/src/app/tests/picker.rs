@@ -225,6 +225,28 @@ fn a_preview_is_below_the_list_where_there_are_few_columns() {
     );
 }
 
+/// What is being written stays in sight, however much it is.
+#[test]
+fn a_list_leaves_the_editor_its_rows() {
+    let mut chat = Chat::new(60, 24);
+    for line in 1..=12 {
+        chat.write(&format!("line {line}"));
+        chat.control('j');
+    }
+    for _ in 0..12 {
+        chat.press(KeyCode::Up);
+    }
+    chat.write("@");
+    let files = (1..=30).map(|number| format!("file{number}"));
+    let effects = chat.input(Input::Files(FileList::whole(files.collect())));
+    chat.show(effects, |_| prose(&["fact"], "text"));
+    let rows = chat.rows();
+    assert_eq!(rows.len(), 24);
+    assert!(rows.contains(&"❯ @line 1".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"▸ file1".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"│ fact".to_owned()), "{rows:?}");
+}
+
 #[test]
 fn a_small_screen_has_the_list_alone_at_40_by_10() {
     let mut chat = Chat::new(40, 10);
@@ -424,7 +446,7 @@ fn a_theme_is_seen_before_it_is_taken() {
     };
     chat.show(effects, colours);
     let accents = |chat: &mut Chat| {
-        let frame = chat.app.frame();
+        let frame = view::frame(&chat.app);
         let has = |style: Style| {
             let mut spans = frame.live.iter().flat_map(|line| &line.0);
             spans.any(|span| span.style == style)
@@ -466,7 +488,7 @@ fn nothing_in_a_list_commands_the_terminal_or_is_too_wide() {
             )
         });
         chat.write("e");
-        let frame = chat.app.frame();
+        let frame = view::frame(&chat.app);
         for line in &frame.live {
             assert!(line.width() <= usize::from(columns), "{line:?}");
         }
@@ -499,7 +521,7 @@ fn long_paths_are_cut_at_their_beginning_and_matches_stand_out() {
         selected.starts_with('…') && selected.ends_with("/deep/folder/picker.rs"),
         "{selected}"
     );
-    let frame = chat.app.frame();
+    let frame = view::frame(&chat.app);
     let spans = frame.live.iter().flat_map(|line| &line.0);
     let found: Vec<&str> = spans
         .filter(|span| span.style == Theme::DARK.accent.bold().underline())
