@@ -31,7 +31,8 @@ pub fn last_prompts(path: &Path, within: u64, count: usize) -> Result<Vec<String
     for line in lines {
         match line::parse(line) {
             Ok(Line::Message(message)) => prompts.extend(prompt(&message.value)),
-            Ok(Line::Replaced(messages)) => {
+            // What a compaction kept was there before, and what was cleared was said all the same.
+            Ok(Line::Replaced(messages)) if prompts.is_empty() => {
                 prompts = messages.iter().filter_map(|m| prompt(&m.value)).collect();
             }
             _ => {}

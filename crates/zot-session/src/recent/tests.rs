@@ -29,3 +29,18 @@ fn the_last_prompts_are_found_in_any_part_of_the_end() {
     assert_eq!(last_prompts(file.path(), 1 << 20, 3).unwrap(), all[6..]);
     assert_eq!(last_prompts(file.path(), 1 << 20, 100).unwrap(), all);
 }
+
+#[test]
+fn what_was_cleared_was_said_and_what_was_imported_as_well() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let message = |text: &str| {
+        format!(
+            r#"{{"role":"user","content":[{{"text":"{text}"}}],"time":"2026-05-11T09:12:34Z"}}"#
+        )
+    };
+    let replaced =
+        |messages: &str| format!("{{\"type\":\"replaced\",\"messages\":[{messages}]}}\n");
+    let text = [replaced(&message("imported")), replaced("")].concat();
+    std::fs::write(file.path(), text).unwrap();
+    assert_eq!(last_prompts(file.path(), 1 << 20, 3).unwrap(), ["imported"]);
+}
