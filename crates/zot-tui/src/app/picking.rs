@@ -25,6 +25,8 @@ impl App {
             (_, KeyCode::Enter) if (key.alt || key.shift) && !kind.takes_keys() => return None,
             (_, KeyCode::Enter) if !picker.is_empty() => return Some(self.choose(true)),
             _ if !kind.takes_keys() => return None,
+            // Suspending and drawing anew go on working.
+            (true, KeyCode::Character('z' | 'l')) => return None,
             (_, KeyCode::Home) => picker.leap(isize::MIN),
             (_, KeyCode::End) => picker.leap(isize::MAX),
             (_, KeyCode::Backspace) | (true, KeyCode::Character('h')) => {

@@ -1,6 +1,8 @@
 //! What is shown of a choice before it is taken. All of it may read files, so it runs as a job.
 
 mod file;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -113,7 +113,7 @@ pub(super) fn picker(app: &App) -> (Vec<Line>, Option<(usize, usize)>) {
     let Some(pane) = layout.pane else {
         return (lines, cursor);
     };
-    let columns = pane.columns - width(BAR);
+    let columns = pane.columns.saturating_sub(width(BAR));
     let mut shown = preview.map_or_else(Vec::new, |preview| {
         contents(preview, columns, pane.rows, theme)
     });
@@ -150,7 +150,7 @@ fn list(picker: &Picker, layout: Layout, theme: &Theme) -> (Vec<Line>, Option<(u
     } = layout;
     // A blank before the bar of a preview beside it.
     let columns = match layout.pane {
-        Some(pane) if pane.is_beside => columns - 1,
+        Some(pane) if pane.is_beside => columns.saturating_sub(1),
         _ => columns,
     };
     let mut lines = Vec::new();
@@ -158,7 +158,7 @@ fn list(picker: &Picker, layout: Layout, theme: &Theme) -> (Vec<Line>, Option<(u
     if let Some(title) = title(picker.kind) {
         let mut line = Line::styled(title, theme.accent);
         line.push(&picker.query, Style::PLAIN);
-        cursor = Some((0, line.width().min(columns - 1)));
+        cursor = Some((0, line.width().min(columns.saturating_sub(1))));
         lines.push(line.clipped(columns));
         if picker.is_empty() {
             lines.push(Line::styled("  nothing fits", theme.muted).clipped(columns));
@@ -175,7 +175,14 @@ fn list(picker: &Picker, layout: Layout, theme: &Theme) -> (Vec<Line>, Option<(u
         let mut line = Line::styled(if is_selected { "▸ " } else { "  " }, theme.accent);
         append(
             &mut line,
-            &name(picker.kind, choice, places, is_selected, columns - 2, theme),
+            &name(
+                picker.kind,
+                choice,
+                places,
+                is_selected,
+                columns.saturating_sub(2),
+                theme,
+            ),
         );
         if !choice.description.is_empty() {
             let gap = (widest + 4).saturating_sub(line.width());
