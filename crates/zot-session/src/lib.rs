@@ -28,7 +28,7 @@ pub use error::SessionError;
 pub use export::{html, markdown};
 pub use fork::{ForkError, fork};
 pub use library::{FindError, Library, Scope, Summary};
-pub use lock::Holder;
+pub use lock::{Holder, check_free};
 pub use log::{Durability, SessionLog};
 pub use meta::SessionMeta;
 pub use portable::{Exported, export, import};

@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
-use zot_sdk::sessions::Summary;
+use zot_sdk::sessions::{Summary, check_free};
 use zot_sdk::{Event, EventStream, ExtensionNotice, Runtime, VERSION};
 
 use crate::app::{App, Effect, History, Info, Input, Prompt};
@@ -341,8 +341,12 @@ impl Chat {
                     match effect {
                         Effect::Quit => return Ok(Some(Ending::Left)),
                         Effect::Resume { session, fork } => {
-                            let session = match session {
-                                Some(id) => Some(PathBuf::from(id)),
+                            let session = match session.map(|id| self.listed_session(id)) {
+                                Some(Ok(path)) => Some(path),
+                                Some(Err(note)) => {
+                                    inputs.push(note);
+                                    continue;
+                                }
                                 None => self.session_file(),
                             };
                             return Ok(Some(Ending::Again { session, fork }));
@@ -354,6 +358,21 @@ impl Chat {
             }
         }
         Ok(None)
+    }
+
+    /// The file of a session that was listed, unless somebody else has it open: then the chat goes
+    /// on as it is.
+    fn listed_session(&self, id: String) -> Result<PathBuf, Input> {
+        let Some(found) = self.sessions.iter().find(|one| one.id.starts_with(&id)) else {
+            return Ok(PathBuf::from(id));
+        };
+        match check_free(&found.path) {
+            Ok(()) => Ok(found.path.clone()),
+            Err(error) => Err(Input::Note {
+                text: error.to_string(),
+                is_error: true,
+            }),
+        }
     }
 
     /// The file of this conversation, if there is something in it.

@@ -115,3 +115,27 @@ fn skills_themes_and_providers_are_chosen_from_lists() {
     terminal.press("Enter");
     terminal.wait_for("Forgot the credential of openai");
 }
+
+/// Who chooses what somebody else has open stays where they are.
+#[test]
+fn a_session_in_use_cannot_be_taken() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_line("run: echo mine");
+    terminal.wait_for("exit code 0");
+    // Another chat, while the first one is suspended.
+    terminal.press("C-z");
+    terminal.wait_for_shell();
+    terminal.type_line(&format!("clear; {}", terminal.command));
+    terminal.wait_until("another chat", |screen| {
+        screen.contains("/help for what") && screen.trim_end().ends_with("offline")
+    });
+    terminal.type_line("/sessions");
+    terminal.wait_for("▸ ");
+    terminal.press("Enter");
+    terminal.wait_for("nothing was read or written");
+    terminal.type_line("run: echo still here");
+    terminal.wait_for("echo still here ended with exit code 0");
+}
