@@ -4,6 +4,14 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::Terminal;
 
+/// Starts zot once more, on an empty screen.
+fn begin_again(terminal: &Terminal) {
+    terminal.type_line(&format!("clear; {}", terminal.command));
+    terminal.wait_until("another chat", |screen| {
+        screen.starts_with("zot ") && screen.contains("\n❯")
+    });
+}
+
 #[test]
 fn a_session_is_seen_before_it_is_gone_on_with() {
     let Some(terminal) = Terminal::open("--provider offline") else {
@@ -25,11 +33,7 @@ fn a_session_is_seen_before_it_is_gone_on_with() {
     assert!(exported.contains("echo the second"), "{exported}");
     terminal.type_line("/exit");
     terminal.wait_for_shell();
-    terminal.type_line("clear");
-    terminal.type_line(&terminal.command);
-    terminal.wait_until("another chat", |screen| {
-        screen.contains("/help for what") && screen.trim_end().ends_with("offline")
-    });
+    begin_again(&terminal);
     terminal.type_line("/sessions");
     terminal.wait_for("go on with:");
     terminal.type_text("the first");
@@ -128,10 +132,7 @@ fn a_session_in_use_cannot_be_taken() {
     // Another chat, while the first one is suspended.
     terminal.press("C-z");
     terminal.wait_for_shell();
-    terminal.type_line(&format!("clear; {}", terminal.command));
-    terminal.wait_until("another chat", |screen| {
-        screen.contains("/help for what") && screen.trim_end().ends_with("offline")
-    });
+    begin_again(&terminal);
     terminal.type_line("/sessions");
     terminal.wait_for("▸ ");
     terminal.press("Enter");
