@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
-use zot_sdk::sessions::{Summary, check_free};
+use zot_sdk::sessions::{SessionError, Summary, check_free};
 use zot_sdk::{Event, EventStream, ExtensionNotice, Runtime, VERSION};
 
 use crate::app::{App, Effect, History, Info, Input, Prompt};
@@ -343,8 +343,11 @@ impl Chat {
                         Effect::Resume { session, fork } => {
                             let session = match session.map(|id| self.listed_session(id)) {
                                 Some(Ok(path)) => Some(path),
-                                Some(Err(note)) => {
-                                    inputs.push(note);
+                                Some(Err(error)) => {
+                                    inputs.push(Input::Note {
+                                        text: error.to_string(),
+                                        is_error: true,
+                                    });
                                     continue;
                                 }
                                 None => self.session_file(),
@@ -362,17 +365,12 @@ impl Chat {
 
     /// The file of a session that was listed, unless somebody else has it open: then the chat goes
     /// on as it is.
-    fn listed_session(&self, id: String) -> Result<PathBuf, Input> {
+    fn listed_session(&self, id: String) -> Result<PathBuf, SessionError> {
         let Some(found) = self.sessions.iter().find(|one| one.id.starts_with(&id)) else {
             return Ok(PathBuf::from(id));
         };
-        match check_free(&found.path) {
-            Ok(()) => Ok(found.path.clone()),
-            Err(error) => Err(Input::Note {
-                text: error.to_string(),
-                is_error: true,
-            }),
-        }
+        check_free(&found.path)?;
+        Ok(found.path.clone())
     }
 
     /// The file of this conversation, if there is something in it.
