@@ -524,13 +524,17 @@ impl Runtime {
         }))
     }
 
-    /// The models known for this provider.
-    pub fn list_models(&self) -> Vec<ModelEntry> {
-        let catalog = match &self.live_models {
+    /// All that is known of models, also what the provider says it has.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        match &self.live_models {
             Some(live) => live.added_to(&self.catalog),
             None => Arc::clone(&self.catalog),
-        };
-        catalog
+        }
+    }
+
+    /// The models known for this provider.
+    pub fn list_models(&self) -> Vec<ModelEntry> {
+        self.catalog()
             .models(&self.provider)
             .map(|model| ModelEntry {
                 id: model.id.to_string(),

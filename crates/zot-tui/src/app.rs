@@ -12,6 +12,8 @@ mod history;
 mod keys;
 mod log;
 mod picker;
+mod picking;
+mod preview;
 mod redraw;
 #[cfg(test)]
 mod tests;
@@ -37,6 +39,7 @@ pub(crate) use history::MAX_ENTRIES as MAX_HISTORY;
 pub use keys::{Key, KeyCode};
 pub(crate) use log::Log;
 pub(crate) use picker::{Choice, Picker, PickerKind};
+pub use preview::{Preview, PreviewBody, Subject};
 use redraw::Redraw;
 pub(crate) use work::{Retry, Work};
 
@@ -78,6 +81,19 @@ pub enum Input {
     Prompts(Vec<String>),
     /// Sessions of this folder, each beginning with its id.
     Sessions(Vec<String>),
+    /// What the model can load: name, description.
+    Skills(Vec<(String, String)>),
+    Themes(Vec<String>),
+    /// Providers to log in at, or out of: name, whether there is a key.
+    Providers {
+        action: LogAction,
+        providers: Vec<(String, String)>,
+    },
+    /// What [`Effect::Preview`] asked for.
+    Preview {
+        subject: Subject,
+        preview: Preview,
+    },
     /// Credentials have changed.
     LoggedIn,
     /// An earlier part of the conversation.
@@ -109,6 +125,13 @@ pub enum Input {
     Insert(String),
     /// A prompt from the command line or by an extension's command.
     Prompt(Prompt),
+}
+
+/// What is to be done with a provider's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogAction {
+    In,
+    Out,
 }
 
 /// Files to choose from.
@@ -167,8 +190,15 @@ pub enum Effect {
     /// Asks for [`Input::Earlier`]: a prompt, by its number, and what came of it.
     Reprint(usize),
     ShowContext,
-    ShowSkills,
+    /// Asks for [`Input::Skills`].
+    ListSkills,
     ShowTools,
+    /// Asks for [`Input::Themes`].
+    ListThemes,
+    /// Asks for [`Input::Providers`].
+    ListProviders(LogAction),
+    /// Asks for [`Input::Preview`].
+    Preview(Subject),
     /// Asks for [`Input::Theme`].
     LoadTheme(String),
     Invoke {
@@ -330,6 +360,12 @@ impl App {
 
     /// Takes one input.
     pub fn update(&mut self, now_ms: u64, input: Input) -> Vec<Effect> {
+        let mut effects = self.take(now_ms, input);
+        effects.extend(self.ask_preview());
+        effects
+    }
+
+    fn take(&mut self, now_ms: u64, input: Input) -> Vec<Effect> {
         self.now_ms = now_ms;
         if self
             .remark
@@ -340,6 +376,7 @@ impl App {
         }
         match input {
             Input::Key(key) => self.press(key),
+            Input::Paste(text) if self.has_keys() => self.filter_by(&text),
             Input::Paste(text) => {
                 self.editor.apply(Edit::Paste(text));
                 self.complete()
@@ -377,6 +414,28 @@ impl App {
                 Vec::new()
             }
             Input::Sessions(sessions) => self.offer(PickerKind::Sessions, choices(sessions)),
+            Input::Skills(skills) if skills.is_empty() => {
+                let text = "there are no skills: docs/skills.md says where to put some";
+                self.note(text.to_owned(), false);
+                Vec::new()
+            }
+            Input::Skills(skills) => self.offer(PickerKind::Skills, described(skills)),
+            Input::Themes(themes) => self.offer(PickerKind::Themes, choices(themes)),
+            Input::Providers { providers, .. } if providers.is_empty() => {
+                self.note(
+                    "no key is kept: there is nothing to take away".to_owned(),
+                    false,
+                );
+                Vec::new()
+            }
+            Input::Providers { action, providers } => {
+                let kind = match action {
+                    LogAction::In => PickerKind::LogIn,
+                    LogAction::Out => PickerKind::LogOut,
+                };
+                self.offer(kind, described(providers))
+            }
+            Input::Preview { subject, preview } => self.take_preview(subject, preview),
             Input::LoggedIn => vec![Effect::Resume {
                 session: None,
                 fork: false,
@@ -391,7 +450,11 @@ impl App {
             }
             Input::Commands(commands) => {
                 self.extension_commands = commands;
-                Vec::new()
+                // They may come while one of them is being written.
+                match self.has_picker(PickerKind::Commands) {
+                    true => self.offer(PickerKind::Commands, self.command_choices().into()),
+                    false => Vec::new(),
+                }
             }
             Input::Background { is_light } => {
                 if self.is_theme_guessed {
@@ -447,7 +510,8 @@ impl App {
             .remark
             .as_ref()
             .map(|(_, until)| until.saturating_sub(self.now_ms).max(1));
-        working.into_iter().chain(remark).min()
+        let preview = self.preview_tick_ms();
+        working.into_iter().chain(remark).chain(preview).min()
     }
 
     pub(crate) fn size(&self) -> (usize, usize) {
@@ -516,10 +580,24 @@ impl App {
         {
             picker.set_choices(choices);
         } else if kind.takes_keys() {
-            self.picker = Some(Picker::new(kind, choices));
+            let mut picker = Picker::new(kind, choices);
+            // What is in use, where it has a name.
+            match kind {
+                PickerKind::Models => picker.select(&self.info.model),
+                PickerKind::Themes if self.theme == Theme::LIGHT => picker.select("light"),
+                _ => {}
+            }
+            self.picker = Some(picker);
         }
         Vec::new()
     }
+}
+
+fn described(named: Vec<(String, String)>) -> Arc<[Choice]> {
+    let choices = named.into_iter();
+    choices
+        .map(|(name, description)| Choice { name, description })
+        .collect()
 }
 
 fn choices(names: Vec<String>) -> Arc<[Choice]> {

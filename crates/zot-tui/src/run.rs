@@ -1,5 +1,6 @@
 //! Brings the terminal, the agent and the state together.
 
+mod bounded;
 mod dropped;
 mod editor_program;
 mod effects;
@@ -9,6 +10,7 @@ mod jail;
 mod listings;
 mod own_program;
 mod pictures;
+mod previews;
 mod shell;
 mod themes;
 
@@ -20,6 +22,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
+use zot_sdk::sessions::{SessionError, Summary, check_free};
 use zot_sdk::{Event, EventStream, ExtensionNotice, Runtime, VERSION};
 
 use crate::app::{App, Effect, History, Info, Input, Prompt};
@@ -116,6 +119,7 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
         work: None,
         aside: None,
         jobs: JoinSet::new(),
+        sessions: Arc::default(),
         easel: Protocol::detect(variable).map(|protocol| Easel {
             protocol,
             cell: Terminal::cell(),
@@ -140,6 +144,8 @@ struct Chat {
     aside: Option<EventStream>,
     /// Commands, listings: each ends with inputs.
     jobs: JoinSet<Vec<Input>>,
+    /// Those that were listed last.
+    sessions: Arc<[Summary]>,
     /// Where the terminal can show pictures.
     easel: Option<Easel>,
     begun: Instant,
@@ -181,7 +187,8 @@ impl Chat {
             self.take(earlier)?;
         }
         if self.options.picks_session {
-            self.take(listings::sessions(&self.runtime))?;
+            let sessions = self.list_sessions();
+            self.take(sessions)?;
         }
         self.list_commands();
         if let Some(prompt) = self.options.prompt.take() {
@@ -337,8 +344,15 @@ impl Chat {
                     match effect {
                         Effect::Quit => return Ok(Some(Ending::Left)),
                         Effect::Resume { session, fork } => {
-                            let session = match session {
-                                Some(id) => Some(PathBuf::from(id)),
+                            let session = match session.map(|id| self.listed_session(id)) {
+                                Some(Ok(path)) => Some(path),
+                                Some(Err(error)) => {
+                                    inputs.push(Input::Note {
+                                        text: error.to_string(),
+                                        is_error: true,
+                                    });
+                                    continue;
+                                }
                                 None => self.session_file(),
                             };
                             return Ok(Some(Ending::Again {
@@ -354,6 +368,16 @@ impl Chat {
             }
         }
         Ok(None)
+    }
+
+    /// The file of a session that was listed, unless somebody else has it open: then the chat goes
+    /// on as it is.
+    fn listed_session(&self, id: String) -> Result<PathBuf, SessionError> {
+        let Some(found) = self.sessions.iter().find(|one| one.id.starts_with(&id)) else {
+            return Ok(PathBuf::from(id));
+        };
+        check_free(&found.path)?;
+        Ok(found.path.clone())
     }
 
     /// The file of this conversation, if there is something in it.
@@ -380,6 +404,19 @@ impl Chat {
         match bytes.is_empty() {
             true => Ok(()),
             false => self.terminal.write(bytes.as_bytes()),
+        }
+    }
+
+    fn list_sessions(&mut self) -> Input {
+        match listings::sessions(&self.runtime) {
+            Ok(sessions) => {
+                self.sessions = sessions.into();
+                Input::Sessions(listings::session_names(&self.sessions))
+            }
+            Err(text) => Input::Note {
+                text,
+                is_error: false,
+            },
         }
     }
 

@@ -1,5 +1,6 @@
 //! The chat as keys and events make it, seen through a terminal emulator.
 
+mod picker;
 mod redraw;
 mod unicode;
 
@@ -7,7 +8,7 @@ use serde_json::json;
 
 use super::*;
 use crate::renderer::Renderer;
-use crate::style::Depth;
+use crate::style::{Depth, Style};
 
 /// The chat on a screen.
 struct Chat {

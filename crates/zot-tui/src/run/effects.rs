@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use tokio::time::Instant;
 use zot_sdk::{ApprovalPolicy, Event, Image, InvokedData, PanelAction};
 
+use super::previews::Sources;
 use super::{
     Chat, Resized, commands, editor_program, files, history_file, info, listings, own_program,
     shell, themes,
@@ -71,7 +72,7 @@ impl Chat {
             }
             Effect::Jail => self.jail(),
             Effect::Unjail => self.unjail(),
-            Effect::ListSessions => vec![listings::sessions(&self.runtime)],
+            Effect::ListSessions => vec![self.list_sessions()],
             Effect::Zot(words) => {
                 let file = self.session_file();
                 if file.is_none() && words.iter().any(|word| word == "SESSION") {
@@ -94,7 +95,25 @@ impl Chat {
             Effect::ListPrompts => vec![Input::Prompts(listings::prompts(&self.runtime))],
             Effect::Reprint(index) => listings::earlier(&self.runtime, index),
             Effect::ShowContext => vec![listings::context(&self.runtime)],
-            Effect::ShowSkills => vec![listings::skills(&self.runtime)],
+            Effect::ListSkills => vec![listings::skills(&self.runtime)],
+            Effect::ListThemes => {
+                let themes = themes::known(self.options.themes.as_deref());
+                vec![Input::Themes(themes)]
+            }
+            Effect::ListProviders(action) => match listings::providers(action) {
+                Ok(providers) => vec![providers],
+                Err(error) => failed(&error),
+            },
+            Effect::Preview(subject) => {
+                let sources = Sources {
+                    runtime: Arc::clone(&self.runtime),
+                    sessions: Arc::clone(&self.sessions),
+                    themes: self.options.themes.clone(),
+                };
+                self.jobs
+                    .spawn_blocking(move || vec![sources.answer(subject)]);
+                Vec::new()
+            }
             Effect::LoadTheme(name) => match themes::load(&name, self.options.themes.as_deref()) {
                 Ok(theme) => vec![Input::Theme(Box::new(theme))],
                 Err(error) => failed(&error),

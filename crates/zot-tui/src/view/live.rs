@@ -3,7 +3,7 @@
 use zot_sdk::ApprovalScope;
 
 use super::marked;
-use crate::app::{App, Approval, Panel, PickerKind, Retry};
+use crate::app::{App, Approval, Panel, Retry};
 use crate::highlight::diff_line;
 use crate::renderer::Frame;
 use crate::style::Style;
@@ -13,7 +13,6 @@ use crate::text::Line;
 pub(crate) const SPINNER_MS: u64 = 120;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-const PICKER_ROWS: usize = 8;
 /// The editor never takes more of the screen than this part.
 const EDITOR_SHARE: usize = 3;
 /// So much an answer on the side takes while it comes.
@@ -101,6 +100,11 @@ pub(super) fn queue(app: &App) -> Vec<Line> {
     lines
 }
 
+/// How many rows the editor takes.
+pub(super) fn editor_rows(app: &App) -> usize {
+    editor(app).0.len()
+}
+
 /// The rows of the editor and where the cursor is in them.
 pub(super) fn editor(app: &App) -> (Vec<Line>, (usize, usize)) {
     const MARK: &str = "❯ ";
@@ -126,54 +130,6 @@ pub(super) fn editor(app: &App) -> (Vec<Line>, (usize, usize)) {
         rows.collect(),
         (layout.cursor.0 - first, layout.cursor.1 + 2),
     )
-}
-
-/// The list to choose from.
-pub(super) fn picker(app: &App) -> Vec<Line> {
-    let Some(picker) = &app.picker else {
-        return Vec::new();
-    };
-    let theme = &app.theme;
-    let mut lines = Vec::new();
-    let title = match picker.kind {
-        PickerKind::Models => Some("model: "),
-        PickerKind::Prompts => Some("jump to: "),
-        PickerKind::Sessions => Some("go on with: "),
-        PickerKind::Commands | PickerKind::Files => None,
-    };
-    if let Some(title) = title {
-        let mut line = Line::styled(title, theme.accent);
-        line.push(&picker.query, Style::PLAIN);
-        lines.push(line.clipped(app.columns));
-    }
-    let rows = PICKER_ROWS.min(app.rows.saturating_sub(6).max(1));
-    let first = (picker.selected + 1).saturating_sub(rows);
-    let count = picker.matches().len();
-    let widest = picker.matches().skip(first).take(rows);
-    let widest = widest
-        .map(|choice| crate::text::width(&choice.name))
-        .max()
-        .unwrap_or(0);
-    for (index, choice) in picker.matches().enumerate().skip(first).take(rows) {
-        let is_selected = index == picker.selected;
-        let mut line = Line::styled(if is_selected { "▸ " } else { "  " }, theme.accent);
-        let style = match is_selected {
-            true => theme.accent.bold(),
-            false => Style::PLAIN,
-        };
-        line.push(&choice.name, style);
-        if !choice.description.is_empty() {
-            let gap = widest - crate::text::width(&choice.name) + 2;
-            line.push(" ".repeat(gap), Style::PLAIN);
-            line.push(&choice.description, theme.muted);
-        }
-        lines.push(line.clipped(app.columns));
-    }
-    if count > rows {
-        let place = format!("  {} of {count}", picker.selected + 1);
-        lines.push(Line::styled(place, theme.muted));
-    }
-    lines
 }
 
 /// The model, the context and the cost.
