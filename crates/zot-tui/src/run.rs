@@ -25,7 +25,7 @@ use crate::app::{App, Effect, History, Info, Input, Prompt};
 use crate::picture::{Drawing, Easel, Protocol};
 use crate::renderer::{Renderer, Replaces};
 use crate::style::Depth;
-use crate::terminal::Terminal;
+use crate::terminal::{Question, Terminal};
 
 pub use pictures::Pictures;
 
@@ -102,8 +102,11 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
     let depth = Depth::detect(variable);
     // Without colours it makes no difference, and the simplest terminals print the question.
     let is_simple = variable("TERM").is_none_or(|term| term == "linux" || term == "dumb");
-    if chosen.is_none() && depth != Depth::None && !is_simple {
-        terminal.ask_background()?;
+    if !is_simple {
+        let asks_background = chosen.is_none() && depth != Depth::None;
+        let background = asks_background.then_some(Question::Background);
+        let questions = background.into_iter().chain([Question::Attributes]);
+        terminal.ask(&questions.collect::<Vec<_>>())?;
     }
     let mut chat = Chat {
         app,
