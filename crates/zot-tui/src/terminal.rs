@@ -7,6 +7,7 @@ mod reader;
 use std::io::{self, Write};
 use std::panic;
 use std::sync::Once;
+use std::thread;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -31,6 +32,9 @@ const ANSWER_TIME: Duration = Duration::from_millis(250);
 /// What was not answered for so long will not be.
 const ANSWERS_TIME: Duration = Duration::from_secs(5);
 
+/// How long an answer that is due is waited for when the terminal is given away.
+const LAST_ANSWER_TIME: Duration = Duration::from_millis(100);
+
 static PANIC_HOOK: Once = Once::new();
 
 /// Something to ask the terminal, which answers between the keys, whenever it does.
@@ -40,8 +44,7 @@ pub(crate) enum Question {
     Background,
     /// How large a cell is, in pixels.
     Cell,
-    /// What it can do. Every terminal answers this, so it is asked last: what was not answered by
-    /// then will not be.
+    /// What it can do.
     Attributes,
 }
 
@@ -80,9 +83,13 @@ impl Terminal {
     pub(crate) fn enter() -> io::Result<Self> {
         PANIC_HOOK.call_once(|| {
             let previous = panic::take_hook();
+            // What panics on another thread is a job of the chat, which goes on without it.
+            let own = thread::current().id();
             panic::set_hook(Box::new(move |info| {
-                restore();
-                previous(info);
+                if thread::current().id() == own {
+                    restore();
+                    previous(info);
+                }
             }));
         });
         let mut terminal = Self {
@@ -106,8 +113,26 @@ impl Terminal {
 
     /// Gives the terminal to someone else.
     pub(crate) fn leave(&mut self) {
-        self.reader = None;
+        if self.reader.take().is_some() {
+            self.await_answers();
+        }
         restore();
+    }
+
+    /// An answer that comes later would be typed text to whoever has the terminal next.
+    fn await_answers(&mut self) {
+        let last = Instant::now() + LAST_ANSWER_TIME;
+        while self.answers_due.is_some_and(|until| Instant::now() < until) {
+            let patience = last.saturating_duration_since(Instant::now());
+            match reader::read_within(patience) {
+                Ok(Some(bytes)) if !bytes.is_empty() => self.decoder.push(&bytes),
+                _ => return,
+            }
+            // Keys that come with it are for nobody any more.
+            while let Some(told) = self.decoder.next() {
+                self.input(told);
+            }
+        }
     }
 
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<()> {
@@ -127,10 +152,14 @@ impl Terminal {
     }
 
     /// Asks without waiting. What it says of the background is an input, the rest is among the
-    /// [`answers`](Self::answers).
+    /// [`answers`](Self::answers). Every terminal answers about its attributes, so they are asked for
+    /// last: what has no answer by then has none.
     pub(crate) fn ask(&mut self, questions: &[Question]) -> io::Result<()> {
         let sequences = questions.iter().map(|question| question.sequence());
         let bytes: Vec<u8> = sequences.flatten().copied().collect();
+        if bytes.is_empty() {
+            return Ok(());
+        }
         self.answers_due = Some(Instant::now() + ANSWERS_TIME);
         self.write(&bytes)
     }

@@ -30,6 +30,7 @@ mod hostile;
 mod input;
 mod live_models;
 mod login;
+mod pictures;
 mod queueing;
 mod recorded;
 mod replay;

@@ -1,5 +1,6 @@
 //! The chat as keys and events make it, seen through a terminal emulator.
 
+mod pictures;
 mod redraw;
 mod unicode;
 

@@ -1,24 +1,34 @@
 //! How large a picture is, from the beginning of its file.
 
-/// Width and height in pixels, of PNG, JPEG, GIF and WebP.
-pub(super) fn of(file: &[u8]) -> Option<(usize, usize)> {
-    if is_png(file) {
-        return Some((big(file.get(16..20)?), big(file.get(20..24)?)));
-    }
-    if file.starts_with(b"GIF8") {
-        return Some((little(file.get(6..8)?), little(file.get(8..10)?)));
-    }
-    if file.starts_with(&[0xff, 0xd8]) {
-        return jpeg(file);
-    }
-    if file.starts_with(b"RIFF") && file.get(8..12)? == b"WEBP" {
-        return webp(file);
-    }
-    None
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Png,
+    Jpeg,
+    Gif,
+    Webp,
 }
 
-pub(super) fn is_png(file: &[u8]) -> bool {
-    file.starts_with(b"\x89PNG\r\n\x1a\n")
+pub(super) fn format(file: &[u8]) -> Option<Format> {
+    if file.starts_with(b"\x89PNG\r\n\x1a\n") {
+        return Some(Format::Png);
+    }
+    if file.starts_with(b"GIF8") {
+        return Some(Format::Gif);
+    }
+    if file.starts_with(&[0xff, 0xd8]) {
+        return Some(Format::Jpeg);
+    }
+    (file.starts_with(b"RIFF") && file.get(8..12)? == b"WEBP").then_some(Format::Webp)
+}
+
+/// Width and height in pixels.
+pub(super) fn of(file: &[u8]) -> Option<(usize, usize)> {
+    match format(file)? {
+        Format::Png => Some((big(file.get(16..20)?), big(file.get(20..24)?))),
+        Format::Gif => Some((little(file.get(6..8)?), little(file.get(8..10)?))),
+        Format::Jpeg => jpeg(file),
+        Format::Webp => webp(file),
+    }
 }
 
 /// The segment that begins a frame has it.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -31,27 +32,38 @@ impl Reader {
         loop {
             let mut guard = self.0.readable().await?;
             // Readiness is remembered from earlier; only the kernel knows whether it still holds.
-            if !is_readable()? {
-                guard.clear_ready();
-                continue;
-            }
-            let mut bytes = vec![0; READ_BYTES];
-            match rustix::io::read(stdin(), &mut bytes) {
-                Ok(count) => {
-                    bytes.truncate(count);
-                    return Ok(bytes);
-                }
-                Err(Errno::INTR | Errno::AGAIN) => {}
-                Err(error) => return Err(error.into()),
+            match read_within(Duration::ZERO)? {
+                Some(bytes) => return Ok(bytes),
+                None => guard.clear_ready(),
             }
         }
     }
 }
 
-fn is_readable() -> io::Result<bool> {
+/// What comes within `patience`; nothing when the terminal is gone.
+pub(super) fn read_within(patience: Duration) -> io::Result<Option<Vec<u8>>> {
+    if !is_readable_within(patience)? {
+        return Ok(None);
+    }
+    let mut bytes = vec![0; READ_BYTES];
+    match rustix::io::read(stdin(), &mut bytes) {
+        Ok(count) => {
+            bytes.truncate(count);
+            Ok(Some(bytes))
+        }
+        Err(Errno::INTR | Errno::AGAIN) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_readable_within(patience: Duration) -> io::Result<bool> {
     let input = stdin();
     let mut descriptors = [PollFd::from_borrowed_fd(input, PollFlags::IN)];
-    match poll(&mut descriptors, Some(&Timespec::default())) {
+    let patience = Timespec {
+        tv_sec: patience.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: patience.subsec_nanos().into(),
+    };
+    match poll(&mut descriptors, Some(&patience)) {
         Ok(ready) => Ok(ready > 0),
         Err(Errno::INTR) => Ok(false),
         Err(error) => Err(error.into()),
