@@ -205,7 +205,6 @@ impl Drop for TmuxServer {
 
 /// The real tmux, in a terminal that says it is kitty.
 #[test]
-#[expect(clippy::print_stderr, reason = "what is not tested is said")]
 fn kitty_around_tmux_gets_the_picture_and_tmux_the_text() {
     if Command::new("tmux").arg("-V").output().is_err() {
         eprintln!("NOT RUN: pictures through tmux need tmux");
