@@ -15,11 +15,14 @@ mod size;
 mod surroundings;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use scale::Pixels;
 use size::Format;
+use turn::Turn;
 
 pub use surroundings::{Surroundings, TMUX_FORMAT, in_tmux};
 
@@ -112,25 +115,25 @@ impl Easel {
         if width.checked_mul(height)? > MAX_PIXELS {
             return None;
         }
-        let fit = self.fit(width, height, columns, rows)?;
+        let turn = Turn::of(file);
+        let upright = turn.size((width, height));
+        let fit = self.fit(upright.0, upright.1, columns, rows)?;
+        let pixels = || {
+            let pixels = decode::shrunk(file, (width, height), turn.size(fit.pixels))?;
+            Some(turn.apply(pixels))
+        };
         let (first, sequence) = match self.protocol {
             Protocol::Iterm if file.len() <= MAX_SENT_BYTES => {
                 (String::new(), iterm::draw(file, fit))
             }
-            Protocol::Iterm => {
-                let smaller = encode::png(&decode::shrunk(file, (width, height), fit.pixels)?)?;
-                (String::new(), iterm::draw(&smaller, fit))
-            }
-            Protocol::Sixel => {
-                let pixels = decode::shrunk(file, (width, height), fit.pixels)?;
-                (String::new(), sixel::draw(&pixels))
-            }
+            Protocol::Iterm => (String::new(), iterm::draw(&encode::png(&pixels()?)?, fit)),
+            Protocol::Sixel => (String::new(), sixel::draw(&pixels()?)),
             Protocol::Kitty => (
-                kitty::transmit(&as_png(file, (width, height), fit)?, number),
+                kitty::transmit(&as_png(file, pixels)?, number),
                 kitty::place(number, fit),
             ),
             Protocol::Placeholders => (
-                placeholder::transmit(&as_png(file, (width, height), fit)?, number, fit),
+                placeholder::transmit(&as_png(file, pixels)?, number, fit),
                 placeholder::place(number, fit),
             ),
         };
@@ -169,10 +172,9 @@ impl Easel {
 
 /// The one format that kitty takes. A file of another one, or a large one, is made as large as it is
 /// shown.
-fn as_png(file: &[u8], size: (usize, usize), fit: Fit) -> Option<Cow<'_, [u8]>> {
+fn as_png(file: &[u8], pixels: impl Fn() -> Option<Pixels>) -> Option<Cow<'_, [u8]>> {
     if size::format(file) == Some(Format::Png) && file.len() <= MAX_SENT_BYTES {
         return Some(Cow::Borrowed(file));
     }
-    let pixels = decode::shrunk(file, size, fit.pixels)?;
-    Some(Cow::Owned(encode::png(&pixels)?))
+    Some(Cow::Owned(encode::png(&pixels()?)?))
 }

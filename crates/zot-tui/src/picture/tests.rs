@@ -68,6 +68,33 @@ fn every_format_is_drawn_in_its_colours() {
 }
 
 #[test]
+fn a_photograph_is_turned_as_its_camera_was() {
+    let upright = include_bytes!("tests/halves.jpg");
+    // Where the red half is: left, right, top or bottom.
+    let expected = [
+        "left", "right", "right", "left", "top", "top", "bottom", "bottom",
+    ];
+    for (orientation, red) in (1_u8..).zip(expected) {
+        for is_little in [true, false] {
+            let file = files::turned(upright, orientation, is_little);
+            let drawing = EASEL.draw(&file, 80, 24, 1).unwrap();
+            let picture = sixels::parse(&drawing.sequence);
+            let (size, place) = match red {
+                "left" => ((32, 16), (4, 8)),
+                "right" => ((32, 16), (27, 8)),
+                "top" => ((16, 32), (8, 4)),
+                _ => ((16, 32), (8, 27)),
+            };
+            assert_eq!((picture.width, picture.height), size, "{orientation}");
+            let colour = picture.at(place.0, place.1).unwrap();
+            sixels::assert_near(colour, [200, 50, 50], 10, &format!("{orientation}"));
+        }
+    }
+    let file = files::turned(upright, 9, true);
+    assert_eq!(EASEL.draw(&file, 80, 24, 1).unwrap().columns, 4);
+}
+
+#[test]
 fn a_large_picture_is_made_smaller_and_stays_itself() {
     let file = noise(900, 700);
     let drawing = EASEL.draw(&file, 40, 10, 1).unwrap();

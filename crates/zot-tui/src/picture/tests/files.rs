@@ -75,3 +75,23 @@ pub(super) fn noise(width: u32, height: u32) -> Vec<u8> {
     }
     png(width, height, png::ColorType::Rgb, &pixels)
 }
+
+/// With what a camera writes of how it was held.
+pub(super) fn turned(file: &[u8], orientation: u8, is_little: bool) -> Vec<u8> {
+    let number = |value: u32, bytes: usize| match is_little {
+        true => value.to_le_bytes()[..bytes].to_vec(),
+        false => value.to_be_bytes()[4 - bytes..].to_vec(),
+    };
+    let mut exif = b"Exif\0\0".to_vec();
+    exif.extend(if is_little { b"II" } else { b"MM" });
+    exif.extend([number(42, 2), number(8, 4), number(2, 2)].concat());
+    exif.extend([number(0x010f, 2), number(3, 2), number(1, 4), number(0, 4)].concat());
+    let value = [number(orientation.into(), 2), number(0, 2)].concat();
+    exif.extend([number(0x0112, 2), number(3, 2), number(1, 4), value].concat());
+    exif.extend(number(0, 4));
+    let mut turned = vec![0xff, 0xd8, 0xff, 0xe1];
+    turned.extend(u16::try_from(exif.len() + 2).unwrap().to_be_bytes());
+    turned.extend(exif);
+    turned.extend(&file[2..]);
+    turned
+}
