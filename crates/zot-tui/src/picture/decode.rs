@@ -1,7 +1,7 @@
 //! From a file to pixels, no more of them than are shown.
 //!
-//! The files are anyone's. The decoders are without `unsafe` of their own making here, are told
-//! how much they may take, and what they refuse is not shown.
+//! The files are anyone's. The decoders forbid `unsafe` (the JPEG one without its features for
+//! processors), are told how much they may take, and what they refuse is not shown.
 
 use std::io::Cursor;
 
