@@ -314,7 +314,7 @@ pub struct App {
     files: Arc<[Choice]>,
     leave_until_ms: u64,
     finished: Vec<Line>,
-    /// Each below so many of the finished lines.
+    /// Each over the finished lines from this one on.
     pictures: Vec<(usize, Drawing)>,
     /// What is on the screen is not right any more.
     redraw: Option<Redraw>,
@@ -387,7 +387,7 @@ impl App {
             }
             Input::Agent(event) => self.take_event(event),
             Input::Picture(drawing) => {
-                self.pictures.push((self.finished.len(), drawing));
+                self.add_picture(drawing);
                 Vec::new()
             }
             Input::WorkEnded => self.end_work(),
@@ -568,6 +568,16 @@ impl App {
         let lines = self.lines_of(&item);
         self.chat.log.keep(item, lines.len());
         self.finished.extend(lines);
+    }
+
+    fn add_picture(&mut self, drawing: Drawing) {
+        // The screen may have become narrower meanwhile.
+        if drawing.columns <= self.columns {
+            let place = self.finished.len();
+            self.add(Item::Picture(drawing.again()));
+            self.chat.log.limit_pictures();
+            self.pictures.push((place, drawing));
+        }
     }
 
     fn lines_of(&self, item: &Item) -> Vec<Line> {

@@ -12,6 +12,7 @@ mod own_program;
 mod pictures;
 mod previews;
 mod shell;
+mod studio;
 mod themes;
 
 use std::io;
@@ -23,15 +24,16 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use zot_sdk::sessions::{SessionError, Summary, check_free};
-use zot_sdk::{Event, EventStream, ExtensionNotice, Runtime, VERSION};
+use zot_sdk::{Event, EventStream, ExtensionNotice, Image, Runtime, VERSION};
 
 use crate::app::{App, Effect, History, Info, Input, Prompt};
-use crate::picture::{Drawing, Easel, Protocol};
+use crate::picture::Surroundings;
 use crate::renderer::{Renderer, Replaces};
 use crate::style::Depth;
-use crate::terminal::Terminal;
+use crate::terminal::{Question, Terminal};
 
 pub use pictures::Pictures;
+use studio::Studio;
 
 /// While things stream in, the screen is drawn this often at most.
 const FRAME: Duration = Duration::from_millis(16);
@@ -108,9 +110,13 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
     let depth = Depth::detect(variable);
     // Without colours it makes no difference, and the simplest terminals print the question.
     let is_simple = variable("TERM").is_none_or(|term| term == "linux" || term == "dumb");
-    if chosen.is_none() && depth != Depth::None && !is_simple {
-        terminal.ask_background()?;
-    }
+    let surroundings = match is_simple {
+        true => Surroundings::Closed,
+        false => Surroundings::detect(variable),
+    };
+    let background = chosen.is_none() && depth != Depth::None && !is_simple;
+    terminal.ask(&questions(background, surroundings))?;
+    let studio = Studio::new(surroundings, terminal.answers());
     let mut chat = Chat {
         app,
         renderer: Renderer::new(depth),
@@ -120,10 +126,7 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
         aside: None,
         jobs: JoinSet::new(),
         sessions: Arc::default(),
-        easel: Protocol::detect(variable).map(|protocol| Easel {
-            protocol,
-            cell: Terminal::cell(),
-        }),
+        studio,
         begun: Instant::now(),
         draw_at: None,
         resized: None,
@@ -146,8 +149,8 @@ struct Chat {
     jobs: JoinSet<Vec<Input>>,
     /// Those that were listed last.
     sessions: Arc<[Summary]>,
-    /// Where the terminal can show pictures.
-    easel: Option<Easel>,
+    /// Draws the pictures, where the terminal can show them.
+    studio: Studio,
     begun: Instant,
     /// Something has changed and is drawn then.
     draw_at: Option<Instant>,
@@ -228,7 +231,16 @@ impl Chat {
                     self.draw()?;
                     None
                 }
-                event = next_event(&mut self.work) => self.take_burst(event)?,
+                Some(drawings) = self.studio.next() => {
+                    for drawing in drawings {
+                        self.take_soon(Input::Picture(drawing))?;
+                    }
+                    None
+                }
+                // What comes after a picture is shown after it.
+                event = next_event(&mut self.work), if !self.studio.is_busy() => {
+                    self.take_burst(event)?
+                }
                 event = next_event(&mut self.aside) => self.take_aside(event)?,
                 notice = self.runtime.next_notice() => {
                     let input = match notice {
@@ -275,12 +287,14 @@ impl Chat {
                 }))?;
                 return self.take_soon(Input::WorkEnded);
             };
-            let drawings = self.drawings(&event);
+            let pictures = self.pictures(&event);
             if let Some(ending) = self.take_soon(Input::Agent(event))? {
                 return Ok(Some(ending));
             }
-            for drawing in drawings {
-                self.take_soon(Input::Picture(drawing))?;
+            let (columns, rows) = self.app.size();
+            self.studio.draw(pictures, columns, rows / 2);
+            if self.studio.is_busy() {
+                break;
             }
             let Some(work) = &mut self.work else { break };
             next = match work.next_now() {
@@ -292,20 +306,12 @@ impl Chat {
     }
 
     /// The pictures that an event tells of.
-    fn drawings(&self, event: &Event) -> Vec<Drawing> {
-        let pictures = match (&self.options.pictures, event) {
+    fn pictures(&self, event: &Event) -> Vec<Image> {
+        match (&self.options.pictures, event) {
             (Some(pictures), Event::ToolResult { id, .. }) => pictures.take(id),
             (Some(pictures), Event::UserMessage { .. }) => pictures.take(""),
-            _ => return Vec::new(),
-        };
-        let Some(easel) = &self.easel else {
-            return Vec::new();
-        };
-        let (columns, rows) = self.app.size();
-        let images = pictures.iter();
-        images
-            .filter_map(|image| easel.draw(&image.data, columns, rows / 2))
-            .collect()
+            _ => Vec::new(),
+        }
     }
 
     /// A picture that was dropped on the terminal is mentioned.
@@ -337,6 +343,9 @@ impl Chat {
 
     fn take(&mut self, input: Input) -> io::Result<Option<Ending>> {
         let now_ms = self.begun.elapsed().as_millis() as u64;
+        if matches!(input, Input::Resized { .. }) && self.studio.is_outdated() {
+            self.app.forget_pictures();
+        }
         let mut inputs = vec![input];
         while !inputs.is_empty() {
             for input in std::mem::take(&mut inputs) {
@@ -395,10 +404,8 @@ impl Chat {
         let (_, rows) = self.app.size();
         let frame = self.app.frame(self.renderer.above());
         let mut bytes = String::new();
-        if let Some(easel) = &self.easel
-            && frame.replaces != Replaces::Nothing
-        {
-            bytes.push_str(easel.wipe());
+        if frame.replaces != Replaces::Nothing {
+            bytes.push_str(self.studio.wipe());
         }
         bytes.push_str(&self.renderer.draw(frame, rows));
         match bytes.is_empty() {
@@ -434,12 +441,29 @@ impl Chat {
             let _ = timeout(WIND_DOWN, wind_down).await;
         }
         self.jobs.shutdown().await;
+        self.studio.shutdown().await;
         let bytes = self.renderer.clear();
         let written = self.terminal.write(bytes.as_bytes());
         drop(self.terminal);
         self.runtime.close().await;
         written
     }
+}
+
+/// What the terminal has to be asked.
+fn questions(background: bool, surroundings: Surroundings) -> Vec<Question> {
+    let mut questions = Vec::new();
+    if background {
+        questions.push(Question::Background);
+    }
+    let asks_terminal = matches!(surroundings, Surroundings::Terminal | Surroundings::Tmux);
+    if asks_terminal && Terminal::cell().is_none() {
+        questions.push(Question::Cell);
+    }
+    if asks_terminal || background {
+        questions.push(Question::Attributes);
+    }
+    questions
 }
 
 async fn next_event(work: &mut Option<EventStream>) -> Option<Event> {

@@ -4,6 +4,7 @@ use zot_sdk::{ContentBlock, Event, Message, Role};
 
 use super::{App, Approval, Effect, Log, Panel, Prompt, Retry, advice};
 use crate::markdown::MarkdownStream;
+use crate::picture::Drawing;
 use crate::style::Theme;
 use crate::text::Line;
 
@@ -29,6 +30,8 @@ pub(crate) enum Item {
     /// What the model thought before it said something.
     Thinking(String),
     Tool(Tool),
+    /// Of what is before it. Without a sequence it cannot be drawn any more.
+    Picture(Drawing),
     /// A question on the side.
     Aside {
         question: String,
@@ -44,7 +47,7 @@ impl Item {
         matches!(self, Self::User(_) | Self::Thinking(_) | Self::Tool(_))
     }
 
-    /// About what it takes in memory.
+    /// About what it takes in memory. Pictures have a limit of their own.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>()
             + match self {
@@ -54,6 +57,7 @@ impl Item {
                 | Self::Thinking(text)
                 | Self::Note(text)
                 | Self::Error(text) => text.len(),
+                Self::Picture(_) => 0,
                 Self::Tool(tool) => tool.arguments.len() + tool.output.len(),
                 Self::Aside { question, answer } => question.len() + answer.len(),
             }

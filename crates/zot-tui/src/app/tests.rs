@@ -1,6 +1,7 @@
 //! The chat as keys and events make it, seen through a terminal emulator.
 
 mod picker;
+mod pictures;
 mod redraw;
 mod unicode;
 
