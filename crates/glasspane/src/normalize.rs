@@ -109,6 +109,7 @@ fn other(kind: &str, object: &Value) -> Event {
             text("to"),
             text("message")
         ),
+        "retry" => format!("sends the request again: {}", text("message")),
         "compact_done" => "the conversation was compacted".to_owned(),
         _ => return Event::unknown(kind),
     };

@@ -40,7 +40,10 @@ impl AnswerBuilder {
     /// Adds one event.
     pub fn apply(&mut self, event: &ModelEvent) {
         match event {
-            ModelEvent::Start | ModelEvent::ThinkingDelta(_) | ModelEvent::ToolCallEnd { .. } => {}
+            ModelEvent::Retrying { .. }
+            | ModelEvent::Start
+            | ModelEvent::ThinkingDelta(_)
+            | ModelEvent::ToolCallEnd { .. } => {}
             ModelEvent::TextDelta(delta) => self.push_text(delta),
             ModelEvent::Reasoning(reasoning) => self
                 .blocks

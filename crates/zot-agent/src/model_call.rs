@@ -273,6 +273,15 @@ async fn next(stream: &mut ModelStream<'_>) -> Option<Result<ModelEvent, ModelEr
 /// The event a front end sees for what the model did.
 fn reported(event: ModelEvent) -> Option<AgentEvent> {
     Some(match event {
+        ModelEvent::Retrying {
+            failures,
+            wait,
+            reason,
+        } => AgentEvent::Retrying {
+            failures,
+            wait,
+            reason,
+        },
         ModelEvent::Start => AgentEvent::AssistantStarted,
         ModelEvent::TextDelta(delta) if !delta.is_empty() => AgentEvent::TextDelta(delta),
         ModelEvent::ThinkingDelta(delta) => AgentEvent::ThinkingDelta(delta),

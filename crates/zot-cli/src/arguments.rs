@@ -112,6 +112,9 @@ pub(crate) struct Arguments {
     /// How the model makes tool calls: its own way, or <tool_call> blocks in its text
     #[arg(long, value_name = "DIALECT", value_parser = PossibleValuesParser::new(["native", "hermes"]))]
     tool_dialect: Option<String>,
+    /// Confine read, write, edit and bash to the working directory
+    #[arg(long)]
+    jail: bool,
     /// Ask before a tool runs, all tools or those named (rpc only: `tool_confirm` and `confirm`)
     #[arg(
         long,
@@ -387,6 +390,7 @@ impl Arguments {
                 timeout: self.timeout_ms.map(Duration::from_millis),
             },
             tools,
+            jail: self.jail,
             tool_dialect: self.tool_dialect.as_deref().map(|name| match name {
                 "hermes" => ToolDialect::Hermes,
                 _ => ToolDialect::Native,

@@ -4,7 +4,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use zot_rpc::executor;
-use zot_sdk::{AssemblyError, Config, HttpClient, Persistence, Resumption, Runtime, zot_home};
+use zot_sdk::{
+    AssemblyError, Config, HttpClient, OnRequest, Persistence, Resumption, Runtime, zot_home,
+};
 use zot_tui::{Ending, Options, Watch};
 
 use crate::arguments::Arguments;
@@ -18,7 +20,10 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     let watch = Arc::new(Watch::default());
     let config = Config {
-        thinking_events: true,
+        on_request: OnRequest {
+            thinking: true,
+            retries: true,
+        },
         hooks: Some(watch.clone()),
         ..configuration::read(arguments, Persistence::SessionFile)?
     };
@@ -27,7 +32,10 @@ pub(crate) fn run(
         .clone()
         .unwrap_or_else(|| zot_home(&|name| std::env::var(name).ok()));
     let mut config = config;
-    config.http = Some(http(&watch, &config));
+    if config.fallback.is_empty() {
+        // Whoever waits sees it, and can stop it. Another model would be quicker.
+        config.http = Some(HttpClient::new().patient());
+    }
     let mut prompt = prompt;
     let mut picks_session = picks_session;
     loop {
@@ -51,7 +59,12 @@ pub(crate) fn run(
                 return Ok(ExitCode::from(128 + u8::try_from(signal).unwrap_or(0)));
             }
             Ending::TerminalGone => return Ok(ExitCode::from(129)),
-            Ending::Again { session, fork } => {
+            Ending::Again {
+                session,
+                fork,
+                is_jailed,
+            } => {
+                config.jail = is_jailed;
                 config.persistence = match session {
                     Some(session) => Persistence::Resume(session.display().to_string()),
                     None => Persistence::SessionFile,
@@ -62,17 +75,6 @@ pub(crate) fn run(
                 };
             }
         }
-    }
-}
-
-/// A client that lets the chat show what it waits for.
-fn http(watch: &Arc<Watch>, config: &Config) -> HttpClient {
-    let watch = Arc::clone(watch);
-    let http = HttpClient::new().telling(move |retry| watch.retrying(retry));
-    match config.fallback.is_empty() {
-        true => http.patient(),
-        // Another model is quicker than waiting for this one.
-        false => http,
     }
 }
 

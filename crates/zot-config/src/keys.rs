@@ -55,7 +55,7 @@ const ANY_COUNT: Kind = Kind::Count {
 };
 
 /// Every setting, in the order in which they are listed.
-pub const KEYS: [Key; 16] = [
+pub const KEYS: [Key; 17] = [
     entry(
         "provider",
         Kind::Text,
@@ -100,6 +100,7 @@ pub const KEYS: [Key; 16] = [
         Scope::Anyone,
         "the model's own",
     ),
+    entry("jail", Kind::Switch, Scope::ProjectTightens, "false"),
     entry("extensions", Kind::Switch, Scope::UserOnly, "true"),
     entry("extension_paths", Kind::List, Scope::UserOnly, "none"),
     entry("session", Kind::Switch, Scope::UserOnly, "true"),
@@ -228,6 +229,8 @@ impl Key {
                 .filter(|name| allowed.contains(name))
                 .cloned()
                 .collect(),
+            // Every switch of this scope restricts.
+            (Value::Bool(wanted), Value::Bool(already)) => Value::Bool(*wanted || *already),
             _ => match (value.as_f64(), users.as_f64()) {
                 (Some(wanted), Some(allowed)) if allowed < wanted => users.clone(),
                 _ => value,

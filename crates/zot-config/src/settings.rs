@@ -34,6 +34,8 @@ pub struct Settings {
     pub tools: Option<Vec<String>>,
     /// How the model makes tool calls, as --tool-dialect
     pub tool_dialect: Option<Dialect>,
+    /// Whether read, write, edit and bash are confined to the working directory, as --jail
+    pub jail: Option<bool>,
     /// Whether installed extensions are started; false is --no-ext (the user's file only)
     pub extensions: Option<bool>,
     /// Folders of extensions to start besides, as --ext (the user's file only)

@@ -20,6 +20,12 @@ pub enum AgentEvent {
     TurnStarted {
         step: u32,
     },
+    /// A model did not take the request, which is sent again after `wait`; before `AssistantStarted`.
+    Retrying {
+        failures: u32,
+        wait: Duration,
+        reason: String,
+    },
     AssistantStarted,
     TextDelta(String),
     ThinkingDelta(String),

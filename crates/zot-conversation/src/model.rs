@@ -20,7 +20,8 @@ pub type ModelStream<'a> = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelErr
 
 /// A model client.
 ///
-/// A stream starts with [`ModelEvent::Start`] once the provider has accepted the request, and is
+/// A stream starts with [`ModelEvent::Start`] once the provider has accepted the request (after a
+/// [`ModelEvent::Retrying`] for every attempt that failed), and is
 /// complete only after [`ModelEvent::Stop`]. An error ends it; so does its end without `Stop`,
 /// which clients must report as an error themselves. Usage may be reported several times: each
 /// report replaces the one before.
@@ -95,6 +96,13 @@ impl fmt::Display for ReasoningEffort {
 /// One thing that happened while a model answered.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
+    /// The request failed and is sent again after a while; only before `Start`.
+    Retrying {
+        /// How many attempts have failed.
+        failures: u32,
+        wait: Duration,
+        reason: String,
+    },
     /// The provider accepted the request.
     Start,
     TextDelta(String),

@@ -34,6 +34,7 @@ pub struct Confinement {
     memory_limit: Option<u64>,
     files: Option<FileAccess>,
     without_network: bool,
+    without_local_sockets: bool,
 }
 
 impl Confinement {
@@ -72,6 +73,14 @@ impl Confinement {
     #[must_use]
     pub fn network(mut self, allowed: bool) -> Self {
         self.without_network = !allowed;
+        self
+    }
+
+    /// Whether the child may open Unix sockets, if it may open any. Without, it cannot ask a service
+    /// of this machine, such as the one that manages sessions or containers, to use files for it.
+    #[must_use]
+    pub fn local_sockets(mut self, allowed: bool) -> Self {
+        self.without_local_sockets = !allowed;
         self
     }
 }

@@ -19,7 +19,7 @@ use crate::body::RequestBody;
 use crate::endpoint::Endpoint;
 use crate::error::{cause_chain, connection_error, http_error, stream_error};
 use crate::http::{HttpClient, Response, ResponseBody, SendError};
-use crate::retry::{self, Failure, Retry};
+use crate::retry::{self, Failure};
 use crate::sse::{SseDecoder, SseError, SseEvent};
 
 /// What is read of the body of a refusal; a longer one costs the connection.
@@ -85,26 +85,24 @@ impl Call {
         })
     }
 
-    /// Sends the request until it is accepted or the retry policy gives up.
-    async fn open(self) -> Result<Response, ModelError> {
-        let mut attempt = 0;
-        loop {
-            let posted = self.http.post(&self.uri, &self.headers, &self.body).await;
-            let (failure, error) = match posted {
-                Ok(response) if response.status.is_success() => return self.accepted(response),
-                Ok(response) => self.refusal(response).await,
-                Err(error) => self.no_answer(&error),
-            };
-            let Some(delay) = retry::delay(attempt, failure, self.http.patience()) else {
-                return Err(error);
-            };
-            self.http.tell(|| Retry {
-                attempts: attempt + 1,
-                wait: delay,
-                reason: error.to_string(),
-            });
-            tokio::time::sleep(delay).await;
-            attempt += 1;
+    /// Sends the request, `failures` of which have failed already.
+    async fn open(self, failures: u32) -> Result<Opened, ModelError> {
+        let posted = self.http.post(&self.uri, &self.headers, &self.body).await;
+        let (failure, error) = match posted {
+            Ok(response) if response.status.is_success() => {
+                return self.accepted(response).map(Opened::Accepted);
+            }
+            Ok(response) => self.refusal(response).await,
+            Err(error) => self.no_answer(&error),
+        };
+        match retry::delay(failures, failure, self.http.patience()) {
+            Some(wait) => Ok(Opened::Later {
+                call: self,
+                failures: failures + 1,
+                wait,
+                error,
+            }),
+            None => Err(error),
         }
     }
 
@@ -153,6 +151,18 @@ impl Call {
     }
 }
 
+/// What came of sending a request.
+enum Opened {
+    Accepted(Response),
+    /// It is sent again after `wait`.
+    Later {
+        call: Call,
+        failures: u32,
+        wait: Duration,
+        error: ModelError,
+    },
+}
+
 /// Why an answer cannot be read although it arrived.
 fn compressed(coding: &str) -> String {
     format!(
@@ -189,7 +199,7 @@ pub(crate) struct Answer<'a, D> {
 }
 
 enum State<'a> {
-    Opening(BoxFuture<'a, Result<Response, ModelError>>),
+    Opening(BoxFuture<'a, Result<Opened, ModelError>>),
     Reading(Reading),
     /// The answer is complete; the last event waits for the end of the body, but not for long.
     Ending(ResponseBody, Pin<Box<Sleep>>),
@@ -269,7 +279,7 @@ impl<'a, D: Decoder> Answer<'a, D> {
         call: impl FnOnce() -> Result<Call, ModelError> + Send + 'a,
     ) -> Self {
         Self {
-            state: State::Opening(Box::pin(async move { call()?.open().await })),
+            state: State::Opening(Box::pin(async move { call()?.open(0).await })),
             idle: http.timeouts().idle,
             decoding: Decoding {
                 provider,
@@ -288,7 +298,23 @@ impl<'a, D: Decoder> Answer<'a, D> {
     fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<()> {
         match &mut self.state {
             State::Opening(opening) => match ready!(opening.as_mut().poll(context)) {
-                Ok(response) => {
+                Ok(Opened::Later {
+                    call,
+                    failures,
+                    wait,
+                    error,
+                }) => {
+                    self.decoding.events.push_back(ModelEvent::Retrying {
+                        failures,
+                        wait,
+                        reason: error.message,
+                    });
+                    self.state = State::Opening(Box::pin(async move {
+                        tokio::time::sleep(wait).await;
+                        call.open(failures).await
+                    }));
+                }
+                Ok(Opened::Accepted(response)) => {
                     self.content_type = response.content_type;
                     self.decoding.events.push_back(ModelEvent::Start);
                     self.state = State::Reading(Reading::new(response.body, self.idle));

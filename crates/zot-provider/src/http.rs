@@ -26,7 +26,7 @@ use tokio::time::timeout;
 
 use crate::body::RequestBody;
 use crate::network::{NetworkSettings, Route};
-use crate::retry::{Patience, Retry};
+use crate::retry::Patience;
 use connection::{BodyPart, Connection, ExchangeError, Framing};
 use dial::Dialler;
 use pool::{Pool, PoolKey};
@@ -57,10 +57,7 @@ impl Default for Timeouts {
 pub struct HttpClient {
     shared: Arc<Shared>,
     patience: Patience,
-    told: Option<Arc<RetryListener>>,
 }
-
-type RetryListener = dyn Fn(Retry) + Send + Sync;
 
 struct Shared {
     timeouts: Timeouts,
@@ -140,15 +137,6 @@ impl HttpClient {
                 dialler: Dialler::new(network, plain),
             }),
             patience: Patience::default(),
-            told: None,
-        }
-    }
-
-    /// The same client, which tells before it sends a request again.
-    pub fn telling(self, told: impl Fn(Retry) + Send + Sync + 'static) -> Self {
-        Self {
-            told: Some(Arc::new(told)),
-            ..self
         }
     }
 
@@ -162,12 +150,6 @@ impl HttpClient {
 
     pub(crate) fn patience(&self) -> Patience {
         self.patience
-    }
-
-    pub(crate) fn tell(&self, retry: impl FnOnce() -> Retry) {
-        if let Some(told) = &self.told {
-            told(retry());
-        }
     }
 
     pub fn timeouts(&self) -> Timeouts {

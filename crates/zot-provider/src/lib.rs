@@ -36,4 +36,3 @@ pub use crate::providers::{
     KeyRequirement, OAuthEntry, ProviderEntry, Providers, ProvidersError, Wire, provider, providers,
 };
 pub use crate::responses::ResponsesClient;
-pub use crate::retry::Retry;

@@ -1,4 +1,4 @@
-//! When a failed request is sent again without anyone noticing. Pure: the clock is a parameter.
+//! When a failed request is sent again without anyone being asked. Pure: the clock is a parameter.
 
 use std::time::Duration;
 
@@ -24,20 +24,10 @@ const MAX_PATIENT_WAIT: Duration = Duration::from_secs(90);
 /// Anthropic's word for a server that has too much to do.
 const OVERLOADED: u16 = 529;
 
-/// A request is about to be sent again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Retry {
-    /// How often it was sent.
-    pub attempts: usize,
-    pub wait: Duration,
-    /// Why it has to be: provider, status and the server's words.
-    pub reason: String,
-}
-
 /// How much is put up with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Patience {
-    /// What is over in a moment, so that nobody has to be told.
+    /// What is over in a moment.
     #[default]
     Short,
     /// Rate limits as well: somebody sees what is waited for and can stop it.
@@ -57,9 +47,9 @@ pub(crate) enum Failure {
     Final,
 }
 
-/// How long to wait before sending again after the attempt numbered `attempt`, from zero; `None`
+/// How long to wait before sending again when `failures` attempts had failed before this one; `None`
 /// when the failure is to be reported.
-pub(crate) fn delay(attempt: usize, failure: Failure, patience: Patience) -> Option<Duration> {
+pub(crate) fn delay(failures: u32, failure: Failure, patience: Patience) -> Option<Duration> {
     let is_busy = |status: StatusCode| {
         status == StatusCode::TOO_MANY_REQUESTS
             || status == StatusCode::SERVICE_UNAVAILABLE
@@ -70,16 +60,16 @@ pub(crate) fn delay(attempt: usize, failure: Failure, patience: Patience) -> Opt
             status,
             retry_after,
         } if patience == Patience::Long && is_busy(status) => {
-            let delay = PATIENT_DELAYS.get(attempt).copied()?;
+            let delay = PATIENT_DELAYS.get(failures as usize).copied()?;
             let wait = retry_after.map_or(delay, |wait| wait.max(delay));
             (wait <= MAX_PATIENT_WAIT).then_some(wait)
         }
-        _ => short_delay(attempt, failure),
+        _ => short_delay(failures, failure),
     }
 }
 
-fn short_delay(attempt: usize, failure: Failure) -> Option<Duration> {
-    let delay = DELAYS.get(attempt).copied()?;
+fn short_delay(failures: u32, failure: Failure) -> Option<Duration> {
+    let delay = DELAYS.get(failures as usize).copied()?;
     match failure {
         Failure::Connection => Some(delay),
         Failure::Status {

@@ -21,9 +21,10 @@ use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect, neare
 use zot_provider::network::PlanError;
 use zot_provider::{Providers, ProvidersError};
 use zot_session::{Checkpoints, FindError, ForkError, SessionError, SessionMeta};
-use zot_tools::{Checkpoint, ToolsConfig, builtin_tools};
+use zot_tools::{Checkpoint, JailError, ToolsConfig, builtin_tools};
 
 use crate::config::{Config, DEFAULT_MAX_STEPS, ToolSelection};
+use crate::jail::Confines;
 use crate::live_models::{self, LiveModels};
 use crate::persistence::{Opened, Opening, SessionCheckpoint};
 use crate::rescue::Rescue;
@@ -91,6 +92,8 @@ pub enum AssemblyError {
     Cassette(#[from] CassetteError),
     #[error("a cassette holds the exchanges with one model: leave --fallback out")]
     RecordedFallback,
+    #[error(transparent)]
+    Jail(#[from] JailError),
     #[error("extensions need a tokio runtime: make the agent runtime inside one")]
     NoExecutor,
 }
@@ -121,6 +124,7 @@ pub(crate) struct Assembled {
     pub(crate) session: Opened,
     pub(crate) warnings: Vec<String>,
     pub(crate) own_tools: ToolSet,
+    pub(crate) jail: Confines,
     pub(crate) prompt: PromptParts,
     pub(crate) skills: Option<Skills>,
     pub(crate) templates: Templates,
@@ -163,9 +167,11 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         &mut session_warnings,
     )?;
     let surroundings = Surroundings::find(&config.context, &cwd, &home);
+    let jail = Confines::new(&cwd, &home, surroundings.skills.as_ref());
     let own_tools = own_tools(
         &config,
         &cwd,
+        &jail,
         session.checkpoints.as_ref(),
         surroundings.skills.as_ref(),
     );
@@ -208,6 +214,9 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     } = selected;
     warnings.extend(surroundings.warnings);
     warnings.extend(session_warnings);
+    if config.jail {
+        warnings.extend(jail.close()?.caveats());
+    }
     if config.budget.max_cost_usd.is_some() && wire.is_some() && model.prices == Prices::default() {
         warnings.push(format!(
             "no price is known for {:?}, so the cost budget will never be reached: limit tokens or \
@@ -300,6 +309,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         session,
         warnings,
         own_tools,
+        jail,
         prompt,
         skills: surroundings.skills,
         templates: surroundings.templates,
@@ -426,6 +436,7 @@ fn select_resumed(
 fn own_tools(
     config: &Config,
     cwd: &Path,
+    jail: &Confines,
     checkpoints: Option<&Arc<Checkpoints>>,
     skills: Option<&Skills>,
 ) -> ToolSet {
@@ -436,6 +447,7 @@ fn own_tools(
         checkpoint: checkpoints.map(|checkpoints| {
             Arc::new(SessionCheckpoint(Arc::clone(checkpoints))) as Arc<dyn Checkpoint>
         }),
+        jail: Some(jail.of_tools()),
     });
     // Built-in tools come first and win a clash of names.
     ToolSet::new(

@@ -10,6 +10,8 @@ use zot_provider::cassette::{ReplayMode, ReplayPace};
 use zot_provider::catalog::ToolDialect;
 use zot_session::Durability;
 
+use crate::stream::OnRequest;
+
 /// How many model calls one prompt may take unless the caller says otherwise.
 pub const DEFAULT_MAX_STEPS: u32 = 100;
 
@@ -54,10 +56,13 @@ pub struct Config {
     pub session: SessionOptions,
     pub extensions: ExtensionSearch,
     pub context: ContextSearch,
+    /// Whether `read`, `write`, `edit` and `bash` are confined to the working directory, as by
+    /// [`Runtime::jail`](crate::Runtime::jail).
+    pub jail: bool,
     /// Which tool calls need someone's permission.
     pub approval: ApprovalPolicy,
-    /// Whether events tell what the model thinks, where the provider shows it.
-    pub thinking_events: bool,
+    /// Which events are told besides those that always are.
+    pub on_request: OnRequest,
     /// What everything together may spend.
     pub budget: Budget,
     /// Where to write a cassette of all model exchanges.

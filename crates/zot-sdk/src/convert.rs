@@ -18,6 +18,15 @@ pub(crate) fn event(event: AgentEvent, rescue: &Rescue) -> Event {
         AgentEvent::AssistantStarted => Event::AssistantStart,
         AgentEvent::TextDelta(delta) => Event::TextDelta { delta },
         AgentEvent::ThinkingDelta(delta) => Event::ThinkingDelta { delta },
+        AgentEvent::Retrying {
+            failures,
+            wait,
+            reason,
+        } => Event::Retry {
+            failures,
+            wait_ms: wait.as_millis() as u64,
+            message: reason,
+        },
         AgentEvent::ToolUseStarted { id, name } => Event::ToolUseStart {
             id: id.to_string(),
             name,

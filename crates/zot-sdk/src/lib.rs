@@ -64,6 +64,7 @@
 //!
 //! # Who may do what
 //!
+//! [`Config::jail`] and [`Runtime::jail`] keep the built-in tools in the working directory;
 //! [`Config::approval`] makes calls wait for a [`Runtime::confirm`] (an [`Event::ToolConfirm`] asks
 //! for it); [`Config::hooks`] watches, blocks and rewrites; [`Config::budget`] and
 //! [`Runtime::prompt_within`] limit steps, tokens, money and time.
@@ -90,6 +91,7 @@ mod full;
 mod function_tool;
 mod hooks;
 mod hosting;
+mod jail;
 mod live_models;
 mod persistence;
 mod rescue;
@@ -111,12 +113,13 @@ pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::{InvalidMessage, session_messages};
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
 pub use hosting::{ExtensionNotice, PanelAction};
+pub use jail::JailReport;
 pub use persistence::SessionInfo;
 pub use runtime::{
     Busy, ClearError, ContextPart, ModelChangeError, ReloadFailure, Runtime, SetMessagesError,
     ToolChangeError, VERSION,
 };
-pub use stream::EventStream;
+pub use stream::{EventStream, OnRequest};
 pub use system_prompt::ContextKind;
 pub use undo::{UndoError, UndoReport, undo};
 pub use zot_agent::{
@@ -134,12 +137,13 @@ pub use zot_conversation::{
 };
 pub use zot_extension_host as extensions;
 pub use zot_extension_host::{InvokeError, ReloadError, RequestError};
-pub use zot_provider::{HttpClient, Retry};
+pub use zot_provider::HttpClient;
 pub use zot_provider::cassette;
 pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect};
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};
 pub use zot_session as sessions;
 pub use zot_session::{Durability, IfChanged};
+pub use zot_tools::{CommandConfinement, JailError};
 pub use zot_wire::rpc::{
     CommandEntry, ContentBlock, CumulativeUsage, Event, ExtensionEntry, FullBlock, FullMessage,
     InvokedData, Message, ModelEntry, RepairReport, Role, StateData, ToolEntry, UsageData,

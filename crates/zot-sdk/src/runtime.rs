@@ -5,7 +5,6 @@ mod context;
 mod extensions;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::mpsc;
@@ -20,6 +19,7 @@ use zot_conversation::{
 };
 use zot_extension_host::ExtensionHost;
 use zot_provider::catalog::Catalog;
+use zot_tools::JailError;
 use zot_wire::rpc::{
     CumulativeUsage, FullMessage, Message, ModelEntry, ModelUsage, RepairReport, StateData,
     ToolEntry, TurnUsage, UsageData,
@@ -31,10 +31,11 @@ use crate::convert;
 use crate::full::{self, InvalidMessage};
 use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
+use crate::jail::{Confines, JailReport};
 use crate::live_models::LiveModels;
 use crate::persistence::SessionInfo;
 use crate::rescue::Rescue;
-use crate::stream::{EVENT_QUEUE, EventStream, Work};
+use crate::stream::{EVENT_QUEUE, EventStream, OnRequest, Work};
 use crate::surroundings::SkillHooks;
 use crate::toolbox::ToolBox;
 
@@ -83,6 +84,7 @@ pub struct Runtime {
     session: Option<SessionInfo>,
     warnings: Vec<String>,
     toolbox: Arc<ToolBox>,
+    jail: Confines,
     extensions: Option<Arc<ExtensionHost>>,
     templates: Templates,
     /// Holds the model to the skills it has loaded, if there are any.
@@ -91,7 +93,7 @@ pub struct Runtime {
     live_models: Option<LiveModels>,
     rescue: Arc<Rescue>,
     occupation: Arc<Occupation>,
-    thinking_events: AtomicBool,
+    on_request: Mutex<OnRequest>,
 }
 
 /// Whether a prompt or compaction is under way, and what stops it.
@@ -134,7 +136,7 @@ impl Runtime {
     pub fn new(config: Config) -> Result<Self, AssemblyError> {
         let selection = config.tools.clone();
         let own_hooks = config.hooks.clone();
-        let thinking_events = AtomicBool::new(config.thinking_events);
+        let on_request = Mutex::new(config.on_request);
         let Assembled {
             provider,
             open_models,
@@ -144,6 +146,7 @@ impl Runtime {
             session,
             warnings,
             own_tools,
+            jail,
             prompt,
             skills,
             templates,
@@ -196,6 +199,7 @@ impl Runtime {
         Ok(Self {
             agent,
             toolbox,
+            jail,
             extensions,
             templates,
             guard,
@@ -209,7 +213,7 @@ impl Runtime {
             session: session.info,
             warnings,
             occupation: Arc::default(),
-            thinking_events,
+            on_request,
         })
     }
 
@@ -273,6 +277,22 @@ impl Runtime {
         self.agent.settings().approval.clone()
     }
 
+    /// Confines `read`, `write`, `edit` and `bash` to the working directory, from the next call on.
+    /// Tools of extensions and of the embedding program are not: they run elsewhere, or as part of it.
+    pub fn jail(&self) -> Result<JailReport, JailError> {
+        self.jail.close()
+    }
+
+    /// Lets them out again, from the next call on.
+    pub fn unjail(&self) {
+        self.jail.open();
+    }
+
+    /// What they are confined to, if they are.
+    pub fn jailed(&self) -> Option<JailReport> {
+        self.jail.report()
+    }
+
     /// Refuses every call that needs a confirmation, because nobody is left to give it.
     pub fn refuse_confirmations(&self) {
         self.agent.refuse_confirmations();
@@ -298,14 +318,21 @@ impl Runtime {
         let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
         let work = work(Arc::clone(&self.agent), sender, cancel);
         let (occupation, rescue) = (Arc::clone(&self.occupation), Arc::clone(&self.rescue));
-        let with_thinking = self.thinking_events.load(Ordering::Relaxed);
         let events = EventStream::new(work, receiver, occupation, kind, rescue);
-        Ok(events.with_thinking(with_thinking))
+        Ok(events.with(
+            *self
+                .on_request
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        ))
     }
 
-    /// Whether the events of later prompts tell what the model thinks.
-    pub fn set_thinking_events(&self, wanted: bool) {
-        self.thinking_events.store(wanted, Ordering::Relaxed);
+    /// What the events of later prompts tell besides what they always do.
+    pub fn set_on_request(&self, wanted: OnRequest) {
+        *self
+            .on_request
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = wanted;
     }
 
     /// Stops the running prompt or compaction in good order. Harmless when there is none.
@@ -473,6 +500,7 @@ impl Runtime {
             message_count: self.agent.transcript().len(),
             busy: self.occupation.is_busy(),
             usage: self.cost(),
+            jailed: self.jail.is_closed(),
         }
     }
 
@@ -496,13 +524,17 @@ impl Runtime {
         }))
     }
 
-    /// The models known for this provider.
-    pub fn list_models(&self) -> Vec<ModelEntry> {
-        let catalog = match &self.live_models {
+    /// All that is known of models, also what the provider says it has.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        match &self.live_models {
             Some(live) => live.added_to(&self.catalog),
             None => Arc::clone(&self.catalog),
-        };
-        catalog
+        }
+    }
+
+    /// The models known for this provider.
+    pub fn list_models(&self) -> Vec<ModelEntry> {
+        self.catalog()
             .models(&self.provider)
             .map(|model| ModelEntry {
                 id: model.id.to_string(),

@@ -34,6 +34,7 @@ impl Config {
                 false => ToolSelection::Only(names),
             };
         }
+        self.jail |= settings.jail == Some(true);
         self.tool_dialect = self.tool_dialect.or(settings.tool_dialect.map(dialect));
         if settings.extensions == Some(false) {
             self.extensions.discover = false;

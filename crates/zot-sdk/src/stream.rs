@@ -24,6 +24,15 @@ pub(crate) enum Work {
     Compaction,
 }
 
+/// Events that are told only to who asks for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OnRequest {
+    /// What the model thinks, where the provider shows it.
+    pub thinking: bool,
+    /// Requests that failed and are sent again.
+    pub retries: bool,
+}
+
 /// The ordered events of one prompt or compaction.
 ///
 /// The stream does the work: nothing happens unless it is polled, and dropping it stops the agent
@@ -36,8 +45,7 @@ pub struct EventStream {
     occupation: Option<Arc<Occupation>>,
     kind: Work,
     rescue: Arc<Rescue>,
-    /// Whether the model's thinking is among the events.
-    with_thinking: bool,
+    on_request: OnRequest,
 }
 
 impl EventStream {
@@ -54,12 +62,12 @@ impl EventStream {
             occupation: Some(occupation),
             kind,
             rescue,
-            with_thinking: false,
+            on_request: OnRequest::default(),
         }
     }
 
-    pub(crate) fn with_thinking(mut self, with_thinking: bool) -> Self {
-        self.with_thinking = with_thinking;
+    pub(crate) fn with(mut self, on_request: OnRequest) -> Self {
+        self.on_request = on_request;
         self
     }
 
@@ -90,7 +98,11 @@ impl EventStream {
     }
 
     fn is_wanted(&self, event: &AgentEvent) -> bool {
-        self.with_thinking || !matches!(event, AgentEvent::ThinkingDelta(_))
+        match event {
+            AgentEvent::ThinkingDelta(_) => self.on_request.thinking,
+            AgentEvent::Retrying { .. } => self.on_request.retries,
+            _ => true,
+        }
     }
 
     fn is_last(&self, event: &AgentEvent) -> bool {

@@ -23,6 +23,12 @@ impl fmt::Display for Holder {
     }
 }
 
+/// Says who has a session open, if somebody has: it could not be gone on with now.
+pub fn check_free(path: &Path) -> Result<(), SessionError> {
+    let file = File::open(path).map_err(SessionError::open(path))?;
+    take(&file, path)
+}
+
 /// Takes the session for as long as `file` is open; the system releases it however we end.
 pub(crate) fn take(file: &File, path: &Path) -> Result<(), SessionError> {
     match file.try_lock() {

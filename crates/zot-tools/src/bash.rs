@@ -19,7 +19,9 @@ use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
 use crate::file::reason;
+use crate::jail::{Jail, NotConfined, confine};
 use crate::utf8::Utf8Decoder;
+use log::LogFolder;
 use output::CollectedOutput;
 use throttle::Throttle;
 
@@ -88,8 +90,14 @@ impl BashTool {
             .current_dir(cwd)
             .env("PWD", cwd)
             .env_remove(PIPE_SECRET);
+        let walls = self.paths.jail().and_then(Jail::walls);
+        let logs = match walls {
+            // Where the model can read them.
+            Some(walls) => LogFolder::InJail(confine(&mut command, walls)?),
+            None => LogFolder::Anywhere(&self.output_dir),
+        };
         let mut listener = Listener {
-            output: CollectedOutput::new(&self.output_dir),
+            output: CollectedOutput::new(logs),
             decoder: Utf8Decoder::default(),
             throttle: Throttle::new(invocation.progress),
         };
@@ -100,7 +108,18 @@ impl BashTool {
                 source,
             })?;
         let output = listener.finish().await;
-        Ok(result(&script, &output, time_limit, &completion))
+        let mut text = report(&script, &output, time_limit, &completion);
+        if exit_code(&completion) == 0 {
+            return Ok(ToolOutput::text(text));
+        }
+        if let Some(walls) = walls {
+            // The kernel's "permission denied" does not say whose.
+            let folder = walls.root().display();
+            text.push_str(&format!(
+                "  (confined to {folder} and $TMPDIR; the user can lift this with /unjail)"
+            ));
+        }
+        Ok(ToolOutput::error(text))
     }
 }
 
@@ -130,6 +149,8 @@ enum BashError {
     CommandMissing,
     #[error("aborted before it started")]
     AbortedBeforeStart,
+    #[error(transparent)]
+    NotConfined(#[from] NotConfined),
     #[error("start {SHELL} in {}: {}{}", cwd.display(), reason(source), start_hint(source))]
     Start { cwd: PathBuf, source: io::Error },
 }
@@ -169,18 +190,22 @@ impl OutputSink for Listener<'_> {
     }
 }
 
-fn result(script: &str, output: &str, time_limit: Duration, completion: &Completion) -> ToolOutput {
-    // A process ended by a signal has no exit code; programs in use know that as -1.
-    let code = match completion.outcome {
+/// A process ended by a signal has no exit code; programs in use know that as -1.
+fn exit_code(completion: &Completion) -> i32 {
+    match completion.outcome {
         Outcome::Exited(status) => status.and_then(|status| status.code()).unwrap_or(-1),
         Outcome::TimedOut | Outcome::Cancelled => -1,
-    };
+    }
+}
+
+fn report(script: &str, output: &str, time_limit: Duration, completion: &Completion) -> String {
     let mut text = format!("$ {script}\n\n{output}");
     if !output.is_empty() {
         text.push_str(if output.ends_with('\n') { "\n" } else { "\n\n" });
     }
     text.push_str(&format!(
-        "[exit {code}]  Took {:.1}s",
+        "[exit {}]  Took {:.1}s",
+        exit_code(completion),
         completion.elapsed.as_secs_f64()
     ));
     if completion.outcome == Outcome::TimedOut {
@@ -192,10 +217,7 @@ fn result(script: &str, output: &str, time_limit: Duration, completion: &Complet
     if completion.left_daemon {
         text.push_str("  (a process that detached itself from the command is still running)");
     }
-    match code {
-        0 => ToolOutput::text(text),
-        _ => ToolOutput::error(text),
-    }
+    text
 }
 
 #[cfg(test)]

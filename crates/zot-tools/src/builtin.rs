@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use zot_conversation::{Tool, ToolDefinition, ToolEffect};
 
 use crate::checkpoint::Checkpoint;
-use crate::{BashTool, EditTool, PathResolver, ReadTool, WriteTool};
+use crate::{BashTool, EditTool, Jail, PathResolver, ReadTool, WriteTool};
 
 /// What the built-in tools need to know about their surroundings.
 #[derive(Clone)]
@@ -20,6 +20,8 @@ pub struct ToolsConfig {
     pub home: Option<PathBuf>,
     /// Keeps what `write` and `edit` are about to change.
     pub checkpoint: Option<Arc<dyn Checkpoint>>,
+    /// Where the tools may be confined to.
+    pub jail: Option<Arc<Jail>>,
 }
 
 impl ToolsConfig {
@@ -30,13 +32,18 @@ impl ToolsConfig {
             output_dir: output_dir.into(),
             home: std::env::home_dir().filter(|home| home.is_absolute()),
             checkpoint: None,
+            jail: None,
         }
     }
 }
 
 /// The built-in tools, in the order models are told about them: read, write, edit, bash.
 pub fn builtin_tools(config: ToolsConfig) -> Vec<Arc<dyn Tool>> {
-    let paths = Arc::new(PathResolver::new(config.cwd, config.home));
+    let mut paths = PathResolver::new(config.cwd, config.home);
+    if let Some(jail) = config.jail {
+        paths = paths.within(jail);
+    }
+    let paths = Arc::new(paths);
     vec![
         Arc::new(ReadTool::new(Arc::clone(&paths))),
         Arc::new(WriteTool::new(

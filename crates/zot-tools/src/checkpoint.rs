@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use crate::edit::read_whole;
-use crate::file::{FileError, target};
+use crate::file::{FileError, Place};
 
 /// What a file was before a tool changed it.
 #[derive(Debug, Clone, Copy)]
@@ -33,11 +33,11 @@ pub trait Checkpoint: Send + Sync {
 #[error("{0}; the file was not changed")]
 pub(crate) struct NotKept(Box<dyn Error + Send + Sync>);
 
-/// Keeps what `path` holds now, if anyone wants it.
+/// Keeps what `place` holds now, if anyone wants it.
 pub(crate) fn keep(
     checkpoint: Option<&dyn Checkpoint>,
     tool: &str,
-    path: &Path,
+    place: &Place,
     known: Option<&[u8]>,
     after: &[u8],
 ) -> Result<(), NotKept> {
@@ -45,16 +45,16 @@ pub(crate) fn keep(
         return Ok(());
     };
     // A file that cannot be found or read is the business of whoever writes to it.
-    let path = target(path).unwrap_or_else(|_| path.to_owned());
+    let path = place.target().unwrap_or_else(|_| place.shown().to_owned());
     let read;
     let before = match known {
         Some(content) => FileBefore::Content(content),
-        None if !path.exists() => FileBefore::Missing,
-        None => match read_whole(&path) {
+        None => match read_whole(place) {
             Ok(content) => {
                 read = content;
                 FileBefore::Content(&read)
             }
+            Err(error) if error.is_missing() => FileBefore::Missing,
             Err(_) => FileBefore::Unknown,
         },
     };
@@ -66,7 +66,10 @@ pub(crate) fn keep(
 /// Writes a file as `write` does: a reader sees the old or the new content, links are followed,
 /// permissions stay.
 pub fn replace_file(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
-    Ok(crate::file::replace(path, content)?)
+    Ok(crate::file::replace(
+        &Place::Anywhere(path.to_owned()),
+        content,
+    )?)
 }
 
 /// A file could not be replaced.

@@ -6,7 +6,6 @@ mod replacement;
 mod text;
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -17,7 +16,8 @@ use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
 use crate::checkpoint::{Checkpoint, NotKept, keep};
-use crate::file::{self, FileError};
+use crate::file::{self, FileError, Place};
+use crate::jail::Access;
 use crate::limits::clip;
 use crate::path::PathError;
 use replacement::{EditError, Replacement, apply};
@@ -61,11 +61,11 @@ impl EditTool {
         keep(
             self.checkpoint.as_deref(),
             "edit",
-            &change.path,
+            &change.place,
             Some(&change.original),
             &change.edited,
         )?;
-        file::replace(&change.path, &change.edited)?;
+        file::replace(&change.place, &change.edited)?;
         Ok(change.diff())
     }
 
@@ -74,14 +74,14 @@ impl EditTool {
         let mut fields = Fields::parse(arguments)?;
         let requested = fields.take_string("path")?.unwrap_or_default();
         let replacements = parse_edits(&mut fields)?;
-        let path = self.paths.resolve(&requested)?;
+        let place = self.paths.locate(&requested, Access::Change)?;
         if replacements.is_empty() {
             return Err(EditToolError::NoEdits);
         }
-        let original = read_whole(&path)?;
+        let original = read_whole(&place)?;
         let edited = apply(&requested, &original, &replacements)?;
         Ok(Change {
-            path,
+            place,
             original,
             edited,
         })
@@ -90,7 +90,7 @@ impl EditTool {
 
 /// A file before and after.
 struct Change {
-    path: PathBuf,
+    place: Place,
     original: Vec<u8>,
     edited: Vec<u8>,
 }
@@ -166,8 +166,9 @@ fn parse_edits(fields: &mut Fields<'_>) -> Result<Vec<Replacement>, EditToolErro
     Ok(replacements)
 }
 
-pub(crate) fn read_whole(path: &Path) -> Result<Vec<u8>, FileError> {
-    let (file, metadata) = match file::open_regular(path) {
+pub(crate) fn read_whole(place: &Place) -> Result<Vec<u8>, FileError> {
+    let path = place.shown();
+    let (file, metadata) = match file::open_regular(place) {
         Ok(opened) => opened,
         // This tool has always been heard to say what failed in other words than `read`.
         Err(FileError::System { source, .. }) => {

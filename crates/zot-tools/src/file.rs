@@ -1,15 +1,19 @@
 //! Opens and replaces files without surprises: nothing hangs, nothing is left half written.
 
+mod place;
 mod replace;
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::{FileType, Mode, OFlags, fstat};
 
-pub(crate) use replace::{follow_links as target, random_hex, replace};
+pub(crate) use place::Place;
+pub(crate) use replace::{MAX_LINKS, random_hex, replace};
+
+/// Opening must not wait for the other end of a FIFO, nor take a terminal for ours.
+const CAREFULLY: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 /// A file operation that failed, worded as `operation path: reason`.
 #[derive(Debug, thiserror::Error)]
@@ -42,39 +46,57 @@ impl FileError {
             source,
         }
     }
+
+    /// Whether there is no such file.
+    pub(crate) fn is_missing(&self) -> bool {
+        let Self::System { source, .. } = self else {
+            return false;
+        };
+        matches!(
+            source.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+        )
+    }
 }
 
 /// Opens a regular file for reading.
 ///
 /// The type is looked at first, because opening a device can do things; and again after opening,
 /// because the file may have been swapped for a FIFO, whose opening `O_NONBLOCK` keeps from hanging.
-pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata), FileError> {
-    let metadata = path.metadata().map_err(FileError::during("stat", path))?;
-    require_regular(path, &metadata)?;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32)
-        .open(path)
+pub(crate) fn open_regular(place: &Place) -> Result<(File, Metadata), FileError> {
+    let path = place.shown();
+    let stat_failed = FileError::during("stat", path);
+    let anchor = place.anchor().map_err(&stat_failed)?;
+    let stat = anchor.stat().map_err(&stat_failed)?;
+    require_regular(path, FileType::from_raw_mode(stat.st_mode))?;
+    let file = anchor
+        .open(OFlags::RDONLY | CAREFULLY)
         .map_err(FileError::during("open", path))?;
-    let metadata = file.metadata().map_err(FileError::during("stat", path))?;
-    require_regular(path, &metadata)?;
+    let stat = fstat(&file).map_err(|error| stat_failed(error.into()))?;
+    require_regular(path, FileType::from_raw_mode(stat.st_mode))?;
+    let metadata = file.metadata().map_err(stat_failed)?;
     Ok((file, metadata))
 }
 
-fn require_regular(path: &Path, metadata: &Metadata) -> Result<(), FileError> {
-    let file_type = metadata.file_type();
-    let kind = if file_type.is_file() {
-        return Ok(());
-    } else if file_type.is_dir() {
-        return Err(FileError::Directory {
-            path: path.to_owned(),
-        });
-    } else if file_type.is_fifo() {
-        "named pipe"
-    } else if file_type.is_socket() {
-        "socket"
-    } else {
-        "device"
+/// Makes a file that only its owner can read; it must not be there yet.
+pub(crate) fn create_private(place: &Place) -> io::Result<File> {
+    let anchor = place.anchor()?;
+    anchor.create_new(anchor.name(), Mode::RUSR | Mode::WUSR)
+}
+
+fn require_regular(path: &Path, file_type: FileType) -> Result<(), FileError> {
+    let kind = match file_type {
+        FileType::RegularFile => return Ok(()),
+        FileType::Directory => {
+            return Err(FileError::Directory {
+                path: path.to_owned(),
+            });
+        }
+        FileType::Fifo => "named pipe",
+        FileType::Socket => "socket",
+        // Only where links are not followed.
+        FileType::Symlink => "symbolic link",
+        _ => "device",
     };
     Err(FileError::Special {
         path: path.to_owned(),

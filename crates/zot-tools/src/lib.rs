@@ -2,7 +2,7 @@
 //!
 //! Every path a model names goes through [`PathResolver`], every file is opened and replaced by one
 //! module, and every child process belongs to a [`zot_process::ProcessGroup`]: these are the three
-//! places where a sandbox policy will be asked. This crate knows no provider and no front end.
+//! places where the [`Jail`] is asked. This crate knows no provider and no front end.
 
 mod arguments;
 mod bash;
@@ -10,6 +10,7 @@ mod builtin;
 mod checkpoint;
 mod edit;
 mod file;
+mod jail;
 mod limits;
 mod path;
 mod read;
@@ -20,6 +21,7 @@ pub use bash::BashTool;
 pub use builtin::{ToolsConfig, builtin_tools};
 pub use checkpoint::{Checkpoint, FileBefore, ReplaceError, replace_file};
 pub use edit::EditTool;
+pub use jail::{CommandConfinement, Jail, JailError};
 pub use limits::{MAX_RESULT_BYTES, MAX_RESULT_LINES};
 pub use path::{PathError, PathResolver};
 pub use read::ReadTool;

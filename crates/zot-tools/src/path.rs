@@ -1,14 +1,19 @@
 //! Turns the path a model wrote into the one path that is used.
 //!
-//! All tools resolve through here, so that a sandbox policy has one place to say no.
+//! All tools resolve through here, so that the [`Jail`] has one place to say no.
 
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use crate::file::Place;
+use crate::jail::{Access, Jail};
 
 /// Resolves paths against a working directory.
 #[derive(Debug, Clone)]
 pub struct PathResolver {
     cwd: PathBuf,
     home: Option<PathBuf>,
+    jail: Option<Arc<Jail>>,
 }
 
 /// A path that cannot be used.
@@ -18,6 +23,16 @@ pub enum PathError {
     Missing,
     #[error("path contains a NUL character")]
     ContainsNul,
+    #[error(
+        "{}{} is outside of the folder zot is confined to, {}; the user can lift this with /unjail",
+        path.display(), leading_to(target), folder.display()
+    )]
+    Outside {
+        path: PathBuf,
+        /// Where links on the way lead to, if there are any.
+        target: Option<PathBuf>,
+        folder: PathBuf,
+    },
 }
 
 impl PathResolver {
@@ -26,6 +41,27 @@ impl PathResolver {
         Self {
             cwd: cwd.into(),
             home,
+            jail: None,
+        }
+    }
+
+    /// Resolves to nothing outside of `jail` while that is closed.
+    #[must_use]
+    pub fn within(mut self, jail: Arc<Jail>) -> Self {
+        self.jail = Some(jail);
+        self
+    }
+
+    pub(crate) fn jail(&self) -> Option<&Jail> {
+        self.jail.as_deref()
+    }
+
+    /// Where the file `requested` is, if it may be used.
+    pub(crate) fn locate(&self, requested: &str, access: Access) -> Result<Place, PathError> {
+        let path = self.resolve(requested)?;
+        match self.jail().and_then(Jail::walls) {
+            Some(walls) => walls.admit(path, access),
+            None => Ok(Place::Anywhere(path)),
         }
     }
 
@@ -53,6 +89,13 @@ impl PathResolver {
             _ => self.cwd.join(requested),
         };
         Ok(without_dots(&expanded))
+    }
+}
+
+fn leading_to(target: &Option<PathBuf>) -> String {
+    match target {
+        Some(target) => format!(", which leads to {},", target.display()),
+        None => String::new(),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
 use crate::file::{FileError, open_regular};
+use crate::jail::Access;
 use crate::path::PathError;
 use window::{LineWindow, Progress};
 
@@ -63,19 +64,20 @@ impl ReadTool {
         let requested = fields.take_string("path")?.unwrap_or_default();
         let offset = fields.take_integer("offset")?;
         let limit = fields.take_integer("limit")?;
-        let path = self.paths.resolve(&requested)?;
-        let (mut file, metadata) = open_regular(&path)?;
+        let place = self.paths.locate(&requested, Access::Read)?;
+        let path = place.shown();
+        let (mut file, metadata) = open_regular(&place)?;
 
         let mut chunk = Vec::new();
-        read_chunk(&mut file, &path, &mut chunk)?;
+        read_chunk(&mut file, path, &mut chunk)?;
         if let Some(mime_type) = image::mime_type(&chunk) {
-            return read_image(file, &path, mime_type, chunk, metadata.len());
+            return read_image(file, path, mime_type, chunk, metadata.len());
         }
         if memchr::memchr(0, &chunk[..chunk.len().min(SNIFF_BYTES)]).is_some() {
             return Err(ReadError::Binary { path: requested });
         }
         let window = LineWindow::new(offset, limit);
-        read_window(file, &path, window, chunk, invocation.cancel).await
+        read_window(file, path, window, chunk, invocation.cancel).await
     }
 }
 

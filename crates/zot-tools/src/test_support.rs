@@ -10,12 +10,13 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{BoxFuture, Progress, Tool, ToolCallId, ToolInvocation, ToolOutput};
 
-use crate::{ToolsConfig, builtin_tools};
+use crate::{Jail, ToolsConfig, builtin_tools};
 
 /// A directory with the files of the recordings, and the tools working in it.
 pub(crate) struct Workspace {
     directory: TempDir,
     pub(crate) output: TempDir,
+    pub(crate) jail: Arc<Jail>,
     tools: Vec<Arc<dyn Tool>>,
 }
 
@@ -38,15 +39,18 @@ impl Workspace {
             std::fs::write(root.join(name), content).unwrap();
         }
         std::fs::create_dir(root.join("sub")).unwrap();
+        let jail = Arc::new(Jail::new(&root, Vec::new()));
         let tools = builtin_tools(ToolsConfig {
             cwd: root,
             output_dir: output.path().join("outputs"),
             checkpoint: None,
             home: None,
+            jail: Some(Arc::clone(&jail)),
         });
         Self {
             directory,
             output,
+            jail,
             tools,
         }
     }

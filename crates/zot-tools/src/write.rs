@@ -1,6 +1,5 @@
 //! The `write` tool: makes or replaces a whole file.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -12,7 +11,8 @@ use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
 use crate::checkpoint::{Checkpoint, NotKept, keep};
 use crate::edit::{diff, read_whole};
-use crate::file::{self, FileError};
+use crate::file::{self, FileError, Place};
+use crate::jail::Access;
 use crate::limits::clip;
 use crate::path::PathError;
 use crate::utf8::to_text;
@@ -44,24 +44,24 @@ impl WriteTool {
     }
 
     fn write(&self, arguments: &RawValue) -> Result<String, WriteError> {
-        let (path, content) = self.plan(arguments)?;
+        let (place, content) = self.plan(arguments)?;
         keep(
             self.checkpoint.as_deref(),
             "write",
-            &path,
+            &place,
             None,
             content.as_bytes(),
         )?;
-        file::replace(&path, content.as_bytes())?;
+        file::replace(&place, content.as_bytes())?;
         Ok(content)
     }
 
-    fn plan(&self, arguments: &RawValue) -> Result<(PathBuf, String), WriteError> {
+    fn plan(&self, arguments: &RawValue) -> Result<(Place, String), WriteError> {
         let mut fields = Fields::parse(arguments)?;
         let requested = fields.take_string("path")?.unwrap_or_default();
         // Programs in use rely on a missing content making an empty file.
         let content = fields.take_string("content")?.unwrap_or_default();
-        Ok((self.paths.resolve(&requested)?, content))
+        Ok((self.paths.locate(&requested, Access::Change)?, content))
     }
 }
 
@@ -81,8 +81,8 @@ impl Tool for WriteTool {
 
     /// The diff to what is there, or the whole of a new file.
     fn preview(&self, arguments: &RawValue) -> Option<String> {
-        let (path, content) = self.plan(arguments).ok()?;
-        Some(match read_whole(&path) {
+        let (place, content) = self.plan(arguments).ok()?;
+        Some(match read_whole(&place) {
             Ok(original) => clip(diff::unified(&original, content.as_bytes())),
             Err(_) => clip(to_text(content.as_bytes())),
         })

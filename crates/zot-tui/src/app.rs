@@ -3,6 +3,7 @@
 //! Pure: [`App::update`] takes an input and the time and returns effects for [`crate::run`] to carry
 //! out; [`App::frame`] says what the screen looks like.
 
+mod advice;
 mod approval;
 mod aside;
 mod chat;
@@ -11,6 +12,8 @@ mod history;
 mod keys;
 mod log;
 mod picker;
+mod picking;
+mod preview;
 mod queue;
 mod redraw;
 mod shell;
@@ -38,12 +41,12 @@ pub(crate) use history::MAX_ENTRIES as MAX_HISTORY;
 pub use keys::{Key, KeyCode};
 pub(crate) use log::Log;
 pub(crate) use picker::{Choice, Picker, PickerKind};
+pub use preview::{Preview, PreviewBody, Subject};
 use queue::Queued;
 use redraw::Redraw;
 use shell::Shell;
 pub use shell::ShellOutput;
-pub use work::Progress;
-pub(crate) use work::Work;
+pub(crate) use work::{Retry, Work};
 
 /// A second ctrl+c within this time leaves.
 pub(crate) const LEAVE_WINDOW_MS: u64 = 2_000;
@@ -74,8 +77,8 @@ pub enum Input {
     WorkEnded,
     /// What the agent is like now.
     Info(Info),
-    /// What the running prompt is busy with.
-    Progress(Progress),
+    /// The running prompt is busy with shortening the conversation.
+    Compaction,
     /// Time has passed while something is shown that moves.
     Tick,
     /// The files below the working directory, for the picker.
@@ -85,6 +88,19 @@ pub enum Input {
     Prompts(Vec<String>),
     /// Sessions of this folder, each beginning with its id.
     Sessions(Vec<String>),
+    /// What the model can load: name, description.
+    Skills(Vec<(String, String)>),
+    Themes(Vec<String>),
+    /// Providers to log in at, or out of: name, whether there is a key.
+    Providers {
+        action: LogAction,
+        providers: Vec<(String, String)>,
+    },
+    /// What [`Effect::Preview`] asked for.
+    Preview {
+        subject: Subject,
+        preview: Preview,
+    },
     /// Credentials have changed.
     LoggedIn,
     /// An earlier part of the conversation.
@@ -117,6 +133,13 @@ pub enum Input {
     Prompt(Prompt),
 }
 
+/// What is to be done with a provider's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogAction {
+    In,
+    Out,
+}
+
 /// Files to choose from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileList(Arc<[Choice]>, bool);
@@ -144,6 +167,9 @@ pub enum Effect {
     Aside(String),
     CancelAside,
     SetApproval(ApprovalScope),
+    /// Confines the tools to the working directory.
+    Jail,
+    Unjail,
     Confirm {
         id: String,
         decision: Decision,
@@ -170,8 +196,15 @@ pub enum Effect {
     /// Asks for [`Input::Earlier`]: a prompt, by its number, and what came of it.
     Reprint(usize),
     ShowContext,
-    ShowSkills,
+    /// Asks for [`Input::Skills`].
+    ListSkills,
     ShowTools,
+    /// Asks for [`Input::Themes`].
+    ListThemes,
+    /// Asks for [`Input::Providers`].
+    ListProviders(LogAction),
+    /// Asks for [`Input::Preview`].
+    Preview(Subject),
     /// Asks for [`Input::Theme`].
     LoadTheme(String),
     Invoke {
@@ -241,6 +274,8 @@ pub struct Info {
     pub context_used: u64,
     /// Which tool calls wait for the user's word.
     pub approval: ApprovalScope,
+    /// Whether the tools are confined to the working directory.
+    pub is_jailed: bool,
 }
 
 impl Default for Info {
@@ -254,6 +289,7 @@ impl Default for Info {
             context_window: 0,
             context_used: 0,
             approval: ApprovalScope::Nothing,
+            is_jailed: false,
         }
     }
 }
@@ -299,7 +335,7 @@ pub struct App {
     /// Until then a letter belongs to what is being written.
     typing_until_ms: u64,
     finished: Vec<Line>,
-    /// Each below so many of the finished lines.
+    /// Each over the finished lines from this one on.
     pictures: Vec<(usize, Drawing)>,
     /// What is on the screen is not right any more.
     redraw: Option<Redraw>,
@@ -348,6 +384,12 @@ impl App {
 
     /// Takes one input.
     pub fn update(&mut self, now_ms: u64, input: Input) -> Vec<Effect> {
+        let mut effects = self.take(now_ms, input);
+        effects.extend(self.ask_preview());
+        effects
+    }
+
+    fn take(&mut self, now_ms: u64, input: Input) -> Vec<Effect> {
         self.now_ms = now_ms;
         if self
             .remark
@@ -358,6 +400,7 @@ impl App {
         }
         match input {
             Input::Key(key) => self.press(key),
+            Input::Paste(text) if self.has_keys() => self.filter_by(&text),
             Input::Paste(text) => {
                 self.paste(text);
                 Vec::new()
@@ -368,7 +411,7 @@ impl App {
             }
             Input::Agent(event) => self.take_event(event),
             Input::Picture(drawing) => {
-                self.pictures.push((self.finished.len(), drawing));
+                self.add_picture(drawing);
                 Vec::new()
             }
             Input::WorkEnded => self.end_work(),
@@ -379,8 +422,8 @@ impl App {
                 Vec::new()
             }
             Input::Tick => Vec::new(),
-            Input::Progress(progress) => {
-                self.take_progress(progress);
+            Input::Compaction => {
+                self.begin_compaction();
                 Vec::new()
             }
             // What was found at first sight, after all was found already.
@@ -399,6 +442,28 @@ impl App {
                 Vec::new()
             }
             Input::Sessions(sessions) => self.offer(PickerKind::Sessions, choices(sessions)),
+            Input::Skills(skills) if skills.is_empty() => {
+                let text = "there are no skills: docs/skills.md says where to put some";
+                self.note(text.to_owned(), false);
+                Vec::new()
+            }
+            Input::Skills(skills) => self.offer(PickerKind::Skills, described(skills)),
+            Input::Themes(themes) => self.offer(PickerKind::Themes, choices(themes)),
+            Input::Providers { providers, .. } if providers.is_empty() => {
+                self.note(
+                    "no key is kept: there is nothing to take away".to_owned(),
+                    false,
+                );
+                Vec::new()
+            }
+            Input::Providers { action, providers } => {
+                let kind = match action {
+                    LogAction::In => PickerKind::LogIn,
+                    LogAction::Out => PickerKind::LogOut,
+                };
+                self.offer(kind, described(providers))
+            }
+            Input::Preview { subject, preview } => self.take_preview(subject, preview),
             Input::LoggedIn => vec![Effect::Resume {
                 session: None,
                 fork: false,
@@ -413,7 +478,11 @@ impl App {
             }
             Input::Commands(commands) => {
                 self.extension_commands = commands;
-                Vec::new()
+                // They may come while one of them is being written.
+                match self.has_picker(PickerKind::Commands) {
+                    true => self.offer(PickerKind::Commands, self.command_choices().into()),
+                    false => Vec::new(),
+                }
             }
             Input::Background { is_light } => {
                 if self.is_theme_guessed {
@@ -477,7 +546,8 @@ impl App {
             .remark
             .as_ref()
             .map(|(_, until)| until.saturating_sub(self.now_ms).max(1));
-        working.into_iter().chain(remark).min()
+        let preview = self.preview_tick_ms();
+        working.into_iter().chain(remark).chain(preview).min()
     }
 
     pub(crate) fn size(&self) -> (usize, usize) {
@@ -489,7 +559,6 @@ impl App {
     }
 
     fn end_work(&mut self) -> Vec<Effect> {
-        self.work = None;
         self.approval = None;
         self.waiting_approvals.clear();
         self.steered.clear();
@@ -524,6 +593,16 @@ impl App {
         self.finished.extend(lines);
     }
 
+    fn add_picture(&mut self, drawing: Drawing) {
+        // The screen may have become narrower meanwhile.
+        if drawing.columns <= self.columns {
+            let place = self.finished.len();
+            self.add(Item::Picture(drawing.again()));
+            self.chat.log.limit_pictures();
+            self.pictures.push((place, drawing));
+        }
+    }
+
     fn lines_of(&self, item: &Item) -> Vec<Line> {
         view::item(item, self.columns, &self.theme, self.chat.expanded)
     }
@@ -534,10 +613,24 @@ impl App {
         {
             picker.set_choices(choices);
         } else if kind.takes_keys() {
-            self.picker = Some(Picker::new(kind, choices));
+            let mut picker = Picker::new(kind, choices);
+            // What is in use, where it has a name.
+            match kind {
+                PickerKind::Models => picker.select(&self.info.model),
+                PickerKind::Themes if self.theme == Theme::LIGHT => picker.select("light"),
+                _ => {}
+            }
+            self.picker = Some(picker);
         }
         Vec::new()
     }
+}
+
+fn described(named: Vec<(String, String)>) -> Arc<[Choice]> {
+    let choices = named.into_iter();
+    choices
+        .map(|(name, description)| Choice { name, description })
+        .collect()
 }
 
 fn choices(names: Vec<String>) -> Arc<[Choice]> {

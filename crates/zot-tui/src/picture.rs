@@ -1,61 +1,84 @@
 //! Pictures in terminals that can show them.
 //!
-//! Pure: from the bytes of a file to the escape sequence that draws it. Where a terminal cannot, or
-//! a picture is too large, the description in the text has to do.
+//! Pure: from the bytes of a file to the sequence that draws it. Where a terminal cannot, or a
+//! picture is too large or damaged, the description in the text has to do.
 
+mod decode;
+mod encode;
+mod iterm;
+mod kitty;
+mod palette;
+mod placeholder;
+mod scale;
+mod sixel;
 mod size;
+mod surroundings;
 #[cfg(test)]
 mod tests;
+mod turn;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use scale::Pixels;
+use size::Format;
+use turn::Turn;
+
+pub use surroundings::{Surroundings, TMUX_FORMAT, in_tmux};
 
 /// A larger file is described only.
-const MAX_BYTES: usize = 4 * 1024 * 1024;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// A larger file is not sent to a terminal as it is.
+const MAX_SENT_BYTES: usize = 4 * 1024 * 1024;
+
+/// A picture with more pixels is described only: a small file can claim any number.
+const MAX_PIXELS: usize = 24_000_000;
 
 const MAX_COLUMNS: usize = 60;
 const MAX_ROWS: usize = 20;
 
 /// What a cell measures where the terminal does not say, in pixels.
 const USUAL_CELL: (usize, usize) = (9, 18);
-
-/// What one escape sequence of kitty's may carry.
-const CHUNK: usize = 4096;
+/// The same for sixels: the terminals that do not say keep to what the VT340 had.
+const SIXEL_CELL: (usize, usize) = (10, 20);
 
 /// How a terminal wants to be given pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Kitty,
+    /// Kitty's, through tmux: characters stand for the parts of a picture.
+    Placeholders,
     Iterm,
-}
-
-impl Protocol {
-    /// What the environment says of the terminal. Multiplexers pass none of it on.
-    pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let term = set("TERM").unwrap_or_default();
-        if set("TMUX").is_some() || set("STY").is_some() || term.starts_with("screen") {
-            return None;
-        }
-        let program = set("TERM_PROGRAM").or_else(|| set("LC_TERMINAL"));
-        match program.as_deref() {
-            Some("iTerm.app" | "iTerm2" | "WezTerm") => return Some(Self::Iterm),
-            Some("ghostty") => return Some(Self::Kitty),
-            _ => {}
-        }
-        let is_kitty = set("KITTY_WINDOW_ID").is_some();
-        let is_kitty = is_kitty || term.contains("kitty") || term.contains("ghostty");
-        is_kitty.then_some(Self::Kitty)
-    }
+    Sixel,
 }
 
 /// A picture as a terminal takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drawing {
     /// How many it takes on the screen.
+    pub columns: usize,
     pub rows: usize,
+    /// Comes before `sequence` the first time.
+    pub first: String,
     /// Draws it at the cursor and leaves that where it is.
-    pub sequence: String,
+    pub sequence: Arc<str>,
+}
+
+impl Drawing {
+    /// Whether it is the same, drawn for the first time or again.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.sequence, &other.sequence)
+    }
+
+    /// To be drawn again.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            first: String::new(),
+            sequence: Arc::clone(&self.sequence),
+            ..*self
+        }
+    }
 }
 
 /// Where pictures are shown.
@@ -66,45 +89,68 @@ pub struct Easel {
     pub cell: Option<(usize, usize)>,
 }
 
+/// What a terminal may call a picture, different for other pictures and other programs.
+pub fn number(process: u32, picture: u32) -> u32 {
+    let group = process % (placeholder::MARKS - 1) + 1;
+    // The first sixteen are colours that go by other names too.
+    (group << 24) | (16 + picture % 240)
+}
+
+/// What a picture takes of the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Fit {
+    columns: usize,
+    rows: usize,
+    /// Width and height in pixels.
+    pixels: (usize, usize),
+}
+
 impl Easel {
-    /// `None` when it cannot be shown.
-    pub fn draw(&self, file: &[u8], columns: usize, rows: usize) -> Option<Drawing> {
+    /// `None` when it cannot be shown. A terminal that keeps pictures knows this one by `number`.
+    pub fn draw(&self, file: &[u8], columns: usize, rows: usize, number: u32) -> Option<Drawing> {
         if file.len() > MAX_BYTES {
             return None;
         }
         let (width, height) = size::of(file)?;
-        let (columns, rows) = self.fit(width, height, columns, rows)?;
-        let encoded = BASE64.encode(file);
-        let sequence = match self.protocol {
-            Protocol::Kitty if size::is_png(file) => kitty(&encoded, columns, rows),
-            // It takes no other format.
-            Protocol::Kitty => return None,
-            Protocol::Iterm => format!(
-                "\x1b7\x1b]1337;File=inline=1;size={};width={columns};height={rows};\
-                 preserveAspectRatio=1:{encoded}\x07\x1b8",
-                file.len()
+        if width.checked_mul(height)? > MAX_PIXELS {
+            return None;
+        }
+        let turn = Turn::of(file);
+        let upright = turn.size((width, height));
+        let fit = self.fit(upright.0, upright.1, columns, rows)?;
+        let pixels = || {
+            let pixels = decode::shrunk(file, (width, height), turn.size(fit.pixels))?;
+            Some(turn.apply(pixels))
+        };
+        let (first, sequence) = match self.protocol {
+            Protocol::Iterm if file.len() <= MAX_SENT_BYTES => {
+                (String::new(), iterm::draw(file, fit))
+            }
+            Protocol::Iterm => (String::new(), iterm::draw(&encode::png(&pixels()?)?, fit)),
+            Protocol::Sixel => (String::new(), sixel::draw(&pixels()?)),
+            Protocol::Kitty => (
+                kitty::transmit(&as_png(file, pixels)?, number),
+                kitty::place(number, fit),
+            ),
+            Protocol::Placeholders => (
+                placeholder::transmit(&as_png(file, pixels)?, number, fit),
+                placeholder::place(number, fit),
             ),
         };
-        Some(Drawing { rows, sequence })
-    }
-
-    /// Takes the pictures off the screen, where they do not go with the text.
-    pub(crate) fn wipe(&self) -> &'static str {
-        match self.protocol {
-            Protocol::Kitty => "\x1b_Ga=d,q=2\x1b\\",
-            Protocol::Iterm => "",
-        }
+        Some(Drawing {
+            columns: fit.columns,
+            rows: fit.rows,
+            first,
+            sequence: sequence.into(),
+        })
     }
 
     /// As large as it is, unless there is less room.
-    fn fit(
-        &self,
-        width: usize,
-        height: usize,
-        columns: usize,
-        rows: usize,
-    ) -> Option<(usize, usize)> {
-        let (cell_width, cell_height) = self.cell.unwrap_or(USUAL_CELL);
+    fn fit(&self, width: usize, height: usize, columns: usize, rows: usize) -> Option<Fit> {
+        let (cell_width, cell_height) = self.cell.unwrap_or(match self.protocol {
+            Protocol::Sixel => SIXEL_CELL,
+            _ => USUAL_CELL,
+        });
         let most_width = columns.min(MAX_COLUMNS) * cell_width;
         let most_height = rows.min(MAX_ROWS) * cell_height;
         if width == 0 || height == 0 || most_width == 0 || most_height == 0 {
@@ -113,23 +159,22 @@ impl Easel {
         let scale = (most_width as f64 / width as f64)
             .min(most_height as f64 / height as f64)
             .min(1.0);
-        let cells = |pixels: usize, cell: usize| {
-            ((pixels as f64 * scale / cell as f64).ceil() as usize).max(1)
-        };
-        Some((cells(width, cell_width), cells(height, cell_height)))
+        let scaled =
+            |pixels: usize, most: usize| ((pixels as f64 * scale).round() as usize).clamp(1, most);
+        let pixels = (scaled(width, most_width), scaled(height, most_height));
+        Some(Fit {
+            columns: pixels.0.div_ceil(cell_width),
+            rows: pixels.1.div_ceil(cell_height),
+            pixels,
+        })
     }
 }
 
-fn kitty(encoded: &str, columns: usize, rows: usize) -> String {
-    let mut sequence = String::with_capacity(encoded.len() + encoded.len() / 100 + 64);
-    let mut rest = encoded;
-    let mut control = format!("a=T,f=100,q=2,C=1,c={columns},r={rows},");
-    while !rest.is_empty() {
-        let (chunk, behind) = rest.split_at(CHUNK.min(rest.len()));
-        let more = u8::from(!behind.is_empty());
-        sequence.push_str(&format!("\x1b_G{control}m={more};{chunk}\x1b\\"));
-        control.clear();
-        rest = behind;
+/// The one format that kitty takes. A file of another one, or a large one, is made as large as it is
+/// shown.
+fn as_png(file: &[u8], pixels: impl Fn() -> Option<Pixels>) -> Option<Cow<'_, [u8]>> {
+    if size::format(file) == Some(Format::Png) && file.len() <= MAX_SENT_BYTES {
+        return Some(Cow::Borrowed(file));
     }
-    sequence
+    Some(Cow::Owned(encode::png(&pixels()?)?))
 }

@@ -38,7 +38,7 @@ pub struct Frame {
     pub replaces: Replaces,
     /// Finished: they scroll away and are never touched again.
     pub finished: Vec<Line>,
-    /// Below so many of the finished lines comes a picture, in order.
+    /// Each over the finished lines from this one on, which are empty; in order.
     pub pictures: Vec<(usize, Drawing)>,
     /// Redrawn as they change; none is wider than the screen.
     pub live: Vec<Line>,
@@ -88,7 +88,7 @@ impl Renderer {
         let surplus = live.len().saturating_sub(height);
         live.drain(..surplus);
         cursor = cursor.and_then(|(row, column)| Some((row.checked_sub(surplus)?, column)));
-        let is_added = !finished.is_empty() || !pictures.is_empty();
+        let is_added = !finished.is_empty();
         let is_same = live == self.shown && cursor == self.cursor;
         if replaces == Replaces::Nothing && !is_added && is_same {
             return String::new();
@@ -100,17 +100,18 @@ impl Renderer {
         } else {
             self.make_room(&mut out, replaces, height);
             self.above += finished.len();
-            self.above += pictures.iter().map(|(_, one)| one.rows).sum::<usize>();
             let mut pictures = pictures.iter().peekable();
-            for place in 0..=finished.len() {
-                while let Some((_, drawing)) = pictures.next_if(|(above, _)| *above <= place) {
+            let mut place = 0;
+            while let Some(line) = finished.get(place) {
+                if let Some((_, drawing)) = pictures.next_if(|(first, _)| *first == place) {
                     pen.lift(&mut out);
                     write_drawing(&mut out, drawing);
+                    place += drawing.rows;
+                    continue;
                 }
-                if let Some(line) = finished.get(place) {
-                    pen.write(&mut out, line, self.depth);
-                    out.push_str("\r\n");
-                }
+                pen.write(&mut out, line, self.depth);
+                out.push_str("\r\n");
+                place += 1;
             }
             self.redraw(&mut out, &mut pen, &live);
         }
@@ -223,6 +224,7 @@ fn write_drawing(out: &mut String, drawing: &Drawing) {
         out.push_str("\r\n");
     }
     let _ = write!(out, "\x1b[{}A", drawing.rows);
+    out.push_str(&drawing.first);
     out.push_str(&drawing.sequence);
     let _ = write!(out, "\x1b[{}B\r", drawing.rows);
 }

@@ -1,14 +1,18 @@
 //! Brings the terminal, the agent and the state together.
 
+mod bounded;
 mod dropped;
 mod editor_program;
 mod effects;
 mod files;
 mod history_file;
+mod jail;
 mod listings;
 mod own_program;
 mod pictures;
+mod previews;
 mod shell;
+mod studio;
 mod themes;
 mod watch;
 
@@ -23,15 +27,17 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
-use zot_sdk::{Event, EventStream, ExtensionNotice, Runtime, VERSION};
+use zot_sdk::sessions::{SessionError, Summary, check_free};
+use zot_sdk::{Event, EventStream, ExtensionNotice, Image, Runtime, VERSION};
 
 use crate::app::{App, Effect, History, Info, Input, Key, Prompt};
-use crate::picture::{Drawing, Easel, Protocol};
+use crate::picture::Surroundings;
 use crate::renderer::{Renderer, Replaces};
 use crate::style::Depth;
-use crate::terminal::Terminal;
+use crate::terminal::{Question, Terminal};
 
 use pictures::Pictures;
+use studio::Studio;
 pub use watch::Watch;
 
 /// While things stream in, the screen is drawn this often at most.
@@ -62,7 +68,7 @@ pub struct Options {
     pub prompt: Option<String>,
     /// Where prompts are remembered.
     pub history: Option<PathBuf>,
-    /// Among the runtime's hooks, and told of retries: for pictures and what takes time.
+    /// Among the runtime's hooks, for pictures and what takes time.
     pub watch: Option<Arc<Watch>>,
     /// Shown first.
     pub warnings: Vec<String>,
@@ -76,6 +82,8 @@ pub enum Ending {
     Again {
         session: Option<PathBuf>,
         fork: bool,
+        /// As confined as before.
+        is_jailed: bool,
     },
     /// By this signal.
     Signal(i32),
@@ -107,9 +115,13 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
     let depth = Depth::detect(variable);
     // Without colours it makes no difference, and the simplest terminals print the question.
     let is_simple = variable("TERM").is_none_or(|term| term == "linux" || term == "dumb");
-    if chosen.is_none() && depth != Depth::None && !is_simple {
-        terminal.ask_background()?;
-    }
+    let surroundings = match is_simple {
+        true => Surroundings::Closed,
+        false => Surroundings::detect(variable),
+    };
+    let background = chosen.is_none() && depth != Depth::None && !is_simple;
+    terminal.ask(&questions(background, surroundings))?;
+    let studio = Studio::new(surroundings, terminal.answers());
     let mut chat = Chat {
         app,
         renderer: Renderer::new(depth),
@@ -120,10 +132,8 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
         jobs: JoinSet::new(),
         shell: None,
         guest: None,
-        easel: Protocol::detect(variable).map(|protocol| Easel {
-            protocol,
-            cell: Terminal::cell(),
-        }),
+        sessions: Arc::default(),
+        studio,
         begun: Instant::now(),
         draw_at: None,
         resized: None,
@@ -148,8 +158,10 @@ struct Chat {
     shell: Option<(mpsc::Receiver<String>, CancellationToken)>,
     /// Another program that has the terminal, until it ends with an input.
     guest: Option<Pin<Box<dyn Future<Output = Input>>>>,
-    /// Where the terminal can show pictures.
-    easel: Option<Easel>,
+    /// Those that were listed last.
+    sessions: Arc<[Summary]>,
+    /// Draws the pictures, where the terminal can show them.
+    studio: Studio,
     begun: Instant,
     /// Something has changed and is drawn then.
     draw_at: Option<Instant>,
@@ -189,7 +201,8 @@ impl Chat {
             self.take(earlier)?;
         }
         if self.options.picks_session {
-            self.take(listings::sessions(&self.runtime))?;
+            let sessions = self.list_sessions();
+            self.take(sessions)?;
         }
         self.list_commands();
         if let Some(prompt) = self.options.prompt.take() {
@@ -239,7 +252,16 @@ impl Chat {
                     self.draw()?;
                     None
                 }
-                event = next_event(&mut self.work) => self.take_burst(event)?,
+                Some(drawings) = self.studio.next() => {
+                    for drawing in drawings {
+                        self.take_soon(Input::Picture(drawing))?;
+                    }
+                    None
+                }
+                // What comes after a picture is shown after it.
+                event = next_event(&mut self.work), if !self.studio.is_busy() => {
+                    self.take_burst(event)?
+                }
                 event = next_event(&mut self.aside) => self.take_aside(event)?,
                 Some(text) = next_output(&mut self.shell) => {
                     self.take_soon(Input::ShellProgress(text))?
@@ -292,14 +314,15 @@ impl Chat {
                 }))?;
                 return self.take_soon(Input::WorkEnded);
             };
-            // In their order: what comes now may be what was waited for.
             self.take_news()?;
-            let drawings = self.drawings(&event);
+            let pictures = self.pictures(&event);
             if let Some(ending) = self.take_soon(Input::Agent(event))? {
                 return Ok(Some(ending));
             }
-            for drawing in drawings {
-                self.take_soon(Input::Picture(drawing))?;
+            let (columns, rows) = self.app.size();
+            self.studio.draw(pictures, columns, rows / 2);
+            if self.studio.is_busy() {
+                break;
             }
             let Some(work) = &mut self.work else { break };
             next = match work.next_now() {
@@ -312,28 +335,20 @@ impl Chat {
 
     /// What is going on between the events.
     fn take_news(&mut self) -> io::Result<()> {
-        let next = |chat: &Self| chat.options.watch.as_ref()?.next();
-        while let Some(progress) = next(self) {
-            self.take(Input::Progress(progress))?;
+        let watch = self.options.watch.as_ref();
+        if watch.is_some_and(|watch| watch.has_compaction()) {
+            self.take(Input::Compaction)?;
         }
         Ok(())
     }
 
     /// The pictures that an event tells of.
-    fn drawings(&self, event: &Event) -> Vec<Drawing> {
-        let pictures = match (&self.options.watch, event) {
+    fn pictures(&self, event: &Event) -> Vec<Image> {
+        match (&self.options.watch, event) {
             (Some(watch), Event::ToolResult { id, .. }) => watch.pictures.take(id),
             (Some(watch), Event::UserMessage { .. }) => watch.pictures.take(""),
-            _ => return Vec::new(),
-        };
-        let Some(easel) = &self.easel else {
-            return Vec::new();
-        };
-        let (columns, rows) = self.app.size();
-        let images = pictures.iter();
-        images
-            .filter_map(|image| easel.draw(&image.data, columns, rows / 2))
-            .collect()
+            _ => Vec::new(),
+        }
     }
 
     /// What was dropped on the terminal is mentioned.
@@ -367,6 +382,9 @@ impl Chat {
 
     fn take(&mut self, input: Input) -> io::Result<Option<Ending>> {
         let now_ms = self.begun.elapsed().as_millis() as u64;
+        if matches!(input, Input::Resized { .. }) && self.studio.is_outdated() {
+            self.app.forget_pictures();
+        }
         let mut inputs = vec![input];
         while !inputs.is_empty() {
             for input in std::mem::take(&mut inputs) {
@@ -374,11 +392,22 @@ impl Chat {
                     match effect {
                         Effect::Quit => return Ok(Some(Ending::Left)),
                         Effect::Resume { session, fork } => {
-                            let session = match session {
-                                Some(id) => Some(PathBuf::from(id)),
+                            let session = match session.map(|id| self.listed_session(id)) {
+                                Some(Ok(path)) => Some(path),
+                                Some(Err(error)) => {
+                                    inputs.push(Input::Note {
+                                        text: error.to_string(),
+                                        is_error: true,
+                                    });
+                                    continue;
+                                }
                                 None => self.session_file(),
                             };
-                            return Ok(Some(Ending::Again { session, fork }));
+                            return Ok(Some(Ending::Again {
+                                session,
+                                fork,
+                                is_jailed: self.runtime.jailed().is_some(),
+                            }));
                         }
                         _ => {}
                     }
@@ -387,6 +416,16 @@ impl Chat {
             }
         }
         Ok(None)
+    }
+
+    /// The file of a session that was listed, unless somebody else has it open: then the chat goes
+    /// on as it is.
+    fn listed_session(&self, id: String) -> Result<PathBuf, SessionError> {
+        let Some(found) = self.sessions.iter().find(|one| one.id.starts_with(&id)) else {
+            return Ok(PathBuf::from(id));
+        };
+        check_free(&found.path)?;
+        Ok(found.path.clone())
     }
 
     /// The file of this conversation, if there is something in it.
@@ -407,15 +446,26 @@ impl Chat {
         let (_, rows) = self.app.size();
         let frame = self.app.frame(self.renderer.above());
         let mut bytes = String::new();
-        if let Some(easel) = &self.easel
-            && frame.replaces != Replaces::Nothing
-        {
-            bytes.push_str(easel.wipe());
+        if frame.replaces != Replaces::Nothing {
+            bytes.push_str(self.studio.wipe());
         }
         bytes.push_str(&self.renderer.draw(frame, rows));
         match bytes.is_empty() {
             true => Ok(()),
             false => self.terminal.write(bytes.as_bytes()),
+        }
+    }
+
+    fn list_sessions(&mut self) -> Input {
+        match listings::sessions(&self.runtime) {
+            Ok(sessions) => {
+                self.sessions = sessions.into();
+                Input::Sessions(listings::session_names(&self.sessions))
+            }
+            Err(text) => Input::Note {
+                text,
+                is_error: false,
+            },
         }
     }
 
@@ -433,12 +483,29 @@ impl Chat {
             let _ = timeout(WIND_DOWN, wind_down).await;
         }
         self.jobs.shutdown().await;
+        self.studio.shutdown().await;
         let bytes = self.renderer.clear();
         let written = self.terminal.write(bytes.as_bytes());
         drop(self.terminal);
         self.runtime.close().await;
         written
     }
+}
+
+/// What the terminal has to be asked.
+fn questions(background: bool, surroundings: Surroundings) -> Vec<Question> {
+    let mut questions = Vec::new();
+    if background {
+        questions.push(Question::Background);
+    }
+    let asks_terminal = matches!(surroundings, Surroundings::Terminal | Surroundings::Tmux);
+    if asks_terminal && Terminal::cell().is_none() {
+        questions.push(Question::Cell);
+    }
+    if asks_terminal || background {
+        questions.push(Question::Attributes);
+    }
+    questions
 }
 
 async fn next_event(work: &mut Option<EventStream>) -> Option<Event> {
@@ -496,5 +563,6 @@ fn info(runtime: &Runtime) -> Info {
         context_window: window,
         context_used: 0,
         approval: runtime.approval().scope,
+        is_jailed: runtime.jailed().is_some(),
     }
 }

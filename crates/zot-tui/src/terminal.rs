@@ -1,62 +1,113 @@
 //! The terminal itself: put into the state that a chat needs, and put back whatever happens.
 
 mod burst;
-mod reply;
+mod decoder;
+mod mode;
+mod reader;
 
 use std::collections::VecDeque;
-use std::future::poll_fn;
 use std::io::{self, Write};
 use std::panic;
-use std::pin::Pin;
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
+use std::thread;
+use std::time::Duration;
 
-use crossterm::event::{self, EventStream, KeyEventKind, KeyModifiers};
-use crossterm::terminal::{disable_raw_mode, enable_raw_mode, size, window_size};
-use futures_core::Stream;
-use tokio::time::timeout;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::app::{Input, Key, KeyCode};
+use crate::app::Input;
 use burst::Burst;
-use reply::{Found, Reply};
+use decoder::{Decoder, Told};
+use reader::Reader;
 
 /// Pastes come as one, and keys that look alike are told apart where the terminal can.
 const ENTER: &[u8] = b"\x1b[?2004h\x1b[>1u";
 /// All of that undone, and the cursor and colours as they were.
 const LEAVE: &[u8] = b"\x1b[<u\x1b[?2004l\x1b[?2026l\x1b[0m\x1b[?25h";
 
-/// Events that are looked at together.
-const MAX_AT_ONCE: usize = 4_096;
+/// An escape that nothing follows for so long was a key, and not the beginning of one.
+const ESCAPE_TIME: Duration = Duration::from_millis(25);
 
-static IS_ENTERED: AtomicBool = AtomicBool::new(false);
+/// The same while an answer is due, which may come in pieces over a slow line.
+const ANSWER_TIME: Duration = Duration::from_millis(250);
+
+/// What was not answered for so long will not be.
+const ANSWERS_TIME: Duration = Duration::from_secs(5);
+
+/// How long an answer that is due is waited for when the terminal is given away.
+const LAST_ANSWER_TIME: Duration = Duration::from_millis(100);
+
 static PANIC_HOOK: Once = Once::new();
+
+/// Something to ask the terminal, which answers between the keys, whenever it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// Which colour it has.
+    Background,
+    /// How large a cell is, in pixels.
+    Cell,
+    /// What it can do.
+    Attributes,
+}
+
+impl Question {
+    fn sequence(self) -> &'static [u8] {
+        match self {
+            Self::Background => b"\x1b]11;?\x07",
+            Self::Cell => b"\x1b[16t",
+            Self::Attributes => b"\x1b[c",
+        }
+    }
+}
+
+/// What the terminal has answered about pictures.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Answers {
+    /// Whether it draws sixels; `None` until it has answered.
+    pub(crate) sixel: Option<bool>,
+    /// Width and height of a cell in pixels.
+    pub(crate) cell: Option<(usize, usize)>,
+}
 
 /// The terminal while the chat has it. Dropping it puts the terminal back.
 pub(crate) struct Terminal {
-    events: Option<EventStream>,
-    /// Looks for the answer to a question.
-    reply: Option<Reply>,
+    reader: Option<Reader>,
+    resized: Signal,
+    decoder: Decoder,
     /// Looks for pastes that are not marked as such.
     burst: Burst,
     /// What has come and was not asked for yet.
     ready: VecDeque<Input>,
+    /// Until when more may follow what has come.
+    undecided_until: Option<Instant>,
+    /// Until when answers may come.
+    answers_due: Option<Instant>,
+    answers: watch::Sender<Answers>,
 }
 
 impl Terminal {
     pub(crate) fn enter() -> io::Result<Self> {
         PANIC_HOOK.call_once(|| {
             let previous = panic::take_hook();
+            // What panics on another thread is a job of the chat, which goes on without it.
+            let own = thread::current().id();
             panic::set_hook(Box::new(move |info| {
-                restore();
-                previous(info);
+                if thread::current().id() == own {
+                    restore();
+                    previous(info);
+                }
             }));
         });
         let mut terminal = Self {
-            events: None,
-            reply: None,
+            reader: None,
+            resized: signal(SignalKind::window_change())?,
+            decoder: Decoder::default(),
             burst: Burst::default(),
             ready: VecDeque::new(),
+            undecided_until: None,
+            answers_due: None,
+            answers: watch::Sender::new(Answers::default()),
         };
         terminal.resume()?;
         Ok(terminal)
@@ -64,19 +115,36 @@ impl Terminal {
 
     /// Takes the terminal again after [`leave`](Self::leave).
     pub(crate) fn resume(&mut self) -> io::Result<()> {
-        enable_raw_mode()?;
-        IS_ENTERED.store(true, Ordering::SeqCst);
-        self.events = Some(EventStream::new());
+        mode::make_raw()?;
+        self.reader = Some(Reader::new()?);
         self.write(ENTER)
     }
 
     /// Gives the terminal to someone else.
     pub(crate) fn leave(&mut self) {
-        self.events = None;
+        if self.reader.take().is_some() {
+            self.await_answers();
+        }
         // What was typed after the key that asked for it was meant for the other.
         self.ready.clear();
         self.burst = Burst::default();
         restore();
+    }
+
+    /// An answer that comes later would be typed text to whoever has the terminal next.
+    fn await_answers(&mut self) {
+        let last = Instant::now() + LAST_ANSWER_TIME;
+        while self.answers_due.is_some_and(|until| Instant::now() < until) {
+            let patience = last.saturating_duration_since(Instant::now());
+            match reader::read_within(patience) {
+                Ok(Some(bytes)) if !bytes.is_empty() => self.decoder.push(&bytes),
+                _ => return,
+            }
+            // Keys that come with it are for nobody any more.
+            while let Some(told) = self.decoder.next() {
+                self.input(told);
+            }
+        }
     }
 
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<()> {
@@ -86,86 +154,111 @@ impl Terminal {
     }
 
     pub(crate) fn size() -> (usize, usize) {
-        let (columns, rows) = size().unwrap_or((80, 24));
-        (usize::from(columns.max(10)), usize::from(rows.max(4)))
+        let (columns, rows) = mode::size().unwrap_or((80, 24));
+        (columns.max(10), rows.max(4))
     }
 
     /// Width and height of a cell in pixels, if the terminal says.
     pub(crate) fn cell() -> Option<(usize, usize)> {
-        let size = window_size().ok()?;
-        let width = size.width.checked_div(size.columns)?;
-        let height = size.height.checked_div(size.rows)?;
-        (width > 0 && height > 0).then_some((usize::from(width), usize::from(height)))
+        mode::cell()
     }
 
-    /// Asks for the colour of the background. The answer, if there is one, is an input.
-    pub(crate) fn ask_background(&mut self) -> io::Result<()> {
-        self.reply = Some(Reply::default());
-        self.write(reply::QUESTION)
+    /// Asks without waiting. What it says of the background is an input, the rest is among the
+    /// [`answers`](Self::answers). Every terminal answers about its attributes, so they are asked for
+    /// last: what has no answer by then has none.
+    pub(crate) fn ask(&mut self, questions: &[Question]) -> io::Result<()> {
+        let sequences = questions.iter().map(|question| question.sequence());
+        let bytes: Vec<u8> = sequences.flatten().copied().collect();
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.answers_due = Some(Instant::now() + ANSWERS_TIME);
+        self.write(&bytes)
+    }
+
+    pub(crate) fn answers(&self) -> watch::Receiver<Answers> {
+        self.answers.subscribe()
     }
 
     /// The next thing the user does; `None` when the terminal is gone.
     pub(crate) async fn next(&mut self) -> Option<io::Result<Input>> {
         loop {
+            let mut inputs = Vec::new();
+            while let Some(told) = self.decoder.next() {
+                inputs.extend(self.input(told));
+            }
+            if !inputs.is_empty() {
+                self.ready.extend(self.burst.take(inputs));
+            }
             if let Some(input) = self.ready.pop_front() {
                 return Some(Ok(input));
             }
-            let Some(events) = self.events.as_mut() else {
+            let is_pasting = self.burst.is_open();
+            let undecided = async {
+                match self.undecided_until {
+                    Some(until) => sleep_until(until).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let Some(reader) = self.reader.as_ref() else {
                 // Someone else has the terminal.
                 return std::future::pending().await;
             };
-            let next = poll_fn(|context| Pin::new(&mut *events).poll_next(context));
-            let mut event = match self.burst.is_open() {
-                false => next.await,
-                true => match timeout(burst::GAP, next).await {
-                    Ok(event) => event,
-                    Err(_) => {
-                        self.ready.extend(self.burst.end());
-                        continue;
-                    }
-                },
-            };
-            // And all that came with it.
-            let mut inputs = Vec::new();
-            loop {
-                match event? {
-                    Ok(event) => filter(&mut self.reply, event, &mut inputs),
+            // Whichever is dropped has taken nothing.
+            tokio::select! {
+                biased;
+                bytes = reader.read() => match bytes {
+                    Ok(bytes) if bytes.is_empty() => return None,
+                    Ok(bytes) => self.take(&bytes),
                     Err(error) => return Some(Err(error)),
+                },
+                _ = self.resized.recv() => {
+                    let (columns, rows) = Self::size();
+                    return Some(Ok(Input::Resized { columns, rows }));
                 }
-                let next = poll_fn(|context| {
-                    Poll::Ready(match Pin::new(&mut *events).poll_next(context) {
-                        Poll::Ready(event) => Some(event),
-                        Poll::Pending => None,
-                    })
-                });
-                match next.await {
-                    Some(next) if inputs.len() < MAX_AT_ONCE => event = next,
-                    Some(Some(Ok(next))) => {
-                        filter(&mut self.reply, next, &mut inputs);
-                        break;
+                () = sleep(burst::GAP), if is_pasting => self.ready.extend(self.burst.end()),
+                () = undecided => {
+                    self.undecided_until = None;
+                    if let Some(input) = self.decoder.give_up().and_then(|told| self.input(told)) {
+                        self.set_patience();
+                        return Some(Ok(input));
                     }
-                    _ => break,
                 }
             }
-            self.ready.extend(self.burst.take(inputs));
         }
     }
-}
 
-/// What an event is to the chat; the answer to a question is taken out.
-fn filter(reply: &mut Option<Reply>, event: event::Event, inputs: &mut Vec<Input>) {
-    let Some(input) = input(event) else { return };
-    let (Input::Key(key), Some(waiting)) = (&input, &mut *reply) else {
-        inputs.push(input);
-        return;
-    };
-    match waiting.take(*key) {
-        Found::More => {}
-        Found::Background { is_light } => {
-            *reply = None;
-            inputs.push(Input::Background { is_light });
+    fn take(&mut self, bytes: &[u8]) {
+        self.decoder.push(bytes);
+        self.set_patience();
+    }
+
+    fn set_patience(&mut self) {
+        let now = Instant::now();
+        let patience = match self.answers_due {
+            Some(until) if now < until => ANSWER_TIME,
+            _ => ESCAPE_TIME,
+        };
+        let is_undecided = self.decoder.is_undecided();
+        self.undecided_until = is_undecided.then(|| now + patience);
+    }
+
+    fn input(&mut self, told: Told) -> Option<Input> {
+        match told {
+            Told::Key(key) => return Some(Input::Key(key)),
+            Told::Paste(text) => return Some(Input::Paste(text)),
+            Told::Background { is_light } => return Some(Input::Background { is_light }),
+            Told::Cell(width, height) => {
+                self.answers
+                    .send_modify(|answers| answers.cell = Some((width, height)));
+            }
+            Told::Attributes { sixel } => {
+                self.answers_due = None;
+                self.answers
+                    .send_modify(|answers| answers.sixel = Some(sixel));
+            }
         }
-        Found::Keys(keys) => inputs.extend(keys.into_iter().map(Input::Key)),
+        None
     }
 }
 
@@ -176,48 +269,10 @@ impl Drop for Terminal {
 }
 
 fn restore() {
-    if IS_ENTERED.swap(false, Ordering::SeqCst) {
+    if mode::is_raw() {
         // When the terminal is gone there is nothing to put back.
         let mut out = io::stdout();
         let _ = out.write_all(LEAVE).and_then(|()| out.flush());
-        let _ = disable_raw_mode();
+        mode::put_back();
     }
-}
-
-fn input(event: event::Event) -> Option<Input> {
-    Some(match event {
-        event::Event::Key(key) if key.kind != KeyEventKind::Release => Input::Key(press(key)?),
-        event::Event::Paste(text) => Input::Paste(text),
-        event::Event::Resize(columns, rows) => Input::Resized {
-            columns: usize::from(columns),
-            rows: usize::from(rows),
-        },
-        _ => return None,
-    })
-}
-
-fn press(key: event::KeyEvent) -> Option<Key> {
-    let code = match key.code {
-        event::KeyCode::Char(character) => KeyCode::Character(character),
-        event::KeyCode::Enter => KeyCode::Enter,
-        event::KeyCode::Tab | event::KeyCode::BackTab => KeyCode::Tab,
-        event::KeyCode::Backspace => KeyCode::Backspace,
-        event::KeyCode::Delete => KeyCode::Delete,
-        event::KeyCode::Esc => KeyCode::Escape,
-        event::KeyCode::Left => KeyCode::Left,
-        event::KeyCode::Right => KeyCode::Right,
-        event::KeyCode::Up => KeyCode::Up,
-        event::KeyCode::Down => KeyCode::Down,
-        event::KeyCode::Home => KeyCode::Home,
-        event::KeyCode::End => KeyCode::End,
-        event::KeyCode::PageUp => KeyCode::PageUp,
-        event::KeyCode::PageDown => KeyCode::PageDown,
-        _ => return None,
-    };
-    Some(Key {
-        code,
-        control: key.modifiers.contains(KeyModifiers::CONTROL),
-        alt: key.modifiers.contains(KeyModifiers::ALT),
-        shift: key.modifiers.contains(KeyModifiers::SHIFT),
-    })
 }

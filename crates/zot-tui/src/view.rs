@@ -2,6 +2,7 @@
 
 mod item;
 mod live;
+mod picker;
 mod tool;
 
 use crate::app::App;
@@ -14,6 +15,7 @@ const THOUGHT_ROWS: usize = 5;
 
 pub(crate) use item::item;
 pub(crate) use live::{SPINNER_MS, editor_columns};
+pub(crate) use picker::{has_preview, page};
 
 pub(crate) fn frame(app: &App) -> Frame {
     let mut live = app.chat.tail(app.columns, &app.theme);
@@ -43,10 +45,16 @@ pub(crate) fn frame(app: &App) -> Frame {
     live.extend(live::status(app));
     live.extend(live::queue(app));
     let top = live.len();
-    let (rows, cursor) = live::editor(app);
+    let (rows, mut cursor) = live::editor(app);
+    let editor_rows = rows.len();
     live.extend(rows);
-    live.extend(live::picker(app));
+    let (rows, typing) = picker::picker(app);
+    live.extend(rows);
     live.push(live::footer(app));
+    // A list that takes the keys has the cursor.
+    if let Some((row, column)) = typing {
+        cursor = (editor_rows + row, column);
+    }
     Frame {
         live,
         cursor: Some((top + cursor.0, cursor.1)),

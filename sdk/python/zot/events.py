@@ -65,6 +65,15 @@ class ThinkingDelta(Event):
 
 
 @dataclasses.dataclass
+class Retry(Event):
+    """The provider did not take the request, which is sent again; only for who subscribed to it."""
+
+    failures: int
+    wait_ms: int
+    message: str
+
+
+@dataclasses.dataclass
 class ToolUseStart(Event):
     """The model begins to write a call."""
 
@@ -259,6 +268,7 @@ _READERS: Dict[str, Callable[[Frame], Event]] = {
     "assistant_start": AssistantStart,
     "text_delta": lambda f: TextDelta(f, text(f, "delta")),
     "thinking_delta": lambda f: ThinkingDelta(f, text(f, "delta")),
+    "retry": lambda f: Retry(f, whole(f, "failures"), whole(f, "wait_ms"), text(f, "message")),
     "tool_use_start": lambda f: ToolUseStart(f, text(f, "id"), text(f, "name")),
     "tool_use_args": lambda f: ToolUseArgs(f, text(f, "id"), text(f, "delta")),
     "tool_use_end": lambda f: ToolUseEnd(f, text(f, "id")),

@@ -72,7 +72,10 @@ impl<'a> Translation<'a> {
                 };
                 self.push(ModelEvent::Stop(reason));
             }
-            ModelEvent::Start | ModelEvent::ThinkingDelta(_) | ModelEvent::Usage(_) => {
+            ModelEvent::Retrying { .. }
+            | ModelEvent::Start
+            | ModelEvent::ThinkingDelta(_)
+            | ModelEvent::Usage(_) => {
                 self.push(event);
             }
             // Content of its own: text before it and text behind it do not belong together.

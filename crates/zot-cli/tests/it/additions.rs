@@ -312,6 +312,35 @@ fn a_client_that_wants_no_deltas_gets_none() {
     assert_eq!(streamed_text(&frames), "alpha beta gamm delta epsi ");
 }
 
+#[test]
+fn a_client_that_asks_is_told_of_requests_that_are_sent_again() {
+    for wire in Wire::ALL {
+        let mut session = Session::start(wire);
+        let frames = session.zot.turn("1", "errthen:503:1");
+        assert!(of_kind(&frames, "retry").is_empty());
+        let events = ["assistant_start", "retry", "done"];
+        session
+            .zot
+            .call(json!({"id": "s", "type": "subscribe", "events": events}));
+        let frames = session.zot.turn("2", "errthen:503:2");
+        assert_eq!(
+            kinds(&frames),
+            ["response", "retry", "retry", "assistant_start", "done"]
+        );
+        let retries = of_kind(&frames, "retry");
+        assert_eq!(
+            (&retries[0]["failures"], &retries[0]["wait_ms"]),
+            (&json!(1), &json!(250))
+        );
+        assert_eq!(
+            (&retries[1]["failures"], &retries[1]["wait_ms"]),
+            (&json!(2), &json!(750))
+        );
+        let message = retries[0]["message"].as_str().unwrap();
+        assert!(message.contains("scripted error 1"), "{message}");
+    }
+}
+
 /// The model writes its call as text; clients see what they always see.
 #[test]
 fn a_model_without_native_calls_uses_tools_through_its_text() {

@@ -1,5 +1,8 @@
 //! The chat in a real terminal: tmux types, and the screen is read.
 
+mod jail;
+mod pickers;
+
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
@@ -347,7 +350,7 @@ fn a_question_on_the_side_and_a_look_back() {
     terminal.type_line("/context");
     terminal.wait_for("tokens before the conversation");
     terminal.type_line("/skills");
-    terminal.wait_for("(built in)");
+    terminal.wait_for("│ built in");
 }
 
 #[test]
@@ -451,7 +454,7 @@ fn sessions_are_forked_undone_exported_and_taken_up() {
     terminal.wait_for("exit code 0");
     terminal.type_line("/sessions");
     terminal.wait_for("go on with:");
-    terminal.wait_for("1 prompts  write");
+    terminal.wait_for("just now  write");
     terminal.press("Enter");
     terminal.wait_until("the first one", |screen| {
         screen.matches("a conversation of 4 messages").count() == 2

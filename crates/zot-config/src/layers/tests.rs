@@ -123,6 +123,22 @@ fn a_project_cannot_set_what_could_harm() {
 }
 
 #[test]
+fn a_project_can_close_the_jail_and_not_open_it() {
+    for (user, project, expected) in [
+        (r#"{"jail": true}"#, r#"{"jail": false}"#, true),
+        (r#"{"jail": false}"#, r#"{"jail": true}"#, true),
+        ("", r#"{"jail": true}"#, true),
+        (r#"{"jail": false}"#, r#"{"jail": false}"#, false),
+    ] {
+        let places = Places::new(user, project);
+        let settings = places.load(&[]).unwrap().settings();
+        assert_eq!(settings.jail, Some(expected), "{user} {project}");
+        let settings = places.load(&[("ZOT_JAIL", "false")]).unwrap().settings();
+        assert_eq!(settings.jail, Some(false), "the user's variable wins");
+    }
+}
+
+#[test]
 fn mistakes_are_named_with_file_and_line() {
     for (user, expected) in [
         (
@@ -180,7 +196,7 @@ fn every_kind_of_value_reaches_the_settings() {
     let values = json!({
         "provider": "p", "model": "m", "fallback": ["a/b"], "reasoning": "minimal",
         "max_steps": 1, "max_process_steps": 2, "max_cost_usd": 1, "max_tokens": 3,
-        "timeout_ms": 4, "tools": [], "tool_dialect": "hermes", "extensions": true,
+        "timeout_ms": 4, "tools": [], "tool_dialect": "hermes", "jail": true, "extensions": true,
         "extension_paths": ["x"], "session": false, "durable": true, "live_models": false
     });
     assert_eq!(values.as_object().unwrap().len(), KEYS.len());
@@ -200,6 +216,7 @@ fn every_kind_of_value_reaches_the_settings() {
             timeout_ms: Some(4),
             tools: Some(Vec::new()),
             tool_dialect: Some(Dialect::Hermes),
+            jail: Some(true),
             extensions: Some(true),
             extension_paths: Some(vec![places.home.join("x")]),
             session: Some(false),

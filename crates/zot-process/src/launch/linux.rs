@@ -14,6 +14,7 @@ use rustix::process::{Resource, Rlimit, getpgrp, getpid, getrlimit};
 use super::programs::{Needs, Surroundings};
 use super::{ConfineError, Confinement, Enforcement, Execution, FileAccess, Status};
 use before_exec::Steps;
+use network::Refused;
 use privileges::Surplus;
 
 /// Where the C library looks for programs without a `PATH`.
@@ -39,8 +40,10 @@ pub(super) fn confine(
         steps.privileges = Surplus::present();
         steps.session_from = Some(getpgrp());
     }
-    if confinement.without_network && network::filters_available().is_ok() {
-        steps.calls = network::filters()?;
+    if let Some(refused) = refused_sockets(confinement)
+        && network::filters_available().is_ok()
+    {
+        steps.calls = network::filters(refused)?;
     }
     if !steps.is_empty() {
         before_exec::install(command, steps);
@@ -76,7 +79,7 @@ pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {
         Err(reason) => Status::NotEnforced(reason),
     };
     let held = files::AlsoHeld {
-        sockets: confinement.without_network && network == Status::Enforced,
+        sockets: refused_sockets(confinement).is_some() && network == Status::Enforced,
         privileges: !privileges::are_kept(),
     };
     Enforcement {
@@ -85,6 +88,14 @@ pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {
         network: when(confinement.without_network, network),
         memory: when(confinement.memory_limit.is_some(), Status::Enforced),
         parent_death: when(confinement.dies_with_parent, Status::Enforced),
+    }
+}
+
+fn refused_sockets(confinement: &Confinement) -> Option<Refused> {
+    if confinement.without_network {
+        Some(Refused::Every)
+    } else {
+        confinement.without_local_sockets.then_some(Refused::Local)
     }
 }
 

@@ -69,6 +69,8 @@ impl Tape {
                 let is_call = |source: &Source| matches!(source, Source::Arguments(of) if of == id);
                 self.push_delta(ms, delta, is_call, || Source::Arguments(id.clone()));
             }
+            // What is kept is the answer, not what it took to get it.
+            ModelEvent::Retrying { .. } => {}
             event => self.entries.push(Entry {
                 ms,
                 content: Content::Event(event.clone()),
@@ -286,7 +288,8 @@ fn append_event(line: &mut Vec<u8>, ms: u64, event: &ModelEvent, redactor: &Reda
             },
         },
         // Deltas are kept in channels.
-        ModelEvent::TextDelta(_)
+        ModelEvent::Retrying { .. }
+        | ModelEvent::TextDelta(_)
         | ModelEvent::ThinkingDelta(_)
         | ModelEvent::ToolCallArguments { .. } => return,
     };

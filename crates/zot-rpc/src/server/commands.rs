@@ -8,9 +8,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use zot_sdk::{
-    Arguments, Budget, ClearError, Decision, Event, Image, ModelChangeError, PanelAction,
-    ReasoningEffort, Remember, Runtime, SetMessagesError, SteerError, ToolChangeError, VERSION,
-    Verdict,
+    Arguments, Budget, ClearError, Decision, Event, Image, ModelChangeError, OnRequest,
+    PanelAction, ReasoningEffort, Remember, Runtime, SetMessagesError, SteerError, ToolChangeError,
+    VERSION, Verdict,
 };
 use zot_wire::rpc::{
     Command, ConfirmCommand, FullMessage, FullMessagesData, HelloData, ImageInput, MessagesData,
@@ -23,7 +23,7 @@ use super::Server;
 use crate::queue::{Job, JobWork};
 
 /// What this server can do beyond the original protocol.
-const CAPABILITIES: [&str; 18] = [
+const CAPABILITIES: [&str; 19] = [
     "full_messages",
     "set_messages",
     "steer",
@@ -42,6 +42,7 @@ const CAPABILITIES: [&str; 18] = [
     "panels",
     "mentions",
     "thinking",
+    "retries",
 ];
 
 /// Why a command was refused: a stable word for programs, a sentence for people.
@@ -331,8 +332,10 @@ impl Server {
             .filter(|name| wanted.contains(name))
             .map(ToOwned::to_owned)
             .collect();
-        let thinking = wanted.contains("thinking_delta");
-        self.runtime.set_thinking_events(thinking);
+        self.runtime.set_on_request(OnRequest {
+            thinking: wanted.contains("thinking_delta"),
+            retries: wanted.contains("retry"),
+        });
         self.wanted = Some(wanted);
         Ok(SubscribedData { events })
     }

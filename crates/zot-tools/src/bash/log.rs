@@ -1,14 +1,23 @@
 //! The file that keeps an output too long for its result.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use crate::file::{random_hex, reason};
+use crate::file::{Place, create_private, random_hex, reason};
 
 /// What a file keeps at most; the rest of the output is lost.
 const MAX_LOG_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// Where to make such a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum LogFolder<'a> {
+    /// In a folder that is made if need be.
+    Anywhere(&'a Path),
+    /// In a folder that commands can change, too: links in the way are not followed.
+    InJail(&'a Path),
+}
 
 /// A growing file, until it is full or fails.
 pub(super) struct OutputLog {
@@ -19,20 +28,27 @@ pub(super) struct OutputLog {
 }
 
 impl OutputLog {
-    /// Makes a file only its owner can read, in a directory made for it if need be.
-    pub(super) fn create(directory: &Path) -> Self {
-        let path = directory.join(format!("zot-bash-{}.log", random_hex()));
-        let file = DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(directory)
-            .and_then(|()| {
-                OpenOptions::new()
-                    .write(true)
-                    .create_new(true)
-                    .mode(0o600)
-                    .open(&path)
-            });
+    /// Makes a file only its owner can read.
+    pub(super) fn create(folder: LogFolder<'_>) -> Self {
+        let name = format!("zot-bash-{}.log", random_hex());
+        let (path, file) = match folder {
+            LogFolder::Anywhere(folder) => {
+                let path = folder.join(name);
+                let mut builder = DirBuilder::new();
+                let made = builder.recursive(true).mode(0o700).create(folder);
+                let place = Place::Anywhere(path.clone());
+                (path, made.and_then(|()| create_private(&place)))
+            }
+            LogFolder::InJail(folder) => {
+                let path = folder.join(&name);
+                let file = create_private(&Place::Below {
+                    shown: path.clone(),
+                    root: folder.to_owned(),
+                    inside: name.into(),
+                });
+                (path, file)
+            }
+        };
         Self {
             file,
             path,

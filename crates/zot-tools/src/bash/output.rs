@@ -3,12 +3,10 @@
 //! A model needs the end of a long output most (the verdict of a build), and then its beginning
 //! (the first error), so that both are shown.
 
-use std::path::Path;
-
 use crate::limits::{MAX_RESULT_BYTES, MAX_RESULT_LINES};
 use crate::utf8::{complete_len, to_text};
 
-use super::log::OutputLog;
+use super::log::{LogFolder, OutputLog};
 
 const HEAD_BYTES: usize = MAX_RESULT_BYTES / 5;
 const HEAD_LINES: usize = MAX_RESULT_LINES / 5;
@@ -19,7 +17,7 @@ const TAIL_LINES: usize = MAX_RESULT_LINES - HEAD_LINES;
 const RECENT_BYTES: usize = 4 * TAIL_BYTES;
 
 pub(super) struct CollectedOutput<'a> {
-    log_dir: &'a Path,
+    log_folder: LogFolder<'a>,
     log: Option<OutputLog>,
     /// The first bytes, at most `HEAD_BYTES`.
     head: Vec<u8>,
@@ -30,10 +28,10 @@ pub(super) struct CollectedOutput<'a> {
 }
 
 impl<'a> CollectedOutput<'a> {
-    /// Collects; `log_dir` is where the whole goes if it gets too long.
-    pub(super) fn new(log_dir: &'a Path) -> Self {
+    /// Collects; `log_folder` is where the whole goes if it gets too long.
+    pub(super) fn new(log_folder: LogFolder<'a>) -> Self {
         Self {
-            log_dir,
+            log_folder,
             log: None,
             head: Vec::new(),
             recent: Vec::new(),
@@ -53,7 +51,7 @@ impl<'a> CollectedOutput<'a> {
             log.append(chunk);
         } else if self.is_too_long() {
             // Nothing has been dropped yet: that takes more than the limit.
-            let mut log = OutputLog::create(self.log_dir);
+            let mut log = OutputLog::create(self.log_folder);
             log.append(&self.head);
             log.append(&self.recent);
             self.log = Some(log);

@@ -1,48 +1,50 @@
 //! Replaces the content of a file so that a reader sees the old or the new text, never a part.
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::fs::{DirBuilder, File};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, OFlags, fallocate};
+use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat, fallocate, fchmod};
 use rustix::io::Errno;
 
-use super::{FileError, require_regular};
+use super::place::Anchor;
+use super::{CAREFULLY, FileError, Place, require_regular};
 
 /// As many links in a row as Linux follows.
-const MAX_LINKS: usize = 40;
+pub(crate) const MAX_LINKS: usize = 40;
 
-/// Writes `content` to `path`, making missing parent directories.
+/// Writes `content` to `place`, making missing parent directories.
 ///
 /// A link is followed, as ordinary writing would. An existing file must be writable and keeps its
 /// permissions and owner. It is replaced by renaming a synced temporary file, except where that
 /// would break something (hard links, an owner we cannot give the new file) or is impossible (a
 /// directory we may not write to, a file that is a mount point): then it is overwritten in place.
-pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), FileError> {
-    make_parents(path)?;
-    let target = follow_links(path)?;
-    let existing = match target.metadata() {
-        Ok(metadata) => Some(writable(path, &target, metadata)?),
+pub(crate) fn replace(place: &Place, content: &[u8]) -> Result<(), FileError> {
+    let path = place.shown();
+    let target = place.anchor_for_writing()?;
+    let existing = match target.stat() {
+        Ok(stat) => Some((writable(path, &target, &stat)?, stat)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(FileError::during("stat", path)(error)),
     };
-    let Some((mut file, metadata)) = existing else {
+    let Some((mut file, stat)) = existing else {
+        let anyone = Mode::from_raw_mode(0o666);
         let temporary =
-            Temporary::create(&target, 0o666).map_err(FileError::during("open", path))?;
+            Temporary::create(&target, anyone).map_err(FileError::during("open", path))?;
         return temporary
             .fill(content)
-            .and_then(|temporary| temporary.publish(&target))
+            .and_then(Temporary::publish)
             .map_err(FileError::during("write", path));
     };
-    if metadata.nlink() == 1
-        && let Some(temporary) = stand_in(&target, &metadata)
+    if stat.st_nlink == 1
+        && let Some(temporary) = stand_in(&target, &stat)
     {
         let temporary = temporary
             .fill(content)
             .map_err(FileError::during("write", path))?;
-        if temporary.publish(&target).is_ok() {
+        if temporary.publish().is_ok() {
             return Ok(());
         }
     }
@@ -56,7 +58,7 @@ pub(crate) fn random_hex() -> String {
 }
 
 /// Creates what is missing above `path`, naming the component in the way when there is one.
-fn make_parents(path: &Path) -> Result<(), FileError> {
+pub(super) fn make_parents(path: &Path) -> Result<(), FileError> {
     let Some(parent) = path.parent() else {
         return Ok(());
     };
@@ -79,7 +81,7 @@ fn make_parents(path: &Path) -> Result<(), FileError> {
 }
 
 /// The path at the end of a chain of links; it need not exist.
-pub(crate) fn follow_links(path: &Path) -> Result<PathBuf, FileError> {
+pub(super) fn follow_links(path: &Path) -> Result<PathBuf, FileError> {
     let mut target = path.to_owned();
     for _ in 0..MAX_LINKS {
         let Ok(next) = target.read_link() else {
@@ -93,29 +95,28 @@ pub(crate) fn follow_links(path: &Path) -> Result<PathBuf, FileError> {
 }
 
 /// Opens an existing file for writing, because a rename would also replace a read-only one.
-fn writable(path: &Path, target: &Path, metadata: Metadata) -> Result<(File, Metadata), FileError> {
-    if metadata.is_dir() {
+fn writable(path: &Path, target: &Anchor, stat: &Stat) -> Result<File, FileError> {
+    let file_type = FileType::from_raw_mode(stat.st_mode);
+    if file_type.is_dir() {
         let is_a_directory = io::Error::from(Errno::ISDIR);
         return Err(FileError::during("open", path)(is_a_directory));
     }
-    require_regular(path, &metadata)?;
-    let file = OpenOptions::new()
-        .write(true)
-        .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32)
-        .open(target)
-        .map_err(FileError::during("open", path))?;
-    Ok((file, metadata))
+    require_regular(path, file_type)?;
+    target
+        .open(OFlags::WRONLY | CAREFULLY)
+        .map_err(FileError::during("open", path))
 }
 
 /// A temporary file with the owner and permissions of the file it will replace, if we can make one.
-fn stand_in(target: &Path, metadata: &Metadata) -> Option<Temporary> {
-    let temporary = Temporary::create(target, 0o600).ok()?;
+fn stand_in<'a>(target: &'a Anchor, stat: &Stat) -> Option<Temporary<'a>> {
+    let temporary = Temporary::create(target, Mode::RUSR | Mode::WUSR).ok()?;
     let own = temporary.file.metadata().ok()?;
-    if (own.uid(), own.gid()) != (metadata.uid(), metadata.gid()) {
-        fchown(&temporary.file, Some(metadata.uid()), Some(metadata.gid())).ok()?;
+    if (own.uid(), own.gid()) != (stat.st_uid, stat.st_gid) {
+        fchown(&temporary.file, Some(stat.st_uid), Some(stat.st_gid)).ok()?;
     }
-    let permissions = Permissions::from_mode(metadata.mode() & 0o777);
-    temporary.file.set_permissions(permissions).ok()?;
+    let permissions = Mode::RWXU | Mode::RWXG | Mode::RWXO;
+    let mode = Mode::from_raw_mode(stat.st_mode) & permissions;
+    fchmod(&temporary.file, mode).ok()?;
     Some(temporary)
 }
 
@@ -135,23 +136,21 @@ fn overwrite(file: &mut File, content: &[u8]) -> io::Result<()> {
 }
 
 /// A file next to its destination that disappears unless it is published.
-struct Temporary {
+struct Temporary<'a> {
+    target: &'a Anchor,
     file: File,
-    path: PathBuf,
+    name: PathBuf,
     published: bool,
 }
 
-impl Temporary {
-    fn create(target: &Path, mode: u32) -> io::Result<Self> {
-        let path = target.with_file_name(format!(".zot-{}.tmp", random_hex()));
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(mode)
-            .open(&path)?;
+impl<'a> Temporary<'a> {
+    fn create(target: &'a Anchor, mode: Mode) -> io::Result<Self> {
+        let name = format!(".zot-{}.tmp", random_hex());
+        let name = target.name().with_file_name(name);
         Ok(Self {
-            file,
-            path,
+            file: target.create_new(&name, mode)?,
+            target,
+            name,
             published: false,
         })
     }
@@ -162,18 +161,18 @@ impl Temporary {
         Ok(self)
     }
 
-    fn publish(mut self, target: &Path) -> io::Result<()> {
-        std::fs::rename(&self.path, target)?;
+    fn publish(mut self) -> io::Result<()> {
+        self.target.put_in_place(&self.name)?;
         self.published = true;
         Ok(())
     }
 }
 
-impl Drop for Temporary {
+impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.published {
             // Nothing more can be done about a file that cannot be removed.
-            let _ = std::fs::remove_file(&self.path);
+            let _ = self.target.remove(&self.name);
         }
     }
 }

@@ -2,8 +2,12 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use super::{open_regular, reason, replace};
+use super::{FileError, Place, open_regular, reason};
 use crate::test_support::make_fifo;
+
+fn replace(path: &Path, content: &[u8]) -> Result<(), FileError> {
+    super::replace(&Place::Anywhere(path.to_owned()), content)
+}
 
 fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(directory)
@@ -125,7 +129,8 @@ fn only_regular_files_are_opened() {
         (Path::new("/dev/zero"), "is a device, not a regular file"),
         (directory.path(), "is a directory"),
     ] {
-        let error = open_regular(path).unwrap_err().to_string();
+        let place = Place::Anywhere(path.to_owned());
+        let error = open_regular(&place).unwrap_err().to_string();
         assert_eq!(error, format!("{} {expected}", path.display()));
     }
 }

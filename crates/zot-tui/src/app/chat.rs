@@ -2,8 +2,9 @@
 
 use zot_sdk::{ContentBlock, Event, Message, Role};
 
-use super::{App, Approval, Effect, Log, Panel, Prompt};
+use super::{App, Approval, Effect, Log, Panel, Prompt, Retry, advice};
 use crate::markdown::MarkdownStream;
+use crate::picture::Drawing;
 use crate::style::Theme;
 use crate::text::Line;
 
@@ -29,6 +30,8 @@ pub(crate) enum Item {
     /// What the model thought before it said something.
     Thinking(String),
     Tool(Tool),
+    /// Of what is before it. Without a sequence it cannot be drawn any more.
+    Picture(Drawing),
     /// A question on the side.
     Aside {
         question: String,
@@ -44,7 +47,7 @@ impl Item {
         matches!(self, Self::User(_) | Self::Thinking(_) | Self::Tool(_))
     }
 
-    /// About what it takes in memory.
+    /// About what it takes in memory. Pictures have a limit of their own.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>()
             + match self {
@@ -54,6 +57,7 @@ impl Item {
                 | Self::Thinking(text)
                 | Self::Note(text)
                 | Self::Error(text) => text.len(),
+                Self::Picture(_) => 0,
                 Self::Tool(tool) => tool.arguments.len() + tool.output.len(),
                 Self::Aside { question, answer } => question.len() + answer.len(),
             }
@@ -166,7 +170,26 @@ impl App {
                 self.chat.thinking.push_str(&delta);
                 keep_end(&mut self.chat.thinking, MAX_THINKING_BYTES);
             }
-            Event::AssistantStart => self.doing("thinking"),
+            Event::AssistantStart => {
+                self.doing("thinking");
+                if let Some(work) = &mut self.work {
+                    work.retry = None;
+                }
+            }
+            Event::Retry {
+                failures,
+                wait_ms,
+                message,
+            } => {
+                let at_ms = self.now_ms + wait_ms;
+                if let Some(work) = &mut self.work {
+                    work.retry = Some(Retry {
+                        failures,
+                        at_ms,
+                        message,
+                    });
+                }
+            }
             Event::ToolUseStart { id, name } => {
                 self.end_thinking();
                 self.end_answer();
@@ -251,7 +274,26 @@ impl App {
             Event::Fallback {
                 from, to, message, ..
             } => self.note(format!("{from} failed ({message}); {to} goes on"), true),
-            Event::Error { message, .. } => self.note(message, true),
+            Event::Error {
+                message,
+                code,
+                retry_after_ms,
+                provider,
+                alternatives,
+            } => {
+                let mut text = advice::readable(&message);
+                let step = advice::next_step(
+                    code.as_deref().unwrap_or_default(),
+                    provider.as_deref(),
+                    retry_after_ms,
+                    &alternatives,
+                );
+                if let Some(step) = step {
+                    text.push('\n');
+                    text.push_str(&step);
+                }
+                self.note(text, true);
+            }
             Event::CompactDone { .. } => {
                 self.doing("thinking");
                 self.note("the conversation was compacted".to_owned(), false);
@@ -319,6 +361,9 @@ impl App {
             }
             self.add(Item::Tool(tool));
         }
+        if self.work.take().is_some_and(|work| work.cancelling) {
+            self.note("stopped".to_owned(), false);
+        }
     }
 
     fn end_thinking(&mut self) {
@@ -362,7 +407,7 @@ impl App {
 
     fn doing(&mut self, what: &'static str) {
         if let Some(work) = &mut self.work {
-            work.begin(what);
+            work.doing = what;
         }
     }
 }

@@ -1,10 +1,9 @@
 //! What begins with a slash.
 
-use super::{App, Choice, Effect, Item};
-use crate::style::Theme;
+use super::{App, Choice, Effect, Item, LogAction};
 
 /// The commands there are, and what they do.
-const COMMANDS: [(&str, &str); 23] = [
+const COMMANDS: [(&str, &str); 25] = [
     ("/help", "what can be done here"),
     ("/model", "choose another model"),
     ("/compact", "summarise the conversation to make room"),
@@ -25,9 +24,11 @@ const COMMANDS: [(&str, &str); 23] = [
     ("/undo", "bring back files that write and edit changed"),
     ("/login", "give zot a key"),
     ("/logout", "take it away again"),
-    ("/skills", "what zot can load when it needs it"),
+    ("/skills", "what zot can load; ask for one of them"),
     ("/tools", "what zot can call"),
     ("/confirm", "ask before tools run: on, off, or for some"),
+    ("/jail", "confine zot's tools to the working directory"),
+    ("/unjail", "let them out again"),
     ("/copy", "put the last answer into the clipboard"),
     ("/theme", "light, dark, or one of your own"),
     ("/reload-ext", "start the extensions anew"),
@@ -103,17 +104,26 @@ impl App {
                 words.extend(arguments.split_whitespace());
                 self.when_idle(zot(&words))
             }
+            "/login" if arguments.is_empty() => {
+                self.when_idle(Effect::ListProviders(LogAction::In))
+            }
+            "/logout" if arguments.is_empty() => {
+                self.when_idle(Effect::ListProviders(LogAction::Out))
+            }
             "/login" | "/logout" => {
                 let mut words = vec![name.trim_start_matches('/')];
                 words.extend(arguments.split_whitespace());
-                self.when_idle(Effect::LogIn(owned(&words)))
+                self.log(&words)
             }
-            "/skills" => vec![Effect::ShowSkills],
+            "/skills" => vec![Effect::ListSkills],
             "/tools" => vec![Effect::ShowTools],
             "/confirm" => self.change_approval(arguments),
+            "/jail" => vec![Effect::Jail],
+            "/unjail" => vec![Effect::Unjail],
             "/copy" if self.chat.last_answer.is_empty() => self.show("there is no answer yet"),
             "/copy" => vec![Effect::Copy(self.chat.last_answer.clone())],
-            "/theme" => self.change_theme(arguments),
+            "/theme" if arguments.is_empty() => vec![Effect::ListThemes],
+            "/theme" => vec![Effect::LoadTheme(arguments.to_owned())],
             "/reload-ext" => self.when_idle(Effect::ReloadExtensions),
             "/fold" => {
                 self.toggle_folding();
@@ -154,12 +164,19 @@ impl App {
         vec![effect]
     }
 
+    /// Runs `zot login` or `zot logout`.
+    pub(super) fn log(&mut self, words: &[&str]) -> Vec<Effect> {
+        self.when_idle(Effect::LogIn(owned(words)))
+    }
+
     fn session_command(&mut self, arguments: &str) -> Vec<Effect> {
-        let (what, rest) = arguments.split_once(' ').unwrap_or((arguments, ""));
+        let parts = arguments.split_once(char::is_whitespace);
+        let (what, rest) = parts.unwrap_or((arguments, ""));
+        let rest = rest.trim();
         match what {
-            "export" => export(rest.trim()),
+            "export" => export(rest),
             "tree" => vec![zot(&["sessions", "tree"])],
-            "import" if !rest.trim().is_empty() => vec![zot(&["sessions", "import", rest.trim()])],
+            "import" if !rest.is_empty() => vec![zot(&["sessions", "import", rest])],
             "fork" => self.when_idle(Effect::Resume {
                 session: None,
                 fork: true,
@@ -167,15 +184,6 @@ impl App {
             "" => vec![zot(&["sessions", "show", SESSION])],
             _ => self.show("/session export [FILE] · fork · tree · import FILE"),
         }
-    }
-
-    fn change_theme(&self, name: &str) -> Vec<Effect> {
-        let name = match name {
-            "" if self.theme == Theme::DARK => "light",
-            "" => "dark",
-            name => name,
-        };
-        vec![Effect::LoadTheme(name.to_owned())]
     }
 
     fn cost(&self) -> String {

@@ -8,6 +8,8 @@ use crate::view;
 
 /// How many are kept.
 pub(crate) const MAX_ENTRIES: usize = 1_000;
+/// How many characters of each are searched.
+const MAX_SEARCHED: usize = 2_000;
 /// How much is kept of what was pasted into them.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
@@ -105,7 +107,7 @@ impl App {
     /// Offers what was written before.
     pub(super) fn search_history(&mut self) -> Vec<Effect> {
         let choices = self.history.newest_first().into_iter().map(|draft| Choice {
-            name: draft.title(),
+            name: draft.title().chars().take(MAX_SEARCHED).collect(),
             description: String::new(),
         });
         let choices: Vec<Choice> = choices.collect();

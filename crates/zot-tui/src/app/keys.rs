@@ -218,7 +218,7 @@ impl App {
         self.edit(edit)
     }
 
-    fn edit(&mut self, edit: Edit) -> Vec<Effect> {
+    pub(super) fn edit(&mut self, edit: Edit) -> Vec<Effect> {
         self.editor.apply(edit);
         self.complete()
     }
@@ -227,20 +227,12 @@ impl App {
         if self.paste_refusal(&text) {
             return;
         }
-        if let Some(picker) = &mut self.picker
-            && picker.kind.takes_keys()
-        {
-            let line = text.trim().lines().next().unwrap_or("");
-            let query = format!("{}{line}", picker.query);
-            picker.narrow(query);
-            return;
-        }
         self.editor.apply(Edit::Paste(text));
         // Nothing in it is meant as a command or the beginning of a name.
         self.picker = None;
     }
 
-    fn press_enter(&mut self) -> Vec<Effect> {
+    pub(super) fn press_enter(&mut self) -> Vec<Effect> {
         // A backslash at the end continues the line, in terminals that know no shift+enter.
         if self.editor.before_cursor().ends_with('\\') {
             self.editor.apply(Edit::Backspace);
@@ -324,83 +316,6 @@ impl App {
         }])
     }
 
-    fn press_picker(&mut self, key: &Key) -> Option<Vec<Effect>> {
-        let picker = self.picker.as_mut()?;
-        match key.code {
-            KeyCode::Up => picker.move_by(-1),
-            KeyCode::Down => picker.move_by(1),
-            KeyCode::Character('p') if key.control => picker.move_by(-1),
-            KeyCode::Character('n') if key.control => picker.move_by(1),
-            KeyCode::Escape => self.picker = None,
-            KeyCode::Tab => return Some(self.choose(false)),
-            KeyCode::Enter if !picker.is_empty() => return Some(self.choose(true)),
-            _ if !picker.kind.takes_keys() => return None,
-            // On to older ones, and back.
-            KeyCode::Character('r') if key.control => picker.move_by(1),
-            KeyCode::Character('s') if key.control => picker.move_by(-1),
-            KeyCode::Backspace => {
-                let mut query = picker.query.clone();
-                query.pop();
-                picker.narrow(query);
-            }
-            KeyCode::Character(character) if !key.control && !key.alt => {
-                let query = format!("{}{character}", picker.query);
-                picker.narrow(query);
-            }
-            KeyCode::Character('c') if key.control => self.picker = None,
-            _ => {}
-        }
-        Some(Vec::new())
-    }
-
-    /// Takes what is selected. A command without arguments is run at once with enter.
-    fn choose(&mut self, with_enter: bool) -> Vec<Effect> {
-        let Some(picker) = self.picker.take() else {
-            return Vec::new();
-        };
-        let Some(choice) = picker.chosen() else {
-            return Vec::new();
-        };
-        match picker.kind {
-            PickerKind::Models => vec![Effect::SetModel(choice.name.clone())],
-            PickerKind::Sessions => {
-                // The name begins with the id.
-                let id = choice.name.split_whitespace().next().map(str::to_owned);
-                vec![Effect::Resume {
-                    session: id,
-                    fork: false,
-                }]
-            }
-            PickerKind::Prompts => {
-                let index = picker.chosen_index();
-                index.map(Effect::Reprint).into_iter().collect()
-            }
-            PickerKind::History => {
-                let index = picker.chosen_index();
-                let found = index.and_then(|at| self.history.newest_first().get(at).copied());
-                if let Some(draft) = found.cloned() {
-                    self.editor.set(draft);
-                }
-                Vec::new()
-            }
-            PickerKind::Files => {
-                let quoted = match choice.name.contains(' ') {
-                    true => format!("@\"{}\" ", choice.name),
-                    false => format!("@{} ", choice.name),
-                };
-                self.editor.replace_before(picker.query.len() + 1, &quoted);
-                Vec::new()
-            }
-            PickerKind::Commands => {
-                self.editor.set(format!("{} ", choice.name));
-                match with_enter {
-                    true => self.press_enter(),
-                    false => Vec::new(),
-                }
-            }
-        }
-    }
-
     /// Opens, narrows or closes the list that goes with what is being written.
     pub(super) fn complete(&mut self) -> Vec<Effect> {
         let before = self.editor.before_cursor();
@@ -436,7 +351,7 @@ impl App {
         Vec::new()
     }
 
-    fn has_picker(&self, kind: PickerKind) -> bool {
+    pub(super) fn has_picker(&self, kind: PickerKind) -> bool {
         self.picker
             .as_ref()
             .is_some_and(|picker| picker.kind == kind)
@@ -463,6 +378,8 @@ fn file_query(before: &str) -> Option<&str> {
     let word = before
         .get(start..)
         .or_else(|| before.split_whitespace().last())?;
+    // What is elsewhere is not in the list, where something else might fit.
+    let elsewhere = ["\"", "/", "~", "./", "../"];
     word.strip_prefix('@')
-        .filter(|query| !query.starts_with('"'))
+        .filter(|query| !elsewhere.iter().any(|start| query.starts_with(start)))
 }

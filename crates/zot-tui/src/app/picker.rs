@@ -8,6 +8,8 @@ use std::sync::Arc;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
+use super::preview::Previewing;
+
 /// More matches than anybody looks at.
 const MAX_MATCHES: usize = 200;
 
@@ -27,15 +29,23 @@ pub(crate) enum PickerKind {
     History,
     /// Conversations of earlier times in the same place.
     Sessions,
+    Skills,
+    Themes,
+    /// Providers to give a key for.
+    LogIn,
+    /// Providers whose key is kept.
+    LogOut,
 }
 
 impl PickerKind {
     /// Whether what is typed narrows the list instead of going to the editor.
     pub(crate) fn takes_keys(self) -> bool {
-        matches!(
-            self,
-            Self::Models | Self::Prompts | Self::Sessions | Self::History
-        )
+        !matches!(self, Self::Commands | Self::Files)
+    }
+
+    /// Whether a name alone says which choice it is, so that typing it can be finished with tab.
+    pub(crate) fn completes(self) -> bool {
+        !matches!(self, Self::Prompts | Self::Sessions | Self::History)
     }
 }
 
@@ -52,10 +62,13 @@ pub(crate) struct Picker {
     choices: Arc<[Choice]>,
     /// What is offered, the best first.
     matches: Vec<usize>,
+    /// Of each of them, which clusters of its name the query is in.
+    places: Vec<Vec<u32>>,
     /// All that fits the query, in the order of the choices: what fits a longer one is among them.
     /// `None` is everything.
     fitting: Option<Vec<u32>>,
     matcher: Matcher,
+    pub(super) preview: Previewing,
 }
 
 impl Picker {
@@ -66,18 +79,34 @@ impl Picker {
             selected: 0,
             choices,
             matches: Vec::new(),
+            places: Vec::new(),
             fitting: None,
             matcher: Matcher::new(Config::DEFAULT.match_paths()),
+            preview: Previewing::default(),
         };
         picker.narrow(String::new());
         picker
     }
 
+    /// Offers others; the selected one stays selected when it is among them.
     pub(crate) fn set_choices(&mut self, choices: Arc<[Choice]>) {
+        let selected = match self.selected {
+            0 => None,
+            _ => self.chosen().map(|choice| choice.name.clone()),
+        };
         self.choices = choices;
         self.fitting = None;
         let query = std::mem::take(&mut self.query);
         self.narrow(query);
+        if let Some(name) = selected {
+            self.select(&name);
+        }
+    }
+
+    /// Selects what is called that, if it is offered.
+    pub(crate) fn select(&mut self, name: &str) {
+        let place = self.matches().position(|(choice, _)| choice.name == name);
+        self.selected = place.unwrap_or(self.selected);
     }
 
     /// Shows what fits `query`, the best first.
@@ -91,6 +120,7 @@ impl Picker {
             true => (0..self.choices.len().min(MAX_MATCHES)).collect(),
             false => self.rank(&query),
         };
+        self.places = self.find_places(&query);
         self.query = query;
         self.selected = 0;
     }
@@ -117,7 +147,12 @@ impl Picker {
             matcher.config.ignore_case = !query.contains(|c: char| c.is_ascii_uppercase());
         }
         let mut score = |index: u32| {
-            let name = Utf32Str::new(&choices.get(index as usize)?.name, &mut buffer);
+            let name = choices.get(index as usize)?.name.as_str();
+            // Whoever has written it out means it, whatever else it fits as well.
+            if let Some(exact) = exactness(name, query) {
+                return Some((exact, index));
+            }
+            let name = Utf32Str::new(name, &mut buffer);
             let score = match is_crowd {
                 true => {
                     let query = Utf32Str::Ascii(query.as_bytes());
@@ -135,11 +170,35 @@ impl Picker {
         best(scored)
     }
 
+    fn find_places(&mut self, query: &str) -> Vec<Vec<u32>> {
+        if query.is_empty() {
+            return Vec::new();
+        }
+        let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
+        let mut buffer = Vec::new();
+        let (choices, matcher) = (&self.choices, &mut self.matcher);
+        let places = self.matches.iter().map(|index| {
+            let mut found = Vec::new();
+            let name = Utf32Str::new(&choices[*index].name, &mut buffer);
+            pattern.indices(name, matcher, &mut found);
+            found.sort_unstable();
+            found
+        });
+        places.collect()
+    }
+
+    /// Goes up or down, and round at the ends.
     pub(crate) fn move_by(&mut self, by: isize) {
         let count = self.matches.len();
         if count > 0 {
             self.selected = (self.selected + count).wrapping_add_signed(by) % count;
         }
+    }
+
+    /// Goes up or down, to the ends at most.
+    pub(crate) fn leap(&mut self, by: isize) {
+        let last = self.matches.len().saturating_sub(1);
+        self.selected = self.selected.saturating_add_signed(by).min(last);
     }
 
     pub(crate) fn chosen(&self) -> Option<&Choice> {
@@ -151,8 +210,16 @@ impl Picker {
         self.matches.get(self.selected).copied()
     }
 
-    pub(crate) fn matches(&self) -> impl ExactSizeIterator<Item = &Choice> {
-        self.matches.iter().map(|index| &self.choices[*index])
+    /// What is offered, each with the clusters of its name that the query is in.
+    pub(crate) fn matches(&self) -> impl ExactSizeIterator<Item = (&Choice, &[u32])> {
+        let places = |at: usize| self.places.get(at).map_or(&[][..], Vec::as_slice);
+        let matches = self.matches.iter().enumerate();
+        matches.map(move |(at, index)| (&self.choices[*index], places(at)))
+    }
+
+    /// How many choices fit; of very many only the best are offered.
+    pub(crate) fn fitting(&self) -> usize {
+        self.fitting.as_ref().map_or(self.choices.len(), Vec::len)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -163,6 +230,15 @@ impl Picker {
 /// One word without marks: what fits it when it gets longer did so before.
 fn is_simple(query: &str) -> bool {
     !query.contains([' ', '!', '^', '$', '\'', '\\'])
+}
+
+/// The score of a name that was written out, a folder's also without its slash.
+fn exactness(name: &str, query: &str) -> Option<u32> {
+    match name.strip_prefix(query)? {
+        "" => Some(u32::MAX),
+        "/" => Some(u32::MAX - 1),
+        _ => None,
+    }
 }
 
 fn best(mut scored: Vec<(u32, u32)>) -> Vec<usize> {

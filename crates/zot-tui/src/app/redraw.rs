@@ -1,6 +1,6 @@
 //! Shows again what is on the screen already, when that is not right any more.
 
-use super::App;
+use super::{App, Item};
 use crate::renderer::Replaces;
 use crate::style::Theme;
 use crate::text::Line;
@@ -60,9 +60,8 @@ impl App {
         };
         // The entries know what is new as well.
         let new = std::mem::take(&mut self.finished).len();
-        // Their descriptions are enough the second time.
-        self.pictures.clear();
-        match redraw {
+        let new_pictures = std::mem::take(&mut self.pictures);
+        let replaces = match redraw {
             Redraw::Visible | Redraw::Unfolded => {
                 let folded = match redraw {
                     Redraw::Unfolded => self.rows_since_folded(),
@@ -74,7 +73,13 @@ impl App {
             }
             Redraw::Screen => {
                 let (mut lines, _) = self.last_rows(self.rows);
-                self.finished = lines.split_off(lines.len().saturating_sub(self.rows));
+                let surplus = lines.len().saturating_sub(self.rows);
+                self.finished = lines.split_off(surplus);
+                // Part of a picture is none.
+                self.pictures.retain(|(place, _)| *place >= surplus);
+                for (place, _) in &mut self.pictures {
+                    *place -= surplus;
+                }
                 Replaces::Screen
             }
             Redraw::Everything => {
@@ -83,11 +88,26 @@ impl App {
                     let text = "… the beginning is in the session: /jump or /export show it";
                     let line = Line::styled(text, self.theme.muted);
                     self.finished.push(line.clipped(self.columns));
+                    for (place, _) in &mut self.pictures {
+                        *place += 1;
+                    }
                 }
                 self.finished.extend(lines);
                 Replaces::Everything
             }
+        };
+        for (_, drawing) in &mut self.pictures {
+            let new = new_pictures.iter().find(|(_, new)| new.is(drawing));
+            if let Some((_, new)) = new {
+                drawing.first.clone_from(&new.first);
+            }
         }
+        replaces
+    }
+
+    /// Those that are on the screen no longer fill their cells.
+    pub(crate) fn forget_pictures(&mut self) {
+        self.chat.log.forget_pictures();
     }
 
     /// Whether the first rows of something do not tell if it is folded.
@@ -113,7 +133,8 @@ impl App {
         0
     }
 
-    /// What was shown in the last `wanted` rows as it is shown now, and how many rows it was.
+    /// What was shown in the last `wanted` rows as it is shown now, and how many rows it was. The
+    /// pictures among them are drawn again.
     fn last_rows(&mut self, wanted: usize) -> (Vec<Line>, usize) {
         let answer_rows = self.chat.answer_rows;
         let mut answer = self.chat.rewrap(self.columns, &self.theme);
@@ -138,6 +159,12 @@ impl App {
                     true => above,
                     false => 0,
                 };
+            if let Item::Picture(drawing) = &entry.item
+                && skipped == 0
+                && (1..self.rows).contains(&rows)
+            {
+                self.pictures.push((lines.len(), drawing.again()));
+            }
             lines.extend(now.into_iter().skip(skipped));
             self.chat.log.set_rows(index, rows);
         }

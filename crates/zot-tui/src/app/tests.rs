@@ -1,5 +1,7 @@
 //! The chat as keys and events make it, seen through a terminal emulator.
 
+mod picker;
+mod pictures;
 mod redraw;
 mod unicode;
 mod working;
@@ -9,7 +11,7 @@ use serde_json::json;
 
 use super::*;
 use crate::renderer::Renderer;
-use crate::style::Depth;
+use crate::style::{Depth, Style};
 
 /// The chat on a screen.
 struct Chat {
@@ -178,6 +180,31 @@ fn a_whole_turn_at_80_by_24() {
             "test-model",
         ]
     );
+}
+
+#[test]
+fn a_request_that_is_sent_again_and_an_error_say_what_goes_on() {
+    let mut chat = Chat::new(80, 24);
+    chat.write("go");
+    chat.press(KeyCode::Enter);
+    chat.event(json!({"type": "retry", "failures": 1, "wait_ms": 4000, "message": "x: http 503"}));
+    let line = "  attempt 1 failed, trying again in 4s: x: http 503".to_owned();
+    assert!(chat.rows().contains(&line), "{:?}", chat.rows());
+    chat.now_ms += 3_500;
+    chat.input(Input::Tick);
+    assert!(chat.rows().iter().any(|row| row.contains("again in 1s")));
+    chat.event(json!({"type": "assistant_start"}));
+    assert!(!chat.rows().iter().any(|row| row.contains("attempt")));
+    chat.event(
+        json!({"type": "error", "code": "unauthorized", "provider": "openai",
+        "message": "openai: http 401: {\"error\":{\"message\":\"bad key\"}}"}),
+    );
+    let rows = chat.rows();
+    let at = rows
+        .iter()
+        .position(|row| row == "✗ openai: http 401: bad key")
+        .unwrap();
+    assert_eq!(rows[at + 1], "  /login openai gives another key");
 }
 
 #[test]
@@ -517,6 +544,22 @@ fn asking_is_switched_on_and_off() {
     let (effect, footer) = confirm("/confirm");
     assert_eq!(effect, Some(Effect::SetApproval(ApprovalScope::Nothing)));
     assert_eq!(footer, "test-model");
+}
+
+#[test]
+fn the_jail_is_asked_for_and_shown() {
+    let mut chat = Chat::new(80, 24);
+    for (text, effect) in [("/jail", Effect::Jail), ("/unjail", Effect::Unjail)] {
+        chat.write(text);
+        chat.press(KeyCode::Escape);
+        assert_eq!(chat.press(KeyCode::Enter).last(), Some(&effect));
+    }
+    chat.input(Input::Info(Info {
+        model: "test-model".to_owned(),
+        is_jailed: true,
+        ..Info::default()
+    }));
+    assert_eq!(chat.rows().pop().unwrap(), "test-model · jailed");
 }
 
 #[test]

@@ -12,17 +12,16 @@ pub(crate) struct Work {
     answer: Option<(u64, usize)>,
     pub(crate) doing: &'static str,
     pub(crate) cancelling: bool,
-    /// What is waited for, and until when.
-    waiting: Option<(String, u64)>,
+    /// The provider did not take the request.
+    pub(crate) retry: Option<Retry>,
 }
 
-/// What takes time without an event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress {
-    /// The provider could not be asked, and will be again.
-    Retry { wait_ms: u64, reason: String },
-    /// The conversation is shortened before it goes on.
-    Compaction,
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Retry {
+    pub(crate) failures: u32,
+    /// When it is sent again.
+    pub(crate) at_ms: u64,
+    pub(crate) message: String,
 }
 
 /// What a token is taken for until the provider has counted.
@@ -39,26 +38,8 @@ impl Work {
             answer: None,
             doing: "thinking",
             cancelling: false,
-            waiting: None,
+            retry: None,
         }
-    }
-
-    /// What is going on: one thing, or another that is waited for.
-    pub(crate) fn doing(&self, now_ms: u64) -> (String, Option<&str>) {
-        match &self.waiting {
-            _ if self.cancelling => ("stopping".to_owned(), None),
-            Some((reason, until)) if *until > now_ms => {
-                let seconds = (until - now_ms).div_ceil(1_000);
-                (format!("trying again in {seconds}s"), Some(reason))
-            }
-            Some((reason, _)) => ("trying again".to_owned(), Some(reason)),
-            None => (self.doing.to_owned(), None),
-        }
-    }
-
-    pub(crate) fn begin(&mut self, what: &'static str) {
-        self.doing = what;
-        self.waiting = None;
     }
 
     pub(crate) fn received(&mut self, bytes: usize, now_ms: u64) {
@@ -83,12 +64,10 @@ impl Work {
 }
 
 impl App {
-    pub(super) fn take_progress(&mut self, progress: Progress) {
-        let now_ms = self.now_ms;
-        let Some(work) = &mut self.work else { return };
-        match progress {
-            Progress::Retry { wait_ms, reason } => work.waiting = Some((reason, now_ms + wait_ms)),
-            Progress::Compaction => work.begin("compacting the conversation"),
+    /// The conversation is shortened before the prompt goes on.
+    pub(super) fn begin_compaction(&mut self) {
+        if let Some(work) = &mut self.work {
+            work.doing = "compacting the conversation";
         }
     }
 

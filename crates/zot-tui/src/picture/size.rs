@@ -1,45 +1,64 @@
 //! How large a picture is, from the beginning of its file.
 
-/// Width and height in pixels, of PNG, JPEG, GIF and WebP.
-pub(super) fn of(file: &[u8]) -> Option<(usize, usize)> {
-    if is_png(file) {
-        return Some((big(file.get(16..20)?), big(file.get(20..24)?)));
-    }
-    if file.starts_with(b"GIF8") {
-        return Some((little(file.get(6..8)?), little(file.get(8..10)?)));
-    }
-    if file.starts_with(&[0xff, 0xd8]) {
-        return jpeg(file);
-    }
-    if file.starts_with(b"RIFF") && file.get(8..12)? == b"WEBP" {
-        return webp(file);
-    }
-    None
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Png,
+    Jpeg,
+    Gif,
+    Webp,
 }
 
-pub(super) fn is_png(file: &[u8]) -> bool {
-    file.starts_with(b"\x89PNG\r\n\x1a\n")
+pub(super) fn format(file: &[u8]) -> Option<Format> {
+    if file.starts_with(b"\x89PNG\r\n\x1a\n") {
+        return Some(Format::Png);
+    }
+    if file.starts_with(b"GIF8") {
+        return Some(Format::Gif);
+    }
+    if file.starts_with(&[0xff, 0xd8]) {
+        return Some(Format::Jpeg);
+    }
+    (file.starts_with(b"RIFF") && file.get(8..12)? == b"WEBP").then_some(Format::Webp)
+}
+
+/// Width and height in pixels.
+pub(super) fn of(file: &[u8]) -> Option<(usize, usize)> {
+    match format(file)? {
+        Format::Png => Some((big(file.get(16..20)?), big(file.get(20..24)?))),
+        Format::Gif => Some((little(file.get(6..8)?), little(file.get(8..10)?))),
+        Format::Jpeg => jpeg(file),
+        Format::Webp => webp(file),
+    }
 }
 
 /// The segment that begins a frame has it.
 fn jpeg(file: &[u8]) -> Option<(usize, usize)> {
+    let is_frame = |marker: u8| (0xc0..=0xcf).contains(&marker);
+    let mut frames = segments(file)
+        .filter(|(marker, _)| is_frame(*marker) && !matches!(marker, 0xc4 | 0xc8 | 0xcc));
+    let (_, frame) = frames.next()?;
+    Some((big(frame.get(3..5)?), big(frame.get(1..3)?)))
+}
+
+/// The segments of a JPEG file up to its pixels: marker and content, of which the end may be missing.
+pub(super) fn segments(file: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut at = 2;
-    loop {
-        let marker = *file.get(at + 1)?;
-        if *file.get(at)? != 0xff {
+    std::iter::from_fn(move || {
+        if !file.starts_with(&[0xff, 0xd8]) {
             return None;
         }
-        if marker == 0xff {
+        while *file.get(at)? == 0xff && *file.get(at + 1)? == 0xff {
             at += 1;
-            continue;
         }
-        let body = at + 4;
-        if matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc) {
-            let height = big(file.get(body + 1..body + 3)?);
-            return Some((big(file.get(body + 3..body + 5)?), height));
+        let marker = *file.get(at + 1)?;
+        if *file.get(at)? != 0xff || marker == 0xda {
+            return None;
         }
-        at += 2 + big(file.get(at + 2..at + 4)?).max(2);
-    }
+        let length = big(file.get(at + 2..at + 4)?).max(2);
+        let body = &file[at + 4..file.len().min(at + 2 + length).max(at + 4)];
+        at += 2 + length;
+        Some((marker, body))
+    })
 }
 
 fn webp(file: &[u8]) -> Option<(usize, usize)> {
@@ -57,13 +76,13 @@ fn webp(file: &[u8]) -> Option<(usize, usize)> {
     }
 }
 
-fn big(bytes: &[u8]) -> usize {
+pub(super) fn big(bytes: &[u8]) -> usize {
     bytes
         .iter()
         .fold(0, |sum, byte| sum << 8 | usize::from(*byte))
 }
 
-fn little(bytes: &[u8]) -> usize {
+pub(super) fn little(bytes: &[u8]) -> usize {
     bytes
         .iter()
         .rev()

@@ -128,19 +128,21 @@ fn a_picture_has_its_rows_between_the_lines() {
     let mut screen = Screen::new(8, 20);
     screen.draw(&["one"], &["live"]);
     let frame = Frame {
-        finished: ["two", "three"].iter().map(Line::plain).collect(),
+        finished: ["two", "", "", "three"].iter().map(Line::plain).collect(),
         pictures: vec![(
             1,
             Drawing {
                 rows: 2,
-                sequence: "\x1b_Ga=T;AAAA\x1b\\".to_owned(),
+                columns: 4,
+                first: "\x1b_Ga=t;AAAA\x1b\\".to_owned(),
+                sequence: "\x1b_Ga=p\x1b\\".into(),
             },
         )],
         live: vec![Line::plain("live")],
         ..Frame::default()
     };
     let bytes = screen.renderer.draw(frame, 8);
-    assert!(bytes.contains("\x1b_Ga=T;AAAA\x1b\\"));
+    assert!(bytes.contains("\x1b_Ga=t;AAAA\x1b\\\x1b_Ga=p\x1b\\"));
     screen.terminal.process(bytes.as_bytes());
     assert_eq!(screen.rows(), ["one", "two", "", "", "three", "live"]);
 }

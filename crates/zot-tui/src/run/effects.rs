@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_sdk::{ApprovalPolicy, Event, Image, InvokedData, PanelAction};
 
+use super::previews::Sources;
 use super::{
     Chat, Resized, commands, editor_program, files, history_file, info, listings, own_program,
     shell, themes,
@@ -69,7 +70,9 @@ impl Chat {
                     .set_approval(ApprovalPolicy { scope, ..policy });
                 Vec::new()
             }
-            Effect::ListSessions => vec![listings::sessions(&self.runtime)],
+            Effect::Jail => self.jail(),
+            Effect::Unjail => self.unjail(),
+            Effect::ListSessions => vec![self.list_sessions()],
             Effect::Zot(words) => {
                 let file = self.session_file();
                 if file.is_none() && words.iter().any(|word| word == "SESSION") {
@@ -93,7 +96,25 @@ impl Chat {
             Effect::ListPrompts => vec![Input::Prompts(listings::prompts(&self.runtime))],
             Effect::Reprint(index) => listings::earlier(&self.runtime, index),
             Effect::ShowContext => vec![listings::context(&self.runtime)],
-            Effect::ShowSkills => vec![listings::skills(&self.runtime)],
+            Effect::ListSkills => vec![listings::skills(&self.runtime)],
+            Effect::ListThemes => {
+                let themes = themes::known(self.options.themes.as_deref());
+                vec![Input::Themes(themes)]
+            }
+            Effect::ListProviders(action) => match listings::providers(action) {
+                Ok(providers) => vec![providers],
+                Err(error) => failed(&error),
+            },
+            Effect::Preview(subject) => {
+                let sources = Sources {
+                    runtime: Arc::clone(&self.runtime),
+                    sessions: Arc::clone(&self.sessions),
+                    themes: self.options.themes.clone(),
+                };
+                self.jobs
+                    .spawn_blocking(move || vec![sources.answer(subject)]);
+                Vec::new()
+            }
             Effect::LoadTheme(name) => match themes::load(&name, self.options.themes.as_deref()) {
                 Ok(theme) => vec![Input::Theme(Box::new(theme))],
                 Err(error) => failed(&error),

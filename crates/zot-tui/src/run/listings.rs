@@ -2,10 +2,14 @@
 
 use std::path::Path;
 
-use zot_sdk::sessions::{Library, Scope};
-use zot_sdk::{ContentBlock, Message, Role, Runtime};
+use zot_sdk::conversation::Timestamp;
+use zot_sdk::sessions::{Library, Scope, Summary};
+use zot_sdk::{
+    ContentBlock, CredentialKind, CredentialStatus, Credentials, Message, Role, Runtime,
+};
 
-use crate::app::Input;
+use super::previews::age;
+use crate::app::{Input, LogAction};
 
 /// What of a description is shown.
 const DESCRIPTION_CHARACTERS: usize = 90;
@@ -19,26 +23,30 @@ pub(super) fn prompts(runtime: &Runtime) -> Vec<String> {
         .collect()
 }
 
-/// The sessions of the same folder, the newest first; this one is left out.
-pub(super) fn sessions(runtime: &Runtime) -> Input {
+/// The sessions of the same folder, the newest first; this one is left out. The error is for the
+/// user.
+pub(super) fn sessions(runtime: &Runtime) -> Result<Vec<Summary>, String> {
     let own = runtime.session().map(|session| session.path.clone());
     let Some(folder) = own.as_deref().and_then(Path::parent).and_then(Path::parent) else {
-        return note("this conversation has no session (--no-session)".to_owned());
+        return Err("this conversation has no session (--no-session)".to_owned());
     };
     let cwd = runtime.cwd().display().to_string();
-    match Library::new(folder).list(Scope::Directory(&cwd)) {
-        Ok(found) => {
-            let others = found
-                .into_iter()
-                .filter(|one| Some(&one.path) != own.as_ref());
-            let lines = others.map(|one| {
-                let id: String = one.id.chars().take(8).collect();
-                format!("{id}  {} prompts  {}", one.prompts, first_line(&one.title))
-            });
-            Input::Sessions(lines.collect())
-        }
-        Err(error) => note(format!("the sessions cannot be listed: {error}")),
-    }
+    let found = Library::new(folder).list(Scope::Directory(&cwd));
+    let mut found = found.map_err(|error| format!("the sessions cannot be listed: {error}"))?;
+    found.retain(|one| Some(&one.path) != own.as_ref());
+    Ok(found)
+}
+
+/// Sessions as they are chosen from, each beginning with its id.
+pub(super) fn session_names(sessions: &[Summary]) -> Vec<String> {
+    let now = Timestamp::now();
+    let ages: Vec<String> = sessions.iter().map(|one| age(one.modified, now)).collect();
+    let widest = ages.iter().map(String::len).max().unwrap_or(0);
+    let names = sessions.iter().zip(&ages).map(|(one, age)| {
+        let id: String = one.id.chars().take(8).collect();
+        format!("{id}  {age:<widest$}  {}", first_line(&one.title))
+    });
+    names.collect()
 }
 
 /// What was said before this chat began, as far as a screen has room.
@@ -52,21 +60,29 @@ pub(super) fn resumed(runtime: &Runtime, items: usize) -> Option<Input> {
     })
 }
 
-/// One of the prompts and what came of it.
-pub(super) fn earlier(runtime: &Runtime, index: usize) -> Vec<Input> {
-    let messages = runtime.messages();
+/// The conversation from each prompt to the next.
+pub(super) fn turns(messages: &[Message]) -> impl Iterator<Item = &[Message]> {
     let starts = messages.iter().enumerate();
     let starts: Vec<usize> = starts
         .filter(|(_, message)| prompt(message).is_some())
         .map(|(place, _)| place)
         .collect();
-    let Some(&start) = starts.get(index) else {
+    let ends: Vec<usize> = starts.iter().skip(1).copied().collect();
+    let ends = ends.into_iter().chain([messages.len()]);
+    let both = starts.into_iter().zip(ends);
+    both.map(|(start, end)| &messages[start..end])
+}
+
+/// One of the prompts and what came of it.
+pub(super) fn earlier(runtime: &Runtime, index: usize) -> Vec<Input> {
+    let messages = runtime.messages();
+    let Some(turn) = turns(&messages).nth(index) else {
         return Vec::new();
     };
-    let end = starts.get(index + 1).copied().unwrap_or(messages.len());
+    let count = turns(&messages).count();
     vec![Input::Earlier {
-        title: format!("prompt {} of {}, again:", index + 1, starts.len()),
-        messages: messages[start..end].to_vec(),
+        title: format!("prompt {} of {count}, again:", index + 1),
+        messages: turn.to_vec(),
     }]
 }
 
@@ -91,18 +107,52 @@ pub(super) fn context(runtime: &Runtime) -> Input {
 }
 
 pub(super) fn skills(runtime: &Runtime) -> Input {
-    let skills = runtime.skills();
-    let mut text = match skills.len() {
-        0 => "there are no skills: docs/skills.md says where to put some".to_owned(),
-        1 => "1 skill:".to_owned(),
-        count => format!("{count} skills:"),
+    let skills = runtime.skills().into_iter();
+    Input::Skills(
+        skills
+            .map(|skill| (skill.name, first_line(&skill.description)))
+            .collect(),
+    )
+}
+
+/// Providers to log in at: all there are. To log out of: those whose key we keep.
+pub(super) fn providers(action: LogAction) -> Result<Input, String> {
+    let credentials = Credentials::open(None).map_err(|error| error.to_string())?;
+    let found = credentials.status().map_err(|error| error.to_string())?;
+    let providers = match action {
+        LogAction::In => {
+            let all = credentials.providers().into_iter();
+            all.map(|name| {
+                let own = found.iter().find(|status| status.provider == name);
+                let said = own.map_or_else(|| "no key".to_owned(), credential);
+                (name, said)
+            })
+            .collect()
+        }
+        LogAction::Out => {
+            let kept = credentials.file().path().display().to_string();
+            let kept = found.iter().filter(|status| status.source == kept);
+            kept.map(|status| (status.provider.clone(), credential(status)))
+                .collect()
+        }
     };
-    for skill in skills {
-        let source = skill.source.as_str();
-        let about = first_line(&skill.description);
-        text.push_str(&format!("\n{}  {about} ({source})", skill.name));
+    Ok(Input::Providers { action, providers })
+}
+
+/// What kind of credential it is, and where it is. Says nothing of the secret itself.
+pub(super) fn credential(status: &CredentialStatus) -> String {
+    let kind = match status.kind {
+        CredentialKind::Key => "key",
+        CredentialKind::Login => "login",
+        CredentialKind::Foreign => "of another program",
+    };
+    match status.source.strip_prefix('$') {
+        Some(variable) => format!("{kind} from ${variable}"),
+        None => {
+            let file = Path::new(&status.source).file_name().unwrap_or_default();
+            format!("{kind} in {}", file.to_string_lossy())
+        }
     }
-    note(text)
 }
 
 pub(super) fn tools(runtime: &Runtime) -> Input {
@@ -128,7 +178,7 @@ fn prompt(message: &Message) -> Option<&str> {
     said.filter(|_| message.role == Role::User)
 }
 
-fn first_line(text: &str) -> String {
+pub(super) fn first_line(text: &str) -> String {
     let line = text.trim_start().lines().next().unwrap_or("");
     let mut short: String = line.chars().take(DESCRIPTION_CHARACTERS).collect();
     if short.len() < line.len() {

@@ -4,7 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::bounded;
 use crate::style::{Theme, ThemeError};
+
+/// More than a theme has to say.
+const MAX_BYTES: u64 = 64 * 1024;
 
 /// Why there is no such theme.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +35,7 @@ pub(super) fn load(name: &str, folder: Option<&Path>) -> Result<Theme, LoadError
     let folder = folder.unwrap_or(Path::new("."));
     let unknown = || LoadError::Unknown {
         name: name.to_owned(),
-        known: known(folder),
+        known: known(Some(folder)),
         folder: folder.to_owned(),
     };
     // A name, not a path.
@@ -39,7 +43,7 @@ pub(super) fn load(name: &str, folder: Option<&Path>) -> Result<Theme, LoadError
         return Err(unknown());
     }
     let path = folder.join(format!("{name}.json"));
-    let text = match fs::read_to_string(&path) {
+    let text = match bounded::text(&path, MAX_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unknown()),
         Err(source) => return Err(LoadError::Unreadable { path, source }),
@@ -47,8 +51,10 @@ pub(super) fn load(name: &str, folder: Option<&Path>) -> Result<Theme, LoadError
     Theme::parse(&text).map_err(|source| LoadError::Broken { path, source })
 }
 
-fn known(folder: &Path) -> Vec<String> {
-    let mut own: Vec<String> = fs::read_dir(folder)
+/// The names of all themes there are.
+pub(super) fn known(folder: Option<&Path>) -> Vec<String> {
+    let mut own: Vec<String> = folder
+        .and_then(|folder| fs::read_dir(folder).ok())
         .into_iter()
         .flatten()
         .flatten()

@@ -28,6 +28,11 @@ pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -
         Item::Assistant(text) => lines.extend(render(text, columns, theme)),
         Item::Thinking(text) => lines.extend(thinking(text, columns, theme, expanded)),
         Item::Tool(call) => lines.extend(tool::finished(call, columns, theme, expanded)),
+        // It is drawn over these.
+        Item::Picture(drawing) => {
+            let is_shown = drawing.columns <= columns && !drawing.sequence.is_empty();
+            return vec![Line::default(); if is_shown { drawing.rows } else { 0 }];
+        }
         Item::Aside { question, answer } => {
             lines.extend(aside(question, answer, columns, theme));
         }

@@ -3,7 +3,7 @@
 use zot_sdk::ApprovalScope;
 
 use super::marked;
-use crate::app::{App, Approval, Panel, PickerKind};
+use crate::app::{App, Approval, Panel, Retry};
 use crate::highlight::diff_line;
 use crate::renderer::Frame;
 use crate::style::Style;
@@ -13,27 +13,27 @@ use crate::text::Line;
 pub(crate) const SPINNER_MS: u64 = 120;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-const PICKER_ROWS: usize = 8;
 /// The editor never takes more of the screen than this part.
 const EDITOR_SHARE: usize = 3;
 /// So much an answer on the side takes while it comes.
 const ASIDE_SHARE: usize = 3;
 const SHOWN_QUEUED: usize = 3;
 const PREVIEW_ROWS: usize = 20;
+/// Percent of the context from which on it should be made smaller.
+const FULL_CONTEXT: u64 = 80;
 
 /// What zot is doing, and what the user should know for a moment.
 pub(super) fn status(app: &App) -> Vec<Line> {
     let theme = &app.theme;
     let mut lines = Vec::new();
     if let Some(work) = &app.work {
-        let (doing, reason) = work.doing(app.now_ms);
+        let doing = match work.cancelling {
+            true => "stopping",
+            false => work.doing,
+        };
         let elapsed = duration(app.now_ms.saturating_sub(work.started_ms));
         // What there is no room for is left out, the last first.
-        let first = match reason {
-            Some(_) => format!("{doing} · {elapsed}"),
-            None => format!("{doing} {elapsed}"),
-        };
-        let mut parts = vec![first, "esc to stop".to_owned()];
+        let mut parts = vec![format!("{doing} {elapsed}"), "esc to stop".to_owned()];
         if let Some(rate) = work.tokens_per_second(app.now_ms) {
             parts.push(format!("{rate} tokens/s"));
         }
@@ -42,10 +42,7 @@ pub(super) fn status(app: &App) -> Vec<Line> {
             parts.push(format!("${cost:.4}"));
         }
         lines.push(spinning(&parts, app));
-        if let Some(reason) = reason {
-            let reason = Line::styled(format!("  {reason}"), theme.warning);
-            lines.push(reason.clipped(app.columns));
-        }
+        lines.extend(work.retry.as_ref().map(|retry| retrying(retry, app)));
     } else if app.shell.running.is_some() {
         let parts = ["running your command", "esc to stop"].map(str::to_owned);
         lines.push(spinning(&parts, app));
@@ -82,6 +79,20 @@ fn duration(milliseconds: u64) -> String {
         (0, minutes) => format!("{minutes}m {:02}s", seconds % 60),
         (hours, minutes) => format!("{hours}h {minutes:02}m"),
     }
+}
+
+/// Why nothing comes, and when it is tried again.
+fn retrying(retry: &Retry, app: &App) -> Line {
+    let seconds = retry.at_ms.saturating_sub(app.now_ms).div_ceil(1_000);
+    let when = match seconds {
+        0 => "trying again".to_owned(),
+        seconds => format!("trying again in {seconds}s"),
+    };
+    let text = format!(
+        "  attempt {} failed, {when}: {}",
+        retry.failures, retry.message
+    );
+    Line::styled(text, app.theme.warning).clipped(app.columns)
 }
 
 /// A question on the side, while its answer comes.
@@ -139,6 +150,11 @@ pub(crate) fn editor_columns(columns: usize) -> usize {
     columns.saturating_sub(3)
 }
 
+/// How many rows the editor takes.
+pub(super) fn editor_rows(app: &App) -> usize {
+    editor(app).0.len()
+}
+
 /// The rows of the editor and where the cursor is in them.
 pub(super) fn editor(app: &App) -> (Vec<Line>, (usize, usize)) {
     const MARK: &str = "❯ ";
@@ -166,63 +182,22 @@ pub(super) fn editor(app: &App) -> (Vec<Line>, (usize, usize)) {
     )
 }
 
-/// The list to choose from.
-pub(super) fn picker(app: &App) -> Vec<Line> {
-    let Some(picker) = &app.picker else {
-        return Vec::new();
-    };
-    let theme = &app.theme;
-    let mut lines = Vec::new();
-    let title = match picker.kind {
-        PickerKind::Models => Some("model: "),
-        PickerKind::Prompts => Some("jump to: "),
-        PickerKind::Sessions => Some("go on with: "),
-        PickerKind::History => Some("history: "),
-        PickerKind::Commands | PickerKind::Files => None,
-    };
-    if let Some(title) = title {
-        let mut line = Line::styled(title, theme.accent);
-        line.push(&picker.query, Style::PLAIN);
-        lines.push(line.clipped(app.columns));
-    }
-    let rows = PICKER_ROWS.min(app.rows.saturating_sub(6).max(1));
-    let first = (picker.selected + 1).saturating_sub(rows);
-    let count = picker.matches().len();
-    let widest = picker.matches().skip(first).take(rows);
-    let widest = widest
-        .map(|choice| crate::text::width(&choice.name))
-        .max()
-        .unwrap_or(0);
-    for (index, choice) in picker.matches().enumerate().skip(first).take(rows) {
-        let is_selected = index == picker.selected;
-        let mut line = Line::styled(if is_selected { "▸ " } else { "  " }, theme.accent);
-        let style = match is_selected {
-            true => theme.accent.bold(),
-            false => Style::PLAIN,
-        };
-        line.push(&choice.name, style);
-        if !choice.description.is_empty() {
-            let gap = widest - crate::text::width(&choice.name) + 2;
-            line.push(" ".repeat(gap), Style::PLAIN);
-            line.push(&choice.description, theme.muted);
-        }
-        lines.push(line.clipped(app.columns));
-    }
-    if count > rows {
-        let place = format!("  {} of {count}", picker.selected + 1);
-        lines.push(Line::styled(place, theme.muted));
-    }
-    lines
-}
-
 /// The model, the context and the cost.
 pub(super) fn footer(app: &App) -> Line {
     let info = &app.info;
-    let mut text = info.model.clone();
+    let muted = app.theme.muted;
+    let mut line = Line::styled(&info.model, muted);
     if info.context_window > 0 && info.context_used > 0 {
         let percent = info.context_used.saturating_mul(100) / info.context_window;
-        text.push_str(&format!(" · context {percent} %"));
+        line.push(" · ", muted);
+        match percent {
+            FULL_CONTEXT.. => {
+                line.push(format!("context {percent} %, /compact"), app.theme.warning);
+            }
+            _ => line.push(format!("context {percent} %"), muted),
+        }
     }
+    let mut text = String::new();
     if info.cost_usd > 0.0 {
         text.push_str(&format!(" · ${:.4}", info.cost_usd));
     }
@@ -233,7 +208,11 @@ pub(super) fn footer(app: &App) -> Line {
             text.push_str(&format!(" · asks before {}", names.join(", ")));
         }
     }
-    Line::styled(text, app.theme.muted).clipped(app.columns)
+    if info.is_jailed {
+        text.push_str(" · jailed");
+    }
+    line.push(text, muted);
+    line.clipped(app.columns)
 }
 
 /// A call that waits for the user's word.

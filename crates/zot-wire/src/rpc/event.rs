@@ -24,6 +24,14 @@ pub enum Event {
     TextDelta { delta: String },
     /// A piece of what the model thinks; only for clients that name it in `subscribe`.
     ThinkingDelta { delta: String },
+    /// The provider did not take the request, which is sent again after `wait_ms`; only for clients
+    /// that name it in `subscribe`.
+    Retry {
+        /// How many attempts have failed.
+        failures: u32,
+        wait_ms: u64,
+        message: String,
+    },
     /// The model begins to write a tool call.
     ToolUseStart { id: String, name: String },
     /// A piece of the call's arguments, as JSON text.
@@ -130,12 +138,13 @@ pub enum Event {
 
 impl Event {
     /// The name of each type, as `subscribe` takes it.
-    pub const TYPES: [&'static str; 24] = [
+    pub const TYPES: [&'static str; 25] = [
         "user_message",
         "turn_start",
         "assistant_start",
         "text_delta",
         "thinking_delta",
+        "retry",
         "tool_use_start",
         "tool_use_args",
         "tool_use_end",
@@ -158,7 +167,7 @@ impl Event {
     ];
 
     /// Those that are sent only to clients that name them.
-    pub const ON_REQUEST: [&'static str; 1] = ["thinking_delta"];
+    pub const ON_REQUEST: [&'static str; 2] = ["thinking_delta", "retry"];
 
     /// The name of this event's type.
     pub fn type_name(&self) -> &'static str {
@@ -168,6 +177,7 @@ impl Event {
             Self::AssistantStart => "assistant_start",
             Self::TextDelta { .. } => "text_delta",
             Self::ThinkingDelta { .. } => "thinking_delta",
+            Self::Retry { .. } => "retry",
             Self::ToolUseStart { .. } => "tool_use_start",
             Self::ToolUseArgs { .. } => "tool_use_args",
             Self::ToolUseEnd { .. } => "tool_use_end",

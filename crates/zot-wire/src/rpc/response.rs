@@ -100,6 +100,9 @@ pub struct StateData {
     pub message_count: usize,
     pub busy: bool,
     pub usage: CumulativeUsage,
+    /// Whether the built-in tools are confined to `cwd` (`--jail`); left out when not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub jailed: bool,
 }
 
 /// `get_messages`: the transcript.

@@ -201,6 +201,15 @@ export interface TextDeltaEvent { type: "text_delta"; delta: string }
 /** A piece of what the model thinks; only for clients that name it in `subscribe`. */
 export interface ThinkingDeltaEvent { type: "thinking_delta"; delta: string }
 
+/** The provider did not take the request, which is sent again after `wait_ms`; only for clients that name it in `subscribe`. */
+export interface RetryEvent {
+  type: "retry";
+  /** How many attempts have failed. */
+  failures: number;
+  message: string;
+  wait_ms: number;
+}
+
 /** The model begins to write a tool call. */
 export interface ToolUseStartEvent { type: "tool_use_start"; id: string; name: string }
 
@@ -312,6 +321,7 @@ export type KnownEvent =
   | AssistantStartEvent
   | TextDeltaEvent
   | ThinkingDeltaEvent
+  | RetryEvent
   | ToolUseStartEvent
   | ToolUseArgsEvent
   | ToolUseEndEvent
@@ -552,6 +562,8 @@ export interface StartedData { started: boolean }
 export interface StateData {
   busy: boolean;
   cwd: string;
+  /** Whether the built-in tools are confined to `cwd` (`--jail`); left out when not. */
+  jailed?: boolean;
   message_count: number;
   model: string;
   provider: string;

@@ -15,6 +15,7 @@ pub(crate) fn event(event: &AgentEvent) -> String {
         AgentEvent::TurnStarted { step } => format!("turn_start {step}"),
         AgentEvent::AssistantStarted => "assistant_start".to_owned(),
         AgentEvent::TextDelta(delta) => format!("text {delta:?}"),
+        AgentEvent::Retrying { failures, .. } => format!("retrying after {failures}"),
         AgentEvent::ThinkingDelta(delta) => format!("thinking {delta:?}"),
         AgentEvent::ToolUseStarted { id, name } => format!("tool_use_start {id} {name}"),
         AgentEvent::ToolUseArguments { id, delta } => format!("tool_use_args {id} {delta}"),

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 
 use rustix::io::Errno;
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch,
+};
 
 use crate::launch::ConfineError;
 
@@ -26,28 +29,48 @@ pub(super) fn filters_available() -> Result<(), String> {
     }
 }
 
-/// One filter for each answer: no socket of any family, and no ring that would open one unseen.
-/// Calls of a foreign architecture, which have numbers of their own, end the process.
-pub(super) fn filters() -> Result<Vec<BpfProgram>, ConfineError> {
-    let refusals = [
-        (libc::SYS_socket, Errno::ACCESS),
-        // Programs take this for an old kernel, and do without.
-        (libc::SYS_io_uring_setup, Errno::NOSYS),
-    ];
-    let filters = refusals.map(|(call, errno)| {
-        filter(call, errno).map_err(|error| ConfineError::CallFilter(io::Error::other(error)))
-    });
-    filters.into_iter().collect()
+/// The sockets that a child does not get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    Every,
+    /// Those of the family `AF_UNIX`.
+    Local,
 }
 
-fn filter(call: i64, errno: Errno) -> Result<BpfProgram, seccompiler::BackendError> {
+/// One filter for each answer: none of these sockets, and no ring that would open one unseen.
+/// Calls of a foreign architecture, which have numbers of their own, end the process.
+pub(super) fn filters(refused: Refused) -> Result<Vec<BpfProgram>, ConfineError> {
+    let made = || {
+        let sockets = match refused {
+            Refused::Every => Vec::new(),
+            Refused::Local => vec![of_family(libc::AF_UNIX)?],
+        };
+        Ok(vec![
+            filter(libc::SYS_socket, sockets, Errno::ACCESS)?,
+            // Programs take this for an old kernel, and do without.
+            filter(libc::SYS_io_uring_setup, Vec::new(), Errno::NOSYS)?,
+        ])
+    };
+    made().map_err(|error: BackendError| ConfineError::CallFilter(io::Error::other(error)))
+}
+
+/// The family is the first argument, of which the kernel looks at the lower half.
+fn of_family(family: libc::c_int) -> Result<SeccompRule, BackendError> {
+    let family = u64::from(family.unsigned_abs());
+    let is_family = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, family)?;
+    SeccompRule::new(vec![is_family])
+}
+
+/// Answers `call` with `errno`, always or where one of `rules` matches.
+fn filter(call: i64, rules: Vec<SeccompRule>, errno: Errno) -> Result<BpfProgram, BackendError> {
     let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
-    let mut rules = BTreeMap::from([(call, Vec::new())]);
+    let mut by_call = BTreeMap::new();
     if architecture == TargetArch::x86_64 {
-        rules.insert(call | X32_BIT, Vec::new());
+        by_call.insert(call | X32_BIT, rules.clone());
     }
+    by_call.insert(call, rules);
     SeccompFilter::new(
-        rules,
+        by_call,
         SeccompAction::Allow,
         SeccompAction::Errno(errno.raw_os_error().unsigned_abs()),
         architecture,

@@ -120,3 +120,31 @@ fn grandchildren_inherit_it() {
     command.arg("-c").arg(script);
     fails(command, &Confinement::default().network(false));
 }
+
+#[test]
+fn local_sockets_alone_can_be_refused() {
+    if !has_call_filters() {
+        return;
+    }
+    let Some(python) = installed("python3") else {
+        return;
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let code = format!(
+        "
+import errno, socket, sys
+socket.create_connection(('127.0.0.1', {port}))
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC):
+    try:
+        socket.socket(socket.AF_UNIX, kind)
+        sys.exit('opened')
+    except OSError as error:
+        assert error.errno == errno.EACCES, error
+socket.socketpair()
+"
+    );
+    let mut command = Command::new(python);
+    command.arg("-c").arg(code);
+    succeeds(command, &Confinement::default().local_sockets(false));
+}

@@ -67,11 +67,19 @@ async fn a_conversation_that_does_not_fit() {
 }
 
 #[tokio::test]
-async fn passing_failures_are_not_seen() {
+async fn passing_failures_are_told_and_the_request_is_sent_again() {
     for subject in subjects() {
-        for directive in ["errthen:502:1", "reset:1:say:1"] {
+        // A connection that was kept and is stale now counts for nothing.
+        for (directive, told) in [("errthen:502:1", 1), ("reset:1:say:1", 0)] {
             let before = subject.server.requests().len();
-            subject.ask(directive).await.complete();
+            let mut outcome = subject.ask(directive).await;
+            let is_retry = |event: &ModelEvent| matches!(event, ModelEvent::Retrying { .. });
+            let retries: Vec<_> = outcome
+                .events
+                .extract_if(..1, |event| is_retry(event))
+                .collect();
+            assert_eq!(retries.len(), told, "{retries:?}");
+            outcome.complete();
             let sent = subject.server.requests().len() - before;
             assert_eq!(sent, 2, "{:?} {directive}", subject.wire);
         }

@@ -155,27 +155,14 @@ fn an_interrupt_stops_the_command_and_the_prompt() {
 }
 
 #[test]
-fn what_is_waited_for_is_said_with_its_reason() {
+fn a_compaction_within_a_prompt_is_said() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
-    chat.input(Input::Progress(Progress::Retry {
-        wait_ms: 4_500,
-        reason: "openai: http 429: slow down".to_owned(),
-    }));
-    chat.now_ms += 1_000;
-    chat.input(Input::Tick);
+    chat.input(Input::Compaction);
     let shows = |chat: &Chat, text: &str| chat.rows().iter().any(|row| row.contains(text));
-    assert!(shows(&chat, "trying again in 4s · 1s · esc to stop"));
-    assert!(shows(&chat, "  openai: http 429: slow down"));
-    chat.now_ms += 4_000;
-    chat.input(Input::Tick);
-    assert!(shows(&chat, "trying again · 5s"));
-    chat.delta("there");
-    assert!(!shows(&chat, "429") && shows(&chat, "writing 5s"));
-    chat.input(Input::Progress(Progress::Compaction));
-    assert!(shows(&chat, "compacting the conversation 5s"));
+    assert!(shows(&chat, "compacting the conversation 0s"));
     chat.event(json!({"type": "compact_done", "summary": "x"}));
-    assert!(shows(&chat, "thinking 5s"));
+    assert!(shows(&chat, "thinking 0s"));
 }
 
 /// A call that asks while someone writes is not answered by the next letter.

@@ -37,7 +37,7 @@ function show(event: Event): string {
     case "done":
       // @ts-expect-error done has no text
       return event.text;
-    case "user_message": case "turn_start": case "assistant_start": case "thinking_delta": case "tool_use_start": case "tool_use_args":
+    case "user_message": case "turn_start": case "assistant_start": case "thinking_delta": case "retry": case "tool_use_start": case "tool_use_args":
     case "tool_use_end": case "usage": case "assistant_message": case "tool_call": case "turn_end": case "tool_progress":
     case "tool_confirm": case "steer_dropped": case "fallback": case "error": case "ext_notify": case "ext_display": case "ext_panel":
     case "ext_panel_close": case "compact_done": {

@@ -1,0 +1,49 @@
+//! `/jail` and `/unjail` in a real terminal.
+
+use super::Terminal;
+
+#[test]
+fn tools_are_jailed_and_let_out_while_zot_runs() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    let outside = terminal.workdir.parent().join("outside.txt");
+    let now = || std::fs::read_to_string(&outside).unwrap();
+    std::fs::write(&outside, "written by its owner\n").unwrap();
+
+    terminal.type_line("/jail");
+    terminal.wait_for("· jailed");
+    let everything = terminal.everything();
+    assert!(
+        everything.contains("Not confined: extensions"),
+        "{everything}"
+    );
+    terminal.type_line(r#"call read {"path": "../outside.txt"}"#);
+    terminal.wait_for("is outside of the folder");
+    terminal.type_line("run: echo changed > ../outside.txt");
+    terminal.wait_until("a refusal", |screen| {
+        screen.contains("ermission denied") || screen.contains("cannot be confined")
+    });
+    assert_eq!(now(), "written by its owner\n");
+    // What the user does is not the agent's.
+    terminal.type_line("!echo by the user > ../outside.txt");
+    terminal.wait_until("the user's command", |screen| {
+        screen.contains("I ran `echo by") && !screen.contains("esc to stop")
+    });
+    assert_eq!(now(), "by the user\n");
+
+    // Going on in a copy is no way out.
+    terminal.type_line("/session fork");
+    terminal.wait_until("the copy", |_| {
+        let everything = terminal.everything();
+        everything.contains("going on with a conversation")
+    });
+    terminal.wait_for("· jailed");
+
+    terminal.type_line("/unjail");
+    terminal.wait_for("no longer jailed");
+    terminal.wait_until("the footer", |screen| !screen.contains("· jailed"));
+    terminal.type_line("run: echo changed > ../outside.txt");
+    terminal.wait_until("the change", |_| now() == "changed\n");
+}

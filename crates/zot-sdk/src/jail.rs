@@ -1,0 +1,102 @@
+//! The jail of the built-in tools, and what there is to know about it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use zot_context::SkillSource;
+use zot_tools::{CommandConfinement, Jail, JailError};
+
+use crate::surroundings::Skills;
+
+/// What the built-in tools are confined to, and how well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JailReport {
+    /// The working directory, without links.
+    pub folder: PathBuf,
+    pub commands: CommandConfinement,
+    /// zot's own folder with keys and sessions, if it lies inside.
+    pub own_folder_inside: Option<PathBuf>,
+}
+
+impl JailReport {
+    /// Where the jail is less than one would think, a sentence each.
+    pub fn caveats(&self) -> Vec<String> {
+        let commands = match &self.commands {
+            CommandConfinement::Full => None,
+            CommandConfinement::Partial(gap) => Some(format!("bash is confined, but {gap}")),
+            CommandConfinement::Impossible(reason) => Some(format!(
+                "bash cannot be confined here ({reason}), so it is refused while zot is jailed"
+            )),
+        };
+        let own_folder = self.own_folder_inside.as_ref().map(|folder| {
+            format!(
+                "zot's own folder, with keys and sessions, is inside of it: {}",
+                folder.display()
+            )
+        });
+        commands.into_iter().chain(own_folder).collect()
+    }
+}
+
+/// A jail and what it is around.
+pub(crate) struct Confines {
+    jail: Arc<Jail>,
+    home: PathBuf,
+}
+
+impl Confines {
+    /// Around `cwd`. The user's skills can be read all the same: what comes with them is for the
+    /// model.
+    pub(crate) fn new(cwd: &Path, home: &Path, skills: Option<&Skills>) -> Self {
+        let skills = skills.iter().flat_map(|skills| skills.set.iter());
+        let readable = skills
+            .filter(|skill| is_of_user(skill.source))
+            .filter_map(|skill| Some(skill.path.as_deref()?.parent()?.to_owned()))
+            .collect();
+        Self {
+            jail: Arc::new(Jail::new(cwd, readable)),
+            home: home.to_owned(),
+        }
+    }
+
+    pub(crate) fn of_tools(&self) -> Arc<Jail> {
+        Arc::clone(&self.jail)
+    }
+
+    pub(crate) fn close(&self) -> Result<JailReport, JailError> {
+        let folder = self.jail.close()?;
+        Ok(self.report_about(folder))
+    }
+
+    pub(crate) fn open(&self) {
+        self.jail.open();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.jail.folder().is_some()
+    }
+
+    pub(crate) fn report(&self) -> Option<JailReport> {
+        Some(self.report_about(self.jail.folder()?))
+    }
+
+    fn report_about(&self, folder: &Path) -> JailReport {
+        let home = self.home.canonicalize().ok();
+        JailReport {
+            folder: folder.to_owned(),
+            commands: CommandConfinement::here(),
+            own_folder_inside: home.filter(|home| home.starts_with(folder)),
+        }
+    }
+}
+
+/// A project's own skills are inside, or not to be had.
+fn is_of_user(source: SkillSource) -> bool {
+    matches!(
+        source,
+        SkillSource::User | SkillSource::UserClaude | SkillSource::UserAgents
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{
+    CommandConfinement, Config, ContextSearch, Event, JailReport, Runtime, SkillSearch, StateData,
+};
+
+struct Places {
+    folder: tempfile::TempDir,
+}
+
+impl Places {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("work")).unwrap();
+        fs::create_dir_all(folder.path().join("home/skills/tidy")).unwrap();
+        fs::write(folder.path().join("secret.txt"), "the secret\n").unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    fn config(&self) -> Config {
+        Config {
+            provider: Some("offline".to_owned()),
+            cwd: Some(self.path("work")),
+            home: Some(self.path("home")),
+            ..Config::default()
+        }
+    }
+}
+
+/// What the tool that the prompt makes the model call answers.
+async fn result(runtime: &Runtime, prompt: &str) -> (bool, String) {
+    let mut events = runtime.prompt(prompt, Vec::new()).unwrap();
+    let mut result = None;
+    while let Some(event) = events.next().await {
+        if let Event::ToolResult {
+            is_error, content, ..
+        } = event
+        {
+            result = Some((!is_error, format!("{content:?}")));
+        }
+    }
+    result.unwrap()
+}
+
+fn read(path: &Path) -> String {
+    let arguments = serde_json::json!({ "path": path });
+    format!("call read {arguments}")
+}
+
+fn jailed(state: &StateData) -> Option<bool> {
+    let state = serde_json::to_value(state).unwrap();
+    state.get("jailed").map(|jailed| jailed == true)
+}
+
+#[tokio::test]
+async fn the_jail_is_closed_and_opened_between_two_calls() {
+    let places = Places::new();
+    let runtime = Runtime::new(places.config()).unwrap();
+    let prompt = read(&places.path("secret.txt"));
+    assert_eq!(runtime.jailed(), None);
+    assert_eq!(jailed(&runtime.state()), None, "clients see nothing new");
+    assert!(result(&runtime, &prompt).await.0);
+
+    let report = runtime.jail().unwrap();
+    assert_eq!(report.folder, places.path("work"));
+    assert_eq!(report.own_folder_inside, None);
+    assert_eq!(runtime.jailed(), Some(report));
+    assert_eq!(jailed(&runtime.state()), Some(true));
+    let (success, text) = result(&runtime, &prompt).await;
+    assert!(!success && text.contains("/unjail"), "{text}");
+
+    runtime.unjail();
+    assert_eq!(runtime.jailed(), None);
+    assert!(result(&runtime, &prompt).await.0);
+}
+
+#[tokio::test]
+async fn skills_of_the_user_stay_readable() {
+    let places = Places::new();
+    let skill = places.path("home/skills/tidy");
+    fs::write(
+        skill.join("SKILL.md"),
+        "---\nname: tidy\ndescription: Tidies.\n---\nSee list.txt.\n",
+    )
+    .unwrap();
+    fs::write(skill.join("list.txt"), "one\n").unwrap();
+    fs::write(places.path("home/auth.json"), "{}").unwrap();
+    let runtime = Runtime::new(Config {
+        jail: true,
+        context: ContextSearch {
+            skills: SkillSearch::All,
+            ..ContextSearch::default()
+        },
+        ..places.config()
+    })
+    .unwrap();
+    let (success, text) = result(&runtime, "call skill {\"name\": \"tidy\"}").await;
+    assert!(success, "{text}");
+    let (success, text) = result(&runtime, &read(&skill.join("list.txt"))).await;
+    assert!(success, "{text}");
+    let (success, _) = result(&runtime, &read(&places.path("home/auth.json"))).await;
+    assert!(!success);
+    let write = serde_json::json!({"path": skill.join("list.txt"), "content": "x"});
+    let (success, _) = result(&runtime, &format!("call write {write}")).await;
+    assert!(!success);
+}
+
+#[tokio::test]
+async fn what_is_less_than_one_would_think_is_said() {
+    let places = Places::new();
+    let runtime = Runtime::new(Config {
+        cwd: Some(places.path("")),
+        jail: true,
+        ..places.config()
+    })
+    .unwrap();
+    let home = places.path("home").display().to_string();
+    assert!(
+        runtime
+            .warnings()
+            .iter()
+            .any(|warning| warning.contains(&home)),
+        "{:?}",
+        runtime.warnings()
+    );
+
+    let caveats = |commands| {
+        let report = JailReport {
+            folder: places.path("work"),
+            commands,
+            own_folder_inside: None,
+        };
+        report.caveats()
+    };
+    assert!(caveats(CommandConfinement::Full).is_empty());
+    assert_eq!(
+        caveats(CommandConfinement::Impossible("why".to_owned())),
+        ["bash cannot be confined here (why), so it is refused while zot is jailed"]
+    );
+}

@@ -1,0 +1,47 @@
+//! What was said last in a session, from the end of its file alone.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use zot_conversation::{Message, Role};
+
+use crate::SessionError;
+use crate::line::{self, Line};
+
+/// The last prompts, at most `count` of them and the latest last, as far as they are in the last
+/// `within` bytes of the file.
+pub fn last_prompts(path: &Path, within: u64, count: usize) -> Result<Vec<String>, SessionError> {
+    let mut file = File::open(path).map_err(SessionError::open(path))?;
+    let length = file.metadata().map_err(SessionError::read(path))?.len();
+    let start = length.saturating_sub(within);
+    let mut end = Vec::new();
+    file.seek(SeekFrom::Start(start))
+        .and_then(|_| file.take(within).read_to_end(&mut end))
+        .map_err(SessionError::read(path))?;
+    let mut lines = end.split(|byte| *byte == b'\n');
+    if start > 0 {
+        // The rest of a line that begins earlier.
+        lines.next();
+    }
+    let mut prompts = Vec::new();
+    for line in lines {
+        match line::parse(line) {
+            Ok(Line::Message(message)) => prompts.extend(prompt(&message.value)),
+            // What a compaction kept was there before, and what was cleared was said all the same.
+            Ok(Line::Replaced(messages)) if prompts.is_empty() => {
+                prompts = messages.iter().filter_map(|m| prompt(&m.value)).collect();
+            }
+            _ => {}
+        }
+    }
+    let surplus = prompts.len().saturating_sub(count);
+    Ok(prompts.split_off(surplus))
+}
+
+fn prompt(message: &Message) -> Option<String> {
+    (message.role == Role::User).then(|| message.text())
+}

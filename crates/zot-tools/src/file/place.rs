@@ -1,0 +1,181 @@
+//! Where a file is: anywhere, or below a folder that must not be left.
+//!
+//! Below a folder the way is walked step by step, each from the folder opened before it, and a link
+//! ends it. Links were followed when the place was decided on; whoever puts one there since then
+//! gets an error, not another file. No system but Linux does that in one call, and some containers
+//! forbid that one.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::FileError;
+use super::replace::{follow_links, make_parents};
+
+/// What to open on the way. Nothing is read of folders, so that the right to search them is enough.
+#[cfg(target_os = "linux")]
+const STEP: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const STEP: OFlags = OFlags::RDONLY;
+
+/// Where a file is, or will be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Where the system finds it.
+    Anywhere(PathBuf),
+    Below {
+        /// The path as it was asked for.
+        shown: PathBuf,
+        /// The folder not to be left, without links.
+        root: PathBuf,
+        /// The path below it, without links and without `..`.
+        inside: PathBuf,
+    },
+}
+
+impl Place {
+    /// The path for messages.
+    pub(crate) fn shown(&self) -> &Path {
+        match self {
+            Self::Anywhere(path) => path,
+            Self::Below { shown, .. } => shown,
+        }
+    }
+
+    /// The path of the file itself; it need not exist.
+    pub(crate) fn target(&self) -> Result<PathBuf, FileError> {
+        match self {
+            Self::Anywhere(path) => follow_links(path),
+            Self::Below { root, inside, .. } => Ok(root.join(inside)),
+        }
+    }
+
+    /// Opens the folder the file is in.
+    pub(super) fn anchor(&self) -> io::Result<Anchor> {
+        match self {
+            Self::Anywhere(path) => Ok(Anchor::anywhere(path.clone())),
+            Self::Below { root, inside, .. } => {
+                let mut folder = open_step(CWD, root)?;
+                for step in inside.parent().into_iter().flatten() {
+                    folder = open_step(folder.as_fd(), Path::new(step))?;
+                }
+                Ok(Anchor::within(folder, inside))
+            }
+        }
+    }
+
+    /// Opens the folder the file itself is or will be in, and makes what is missing on the way.
+    pub(super) fn anchor_for_writing(&self) -> Result<Anchor, FileError> {
+        let (root, inside) = match self {
+            Self::Anywhere(path) => {
+                make_parents(path)?;
+                return Ok(Anchor::anywhere(follow_links(path)?));
+            }
+            Self::Below { root, inside, .. } => (root, inside),
+        };
+        let mut walked = root.clone();
+        let mut folder = open_step(CWD, root).map_err(FileError::during("open", root))?;
+        for step in inside.parent().into_iter().flatten() {
+            walked.push(step);
+            folder =
+                open_or_make(folder.as_fd(), step).map_err(FileError::during("mkdir", &walked))?;
+        }
+        Ok(Anchor::within(folder, inside))
+    }
+}
+
+/// A name in an opened folder, or a path from anywhere.
+pub(super) struct Anchor {
+    /// Without one, `name` is a whole path and links in it are followed.
+    folder: Option<OwnedFd>,
+    name: PathBuf,
+}
+
+impl Anchor {
+    fn anywhere(path: PathBuf) -> Self {
+        Self {
+            folder: None,
+            name: path,
+        }
+    }
+
+    fn within(folder: OwnedFd, inside: &Path) -> Self {
+        Self {
+            folder: Some(folder),
+            name: inside.file_name().unwrap_or(OsStr::new(".")).into(),
+        }
+    }
+
+    pub(super) fn name(&self) -> &Path {
+        &self.name
+    }
+
+    pub(super) fn stat(&self) -> io::Result<Stat> {
+        let flags = match self.folder {
+            Some(_) => AtFlags::SYMLINK_NOFOLLOW,
+            None => AtFlags::empty(),
+        };
+        Ok(rustix::fs::statat(self.folder(), &self.name, flags)?)
+    }
+
+    pub(super) fn open(&self, flags: OFlags) -> io::Result<File> {
+        self.open_as(&self.name, flags, Mode::empty())
+    }
+
+    /// Makes a file that was not there.
+    pub(super) fn create_new(&self, name: &Path, mode: Mode) -> io::Result<File> {
+        self.open_as(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode)
+    }
+
+    fn open_as(&self, name: &Path, mut flags: OFlags, mode: Mode) -> io::Result<File> {
+        flags |= OFlags::CLOEXEC;
+        if self.folder.is_some() {
+            flags |= OFlags::NOFOLLOW;
+        }
+        let opened =
+            rustix::io::retry_on_intr(|| rustix::fs::openat(self.folder(), name, flags, mode))?;
+        Ok(opened.into())
+    }
+
+    /// Gives what is called `name` the name of this.
+    pub(super) fn put_in_place(&self, name: &Path) -> io::Result<()> {
+        let folder = self.folder();
+        Ok(rustix::fs::renameat(folder, name, folder, &self.name)?)
+    }
+
+    pub(super) fn remove(&self, name: &Path) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(self.folder(), name, AtFlags::empty())?)
+    }
+
+    fn folder(&self) -> BorrowedFd<'_> {
+        self.folder.as_ref().map_or(CWD, |folder| folder.as_fd())
+    }
+}
+
+fn open_step(folder: BorrowedFd<'_>, name: &Path) -> io::Result<OwnedFd> {
+    let flags = STEP | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened =
+        rustix::io::retry_on_intr(|| rustix::fs::openat(folder, name, flags, Mode::empty()));
+    Ok(opened?)
+}
+
+fn open_or_make(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
+    let name = Path::new(name);
+    match open_step(folder, name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened,
+    }
+    match rustix::fs::mkdirat(folder, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
+        // Somebody else was faster.
+        Ok(()) | Err(Errno::EXIST) => open_step(folder, name),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Commands in the jail.
+
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use zot_process::launch::{self, ConfineError, Confinement, Execution, FileAccess, Status};
+
+use super::Walls;
+use crate::file::reason;
+
+/// How well this system keeps commands in a jail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandConfinement {
+    /// In every respect that is asked for.
+    Full,
+    /// But for what this says.
+    Partial(String),
+    /// Not at all, for this reason: `bash` is refused.
+    Impossible(String),
+}
+
+impl CommandConfinement {
+    /// What holds on this system.
+    pub fn here() -> Self {
+        Self::from(launch::enforcement(&confinement(FileAccess::default())).files)
+    }
+}
+
+impl From<Status> for CommandConfinement {
+    fn from(files: Status) -> Self {
+        match files {
+            Status::Enforced => Self::Full,
+            Status::Partly(gap) => Self::Partial(gap),
+            Status::NotEnforced(reason) => Self::Impossible(reason),
+            Status::NotRequested => Self::Impossible("nothing was asked for".to_owned()),
+        }
+    }
+}
+
+/// Why a command is not run in the jail.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotConfined {
+    #[error(
+        "commands cannot be confined here ({reason}), and zot is confined to {}: use read, write and \
+         edit; the user can lift this with /unjail", folder.display()
+    )]
+    Impossible {
+        reason: String,
+        folder: std::path::PathBuf,
+    },
+    #[error("make a temporary folder for commands: {}", reason(.0))]
+    Scratch(#[source] io::Error),
+    #[error("the command cannot be confined: {0}; the user can lift this with /unjail")]
+    Refused(#[from] ConfineError),
+}
+
+/// Makes `command`, whose folder is set, run within `walls`. Returns its temporary folder.
+pub(crate) fn confine<'a>(
+    command: &mut Command,
+    walls: &'a Walls,
+) -> Result<&'a Path, NotConfined> {
+    require_possible(CommandConfinement::here(), walls)?;
+    let scratch = walls.scratch().map_err(NotConfined::Scratch)?;
+    // The user's home is out of reach, and programs fail over files there that they see and cannot
+    // open. They get an empty one.
+    command.env("TMPDIR", scratch).env("HOME", scratch);
+    let access = FileAccess {
+        read: walls.readable.clone(),
+        write: vec![walls.root.clone(), scratch.to_owned()],
+        execute: Execution::Anything,
+    };
+    launch::confine(command, &confinement(access))?;
+    Ok(scratch)
+}
+
+fn require_possible(here: CommandConfinement, walls: &Walls) -> Result<(), NotConfined> {
+    match here {
+        CommandConfinement::Full | CommandConfinement::Partial(_) => Ok(()),
+        CommandConfinement::Impossible(reason) => Err(NotConfined::Impossible {
+            reason,
+            folder: walls.root.clone(),
+        }),
+    }
+}
+
+fn confinement(access: FileAccess) -> Confinement {
+    Confinement::default()
+        .filesystem(access)
+        .local_sockets(false)
+}
+
+#[cfg(test)]
+mod tests;

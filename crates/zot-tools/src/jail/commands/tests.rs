@@ -1,0 +1,201 @@
+//! Real commands under a real kernel. Where that cannot confine them, the tests insist that they are
+//! refused.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use serde_json::json;
+use zot_process::launch::Status;
+
+use super::{CommandConfinement, NotConfined, require_possible};
+use crate::jail::Walls;
+use crate::test_support::Workspace;
+
+async fn jailed() -> Option<Workspace> {
+    let workspace = Workspace::recorded();
+    workspace.jail.close().unwrap();
+    match CommandConfinement::here() {
+        CommandConfinement::Impossible(reason) => {
+            eprintln!("NOT TESTED: commands cannot be confined here: {reason}");
+            let output = workspace.call("bash", json!({"command": "true"})).await;
+            assert!(output.is_error);
+            assert!(output.joined_text().contains(&reason));
+            None
+        }
+        _ => Some(workspace),
+    }
+}
+
+/// Runs a command; whether it succeeded, and what was shown of it.
+async fn bash(workspace: &Workspace, command: &str) -> (bool, String) {
+    let output = workspace.call("bash", json!({"command": command})).await;
+    (!output.is_error, output.joined_text())
+}
+
+async fn succeeds(workspace: &Workspace, command: &str) -> String {
+    let (success, text) = bash(workspace, command).await;
+    assert!(success, "{text}");
+    text
+}
+
+async fn fails(workspace: &Workspace, command: &str) -> String {
+    let (success, text) = bash(workspace, command).await;
+    assert!(!success, "{text}");
+    text
+}
+
+#[tokio::test]
+async fn commands_change_the_folder_and_nothing_else() {
+    let Some(workspace) = jailed().await else {
+        return;
+    };
+    let outside = tempfile::tempdir().unwrap();
+    let secret = outside.path().join("secret");
+    fs::write(&secret, "kept").unwrap();
+    symlink(outside.path(), workspace.path("out")).unwrap();
+
+    succeeds(
+        &workspace,
+        "mkdir new && echo x > new/file && mv new/file moved && cat a.txt && rm -r new",
+    )
+    .await;
+    assert_eq!(workspace.content("moved"), b"x\n");
+    let secret = secret.display();
+    for command in [
+        format!("cat {secret}"),
+        format!("echo x > {secret}"),
+        format!("rm {secret}"),
+        "cat out/secret".to_owned(),
+        "echo x > out/new".to_owned(),
+        "ls out/".to_owned(),
+        "echo x > ../new".to_owned(),
+        "echo x > /tmp/zot-jail-test".to_owned(),
+        format!("ln -s {secret} mine && cat mine"),
+    ] {
+        let text = fails(&workspace, &command).await;
+        assert!(text.to_lowercase().contains("permission denied"), "{text}");
+        assert!(text.contains("/unjail"), "the model knows why: {text}");
+    }
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+    assert_eq!(fs::read(outside.path().join("secret")).unwrap(), b"kept");
+}
+
+#[tokio::test]
+async fn the_users_home_is_out_of_reach_and_another_is_given() {
+    let Some(workspace) = jailed().await else {
+        return;
+    };
+    let Some(home) = std::env::home_dir() else {
+        return;
+    };
+    fails(&workspace, &format!("ls {}", home.display())).await;
+    succeeds(&workspace, "echo x > ~/.cache-of-something && ls -a ~").await;
+    assert!(!home.join(".cache-of-something").exists());
+    // One that insists on its settings in the home folder.
+    succeeds(&workspace, "git init -q . && git status --short").await;
+}
+
+#[tokio::test]
+async fn services_cannot_be_asked_for_files_and_the_network_is_there() {
+    let Some(workspace) = jailed().await else {
+        return;
+    };
+    if CommandConfinement::here() != CommandConfinement::Full {
+        eprintln!("NOT TESTED: {:?}", CommandConfinement::here());
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("service");
+    let _service = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    if !bash(&workspace, "python3 -c 1").await.0 {
+        eprintln!("NOT TESTED: there is no python3 outside of the user's home");
+        return;
+    }
+    let connect = format!(
+        "python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('{}')\"",
+        path.display()
+    );
+    let text = fails(&workspace, &connect).await;
+    assert!(text.contains("PermissionError"), "{text}");
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let connect = format!(
+        "python3 -c \"import socket; socket.create_connection(('127.0.0.1', {}))\"",
+        server.local_addr().unwrap().port()
+    );
+    succeeds(&workspace, &connect).await;
+}
+
+#[tokio::test]
+async fn temporary_files_work_and_are_the_tools_own() {
+    let Some(workspace) = jailed().await else {
+        return;
+    };
+    let text = succeeds(
+        &workspace,
+        "made=$(mktemp) && echo kept > \"$made\" && mv \"$made\" \"$TMPDIR/file\" && echo \"=$TMPDIR=\"",
+    )
+    .await;
+    let scratch = text.split('=').nth_back(1).unwrap().to_owned();
+    assert!(scratch.contains("zot-jail-"), "{text}");
+    let path = format!("{scratch}/file");
+    let read = workspace.call("read", json!({ "path": path })).await;
+    assert_eq!(read.joined_text(), "kept\n");
+    let write = workspace
+        .call("write", json!({"path": path, "content": "by write\n"}))
+        .await;
+    assert!(!write.is_error, "{}", write.joined_text());
+    let text = succeeds(&workspace, "cat \"$TMPDIR/file\"").await;
+    assert!(text.contains("by write"), "{text}");
+
+    drop(workspace);
+    assert!(!Path::new(&scratch).exists(), "{scratch}");
+}
+
+#[tokio::test]
+async fn long_outputs_are_kept_where_they_can_be_read() {
+    let Some(workspace) = jailed().await else {
+        return;
+    };
+    let text = succeeds(&workspace, "seq 1 5000").await;
+    let (_, rest) = text.split_once("full output: ").unwrap();
+    let (log, _) = rest.split_once(']').unwrap();
+    let read = workspace
+        .call("read", json!({"path": log, "offset": 2500, "limit": 1}))
+        .await;
+    assert!(
+        read.joined_text().starts_with("2500"),
+        "{}",
+        read.joined_text()
+    );
+    succeeds(&workspace, &format!("grep 2500 {log}")).await;
+}
+
+#[tokio::test]
+async fn an_open_jail_holds_nobody() {
+    let Some(workspace) = jailed().await else {
+        return;
+    };
+    let outside = tempfile::tempdir().unwrap();
+    let command = format!("echo x > {}/file", outside.path().display());
+    fails(&workspace, &command).await;
+    workspace.jail.open();
+    succeeds(&workspace, &command).await;
+    workspace.jail.close().unwrap();
+    fails(&workspace, &command).await;
+}
+
+#[test]
+fn what_cannot_be_confined_is_refused() {
+    let walls = Walls::around(Path::new("/usr"), &[]).unwrap();
+    let status = Status::NotEnforced("no Landlock".to_owned());
+    let refusal = require_possible(CommandConfinement::from(status), &walls);
+    assert!(matches!(refusal, Err(NotConfined::Impossible { .. })));
+    assert_eq!(
+        refusal.unwrap_err().to_string(),
+        "commands cannot be confined here (no Landlock), and zot is confined to /usr: use read, \
+         write and edit; the user can lift this with /unjail"
+    );
+    let partly = CommandConfinement::from(Status::Partly("a gap".to_owned()));
+    require_possible(partly, &walls).unwrap();
+}

@@ -1,0 +1,268 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::{Access, Jail};
+use crate::file::Place;
+use crate::path::{PathError, PathResolver};
+use crate::test_support::Workspace;
+
+/// A folder to be confined to, and one beside it.
+struct Folders {
+    _both: tempfile::TempDir,
+    inside: PathBuf,
+    outside: PathBuf,
+}
+
+impl Folders {
+    fn new() -> Self {
+        let both = tempfile::tempdir().unwrap();
+        let root = both.path().canonicalize().unwrap();
+        let (inside, outside) = (root.join("inside"), root.join("outside"));
+        for folder in [&inside, &outside] {
+            fs::create_dir_all(folder.join("sub")).unwrap();
+            fs::write(folder.join("file"), "old").unwrap();
+        }
+        Self {
+            _both: both,
+            inside,
+            outside,
+        }
+    }
+
+    fn resolver(&self) -> PathResolver {
+        let jail = Jail::new(&self.inside, Vec::new());
+        jail.close().unwrap();
+        PathResolver::new(&self.inside, Some(self.outside.clone())).within(Arc::new(jail))
+    }
+}
+
+#[test]
+fn paths_that_lead_out_are_refused() {
+    let folders = Folders::new();
+    let Folders {
+        inside, outside, ..
+    } = &folders;
+    for (target, link) in [
+        (outside.join("file"), "to-file"),
+        (outside.clone(), "to-folder"),
+        (outside.join("missing"), "to-nothing"),
+        (PathBuf::from("../outside"), "relative"),
+        (PathBuf::from("relative"), "twice"),
+        (PathBuf::from("/proc/self/root"), "to-root"),
+        (PathBuf::from("sub/../../outside"), "by-dots"),
+    ] {
+        symlink(target, inside.join(link)).unwrap();
+    }
+    let resolver = folders.resolver();
+    for requested in [
+        "/etc/passwd",
+        "/",
+        "..",
+        "../outside/file",
+        "sub/../../outside/file",
+        "missing/../../outside/file",
+        "~",
+        "~/file",
+        "to-file",
+        "to-folder/file",
+        "to-folder/new/deep/file",
+        "to-folder/sub/../file",
+        "to-nothing",
+        "relative/file",
+        "twice/file",
+        "by-dots/file",
+        "to-root/etc/passwd",
+        "/proc/self/root/etc/passwd",
+        "/proc/self/fd/0",
+        // The name of the folder is the beginning of another's.
+        "../inside-out",
+        "../insid",
+    ] {
+        for access in [Access::Read, Access::Change] {
+            let refusal = resolver.locate(requested, access);
+            assert!(
+                matches!(refusal, Err(PathError::Outside { .. })),
+                "{requested}: {refusal:?}"
+            );
+        }
+    }
+    let refusal = resolver.locate("/etc/passwd", Access::Read).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        format!(
+            "/etc/passwd is outside of the folder zot is confined to, {}; the user can lift this \
+             with /unjail",
+            inside.display()
+        )
+    );
+    let refusal = resolver.locate("to-file", Access::Read).unwrap_err();
+    let leads = format!("to-file, which leads to {}/file, is", outside.display());
+    assert!(refusal.to_string().contains(&leads), "{refusal}");
+}
+
+#[test]
+fn paths_that_stay_inside_are_found() {
+    let folders = Folders::new();
+    let inside = &folders.inside;
+    symlink("sub", inside.join("near")).unwrap();
+    symlink(inside.join("sub"), inside.join("absolute")).unwrap();
+    symlink("/proc/self/root", inside.join("to-root")).unwrap();
+    let round_about = format!("to-root{}/file", inside.display());
+    let resolver = folders.resolver();
+    let cases = [
+        ("file", "file"),
+        (".", ""),
+        ("./sub/../file", "file"),
+        ("../inside/file", "file"),
+        ("near/new", "sub/new"),
+        ("absolute/new/deep", "sub/new/deep"),
+        ("missing/../file", "file"),
+        (&round_about, "file"),
+        (inside.to_str().unwrap(), ""),
+    ];
+    for (requested, expected) in cases {
+        match resolver.locate(requested, Access::Change) {
+            Ok(Place::Below { root, inside, .. }) => {
+                assert_eq!(root, folders.inside, "{requested}");
+                assert_eq!(inside, Path::new(expected), "{requested}");
+            }
+            other => panic!("{requested}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_working_directory_behind_a_link_is_confined_to_what_it_leads_to() {
+    let folders = Folders::new();
+    let link = folders.outside.join("link");
+    symlink(&folders.inside, &link).unwrap();
+    let jail = Arc::new(Jail::new(&link, Vec::new()));
+    jail.close().unwrap();
+    assert_eq!(jail.folder(), Some(folders.inside.as_path()));
+    let resolver = PathResolver::new(&link, None).within(Arc::clone(&jail));
+    resolver.locate("file", Access::Change).unwrap();
+
+    // The jail stays where it was, whoever changes the link.
+    fs::remove_file(&link).unwrap();
+    symlink(&folders.outside, &link).unwrap();
+    resolver.locate("file", Access::Read).unwrap_err();
+    jail.open();
+    resolver.locate("file", Access::Read).unwrap();
+    jail.close().unwrap();
+    resolver.locate("file", Access::Read).unwrap_err();
+}
+
+#[test]
+fn a_link_that_is_put_in_the_way_afterwards_ends_it() {
+    let folders = Folders::new();
+    let Folders {
+        inside, outside, ..
+    } = &folders;
+    let resolver = folders.resolver();
+    fs::create_dir(inside.join("sub/deep")).unwrap();
+    fs::write(inside.join("sub/deep/file"), "old").unwrap();
+    fs::create_dir(outside.join("deep")).unwrap();
+    fs::write(outside.join("deep/file"), "secret").unwrap();
+    let locate = |path| resolver.locate(path, Access::Change).unwrap();
+    let (file, below) = (locate("file"), locate("sub/deep/file"));
+    let (fresh, far) = (locate("sub/fresh"), locate("sub/new/fresh"));
+
+    fs::remove_file(inside.join("file")).unwrap();
+    symlink(outside.join("file"), inside.join("file")).unwrap();
+    fs::remove_dir_all(inside.join("sub")).unwrap();
+    symlink(outside, inside.join("sub")).unwrap();
+    for place in [file, below, fresh, far] {
+        crate::file::open_regular(&place).unwrap_err();
+        crate::file::create_private(&place).unwrap_err();
+        crate::file::replace(&place, b"new").unwrap_err();
+    }
+    let mut names: Vec<_> = fs::read_dir(outside)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["deep", "file", "sub"]);
+    assert_eq!(fs::read(outside.join("file")).unwrap(), b"old");
+    assert_eq!(fs::read(outside.join("deep/file")).unwrap(), b"secret");
+}
+
+#[tokio::test]
+async fn the_tools_work_inside_and_say_why_they_do_not_outside() {
+    let workspace = Workspace::recorded();
+    let outside = tempfile::tempdir().unwrap();
+    let outside = outside.path().canonicalize().unwrap();
+    fs::write(outside.join("secret"), "secret").unwrap();
+    symlink(&outside, workspace.path("out")).unwrap();
+    workspace.jail.close().unwrap();
+
+    let refused = [
+        ("read", json!({"path": outside.join("secret")})),
+        ("read", json!({"path": "out/secret"})),
+        ("write", json!({"path": "out/new", "content": "x"})),
+        ("write", json!({"path": "out/new/deep", "content": "x"})),
+        (
+            "edit",
+            json!({"path": "out/secret", "edits": [{"oldText": "secret", "newText": "x"}]}),
+        ),
+    ];
+    for (tool, arguments) in &refused {
+        let output = workspace.call(tool, arguments.clone()).await;
+        let text = output.joined_text();
+        assert!(output.is_error, "{tool} {arguments}: {text}");
+        assert!(text.contains("is outside of the folder"), "{text}");
+        assert!(text.contains("/unjail"), "{text}");
+    }
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+
+    let done = [
+        ("read", json!({"path": "a.txt"})),
+        (
+            "write",
+            json!({"path": "new/deep/file.txt", "content": "made\n"}),
+        ),
+        (
+            "edit",
+            json!({"path": "new/deep/file.txt", "edits": [{"oldText": "made", "newText": "changed"}]}),
+        ),
+        ("read", json!({"path": workspace.path("a.txt")})),
+    ];
+    for (tool, arguments) in done {
+        let output = workspace.call(tool, arguments).await;
+        assert!(!output.is_error, "{tool}: {}", output.joined_text());
+    }
+    assert_eq!(workspace.content("new/deep/file.txt"), b"changed\n");
+    let folder = workspace.call("read", json!({"path": "."})).await;
+    assert!(folder.joined_text().ends_with("is a directory"));
+
+    workspace.jail.open();
+    let output = workspace.call("read", refused[1].1.clone()).await;
+    assert_eq!(output.joined_text(), "secret\n");
+}
+
+#[tokio::test]
+async fn folders_to_be_read_can_be_read_only() {
+    let folders = Folders::new();
+    let jail = Jail::new(&folders.inside, vec![folders.outside.join("sub")]);
+    jail.close().unwrap();
+    let resolver = PathResolver::new(&folders.inside, None).within(Arc::new(jail));
+    let path = folders.outside.join("sub/file");
+    let path = path.to_str().unwrap();
+    resolver.locate(path, Access::Read).unwrap();
+    resolver.locate(path, Access::Change).unwrap_err();
+    resolver
+        .locate("../outside/file", Access::Read)
+        .unwrap_err();
+}
+
+#[test]
+fn a_folder_that_is_gone_is_no_jail() {
+    let gone = tempfile::tempdir().unwrap().path().join("gone");
+    let jail = Jail::new(&gone, Vec::new());
+    let error = jail.close().unwrap_err().to_string();
+    assert!(error.starts_with("cannot confine tools to "), "{error}");
+    assert_eq!(jail.folder(), None);
+}

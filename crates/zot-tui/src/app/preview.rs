@@ -1,0 +1,129 @@
+//! What a list shows of the selected choice before it is taken.
+//!
+//! One preview is asked for at a time, however fast the selection moves: an answer that comes too
+//! late is dropped, and the one that is wanted by then is asked for.
+
+use super::{App, Effect, Picker, PickerKind};
+use crate::style::Theme;
+use crate::view;
+
+/// So long the last preview stays while the next one is on its way: less flickers.
+const STALE_MS: u64 = 200;
+
+/// What a preview is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// Of the provider in use, by its id.
+    Model(String),
+    /// Of this conversation, by its number from 0.
+    Prompt(usize),
+    /// By the beginning of its id.
+    Session(String),
+    /// Below the working directory; a folder ends with a slash.
+    File(String),
+    Skill(String),
+    Theme(String),
+    Provider(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preview {
+    /// What is to be known of it, in short lines.
+    pub facts: Vec<String>,
+    pub body: PreviewBody,
+}
+
+/// The beginning of the thing itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PreviewBody {
+    Nothing,
+    Prose(String),
+    Code { language: String, text: String },
+    Colours(Box<Theme>),
+}
+
+/// What a list knows of its preview.
+#[derive(Debug, Default)]
+pub(crate) struct Previewing {
+    /// On its way.
+    asked: Option<Subject>,
+    shown: Option<(Subject, Preview)>,
+    /// Since when something else is selected.
+    stale_since_ms: Option<u64>,
+}
+
+impl Previewing {
+    fn is_of(&self, subject: &Subject) -> bool {
+        self.shown.as_ref().is_some_and(|(of, _)| of == subject)
+    }
+}
+
+impl Picker {
+    /// What is selected, if there is a preview of such things.
+    fn subject(&self) -> Option<Subject> {
+        let name = || self.chosen().map(|choice| choice.name.clone());
+        match self.kind {
+            PickerKind::Commands | PickerKind::History => None,
+            PickerKind::Files => name().map(Subject::File),
+            PickerKind::Models => name().map(Subject::Model),
+            PickerKind::Prompts => self.chosen_index().map(Subject::Prompt),
+            PickerKind::Sessions => self.chosen_session().map(Subject::Session),
+            PickerKind::Skills => name().map(Subject::Skill),
+            PickerKind::Themes => name().map(Subject::Theme),
+            PickerKind::LogIn | PickerKind::LogOut => name().map(Subject::Provider),
+        }
+    }
+
+    /// The name of a session begins with its id.
+    pub(super) fn chosen_session(&self) -> Option<String> {
+        let name = &self.chosen()?.name;
+        name.split_whitespace().next().map(str::to_owned)
+    }
+
+    /// What is to be shown of the selected choice.
+    pub(crate) fn preview(&self, now_ms: u64) -> Option<&Preview> {
+        self.subject()?;
+        let until = self.preview.stale_since_ms.map(|since| since + STALE_MS);
+        let (_, preview) = self.preview.shown.as_ref()?;
+        until.is_none_or(|until| now_ms < until).then_some(preview)
+    }
+}
+
+impl App {
+    /// Asks for the preview of what is selected, unless it is there or another is on its way.
+    pub(super) fn ask_preview(&mut self) -> Option<Effect> {
+        let has_room = view::has_preview(self);
+        let picker = self.picker.as_mut().filter(|_| has_room)?;
+        let subject = picker.subject()?;
+        let preview = &mut picker.preview;
+        if preview.is_of(&subject) {
+            preview.stale_since_ms = None;
+            return None;
+        }
+        preview.stale_since_ms.get_or_insert(self.now_ms);
+        if preview.asked.is_some() {
+            return None;
+        }
+        preview.asked = Some(subject.clone());
+        Some(Effect::Preview(subject))
+    }
+
+    pub(super) fn take_preview(&mut self, subject: Subject, preview: Preview) -> Vec<Effect> {
+        if let Some(picker) = &mut self.picker {
+            let is_wanted = picker.subject().as_ref() == Some(&subject);
+            picker.preview.asked.take_if(|asked| *asked == subject);
+            if is_wanted {
+                picker.preview.shown = Some((subject, preview));
+            }
+        }
+        Vec::new()
+    }
+
+    /// When a preview is too old to be shown.
+    pub(super) fn preview_tick_ms(&self) -> Option<u64> {
+        let preview = &self.picker.as_ref()?.preview;
+        preview.shown.as_ref()?;
+        let until = preview.stale_since_ms? + STALE_MS;
+        until.checked_sub(self.now_ms).filter(|left| *left > 0)
+    }
+}

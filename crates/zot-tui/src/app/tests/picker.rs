@@ -1,0 +1,531 @@
+//! Lists to choose from: keys, previews, and how they fit.
+
+use super::*;
+
+impl Chat {
+    /// Answers every preview that was asked for, as the run does.
+    fn show(&mut self, effects: Vec<Effect>, preview: impl Fn(&Subject) -> Preview) {
+        for effect in effects {
+            if let Effect::Preview(subject) = effect {
+                let preview = preview(&subject);
+                let more = self.input(Input::Preview { subject, preview });
+                assert_eq!(more, [], "one answer, no further question");
+            }
+        }
+    }
+
+    fn sessions(&mut self, count: usize) -> Vec<Effect> {
+        let names = (1..=count).map(|number| format!("{number:08}  just now  question {number}"));
+        self.input(Input::Sessions(names.collect()))
+    }
+
+    fn selected(&self) -> String {
+        let rows = self.rows().into_iter();
+        let mut marked = rows.filter(|row| row.starts_with('▸'));
+        let row = marked.next().unwrap_or_default();
+        let list = row.split('│').next().unwrap_or_default();
+        list.trim_start_matches('▸').trim().to_owned()
+    }
+}
+
+fn prose(facts: &[&str], text: &str) -> Preview {
+    Preview {
+        facts: facts.iter().map(|fact| (*fact).to_owned()).collect(),
+        body: PreviewBody::Prose(text.to_owned()),
+    }
+}
+
+fn asked(id: &str) -> Vec<Effect> {
+    vec![Effect::Preview(Subject::Session(id.to_owned()))]
+}
+
+fn last_command(chat: &mut Chat, text: &str) -> Option<Effect> {
+    chat.write(text);
+    chat.press(KeyCode::Enter).pop()
+}
+
+fn zot(words: &[&str]) -> Option<Effect> {
+    let words = words.iter().map(|word| (*word).to_owned());
+    Some(Effect::Zot(words.collect()))
+}
+
+#[test]
+fn a_command_that_is_written_out_is_the_one_that_runs() {
+    let mut chat = Chat::new(80, 24);
+    let others = ["session-notes", "exporter", "todo-list", "todo"];
+    let others = others.map(|name| (name.to_owned(), String::new()));
+    chat.input(Input::Commands(others.to_vec()));
+    assert_eq!(
+        last_command(&mut chat, "/session"),
+        zot(&["sessions", "show", "SESSION"])
+    );
+    assert_eq!(
+        last_command(&mut chat, "/sessions"),
+        Some(Effect::ListSessions)
+    );
+    let export = ["sessions", "export", "SESSION", "--output"];
+    for command in ["/export", "/session export"] {
+        let file = |file| zot(&[&export[..], &[file]].concat());
+        assert_eq!(last_command(&mut chat, command), file("session.html"));
+        let named = format!("{command}  my notes.md");
+        assert_eq!(last_command(&mut chat, &named), file("my notes.md"));
+    }
+    assert_eq!(
+        last_command(&mut chat, "/session tree"),
+        zot(&["sessions", "tree"])
+    );
+    assert_eq!(
+        last_command(&mut chat, "/session import a.zotsession"),
+        zot(&["sessions", "import", "a.zotsession"])
+    );
+    assert_eq!(
+        last_command(&mut chat, "/session fork"),
+        Some(Effect::Resume {
+            session: None,
+            fork: true
+        })
+    );
+    last_command(&mut chat, "/session import");
+    assert!(chat.rows().iter().any(|row| row.contains("import FILE")));
+    assert_eq!(
+        last_command(&mut chat, "/todo"),
+        Some(Effect::Invoke {
+            name: "todo".to_owned(),
+            arguments: String::new()
+        })
+    );
+    // One that was selected wins over what is written.
+    chat.write("/session");
+    chat.press(KeyCode::Down);
+    assert_eq!(chat.press(KeyCode::Enter).pop(), Some(Effect::ListSessions));
+}
+
+/// Extensions start while the user writes already.
+#[test]
+fn a_command_that_becomes_known_while_it_is_written_is_run() {
+    let mut chat = Chat::new(80, 24);
+    chat.write("/con");
+    chat.input(Input::Commands(vec![("con".to_owned(), "ours".to_owned())]));
+    assert_eq!(chat.selected(), "/con      ours");
+    assert_eq!(
+        chat.press(KeyCode::Enter).pop(),
+        Some(Effect::Invoke {
+            name: "con".to_owned(),
+            arguments: String::new()
+        })
+    );
+}
+
+#[test]
+fn a_path_that_is_written_out_is_the_one_that_is_taken() {
+    let mut chat = Chat::new(100, 30);
+    chat.write("see @");
+    let files = ["docs/a.md", "src/lib.rs.bak", "src/lib.rs", "a.md"];
+    let files = files.map(str::to_owned).to_vec();
+    chat.input(Input::Files(FileList::whole(files)));
+    chat.write("src/lib.rs");
+    chat.press(KeyCode::Enter);
+    chat.write("@a.md");
+    chat.press(KeyCode::Tab);
+    assert_eq!(chat.app.editor.text(), "see @src/lib.rs @a.md ");
+    // What is outside is not looked for inside.
+    chat.write("@/a.md");
+    let effects = chat.press(KeyCode::Enter);
+    let sent = "see @src/lib.rs @a.md @/a.md";
+    assert!(
+        effects.contains(&Effect::Prompt(Prompt::typed(sent))),
+        "{effects:?}"
+    );
+}
+
+#[test]
+fn tab_goes_into_a_folder_and_enter_takes_it() {
+    let mut chat = Chat::new(100, 30);
+    chat.write("@");
+    let files = ["src/", "src/app/", "src/app/keys.rs", "zzz"];
+    let files = files.map(str::to_owned).to_vec();
+    chat.input(Input::Files(FileList::whole(files)));
+    chat.write("sr");
+    chat.press(KeyCode::Tab);
+    assert_eq!(chat.app.editor.text(), "@src/");
+    assert_eq!(chat.selected(), "src/");
+    chat.press(KeyCode::Down);
+    chat.press(KeyCode::Enter);
+    assert_eq!(chat.app.editor.text(), "@src/app/ ");
+}
+
+#[test]
+fn a_preview_is_beside_the_list_at_100_by_30() {
+    let mut chat = Chat::new(100, 30);
+    let effects = chat.sessions(20);
+    assert_eq!(effects, asked("00000001"));
+    let text = "❯ first\n❯ a rather long question that has to be broken to fit beside the list";
+    chat.show(effects, |_| prose(&["6 messages", "$0.0123"], text));
+    let rows = chat.rows();
+    assert_eq!(
+        rows[4..],
+        [
+            "go on with:                                       │ 6 messages",
+            "▸ 00000001  just now  question 1                  │ $0.0123",
+            "  00000002  just now  question 2                  │ ❯ first",
+            "  00000003  just now  question 3                  │ ❯ a rather long question that has to be broken",
+            "  00000004  just now  question 4                  │ to fit beside the list",
+            "  00000005  just now  question 5                  │",
+            "  00000006  just now  question 6                  │",
+            "  00000007  just now  question 7                  │",
+            "  00000008  just now  question 8                  │",
+            "  1 of 20                                         │",
+            "test-model",
+        ]
+    );
+    let cursor = chat.terminal.screen().cursor_position();
+    assert_eq!((cursor.0, cursor.1), (4, 12));
+    chat.write("tion 13");
+    assert_eq!(chat.selected(), "00000013  just now  question 13");
+    assert_eq!(
+        chat.press(KeyCode::Enter),
+        [Effect::Resume {
+            session: Some("00000013".to_owned()),
+            fork: false
+        }]
+    );
+    assert!(chat.app.picker.is_none());
+}
+
+#[test]
+fn a_preview_is_below_the_list_where_there_are_few_columns() {
+    let mut chat = Chat::new(60, 24);
+    let effects = chat.sessions(20);
+    let long: String = (0..40).map(|number| format!("line {number}\n")).collect();
+    chat.show(effects, |_| prose(&["fact"], &long));
+    let rows = chat.rows();
+    let bars = rows.iter().filter(|row| row.starts_with('│')).count();
+    assert_eq!(bars, 24 / 3);
+    assert_eq!(rows[rows.len() - 9..][..2], ["│ fact", "│ line 0"]);
+    assert!(rows.iter().any(|row| row == "go on with:"), "{rows:?}");
+    // As low as a screen with a preview can be, the list is still there.
+    let mut chat = Chat::new(60, 14);
+    let effects = chat.sessions(20);
+    chat.show(effects, |_| prose(&["fact"], &long));
+    assert_eq!(
+        chat.rows()[3..],
+        [
+            "go on with:",
+            "▸ 00000001  just now  question 1",
+            "  00000002  just now  question 2",
+            "  00000003  just now  question 3",
+            "  00000004  just now  question 4",
+            "  1 of 20",
+            "│ fact",
+            "│ line 0",
+            "│ line 1",
+            "│ line 2",
+            "test-model",
+        ]
+    );
+}
+
+/// What is being written stays in sight, however much it is.
+#[test]
+fn a_list_leaves_the_editor_its_rows() {
+    let mut chat = Chat::new(60, 24);
+    for line in 1..=12 {
+        chat.write(&format!("line {line}"));
+        chat.control('j');
+    }
+    for _ in 0..12 {
+        chat.press(KeyCode::Up);
+    }
+    chat.write("@");
+    let files = (1..=30).map(|number| format!("file{number}"));
+    let effects = chat.input(Input::Files(FileList::whole(files.collect())));
+    chat.show(effects, |_| prose(&["fact"], "text"));
+    let rows = chat.rows();
+    assert_eq!(rows.len(), 24);
+    assert!(rows.contains(&"❯ @line 1".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"▸ file1".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"│ fact".to_owned()), "{rows:?}");
+}
+
+#[test]
+fn a_small_screen_has_the_list_alone_at_40_by_10() {
+    let mut chat = Chat::new(40, 10);
+    assert_eq!(chat.sessions(20), [], "no preview, so none is asked for");
+    assert_eq!(
+        chat.rows()[3..],
+        [
+            "go on with:",
+            "▸ 00000001  just now  question 1",
+            "  00000002  just now  question 2",
+            "  00000003  just now  question 3",
+            "  00000004  just now  question 4",
+            "  1 of 20",
+            "test-model",
+        ]
+    );
+    chat.press(KeyCode::End);
+    let rows = chat.rows();
+    assert!(rows.contains(&"  20 of 20".to_owned()), "{rows:?}");
+    assert_eq!(chat.selected(), "00000020  just now  question 20");
+}
+
+#[test]
+fn keys_move_page_filter_and_leave() {
+    let mut chat = Chat::new(100, 30);
+    chat.sessions(30);
+    let mut at = |key: Key| {
+        chat.input(Input::Key(key));
+        let selected = chat.selected();
+        selected.split(' ').next().unwrap().parse::<usize>().ok()
+    };
+    let plain = Key::plain;
+    assert_eq!(at(plain(KeyCode::Down)), Some(2));
+    assert_eq!(at(Key::control('n')), Some(3));
+    assert_eq!(at(Key::control('p')), Some(2));
+    assert_eq!(at(plain(KeyCode::Up)), Some(1));
+    assert_eq!(at(plain(KeyCode::Up)), Some(30), "round at the end");
+    assert_eq!(at(plain(KeyCode::Home)), Some(1));
+    assert_eq!(at(plain(KeyCode::PageDown)), Some(9));
+    assert_eq!(at(plain(KeyCode::PageDown)), Some(17));
+    assert_eq!(at(plain(KeyCode::PageUp)), Some(9));
+    assert_eq!(at(plain(KeyCode::End)), Some(30));
+    assert_eq!(at(plain(KeyCode::PageDown)), Some(30), "not round by pages");
+    chat.write("nothing like it");
+    let rows = chat.rows();
+    assert!(
+        rows.iter().any(|row| row.starts_with("  nothing fits")),
+        "{rows:?}"
+    );
+    assert_eq!(chat.press(KeyCode::Enter), []);
+    chat.control('w');
+    chat.press(KeyCode::Backspace);
+    assert!(
+        chat.rows()
+            .iter()
+            .any(|row| row.starts_with("go on with: nothing like  "))
+    );
+    chat.control('u');
+    chat.input(Input::Paste("question 7\nand more".to_owned()));
+    assert_eq!(chat.selected(), "00000007  just now  question 7");
+    assert!(chat.app.editor.is_empty(), "the list has the keys");
+    assert_eq!(chat.press(KeyCode::Escape), []);
+    assert!(chat.app.picker.is_none());
+    chat.sessions(3);
+    assert_eq!(chat.control('c'), []);
+    assert!(chat.app.picker.is_none());
+}
+
+/// However fast the selection moves, one preview is on its way, and only the right one is shown.
+#[test]
+fn a_late_preview_is_dropped() {
+    let mut chat = Chat::new(100, 30);
+    let id = |number: usize| format!("{number:08}");
+    assert_eq!(chat.sessions(5), asked(&id(1)));
+    for _ in 0..3 {
+        assert_eq!(chat.press(KeyCode::Down), [], "one at a time");
+    }
+    let answer = |number: usize| Input::Preview {
+        subject: Subject::Session(id(number)),
+        preview: prose(&[], &format!("about {number}")),
+    };
+    assert_eq!(chat.input(answer(1)), asked(&id(4)));
+    let shows = |chat: &Chat, text: &str| chat.rows().iter().any(|row| row.contains(text));
+    assert!(!shows(&chat, "about 1"));
+    assert_eq!(chat.input(answer(4)), []);
+    assert!(shows(&chat, "about 4"));
+    // The old one stays for a moment, so that nothing flickers.
+    assert_eq!(chat.press(KeyCode::Down), asked(&id(5)));
+    assert!(shows(&chat, "about 4"));
+    let tick = chat.app.next_tick_ms().unwrap();
+    chat.now_ms += tick;
+    chat.input(Input::Tick);
+    assert!(!shows(&chat, "about 4"));
+    assert_eq!(chat.app.next_tick_ms(), None, "nothing to wake up for");
+    // Back at what is known already.
+    assert_eq!(chat.press(KeyCode::Up), []);
+    assert!(shows(&chat, "about 4"));
+    chat.press(KeyCode::Escape);
+    assert_eq!(chat.input(answer(5)), []);
+    assert!(!shows(&chat, "about"));
+}
+
+#[test]
+fn every_list_that_takes_the_keys_asks_about_what_is_selected() {
+    let names = |names: [&str; 2]| names.map(|name| (name.to_owned(), String::new())).to_vec();
+    let words = |names: [&str; 2]| names.map(str::to_owned).to_vec();
+    let log = |words: [&str; 2]| Effect::LogIn(words.map(str::to_owned).to_vec());
+    let providers = |action| Input::Providers {
+        action,
+        providers: names(["one", "two"]),
+    };
+    let two = || "two".to_owned();
+    for (input, subject, taken) in [
+        (
+            Input::Models(words(["one", "two"])),
+            Subject::Model(two()),
+            Some(Effect::SetModel(two())),
+        ),
+        (
+            Input::Prompts(words(["1  one", "2  two"])),
+            Subject::Prompt(1),
+            Some(Effect::Reprint(1)),
+        ),
+        (
+            Input::Themes(words(["one", "two"])),
+            Subject::Theme(two()),
+            Some(Effect::LoadTheme(two())),
+        ),
+        (
+            providers(LogAction::In),
+            Subject::Provider(two()),
+            Some(log(["login", "two"])),
+        ),
+        (
+            providers(LogAction::Out),
+            Subject::Provider(two()),
+            Some(log(["logout", "two"])),
+        ),
+        (
+            Input::Skills(names(["one", "two"])),
+            Subject::Skill(two()),
+            None,
+        ),
+    ] {
+        let mut chat = Chat::new(100, 30);
+        let effects = chat.input(input);
+        chat.show(effects, |_| prose(&[], "one"));
+        chat.write("tw");
+        let picker = chat.app.picker.as_ref().unwrap();
+        assert_eq!(
+            picker.chosen().map(|choice| choice.name.ends_with("two")),
+            Some(true)
+        );
+        // What was asked for first has been answered, so this is asked for by the first letter.
+        let more = chat.input(Input::Preview {
+            subject: subject.clone(),
+            preview: prose(&[], "all about two"),
+        });
+        assert_eq!(more, [], "{subject:?}");
+        assert!(
+            chat.rows()
+                .iter()
+                .any(|row| row.contains("│ all about two")),
+            "{subject:?}"
+        );
+        assert_eq!(chat.press(KeyCode::Enter).pop(), taken);
+        if taken.is_none() {
+            assert_eq!(chat.app.editor.text(), "use the skill two: ");
+        }
+    }
+}
+
+#[test]
+fn tab_writes_a_name_out() {
+    let mut chat = Chat::new(80, 24);
+    let models = ["gpt-5", "gpt-5-mini", "o3"].map(str::to_owned).to_vec();
+    chat.input(Input::Models(models));
+    chat.write("mini");
+    chat.press(KeyCode::Tab);
+    assert!(chat.rows().contains(&"model: gpt-5-mini".to_owned()));
+    assert_eq!(
+        chat.press(KeyCode::Enter),
+        [Effect::SetModel("gpt-5-mini".to_owned())]
+    );
+}
+
+#[test]
+fn a_theme_is_seen_before_it_is_taken() {
+    let mut chat = Chat::new(100, 30);
+    let effects = chat.input(Input::Themes(["dark", "light"].map(str::to_owned).to_vec()));
+    let colours = |subject: &Subject| Preview {
+        facts: Vec::new(),
+        body: PreviewBody::Colours(Box::new(match subject {
+            Subject::Theme(name) if name == "light" => Theme::LIGHT,
+            _ => Theme::DARK,
+        })),
+    };
+    chat.show(effects, colours);
+    let accents = |chat: &mut Chat| {
+        let frame = view::frame(&chat.app);
+        let has = |style: Style| {
+            let mut spans = frame.live.iter().flat_map(|line| &line.0);
+            spans.any(|span| span.style == style)
+        };
+        (
+            has(Theme::DARK.accent.bold()),
+            has(Theme::LIGHT.accent.bold()),
+        )
+    };
+    assert_eq!(accents(&mut chat), (true, false));
+    let effects = chat.press(KeyCode::Down);
+    chat.show(effects, colours);
+    assert_eq!(accents(&mut chat), (false, true));
+    assert!(
+        chat.rows()
+            .iter()
+            .any(|row| row.contains("+ added  - removed"))
+    );
+    chat.press(KeyCode::Escape);
+    assert_eq!(chat.app.theme, Theme::DARK);
+    assert_eq!(accents(&mut chat), (false, false));
+}
+
+/// Names and previews are written by others.
+#[test]
+fn nothing_in_a_list_commands_the_terminal_or_is_too_wide() {
+    for (columns, rows) in [(100, 30), (60, 20), (40, 10)] {
+        let mut chat = Chat::new(columns, rows);
+        let names = [
+            "e\u{1b}]0;owned\u{7}vil\u{1b}[2J",
+            "日本語の名前".repeat(12).as_str(),
+        ]
+        .map(|name| (name.to_owned(), "說明\u{202e}".repeat(20)));
+        let effects = chat.input(Input::Skills(names.to_vec()));
+        chat.show(effects, |_| {
+            prose(
+                &["\u{1b}[8mhidden\u{9b}2J", &"寬".repeat(90)],
+                "\u{1b}]0;owned\u{7}\r\nx\u{8}y",
+            )
+        });
+        chat.write("e");
+        let frame = view::frame(&chat.app);
+        for line in &frame.live {
+            assert!(line.width() <= usize::from(columns), "{line:?}");
+        }
+        let bytes = Renderer::new(Depth::True).draw(frame, usize::from(rows));
+        for bad in [
+            "owned",
+            "\u{1b}[8m",
+            "\u{1b}[2J",
+            "\u{9b}",
+            "\u{202e}",
+            "\u{8}",
+        ] {
+            assert!(!bytes.contains(bad), "{bad:?} in {bytes:?}");
+        }
+        assert!(chat.rows()[0].starts_with("zot 1"), "{:?}", chat.rows());
+    }
+}
+
+/// The end of a path says more than its beginning; what was typed stands out.
+#[test]
+fn long_paths_are_cut_at_their_beginning_and_matches_stand_out() {
+    let mut chat = Chat::new(40, 24);
+    chat.write("@");
+    let path = "crates/zot-tui/src/app/tests/some/deep/folder/picker.rs";
+    let files = vec![path.to_owned(), "other.txt".to_owned()];
+    chat.input(Input::Files(FileList::whole(files)));
+    chat.write("picker");
+    let selected = chat.selected();
+    assert!(
+        selected.starts_with('…') && selected.ends_with("/deep/folder/picker.rs"),
+        "{selected}"
+    );
+    let frame = view::frame(&chat.app);
+    let spans = frame.live.iter().flat_map(|line| &line.0);
+    let found: Vec<&str> = spans
+        .filter(|span| span.style == Theme::DARK.accent.bold().underline())
+        .map(|span| span.text.as_str())
+        .collect();
+    assert_eq!(found, ["picker"]);
+}

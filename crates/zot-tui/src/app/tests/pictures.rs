@@ -1,0 +1,119 @@
+//! Pictures are drawn over empty lines, and again whenever those are shown again.
+
+use super::*;
+
+fn drawing(rows: usize, bytes: usize) -> Drawing {
+    Drawing {
+        columns: 20,
+        rows,
+        first: "sent once".to_owned(),
+        sequence: "x".repeat(bytes).into(),
+    }
+}
+
+fn app(columns: usize, rows: usize) -> App {
+    let history = History::new(Vec::new());
+    let mut app = App::new(Theme::DARK, columns, rows, Info::default(), history);
+    // The greeting has two lines.
+    app.frame(0);
+    app
+}
+
+fn note(app: &mut App, text: &str) {
+    let text = text.to_owned();
+    app.update(
+        0,
+        Input::Note {
+            text,
+            is_error: false,
+        },
+    );
+}
+
+/// How many lines the next frame has, and its pictures: over which line on, how many rows, whether
+/// for the first time.
+fn shown(app: &mut App, above: usize) -> (usize, Vec<(usize, usize, bool)>) {
+    let frame = app.frame(above);
+    for (place, drawing) in &frame.pictures {
+        let room = &frame.finished[*place..place + drawing.rows];
+        assert!(room.iter().all(|line| *line == Line::default()));
+    }
+    let pictures = frame.pictures.iter();
+    let pictures = pictures.map(|(place, one)| (*place, one.rows, !one.first.is_empty()));
+    (frame.finished.len(), pictures.collect())
+}
+
+#[test]
+fn pictures_come_again_where_they_were() {
+    let mut app = app(40, 12);
+    note(&mut app, "before");
+    app.update(0, Input::Picture(drawing(5, 10)));
+    note(&mut app, "after");
+    // Each note has an empty line above it.
+    assert_eq!(shown(&mut app, 2), (9, vec![(2, 5, true)]));
+    let resize = |app: &mut App, columns, rows| app.update(0, Input::Resized { columns, rows });
+    resize(&mut app, 40, 14);
+    assert_eq!(shown(&mut app, 9), (9, vec![(2, 5, false)]));
+    // Part of one is none.
+    resize(&mut app, 40, 13);
+    assert_eq!(shown(&mut app, 5), (5, vec![]));
+    resize(&mut app, 30, 12);
+    assert_eq!(shown(&mut app, 9), (11, vec![(4, 5, false)]));
+    // Where there is no room its description has to do.
+    resize(&mut app, 15, 12);
+    assert_eq!(shown(&mut app, 9), (6, vec![]));
+    resize(&mut app, 30, 5);
+    assert_eq!(shown(&mut app, 4), (11, vec![]));
+    resize(&mut app, 31, 12);
+    assert_eq!(shown(&mut app, 4), (11, vec![(4, 5, false)]));
+    app.forget_pictures();
+    resize(&mut app, 30, 12);
+    assert_eq!(shown(&mut app, 9), (6, vec![]));
+}
+
+#[test]
+fn where_the_scrollback_is_kept_a_screenful_has_its_pictures() {
+    let mut app = app(40, 12);
+    app.keeps_scrollback = true;
+    app.update(0, Input::Picture(drawing(5, 10)));
+    for _ in 0..2 {
+        note(&mut app, "one");
+    }
+    app.frame(2);
+    let resize = |app: &mut App, columns, rows| app.update(0, Input::Resized { columns, rows });
+    resize(&mut app, 30, 10);
+    assert_eq!(shown(&mut app, 9), (10, vec![(1, 5, false)]));
+    resize(&mut app, 31, 8);
+    assert_eq!(shown(&mut app, 8), (8, vec![]));
+}
+
+#[test]
+fn a_picture_that_was_not_shown_yet_is_sent_when_all_is_drawn_anew() {
+    let mut app = app(40, 12);
+    app.update(0, Input::Picture(drawing(5, 10)));
+    app.update(
+        0,
+        Input::Resized {
+            columns: 30,
+            rows: 12,
+        },
+    );
+    assert_eq!(shown(&mut app, 2), (7, vec![(2, 5, true)]));
+}
+
+#[test]
+fn only_so_much_of_pictures_is_kept() {
+    let mut app = app(40, 50);
+    for rows in 1..=4 {
+        app.update(0, Input::Picture(drawing(rows, 1_500_000)));
+    }
+    app.frame(2);
+    app.update(
+        0,
+        Input::Resized {
+            columns: 30,
+            rows: 50,
+        },
+    );
+    assert_eq!(shown(&mut app, 9), (9, vec![(2, 3, false), (5, 4, false)]));
+}

@@ -1,0 +1,71 @@
+//! The beginning of a file that anybody may have put there.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// What a path leads to.
+#[derive(Debug)]
+pub(super) enum Opened {
+    Regular {
+        file: File,
+        bytes: u64,
+    },
+    Folder,
+    /// Reading it could wait for ever or do something.
+    Special(&'static str),
+}
+
+/// Opens a regular file.
+///
+/// The type is looked at first, because opening a device can do things; and again after opening,
+/// because the file may have been swapped for a FIFO, whose opening `O_NONBLOCK` keeps from hanging.
+pub(super) fn open(path: &Path) -> io::Result<Opened> {
+    if let Some(other) = other_than_file(&path.metadata()?) {
+        return Ok(other);
+    }
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed())
+        .open(path)?;
+    let metadata = file.metadata()?;
+    Ok(other_than_file(&metadata).unwrap_or(Opened::Regular {
+        file,
+        bytes: metadata.len(),
+    }))
+}
+
+/// At most `limit` bytes from its beginning.
+pub(super) fn beginning(file: File, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The text of a regular file that is not longer than `limit`.
+pub(super) fn text(path: &Path, limit: u64) -> io::Result<String> {
+    let refused = |kind, why: String| Err(io::Error::new(kind, why));
+    let Opened::Regular { file, .. } = open(path)? else {
+        return refused(io::ErrorKind::InvalidInput, "not a regular file".to_owned());
+    };
+    let bytes = beginning(file, limit + 1)?;
+    if bytes.len() as u64 > limit {
+        let why = format!("longer than {limit} bytes");
+        return refused(io::ErrorKind::FileTooLarge, why);
+    }
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+fn other_than_file(metadata: &Metadata) -> Option<Opened> {
+    let kind = metadata.file_type();
+    match () {
+        () if kind.is_file() => None,
+        () if kind.is_dir() => Some(Opened::Folder),
+        () if kind.is_fifo() => Some(Opened::Special("named pipe")),
+        () if kind.is_socket() => Some(Opened::Special("socket")),
+        () => Some(Opened::Special("device")),
+    }
+}

@@ -1,0 +1,49 @@
+//! `/jail` and `/unjail`.
+
+use super::{Chat, info};
+use crate::app::{Info, Input};
+
+const UNCONFINED: &str = "Not confined: extensions, and what you do yourself with !cmd and @file.";
+
+impl Chat {
+    pub(super) fn jail(&mut self) -> Vec<Input> {
+        let report = match self.runtime.jail() {
+            Ok(report) => report,
+            Err(error) => return vec![note(error.to_string(), true)],
+        };
+        let mut inputs = vec![
+            self.present_info(),
+            note(
+                format!(
+                    "jailed: from the next call on, zot's tools stay in {}. read, write and edit use \
+                     no other file; bash reads only what programs need besides, and has a temporary \
+                     folder for its home. {UNCONFINED} /unjail lifts this",
+                    report.folder.display()
+                ),
+                false,
+            ),
+        ];
+        inputs.extend(report.caveats().into_iter().map(|text| note(text, true)));
+        inputs
+    }
+
+    pub(super) fn unjail(&mut self) -> Vec<Input> {
+        let text = match self.runtime.jailed() {
+            Some(_) => "no longer jailed: zot's tools use any file you can, from the next call on",
+            None => "zot is not jailed; /jail would confine its tools to the working directory",
+        };
+        self.runtime.unjail();
+        vec![self.present_info(), note(text.to_owned(), false)]
+    }
+
+    fn present_info(&self) -> Input {
+        Input::Info(Info {
+            context_used: self.app.context_used(),
+            ..info(&self.runtime)
+        })
+    }
+}
+
+fn note(text: String, is_error: bool) -> Input {
+    Input::Note { text, is_error }
+}

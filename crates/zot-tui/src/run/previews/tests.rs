@@ -1,0 +1,158 @@
+use std::time::Duration;
+
+use zot_sdk::Config;
+
+use super::*;
+
+/// What a preview says, line by line.
+fn said(preview: &Preview) -> Vec<String> {
+    let mut lines = preview.facts.clone();
+    if let PreviewBody::Prose(text) | PreviewBody::Code { text, .. } = &preview.body {
+        lines.extend(text.lines().map(str::to_owned));
+    }
+    lines
+}
+
+fn sources(themes: Option<PathBuf>) -> Sources {
+    let config = Config {
+        provider: Some("offline".to_owned()),
+        // Nothing of whoever runs the tests.
+        home: Some(PathBuf::from("/nonexistent")),
+        ..Config::default()
+    };
+    Sources {
+        runtime: Arc::new(Runtime::new(config).unwrap()),
+        sessions: Arc::default(),
+        themes,
+    }
+}
+
+fn preview(sources: &Sources, subject: Subject) -> Preview {
+    match sources.answer(subject.clone()) {
+        Input::Preview {
+            subject: of,
+            preview,
+        } if of == subject => preview,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn prompts_and_models_say_what_came_of_them_and_what_they_can() {
+    let sources = sources(None);
+    for prompt in ["run: seq 1 3", "hello"] {
+        let mut events = sources.runtime.prompt(prompt, Vec::new()).unwrap();
+        while events.next().await.is_some() {}
+    }
+    let first = said(&preview(&sources, Subject::Prompt(0)));
+    assert_eq!(first[0], "bash");
+    assert!(
+        first.iter().any(|line| line.contains("exit code 0")),
+        "{first:?}"
+    );
+    let second = said(&preview(&sources, Subject::Prompt(1)));
+    assert_eq!(second[0], "no tools");
+    assert!(
+        second.iter().all(|line| !line.contains("exit code")),
+        "{second:?}"
+    );
+    let gone = said(&preview(&sources, Subject::Prompt(2)));
+    assert_eq!(gone, ["gone meanwhile"]);
+    let model = said(&preview(&sources, Subject::Model("offline".to_owned())));
+    assert_eq!(
+        model[1..],
+        [
+            "context 32,768 tokens · answers up to 4,096",
+            "does not think",
+            "no price known"
+        ]
+    );
+}
+
+#[test]
+fn a_theme_is_its_colours_or_what_is_wrong_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("bad.json"), r#"{"akcent": "red"}"#).unwrap();
+    std::fs::write(folder.path().join("long.json"), " ".repeat(100_000)).unwrap();
+    let sources = sources(Some(folder.path().to_owned()));
+    let theme = |name: &str| preview(&sources, Subject::Theme(name.to_owned()));
+    let light = PreviewBody::Colours(Box::new(crate::style::Theme::LIGHT));
+    assert_eq!(theme("light").body, light);
+    for (name, problem) in [
+        ("bad", "akcent"),
+        ("long", "longer than"),
+        ("none", "no theme"),
+    ] {
+        let lines = said(&theme(name)).join(" ");
+        assert!(lines.contains(problem), "{lines}");
+    }
+}
+
+#[test]
+fn a_session_says_when_it_was_and_what_was_asked() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let message = |text: &str| {
+        format!(
+            "{{\"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":[{{\"text\":\"{text}\"}}],\"time\":\"2026-05-11T09:12:34Z\"}}}}\n"
+        )
+    };
+    let prompts = ["one", "two", "three", "four", "five\\nand more"];
+    let text: String = prompts.iter().map(|text| message(text)).collect();
+    std::fs::write(file.path(), text).unwrap();
+    let session = Summary {
+        id: "0123456789".to_owned(),
+        path: file.path().to_owned(),
+        cwd: String::new(),
+        provider: "openai".to_owned(),
+        model: "gpt-4o".to_owned(),
+        started: String::new(),
+        modified: "2026-05-11T09:12:34Z".parse().unwrap(),
+        messages: 12,
+        prompts: 5,
+        title: "one".to_owned(),
+        input_tokens: 0,
+        output_tokens: 0,
+        cache_read_tokens: 0,
+        cache_write_tokens: 0,
+        cost_usd: 0.0123,
+        parent: Some("fedcba9876".to_owned()),
+        fork_point: None,
+        damaged: false,
+        bytes: 0,
+    };
+    let lines = said(&session_preview(&session));
+    assert!(lines[0].starts_with("2026-05-11 09:12 UTC · "), "{lines:?}");
+    assert_eq!(
+        lines[1..],
+        [
+            "12 messages · 5 prompts · $0.0123",
+            "gpt-4o · openai",
+            "a fork of fedcba98",
+            "❯ one",
+            "…",
+            "❯ three",
+            "❯ four",
+            "❯ five",
+        ]
+    );
+}
+
+#[test]
+fn times_are_told_as_people_do() {
+    let then: Timestamp = "2026-05-11T09:00:00Z".parse().unwrap();
+    for (seconds, told) in [
+        (0, "just now"),
+        (59, "just now"),
+        (60, "1 min ago"),
+        (7_199, "1 h ago"),
+        (100_000, "yesterday"),
+        (864_000, "10 days ago"),
+    ] {
+        let now = then + Duration::from_secs(seconds);
+        assert_eq!(age(then, now), told);
+    }
+    // A clock that was put back.
+    assert_eq!(age(then + Duration::from_secs(9), then), "just now");
+    assert_eq!(grouped(1_048_576), "1,048,576");
+    assert_eq!(grouped(999), "999");
+}

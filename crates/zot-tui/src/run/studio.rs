@@ -1,0 +1,138 @@
+//! Draws pictures beside the loop, so that keys are answered meanwhile.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::Command;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use zot_sdk::Image;
+
+use crate::picture::{Drawing, Easel, Protocol, Surroundings, TMUX_FORMAT, in_tmux, number};
+use crate::terminal::{Answers, Terminal};
+
+/// How long the terminal may take to say what it can, from the first picture on.
+const ANSWER_TIME: Duration = Duration::from_secs(1);
+
+/// The same for tmux.
+const TMUX_TIME: Duration = Duration::from_secs(1);
+
+/// The conversation goes on without pictures that take longer.
+const DRAWING_TIME: Duration = Duration::from_secs(3);
+
+/// Makes drawings of pictures, those of one event at a time.
+pub(super) struct Studio {
+    surroundings: Surroundings,
+    answers: watch::Receiver<Answers>,
+    jobs: JoinSet<Vec<Drawing>>,
+    /// How many pictures there were.
+    count: u32,
+    /// What a cell measured when they were drawn.
+    cell: Option<(usize, usize)>,
+}
+
+impl Studio {
+    pub(super) fn new(surroundings: Surroundings, answers: watch::Receiver<Answers>) -> Self {
+        Self {
+            surroundings,
+            answers,
+            jobs: JoinSet::new(),
+            count: 0,
+            cell: None,
+        }
+    }
+
+    /// Begins to draw; [`next`](Self::next) has what comes of it.
+    pub(super) fn draw(&mut self, images: Vec<Image>, columns: usize, rows: usize) {
+        if images.is_empty() || self.surroundings == Surroundings::Closed {
+            return;
+        }
+        self.cell = Terminal::cell();
+        let first = self.count;
+        self.count = first.wrapping_add(u32::try_from(images.len()).unwrap_or(0));
+        let easel = easel(self.surroundings, self.answers.clone());
+        let draw = async move {
+            let Some(easel) = easel.await else {
+                return Vec::new();
+            };
+            let drawn = tokio::task::spawn_blocking(move || {
+                let numbers = (0..).map(|index| number(std::process::id(), first + index));
+                let numbered = images.iter().zip(numbers);
+                numbered
+                    .filter_map(|(image, number)| easel.draw(&image.data, columns, rows, number))
+                    .collect()
+            });
+            drawn.await.unwrap_or_default()
+        };
+        self.jobs
+            .spawn(async { timeout(DRAWING_TIME, draw).await.unwrap_or_default() });
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        !self.jobs.is_empty()
+    }
+
+    /// The drawings that are ready next; `None` when none are being made.
+    pub(super) async fn next(&mut self) -> Option<Vec<Drawing>> {
+        let done = self.jobs.join_next().await?;
+        Some(done.unwrap_or_default())
+    }
+
+    /// Takes the pictures off the screen, where they do not go with the text.
+    pub(super) fn wipe(&self) -> &'static str {
+        match self.count {
+            0 => "",
+            _ => self.surroundings.wipe(),
+        }
+    }
+
+    /// Whether drawings that are made of pixels no longer fill the cells they were made for.
+    pub(super) fn is_outdated(&self) -> bool {
+        let is_of_cells = matches!(self.surroundings, Surroundings::Known(_));
+        self.count > 0 && !is_of_cells && self.cell != Terminal::cell()
+    }
+
+    pub(super) async fn shutdown(&mut self) {
+        self.jobs.shutdown().await;
+    }
+}
+
+/// How pictures are shown here, which may have to be asked for.
+async fn easel(surroundings: Surroundings, answers: watch::Receiver<Answers>) -> Option<Easel> {
+    let protocol = match surroundings {
+        Surroundings::Known(protocol) => protocol,
+        Surroundings::Closed => return None,
+        Surroundings::Terminal | Surroundings::Tmux => {
+            let mut answers = answers.clone();
+            let answered = answers.wait_for(|answers| answers.sixel.is_some());
+            let has_sixel = match timeout(ANSWER_TIME, answered).await {
+                Ok(Ok(answers)) => answers.sixel == Some(true),
+                _ => false,
+            };
+            match (has_sixel, surroundings) {
+                (true, _) => Protocol::Sixel,
+                (false, Surroundings::Tmux) => ask_tmux().await?,
+                (false, _) => return None,
+            }
+        }
+    };
+    let cell = Terminal::cell().or(answers.borrow().cell);
+    Some(Easel { protocol, cell })
+}
+
+/// Asked for every picture: another terminal may have been attached meanwhile.
+async fn ask_tmux() -> Option<Protocol> {
+    let mut command = Command::new("tmux");
+    command.args(["display-message", "-p"]);
+    if let Some(pane) = std::env::var_os("TMUX_PANE") {
+        command.arg("-t").arg(pane);
+    }
+    let output = command
+        .arg(TMUX_FORMAT)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let output = timeout(TMUX_TIME, output).await.ok()?.ok()?;
+    in_tmux(&String::from_utf8_lossy(&output.stdout))
+}

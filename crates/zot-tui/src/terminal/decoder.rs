@@ -1,0 +1,218 @@
+//! What comes from the terminal, as keys, pastes and answers.
+//!
+//! Pure, and indifferent to where reads cut: what is not complete waits for more. An escape that
+//! nothing follows was a key; [`Decoder::give_up`] says that nothing follows.
+
+mod sequence;
+#[cfg(test)]
+mod tests;
+
+use crate::app::{Key, KeyCode};
+
+/// A longer sequence is no key and no answer, and is left out.
+const MAX_SEQUENCE_BYTES: usize = 128;
+
+/// A longer paste comes in pieces.
+const MAX_PASTE_BYTES: usize = 32 * 1024 * 1024;
+
+const PASTE_END: &[u8] = b"\x1b[201~";
+
+/// Something the user did, or the terminal answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Told {
+    Key(Key),
+    Paste(String),
+    /// The colour of the background.
+    Background {
+        is_light: bool,
+    },
+    /// Width and height of a cell in pixels.
+    Cell(usize, usize),
+    /// What the terminal can do, of which only this is of interest.
+    Attributes {
+        sixel: bool,
+    },
+}
+
+/// What the beginning of the buffer is.
+#[derive(Debug, PartialEq, Eq)]
+enum Parsed {
+    /// It depends on what follows.
+    Incomplete,
+    /// So many bytes that mean nothing here.
+    Nothing(usize),
+    /// So many bytes that mean this.
+    Told(usize, Told),
+    PasteBegins(usize),
+}
+
+impl Parsed {
+    fn key(bytes: usize, key: Key) -> Self {
+        Self::Told(bytes, Told::Key(key))
+    }
+}
+
+/// Whether more may follow what is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    MayFollow,
+    IsMissing,
+}
+
+/// Collects what was read until it means something.
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    buffer: Vec<u8>,
+    /// So much of the buffer is done with.
+    start: usize,
+    paste: Option<Vec<u8>>,
+}
+
+impl Decoder {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.buffer.drain(..self.start);
+        self.start = 0;
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next complete thing.
+    pub(super) fn next(&mut self) -> Option<Told> {
+        self.advance(Rest::MayFollow)
+    }
+
+    /// Something has begun that more bytes decide about soon. A paste is certain, and may take its time.
+    pub(super) fn is_undecided(&self) -> bool {
+        self.paste.is_none() && self.start < self.buffer.len()
+    }
+
+    /// Nothing follows what is there: it is taken for what it is.
+    pub(super) fn give_up(&mut self) -> Option<Told> {
+        self.advance(Rest::IsMissing)
+    }
+
+    fn advance(&mut self, rest: Rest) -> Option<Told> {
+        loop {
+            if self.paste.is_some() {
+                return self.advance_paste();
+            }
+            match parse(&self.buffer[self.start..], rest) {
+                Parsed::Incomplete => return None,
+                Parsed::Nothing(bytes) => self.start += bytes,
+                Parsed::Told(bytes, told) => {
+                    self.start += bytes;
+                    return Some(told);
+                }
+                Parsed::PasteBegins(bytes) => {
+                    self.start += bytes;
+                    self.paste = Some(Vec::new());
+                }
+            }
+        }
+    }
+
+    fn advance_paste(&mut self) -> Option<Told> {
+        let bytes = &self.buffer[self.start..];
+        let end = find(bytes, PASTE_END);
+        // The end itself may be cut by a read.
+        let held = (1..PASTE_END.len()).rev();
+        let held = held
+            .into_iter()
+            .find(|length| bytes.ends_with(&PASTE_END[..*length]));
+        let taken = end.unwrap_or(bytes.len() - held.unwrap_or(0));
+        let paste = self.paste.get_or_insert_default();
+        paste.extend_from_slice(&bytes[..taken]);
+        self.start += taken;
+        if end.is_some() {
+            self.start += PASTE_END.len();
+        } else if paste.len() < MAX_PASTE_BYTES {
+            return None;
+        }
+        let pasted = match end {
+            Some(_) => self.paste.take().unwrap_or_default(),
+            None => std::mem::take(paste),
+        };
+        let text = String::from_utf8(pasted)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        Some(Told::Paste(text))
+    }
+}
+
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes
+        .windows(wanted.len())
+        .position(|window| window == wanted)
+}
+
+fn parse(bytes: &[u8], rest: Rest) -> Parsed {
+    let Some(&first) = bytes.first() else {
+        return Parsed::Incomplete;
+    };
+    let code = match first {
+        0x1b => return escaped(bytes, rest),
+        b'\r' => KeyCode::Enter,
+        b'\t' => KeyCode::Tab,
+        0x7f => KeyCode::Backspace,
+        0 => return Parsed::key(1, Key::control(' ')),
+        0x01..=0x1a => return Parsed::key(1, Key::control(char::from(first - 1 + b'a'))),
+        0x1c..=0x1f => return Parsed::key(1, Key::control(char::from(first - 0x1c + b'4'))),
+        _ => return character(bytes, rest),
+    };
+    Parsed::key(1, Key::plain(code))
+}
+
+/// What begins with an escape.
+fn escaped(bytes: &[u8], rest: Rest) -> Parsed {
+    let escape = Parsed::key(1, Key::plain(KeyCode::Escape));
+    let parsed = match bytes.get(1) {
+        None => Parsed::Incomplete,
+        Some(0x1b) => return escape,
+        Some(b'[') => sequence::control(bytes),
+        Some(b'O') => sequence::single_shift(bytes),
+        Some(b']') => sequence::command(bytes),
+        Some(_) => return with_alt(bytes, rest),
+    };
+    if parsed != Parsed::Incomplete {
+        return parsed;
+    }
+    match (bytes.len(), rest) {
+        (1, Rest::IsMissing) => escape,
+        // Nobody types more of a sequence in one go.
+        (2, Rest::IsMissing) => with_alt(bytes, rest),
+        _ if bytes.len() > MAX_SEQUENCE_BYTES => Parsed::Nothing(bytes.len()),
+        _ => Parsed::Incomplete,
+    }
+}
+
+/// What follows the escape was typed with alt.
+fn with_alt(bytes: &[u8], rest: Rest) -> Parsed {
+    match parse(&bytes[1..], rest) {
+        Parsed::Told(length, Told::Key(key)) => Parsed::key(1 + length, Key { alt: true, ..key }),
+        Parsed::Nothing(length) => Parsed::Nothing(1 + length),
+        other => other,
+    }
+}
+
+/// One character of UTF-8.
+fn character(bytes: &[u8], rest: Rest) -> Parsed {
+    let length = match bytes[0] {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => 1,
+    };
+    let whole = bytes.get(..length);
+    if whole.is_none() && rest == Rest::MayFollow {
+        return Parsed::Incomplete;
+    }
+    let text = whole.and_then(|whole| str::from_utf8(whole).ok());
+    match text.and_then(|text| text.chars().next()) {
+        Some(character) => Parsed::key(
+            length,
+            Key {
+                shift: character.is_uppercase(),
+                ..Key::plain(KeyCode::Character(character))
+            },
+        ),
+        None => Parsed::Nothing(1),
+    }
+}
