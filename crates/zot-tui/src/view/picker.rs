@@ -39,7 +39,7 @@ impl Layout {
     fn of(app: &App, kind: PickerKind) -> Self {
         // As much as there is to say, so that nothing jumps while the selection moves.
         let wanted = match kind {
-            PickerKind::Commands => 0,
+            PickerKind::Commands | PickerKind::History => 0,
             PickerKind::LogIn | PickerKind::LogOut => 4,
             PickerKind::Models => 6,
             PickerKind::Themes => 8,
