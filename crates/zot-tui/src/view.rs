@@ -72,7 +72,23 @@ fn marked(mark: &str, text: &str, columns: usize, mark_style: Style, style: Styl
             _ => Line::plain(" ".repeat(indent)),
         };
         line.push(part, style);
-        lines.extend(wrap(&line, columns, indent));
+        let hanging = indent + column_of_explanation(part);
+        let hanging = if hanging > columns / 2 {
+            indent
+        } else {
+            hanging
+        };
+        lines.extend(wrap(&line, columns, hanging));
     }
     lines
+}
+
+/// Where the second column of a line like `/name     what it does` begins; zero without one.
+fn column_of_explanation(text: &str) -> usize {
+    let Some(gap) = text.trim_start().find("  ") else {
+        return 0;
+    };
+    let gap = gap + text.len() - text.trim_start().len();
+    let behind = text[gap..].trim_start();
+    crate::text::width(&text[..text.len() - behind.len()])
 }

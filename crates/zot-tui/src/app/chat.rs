@@ -281,6 +281,9 @@ impl App {
                 provider,
                 alternatives,
             } => {
+                if let Some(work) = &mut self.work {
+                    work.retry = None;
+                }
                 let mut text = advice::readable(&message);
                 let step = advice::next_step(
                     code.as_deref().unwrap_or_default(),

@@ -63,11 +63,12 @@ impl App {
         let new_pictures = std::mem::take(&mut self.pictures);
         let replaces = match redraw {
             Redraw::Visible | Redraw::Unfolded => {
-                let folded = match redraw {
-                    Redraw::Unfolded => self.rows_since_folded(),
-                    _ => 0,
+                let visible = above + new;
+                let wanted = match redraw {
+                    Redraw::Unfolded => self.rows_to_folded(visible),
+                    _ => visible,
                 };
-                let (lines, covered) = self.last_rows(folded.max(above + new));
+                let (lines, covered) = self.last_rows(wanted);
                 self.finished = lines;
                 Replaces::Rows(covered.saturating_sub(new).min(above))
             }
@@ -121,16 +122,17 @@ impl App {
         begins(&folded).is_some() && begins(&folded) == begins(&unfolded)
     }
 
-    /// The rows from the last thing on that takes others now; none if there is no such thing.
-    fn rows_since_folded(&self) -> usize {
-        let mut rows = self.chat.answer_rows;
+    /// The rows that are visible, or all since the last thing that is not and takes others now.
+    fn rows_to_folded(&self, visible: usize) -> usize {
+        let mut below = self.chat.answer_rows;
         for entry in self.chat.log.newest_first() {
-            rows += entry.rows;
+            let rows = below + entry.rows;
             if entry.item.folds() && self.lines_of(&entry.item).len() != entry.rows {
-                return rows;
+                return if below < visible { visible } else { rows };
             }
+            below = rows;
         }
-        0
+        visible
     }
 
     /// What was shown in the last `wanted` rows as it is shown now, and how many rows it was. The

@@ -3,6 +3,7 @@
 mod picker;
 mod pictures;
 mod redraw;
+mod snapshots;
 mod unicode;
 mod working;
 mod writing;

@@ -1,7 +1,22 @@
 //! Reads single fields out of a JSON object that may not be complete yet.
 
+use serde_json::Value;
+
+/// The object, once it is complete.
+fn complete(arguments: &str) -> Option<Value> {
+    let may_be = arguments.trim_end().ends_with('}');
+    may_be.then(|| serde_json::from_str(arguments).ok())?
+}
+
 /// The string called `name`, as far as it has come.
 pub(super) fn field(arguments: &str, name: &str) -> Option<String> {
+    match complete(arguments) {
+        Some(object) => Some(object.get(name)?.as_str()?.to_owned()),
+        None => partial_field(arguments, name),
+    }
+}
+
+fn partial_field(arguments: &str, name: &str) -> Option<String> {
     let key = format!("\"{name}\"");
     let mut rest = arguments;
     loop {
@@ -17,6 +32,19 @@ pub(super) fn field(arguments: &str, name: &str) -> Option<String> {
 
 /// The replacements of an `edit`, as far as they have come.
 pub(super) fn edits(arguments: &str) -> Vec<(String, String)> {
+    let Some(object) = complete(arguments) else {
+        return partial_edits(arguments);
+    };
+    let edits = object.get("edits").and_then(Value::as_array);
+    let text = |edit: &Value, name: &str| Some(edit.get(name)?.as_str()?.to_owned());
+    let pair = |edit| {
+        let (old, new) = (text(edit, "oldText"), text(edit, "newText"));
+        (old.unwrap_or_default(), new.unwrap_or_default())
+    };
+    edits.into_iter().flatten().map(pair).collect()
+}
+
+fn partial_edits(arguments: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = arguments;
     while let Some(at) = rest.find("\"oldText\"") {
@@ -25,8 +53,8 @@ pub(super) fn edits(arguments: &str) -> Vec<(String, String)> {
             .find("\"oldText\"")
             .map_or(part.len(), |end| end + 1);
         let part = &part[..end];
-        let old = field(part, "oldText").unwrap_or_default();
-        let new = field(part, "newText").unwrap_or_default();
+        let old = partial_field(part, "oldText").unwrap_or_default();
+        let new = partial_field(part, "newText").unwrap_or_default();
         found.push((old, new));
         rest = &rest[at + end..];
     }

@@ -32,3 +32,11 @@ fn edits_are_read_one_by_one() {
         ]
     );
 }
+
+#[test]
+fn once_complete_the_order_of_the_fields_does_not_matter() {
+    let text = r#"{"edits":[{"newText":"y","oldText":"x"}],"path":"the \"path\": here"}"#;
+    assert_eq!(edits(text), [("x".to_owned(), "y".to_owned())]);
+    assert_eq!(field(text, "path").as_deref(), Some("the \"path\": here"));
+    assert_eq!(field(text, "oldText"), None);
+}
