@@ -164,7 +164,7 @@ fn a_command_is_shown_as_it_runs_and_told_with_the_next_prompt() {
     // Nobody may have taken note of its end yet.
     assert!(state.is_empty() || state.starts_with('Z'), "{state}");
     terminal.type_line("!echo seen-by-the-model; exit 3");
-    terminal.wait_for("[exit code 3]");
+    terminal.wait_for("╰ exit code 3");
     assert_eq!(terminal.server.requests().len(), 0);
     terminal.type_line("say:3");
     terminal.wait_for("alpha beta gamm");
@@ -248,10 +248,10 @@ fn history_is_searched_and_shared_with_other_chats() {
     terminal.type_text("!echo first");
     terminal.press("C-j");
     terminal.type_line("echo second");
-    terminal.wait_for("[exit code 0]");
+    terminal.wait_for("╰ exit code 0");
     terminal.type_line("!echo other");
     terminal.wait_until("both", |screen| {
-        screen.matches("[exit code 0]").count() == 2
+        screen.matches("╰ exit code 0").count() == 2
     });
     terminal.type_text("draft");
     terminal.press("C-r");

@@ -148,6 +148,17 @@ fn folded(body: Vec<Line>, theme: &Theme) -> Vec<(Line, Fit)> {
 /// which have places of their own.
 fn result(tool: &Tool, is_title_whole: bool) -> (&str, String) {
     let output = tool.output.trim_end();
+    if tool.name == "!" {
+        let end = output.rsplit_once('\n').unwrap_or(("", output));
+        let ending = end
+            .1
+            .strip_prefix('[')
+            .and_then(|end| end.strip_suffix(']'));
+        return match ending {
+            Some(ending) => (end.0, ending.to_owned()),
+            None => (output, String::new()),
+        };
+    }
     let Some(command) = field(&tool.arguments, "command").filter(|_| tool.name == "bash") else {
         return (output, String::new());
     };

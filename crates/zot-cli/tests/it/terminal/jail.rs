@@ -29,7 +29,7 @@ fn tools_are_jailed_and_let_out_while_zot_runs() {
     // What the user does is not the agent's.
     terminal.type_line("!echo by the user > ../outside.txt");
     terminal.wait_until("the user's command", |screen| {
-        screen.contains("│ [exit code 0]") && !screen.contains("esc to stop")
+        screen.contains("╰ exit code 0") && !screen.contains("esc to stop")
     });
     assert_eq!(now(), "by the user\n");
 
