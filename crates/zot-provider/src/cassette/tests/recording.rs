@@ -139,12 +139,8 @@ async fn every_kind_of_content_is_written_in_one_line() {
 #[tokio::test]
 async fn errors_and_aborts_are_recorded() {
     let cassette = Cassette::new();
-    let failure = ModelError::new(
-        ModelErrorKind::RateLimited {
-            retry_after: Some(std::time::Duration::from_millis(1500)),
-        },
-        "slow down",
-    );
+    let failure = ModelError::new(ModelErrorKind::RateLimited, "slow down")
+        .with_retry_after(Some(std::time::Duration::from_millis(1500)));
     let start = || event(ModelEvent::Start);
     let model = cassette.record(Scripted::new([
         vec![start(), text("a"), Step::Fail(failure)],
