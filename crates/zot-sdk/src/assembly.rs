@@ -156,7 +156,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
             (selected, None)
         }
     };
-    let session = opening.open(
+    let mut session = opening.open(
         &sessions,
         SessionMeta::new(
             cwd.display().to_string(),
@@ -166,6 +166,15 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         config.session.durability,
         &mut session_warnings,
     )?;
+    if replayed.is_some() {
+        // What a replay plays is nothing to go on with later.
+        session.log = None;
+    }
+    if let Some(log) = &session.log
+        && (config.provider.is_some() || config.model.is_some())
+    {
+        log.go_on_with(&selected.provider, &selected.model.id)?;
+    }
     let surroundings = Surroundings::find(&config.context, &cwd, &home);
     let jail = Confines::new(&cwd, &home, surroundings.skills.as_ref());
     let own_tools = own_tools(

@@ -42,6 +42,8 @@ pub(crate) enum Opening {
 /// A session that is ready to be written to.
 pub(crate) struct Opened {
     pub(crate) journal: Arc<dyn Journal>,
+    /// The file behind it, if there is one.
+    pub(crate) log: Option<Arc<SessionLog>>,
     pub(crate) transcript: Vec<Arc<Message>>,
     pub(crate) info: Option<SessionInfo>,
     pub(crate) checkpoints: Option<Arc<Checkpoints>>,
@@ -110,6 +112,7 @@ impl Opening {
             Self::Nothing => {
                 return Ok(Opened {
                     journal: Arc::new(NoJournal),
+                    log: None,
                     transcript: Vec::new(),
                     info: None,
                     checkpoints: None,
@@ -132,6 +135,7 @@ impl Opening {
                 (log, Some(session))
             }
         };
+        let log = Arc::new(log);
         let path = log.path().to_owned();
         let mut info = SessionInfo {
             id: log.meta().id.clone(),
@@ -151,6 +155,7 @@ impl Opening {
         }
         let checkpoints = Arc::new(Checkpoints::beside(&path));
         Ok(Opened {
+            log: Some(Arc::clone(&log)),
             journal: Arc::new(SessionJournal {
                 log,
                 spent_before,
@@ -193,7 +198,7 @@ fn mended(
 
 /// Writes the conversation to a session file.
 struct SessionJournal {
-    log: SessionLog,
+    log: Arc<SessionLog>,
     /// What the session had cost when it was opened.
     spent_before: Usage,
     checkpoints: Arc<Checkpoints>,

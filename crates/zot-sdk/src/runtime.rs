@@ -19,6 +19,7 @@ use zot_conversation::{
 };
 use zot_extension_host::ExtensionHost;
 use zot_provider::catalog::Catalog;
+use zot_session::{SessionError, SessionLog};
 use zot_tools::JailError;
 use zot_wire::rpc::{
     CumulativeUsage, FullMessage, Message, ModelEntry, ModelUsage, RepairReport, StateData,
@@ -58,6 +59,8 @@ pub enum ModelChangeError {
         provider: String,
         nearest: Vec<String>,
     },
+    #[error(transparent)]
+    Session(#[from] SessionError),
 }
 
 pub use context::ContextPart;
@@ -82,6 +85,8 @@ pub struct Runtime {
     catalog: Arc<Catalog>,
     cwd: PathBuf,
     session: Option<SessionInfo>,
+    /// Where it is noted that another model is switched to.
+    session_log: Option<Arc<SessionLog>>,
     warnings: Vec<String>,
     toolbox: Arc<ToolBox>,
     jail: Confines,
@@ -211,6 +216,7 @@ impl Runtime {
             catalog: Arc::new(catalog),
             cwd,
             session: session.info,
+            session_log: session.log,
             warnings,
             occupation: Arc::default(),
             on_request,
@@ -367,6 +373,9 @@ impl Runtime {
                 provider: self.provider.clone(),
                 nearest: assembly::nearest(&self.catalog, &self.provider, model),
             })?;
+        if let Some(log) = &self.session_log {
+            log.append_model(&self.provider, &info.id)?;
+        }
         if let Some(host) = &self.extensions {
             host.set_model(model);
         }

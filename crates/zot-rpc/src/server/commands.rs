@@ -447,6 +447,7 @@ impl From<ModelChangeError> for Refusal {
         let code = match &error {
             ModelChangeError::Busy(_) => "busy",
             ModelChangeError::Unknown { .. } => "unknown_model",
+            ModelChangeError::Session(_) => "session",
         };
         Self::new(code, error)
     }
