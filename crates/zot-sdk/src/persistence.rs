@@ -22,7 +22,7 @@ use crate::config::{Config, Persistence, Resumption};
 #[derive(Debug, Clone)]
 pub struct SessionInfo {
     pub id: String,
-    /// Where the file is, or will be: it is made with the first message.
+    /// Where the file is, or will be: it is made with the first message. Absolute.
     pub path: PathBuf,
     /// How many messages the conversation began with.
     pub resumed_messages: usize,
@@ -139,7 +139,8 @@ impl Opening {
         let path = log.path().to_owned();
         let mut info = SessionInfo {
             id: log.meta().id.clone(),
-            path: path.clone(),
+            // One without a name, which alone cannot be made absolute, was not opened.
+            path: std::path::absolute(&path).unwrap_or_else(|_| path.clone()),
             resumed_messages: 0,
             report: ReadReport::default(),
         };

@@ -22,8 +22,8 @@ use zot_provider::catalog::Catalog;
 use zot_session::{SessionError, SessionLog};
 use zot_tools::JailError;
 use zot_wire::rpc::{
-    CumulativeUsage, FullMessage, Message, ModelEntry, ModelUsage, RepairReport, StateData,
-    ToolEntry, TurnUsage, UsageData,
+    CumulativeUsage, FullMessage, Message, ModelEntry, ModelUsage, RepairReport, SessionData,
+    StateData, ToolEntry, TurnUsage, UsageData,
 };
 
 use crate::assembly::{self, Assembled, AssemblyError, Clients, UnknownTool};
@@ -510,6 +510,10 @@ impl Runtime {
             busy: self.occupation.is_busy(),
             usage: self.cost(),
             jailed: self.jail.is_closed(),
+            session: self.session.as_ref().map(|session| SessionData {
+                id: session.id.clone(),
+                path: session.path.display().to_string(),
+            }),
         }
     }
 

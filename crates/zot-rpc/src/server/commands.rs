@@ -23,7 +23,7 @@ use super::Server;
 use crate::queue::{Job, JobWork};
 
 /// What this server can do beyond the original protocol.
-const CAPABILITIES: [&str; 19] = [
+const CAPABILITIES: [&str; 20] = [
     "full_messages",
     "set_messages",
     "steer",
@@ -43,6 +43,7 @@ const CAPABILITIES: [&str; 19] = [
     "mentions",
     "thinking",
     "retries",
+    "session",
 ];
 
 /// Why a command was refused: a stable word for programs, a sentence for people.

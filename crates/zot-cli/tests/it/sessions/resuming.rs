@@ -183,7 +183,11 @@ fn a_session_can_lie_anywhere_and_rpc_writes_to_it_when_told_to() {
             .argument(&path)
             .spawn()
     };
-    rpc().finish();
+    let mut zot = rpc();
+    let state = zot.call(json!({"id": "1", "type": "get_state"}));
+    let told = &state["data"]["session"];
+    assert_eq!(told["path"], path.to_str().unwrap(), "{state}");
+    zot.finish();
     assert!(!path.exists(), "no file without a message");
 
     let mut zot = rpc();
@@ -194,6 +198,8 @@ fn a_session_can_lie_anywhere_and_rpc_writes_to_it_when_told_to() {
     let mut zot = rpc();
     let state = zot.call(json!({"id": "1", "type": "get_state"}));
     assert_eq!(state["data"]["message_count"], 2, "{state}");
+    let id = &records(&path)[0]["meta"]["id"];
+    assert_eq!(&state["data"]["session"]["id"], id);
     zot.turn("2", "say:3");
     assert_eq!(place.messages_sent(), 3);
     zot.finish();
