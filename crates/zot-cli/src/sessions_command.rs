@@ -19,10 +19,8 @@ use clap::{Args, Parser, Subcommand};
 use zot_sdk::sessions::{FindError, ForkError, Library, Scope, SessionError, Summary};
 use zot_sdk::{UndoError, zot_home};
 
-use crate::arguments::Shown;
-
-/// Exit code of everything that went wrong but was asked for in the right way.
-const FAILED: u8 = 1;
+use crate::command::CommandFailure;
+use crate::failure::FAILED;
 
 /// The conversations on this machine. Without a command: those of this directory.
 #[derive(Parser)]
@@ -104,7 +102,7 @@ enum Action {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+pub(crate) enum Failure {
     #[error(transparent)]
     Find(#[from] FindError),
     #[error(transparent)]
@@ -121,33 +119,17 @@ enum Failure {
     Output(#[from] io::Error),
 }
 
-/// Runs the command when the first argument asks for it. It has a parser of its own, so that the
-/// other modes do not pay for it.
-pub(crate) fn run_if_asked() -> Option<ExitCode> {
-    let mut arguments = env::args_os().skip(1).peekable();
-    if arguments.peek()? != "sessions" {
-        return None;
+impl CommandFailure for Failure {
+    fn exit_code(&self) -> u8 {
+        FAILED
     }
-    let arguments = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => arguments,
-        Err(error) => return Some(Shown(error).exit()),
-    };
-    let place = Place::new(None);
-    let action = arguments.action.unwrap_or(Action::List(ListArguments {
-        all: false,
-        json: false,
-    }));
-    Some(match run(&place, action) {
-        Ok(code) => code,
-        // Whoever closed the pipe has seen enough.
-        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
+
+    fn of_output(&self) -> Option<&io::Error> {
+        match self {
+            Self::Output(error) => Some(error),
+            _ => None,
         }
-        Err(failure) => {
-            let _ = writeln!(io::stderr(), "zot: {failure}");
-            ExitCode::from(FAILED)
-        }
-    })
+    }
 }
 
 /// Shows which sessions there are, beside the output, to someone who has to name one.
@@ -187,7 +169,12 @@ impl Place {
     }
 }
 
-fn run(place: &Place, action: Action) -> Result<ExitCode, Failure> {
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    let place = &Place::new(None);
+    let action = arguments.action.unwrap_or(Action::List(ListArguments {
+        all: false,
+        json: false,
+    }));
     match action {
         Action::List(arguments) => list::run(place, &arguments)?,
         Action::Show { id, json } => show::run(place, &id, Format::of(json))?,

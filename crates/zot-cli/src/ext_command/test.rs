@@ -10,7 +10,8 @@ use zot_sdk::VERSION;
 use zot_sdk::extensions::trial::{ExaminationOptions, Finding, Verdict, examine};
 
 use super::terminal::{one_line, plain, say};
-use super::{FAILED, Failure, Format};
+use super::{Failure, Format};
+use crate::failure::FAILED;
 
 /// Lines of standard error that are shown; of more, the first ones tell the cause.
 const SHOWN_LOG_LINES: usize = 200;

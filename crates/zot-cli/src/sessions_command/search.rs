@@ -11,7 +11,8 @@ use zot_sdk::sessions::conversation::Role;
 use zot_sdk::sessions::{Hit, Summary, search};
 
 use super::list::{minute, title};
-use super::{FAILED, Failure, Format, Place, say_json, short};
+use super::{Failure, Format, Place, say_json, short};
+use crate::failure::FAILED;
 
 pub(super) fn run(
     place: &Place,

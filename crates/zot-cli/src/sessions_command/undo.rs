@@ -10,7 +10,8 @@ use zot_sdk::sessions::{FileOutcome, UndoneFile};
 use zot_sdk::{IfChanged, UndoReport, undo};
 
 use super::table::shortened;
-use super::{FAILED, Failure, Place, say_json};
+use super::{Failure, Place, say_json};
+use crate::failure::FAILED;
 
 const MAX_COMMAND: usize = 100;
 
