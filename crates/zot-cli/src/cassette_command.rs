@@ -12,6 +12,7 @@ use zot_sdk::cassette::{
 
 use crate::command::CommandFailure;
 use crate::failure::FAILED;
+use crate::output::say;
 
 /// Looks at recordings of model exchanges and changes them.
 #[derive(Parser)]
@@ -164,10 +165,6 @@ fn show(inspection: &Inspection) -> io::Result<()> {
         )?;
     }
     output.flush()
-}
-
-fn say(text: std::fmt::Arguments<'_>) -> io::Result<()> {
-    writeln!(io::stdout(), "{text}")
 }
 
 fn secrets(inspection: &Inspection) -> usize {

@@ -12,6 +12,7 @@ use zot_sdk::config_files::{ConfigError, Place, Setting, key, set, unset};
 use crate::command::CommandFailure;
 use crate::configuration;
 use crate::failure::USAGE;
+use crate::output::say;
 use crate::warn;
 
 /// Exit code of a setting that is not set.
@@ -206,8 +207,4 @@ fn place(project: bool) -> (Place, PathBuf) {
 
 fn here() -> PathBuf {
     env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned())
-}
-
-fn say(text: impl std::fmt::Display) -> io::Result<()> {
-    writeln!(io::stdout(), "{text}")
 }

@@ -24,7 +24,7 @@ use zot_sdk::zot_home;
 
 use crate::command::CommandFailure;
 use crate::failure::FAILED;
-use terminal::say;
+use crate::output::{Format, say};
 
 /// Extensions: programs in any language that add commands and tools, watch events and step in.
 #[derive(Parser)]
@@ -120,22 +120,6 @@ enum Language {
     Python,
     Typescript,
     Shell,
-}
-
-/// Who reads the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Text,
-    Json,
-}
-
-impl Format {
-    fn of(json: bool) -> Self {
-        match json {
-            true => Self::Json,
-            false => Self::Text,
-        }
-    }
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 mod browser;
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 
 use clap::Parser;
 use zot_rpc::executor;
@@ -13,6 +13,7 @@ use zot_sdk::{AssemblyError, Credentials, KeyCheck};
 
 use crate::command::CommandFailure;
 use crate::failure::{FAILED, USAGE};
+use crate::output::say;
 
 /// The longest key that is read from standard input.
 const MAX_KEY_BYTES: u64 = 64 * 1024;
@@ -244,8 +245,4 @@ fn read_key() -> Result<String, Failure> {
         return Err(Failure::Usage("no key came from standard input".to_owned()));
     }
     Ok(key.to_owned())
-}
-
-fn say(text: impl std::fmt::Display) -> io::Result<()> {
-    writeln!(io::stdout(), "{text}")
 }

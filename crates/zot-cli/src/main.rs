@@ -15,6 +15,7 @@ mod failure;
 mod list_models;
 mod login_command;
 mod one_shot;
+mod output;
 mod pipe;
 mod prompt_input;
 mod sessions_command;

@@ -11,7 +11,7 @@ mod tree;
 mod undo;
 
 use std::env;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -21,6 +21,7 @@ use zot_sdk::{UndoError, zot_home};
 
 use crate::command::CommandFailure;
 use crate::failure::FAILED;
+use crate::output::{Format, say};
 
 /// The conversations on this machine. Without a command: those of this directory.
 #[derive(Parser)]
@@ -208,33 +209,9 @@ fn delete(place: &Place, ids: &[String], format: Format) -> Result<(), Failure> 
         }
     }
     if format == Format::Json {
-        say_json(&serde_json::json!({ "deleted": paths }))?;
+        say(serde_json::json!({ "deleted": paths }))?;
     }
     Ok(())
-}
-
-/// Who reads the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Text,
-    Json,
-}
-
-impl Format {
-    fn of(json: bool) -> Self {
-        match json {
-            true => Self::Json,
-            false => Self::Text,
-        }
-    }
-}
-
-fn say(text: std::fmt::Arguments<'_>) -> io::Result<()> {
-    writeln!(io::stdout(), "{text}")
-}
-
-fn say_json(value: &serde_json::Value) -> io::Result<()> {
-    writeln!(io::stdout(), "{value}")
 }
 
 /// The part of an id that people type.
