@@ -3,14 +3,17 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use rustix::fs::{FlockOperation, flock};
+use crate::Lock;
+
+/// How long to wait for others that bind in the same folder, which takes none of them long.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a socket cannot be bound at a path.
 #[derive(Debug, thiserror::Error)]
@@ -37,15 +40,21 @@ impl SocketError {
 #[derive(Debug)]
 pub struct SocketPlace {
     path: PathBuf,
-    _alone: Option<File>,
+    /// Held while one looks and binds: of two that start together, each could take the other's socket
+    /// for a stale one. A folder that cannot be locked is no reason not to listen.
+    _alone: Option<Lock>,
 }
 
 impl SocketPlace {
     /// Clears the path: the socket of a process that is gone is removed.
     pub fn take(path: &Path) -> Result<Self, SocketError> {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
         let place = Self {
             path: path.to_owned(),
-            _alone: lock_folder(path),
+            _alone: Lock::acquire_folder(folder, LOCK_PATIENCE).ok().flatten(),
         };
         remove_stale(path)?;
         Ok(place)
@@ -91,18 +100,6 @@ type Identity = (u64, Option<SystemTime>);
 fn identity(path: &Path) -> Option<Identity> {
     let found = fs::symlink_metadata(path).ok()?;
     Some((found.ino(), found.created().ok()))
-}
-
-/// Held while one looks and binds: of two that start together, each could take the other's socket
-/// for a stale one. A folder that cannot be locked is no reason not to listen.
-fn lock_folder(path: &Path) -> Option<File> {
-    let folder = match path.parent()? {
-        folder if folder.as_os_str().is_empty() => Path::new("."),
-        folder => folder,
-    };
-    let folder = File::open(folder).ok()?;
-    flock(&folder, FlockOperation::LockExclusive).ok()?;
-    Some(folder)
 }
 
 fn remove_stale(path: &Path) -> Result<(), SocketError> {
