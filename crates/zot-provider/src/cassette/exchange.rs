@@ -162,6 +162,8 @@ impl ExchangeLine<'_> {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct RequestLine<'a> {
+    #[serde(borrow, default)]
+    pub(super) provider: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) model: Cow<'a, str>,
     #[serde(borrow, default)]

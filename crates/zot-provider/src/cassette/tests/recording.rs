@@ -253,7 +253,7 @@ async fn a_cassette_that_cannot_be_written_fails_the_call() {
     let recorder = Recorder::create(&path, &header, Redactor::new(None, [])).unwrap();
     drop(opened.join().unwrap());
     let scripted = Scripted::new([answer(&["ok"]), answer(&["ok"])]);
-    let model = crate::cassette::RecordingModel::new(scripted as Arc<_>, recorder);
+    let model = crate::cassette::RecordingModel::new(scripted as Arc<_>, Arc::new(recorder));
     let mut talk = Talk::new();
     talk.say("one");
     for _ in 0..2 {
