@@ -4,7 +4,6 @@ mod agents;
 mod failure;
 mod plain_text;
 mod run;
-mod signals;
 mod tail;
 mod top;
 
@@ -12,6 +11,5 @@ pub use agents::{AgentArguments, Attachments, Outcome, SourceArgument, StartArgu
 pub use failure::Failure;
 pub use plain_text::{clip, plain, width};
 pub use run::{RunArguments, run};
-pub use signals::{EndSignal, Signals};
 pub use tail::{TailArguments, tail};
 pub use top::{TopArguments, top};

@@ -26,10 +26,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tokio_util::sync::CancellationToken;
+use zot_process::EndSignals;
 
 use crate::Hub;
 use crate::attach::default_socket;
-use crate::program::{AgentArguments, Attachments, Failure, Outcome, Signals};
+use crate::program::{AgentArguments, Attachments, Failure, Outcome};
 
 /// Show agents in a web page.
 #[derive(Debug, Args)]
@@ -64,7 +65,7 @@ pub async fn run(arguments: ServeArguments) -> Result<(), Failure> {
         let path = log.display();
         return Err(Failure::Usage(format!("{path} is not there, or no file")));
     }
-    let mut signals = Signals::new().map_err(Failure::failed)?;
+    let mut signals = EndSignals::new().map_err(Failure::failed)?;
     let hub = Hub::new();
     let address = arguments.listen;
     let server = Server::bind(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use zot_conversation::{
     AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, ModelError, ModelErrorKind,
     ModelEvent, ModelRequest, ModelStream, Role, Sampling, StopReason, ToolCall, TurnStop, Usage,
+    joined_text,
 };
 
 use crate::agent::now;
@@ -173,7 +174,7 @@ pub(crate) async fn ask(
             ),
             usage,
         )),
-        Ok(answer) => Ok((text_of(&answer.content), usage)),
+        Ok(answer) => Ok((joined_text(&answer.content), usage)),
         Err(_) => Err((
             ModelError::new(
                 ModelErrorKind::Stream,
@@ -484,14 +485,4 @@ async fn fail_turn(run: &Run<'_>, report: ErrorReport) -> ModelOutcome {
 
 async fn end_turn(run: &Run<'_>, stop: TurnStop, error: Option<String>) {
     run.emit(AgentEvent::TurnEnded { stop, error }).await;
-}
-
-fn text_of(content: &[ContentBlock]) -> String {
-    content
-        .iter()
-        .filter_map(|block| match block {
-            ContentBlock::Text(text) => Some(text.as_str()),
-            _ => None,
-        })
-        .collect()
 }

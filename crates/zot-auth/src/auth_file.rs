@@ -1,13 +1,13 @@
 //! `auth.json`: refused when others can reach it, read leniently otherwise.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::OpenOptions;
 use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use zot_files::open_regular;
 
 use crate::CredentialError;
 use crate::oauth::Tokens;
@@ -76,21 +76,10 @@ fn read_private(path: &Path) -> Result<Option<String>, CredentialError> {
         path: path.to_owned(),
         source,
     };
-    let opened = OpenOptions::new()
-        .read(true)
-        // A named pipe in place of the file must not stall the start.
-        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
-        .open(path);
-    let file = match opened {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(error)),
+    let Some(file) = open_regular(path).map_err(unreadable)? else {
+        return Ok(None);
     };
     let metadata = file.metadata().map_err(unreadable)?;
-    if !metadata.is_file() {
-        let problem = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
-        return Err(unreadable(problem));
-    }
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(CredentialError::NotOwned {
             path: path.to_owned(),

@@ -1,6 +1,5 @@
 //! `zot auth status`: which credentials there are, without showing them.
 
-use std::env;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,12 +9,11 @@ use serde_json::{Value, json};
 use zot_sdk::auth::CredentialError;
 use zot_sdk::{AssemblyError, CredentialStatus, Credentials};
 
-use crate::arguments::Shown;
+use crate::command::CommandFailure;
+use crate::failure::USAGE;
 
 /// Exit code when there is no credential at all.
 const NONE: u8 = 1;
-/// Exit code of wrong arguments and of files that cannot be used.
-const USAGE: u8 = 2;
 
 /// Shows which credentials there are.
 #[derive(Parser)]
@@ -36,7 +34,7 @@ enum Action {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+pub(crate) enum Failure {
     #[error(transparent)]
     Assembly(#[from] AssemblyError),
     #[error(transparent)]
@@ -45,30 +43,21 @@ enum Failure {
     Output(#[from] io::Error),
 }
 
-/// Runs the command when the first argument asks for it.
-pub(crate) fn run_if_asked() -> Option<ExitCode> {
-    let mut arguments = env::args_os().skip(1).peekable();
-    if arguments.peek()? != "auth" {
-        return None;
+impl CommandFailure for Failure {
+    fn exit_code(&self) -> u8 {
+        USAGE
     }
-    let Action::Status { json } = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => arguments.action,
-        Err(error) => return Some(Shown(error).exit()),
-    };
-    Some(match status(json) {
-        Ok(code) => code,
-        // Whoever closed the pipe has seen enough.
-        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
+
+    fn of_output(&self) -> Option<&io::Error> {
+        match self {
+            Self::Output(error) => Some(error),
+            _ => None,
         }
-        Err(failure) => {
-            let _ = writeln!(io::stderr(), "zot: {failure}");
-            ExitCode::from(USAGE)
-        }
-    })
+    }
 }
 
-fn status(as_json: bool) -> Result<ExitCode, Failure> {
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    let Action::Status { json: as_json } = arguments.action;
     let found = Credentials::open(None)?.status()?;
     let mut output = io::stdout().lock();
     if as_json {

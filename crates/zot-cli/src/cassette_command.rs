@@ -10,10 +10,9 @@ use zot_sdk::cassette::{
     CassetteError, ExchangeRange, Inspection, Redactor, Timing, inspect, redact, trim,
 };
 
-use crate::arguments::Shown;
-
-/// Exit code of a cassette that is not in order, and of a file that cannot be read or written.
-const FAILED: u8 = 1;
+use crate::command::CommandFailure;
+use crate::failure::FAILED;
+use crate::output::say;
 
 /// Looks at recordings of model exchanges and changes them.
 #[derive(Parser)]
@@ -58,40 +57,29 @@ enum Action {
     },
 }
 
-/// Runs the command when the first argument asks for it. It has a parser of its own, so that the
-/// other modes do not pay for it.
-pub(crate) fn run_if_asked() -> Option<ExitCode> {
-    let mut arguments = env::args_os().skip(1).peekable();
-    if arguments.peek()? != "cassette" {
-        return None;
-    }
-    let arguments = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => arguments,
-        Err(error) => return Some(Shown(error).exit()),
-    };
-    Some(match run(arguments.action) {
-        Ok(code) => code,
-        // Whoever closed the pipe has seen enough.
-        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
-        }
-        Err(failure) => {
-            let _ = writeln!(io::stderr(), "zot: {failure}");
-            ExitCode::from(FAILED)
-        }
-    })
-}
-
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+pub(crate) enum Failure {
     #[error(transparent)]
     Cassette(#[from] CassetteError),
     #[error("{0}")]
     Output(#[from] io::Error),
 }
 
-fn run(action: Action) -> Result<ExitCode, Failure> {
-    match action {
+impl CommandFailure for Failure {
+    fn exit_code(&self) -> u8 {
+        FAILED
+    }
+
+    fn of_output(&self) -> Option<&io::Error> {
+        match self {
+            Self::Output(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    match arguments.action {
         Action::Show { file } => {
             show(&inspect(&file, &redactor(&[]))?)?;
             Ok(ExitCode::SUCCESS)
@@ -177,10 +165,6 @@ fn show(inspection: &Inspection) -> io::Result<()> {
         )?;
     }
     output.flush()
-}
-
-fn say(text: std::fmt::Arguments<'_>) -> io::Result<()> {
-    writeln!(io::stdout(), "{text}")
 }
 
 fn secrets(inspection: &Inspection) -> usize {

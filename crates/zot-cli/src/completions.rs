@@ -1,21 +1,18 @@
 //! `zot completions` and `zot man`: made from the definitions of the flags themselves.
 
-use std::env;
 use std::io::{self, Write as _};
-use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory as _, Parser};
 use clap_complete::Shell;
 
-use crate::arguments::{Arguments, Shown};
+use crate::arguments::Arguments;
+use crate::command::CommandFailure;
+use crate::failure::USAGE;
 use crate::{
     auth_command, cassette_command, config_command, ext_command, login_command, sessions_command,
     skills_command,
 };
-
-/// Exit code of a command that there is not.
-const USAGE: u8 = 2;
 
 /// Prints what a shell needs to complete commands and flags.
 #[derive(Parser)]
@@ -26,7 +23,7 @@ const USAGE: u8 = 2;
                   zsh:  zot completions zsh > \"${fpath[1]}/_zot\"\n\
                   fish: zot completions fish > ~/.config/fish/completions/zot.fish"
 )]
-struct CompletionArguments {
+pub(crate) struct CompletionArguments {
     /// Which shell
     #[arg(value_parser = PossibleValuesParser::new(["bash", "zsh", "fish"]))]
     shell: String,
@@ -39,52 +36,36 @@ struct CompletionArguments {
     bin_name = "zot man",
     after_help = "zot man | man -l -"
 )]
-struct ManArguments {
+pub(crate) struct ManArguments {
     /// The page of this command
     command: Option<String>,
 }
 
-/// Runs a command when the first argument asks for it.
-pub(crate) fn run_if_asked() -> Option<ExitCode> {
-    let mut arguments = env::args_os().skip(1).peekable();
-    let page = match arguments.peek()?.to_str()? {
-        "completions" => match CompletionArguments::try_parse_from(arguments) {
-            Ok(arguments) => completions(&arguments.shell),
-            Err(error) => return Some(Shown(error).exit()),
-        },
-        "man" => match ManArguments::try_parse_from(arguments) {
-            Ok(arguments) => manual(arguments.command.as_deref()),
-            Err(error) => return Some(Shown(error).exit()),
-        },
-        _ => return None,
-    };
-    let written = page.and_then(|page| io::stdout().write_all(&page));
-    Some(match written {
-        Ok(()) => ExitCode::SUCCESS,
-        // Whoever closed the pipe has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "zot: {error}");
-            ExitCode::from(USAGE)
-        }
-    })
+impl CommandFailure for io::Error {
+    fn exit_code(&self) -> u8 {
+        USAGE
+    }
+
+    fn of_output(&self) -> Option<&io::Error> {
+        Some(self)
+    }
 }
 
-fn completions(shell: &str) -> io::Result<Vec<u8>> {
-    let shell = match shell {
+pub(crate) fn completions(arguments: CompletionArguments) -> io::Result<()> {
+    let shell = match arguments.shell.as_str() {
         "zsh" => Shell::Zsh,
         "fish" => Shell::Fish,
         _ => Shell::Bash,
     };
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut tree(), "zot", &mut script);
-    Ok(script)
+    io::stdout().write_all(&script)
 }
 
-fn manual(command: Option<&str>) -> io::Result<Vec<u8>> {
+pub(crate) fn manual(arguments: ManArguments) -> io::Result<()> {
     let tree = tree();
     let mut title = "zot".to_owned();
-    let page = match command {
+    let page = match &arguments.command {
         None => tree,
         Some(name) => {
             let found = tree.find_subcommand(name).ok_or_else(|| {
@@ -98,7 +79,7 @@ fn manual(command: Option<&str>) -> io::Result<Vec<u8>> {
     let mut roff = Vec::new();
     let page = page.disable_help_subcommand(true);
     clap_mangen::Man::new(page).title(title).render(&mut roff)?;
-    Ok(roff)
+    io::stdout().write_all(&roff)
 }
 
 /// All commands as one. At run time each has a parser of its own, so that none pays for the others.

@@ -9,14 +9,14 @@ use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
 use zot_sdk::config_files::{ConfigError, Place, Setting, key, set, unset};
 
-use crate::arguments::Shown;
+use crate::command::CommandFailure;
 use crate::configuration;
+use crate::failure::USAGE;
+use crate::output::say;
 use crate::warn;
 
 /// Exit code of a setting that is not set.
 const UNSET: u8 = 1;
-/// Exit code of wrong arguments and of files that cannot be used.
-const USAGE: u8 = 2;
 
 /// Shows and changes settings.
 #[derive(Parser)]
@@ -74,38 +74,28 @@ enum Action {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+pub(crate) enum Failure {
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error("{0}")]
     Output(#[from] io::Error),
 }
 
-/// Runs the command when the first argument asks for it.
-pub(crate) fn run_if_asked() -> Option<ExitCode> {
-    let mut arguments = env::args_os().skip(1).peekable();
-    if arguments.peek()? != "config" {
-        return None;
+impl CommandFailure for Failure {
+    fn exit_code(&self) -> u8 {
+        USAGE
     }
-    let arguments = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => arguments,
-        Err(error) => return Some(Shown(error).exit()),
-    };
-    Some(match run(arguments.action) {
-        Ok(code) => code,
-        // Whoever closed the pipe has seen enough.
-        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
+
+    fn of_output(&self) -> Option<&io::Error> {
+        match self {
+            Self::Output(error) => Some(error),
+            _ => None,
         }
-        Err(failure) => {
-            let _ = writeln!(io::stderr(), "zot: {failure}");
-            ExitCode::from(USAGE)
-        }
-    })
+    }
 }
 
-fn run(action: Action) -> Result<ExitCode, Failure> {
-    match action {
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    match arguments.action {
         Action::Get { key: name, json } => get(&name, json),
         Action::Set {
             key: name,
@@ -217,8 +207,4 @@ fn place(project: bool) -> (Place, PathBuf) {
 
 fn here() -> PathBuf {
     env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned())
-}
-
-fn say(text: impl std::fmt::Display) -> io::Result<()> {
-    writeln!(io::stdout(), "{text}")
 }

@@ -11,7 +11,7 @@ mod test;
 
 use std::env;
 use std::future::Future;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -22,11 +22,9 @@ use zot_rpc::signals::{EndSignal, EndSignals};
 use zot_sdk::extensions::store::{IfTaken, OriginError, Store, StoreError, Switch, Switched};
 use zot_sdk::zot_home;
 
-use crate::arguments::Shown;
-use terminal::say;
-
-/// Exit code of everything that went wrong but was asked for in the right way.
-const FAILED: u8 = 1;
+use crate::command::CommandFailure;
+use crate::failure::FAILED;
+use crate::output::{Format, say};
 
 /// Extensions: programs in any language that add commands and tools, watch events and step in.
 #[derive(Parser)]
@@ -124,48 +122,8 @@ enum Language {
     Shell,
 }
 
-/// Who reads the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Text,
-    Json,
-}
-
-impl Format {
-    fn of(json: bool) -> Self {
-        match json {
-            true => Self::Json,
-            false => Self::Text,
-        }
-    }
-}
-
-/// Runs the command when the first argument asks for it. It has a parser of its own, so that the
-/// other modes do not pay for it.
-pub(crate) fn run_if_asked() -> Option<ExitCode> {
-    let mut arguments = env::args_os().skip(1).peekable();
-    if arguments.peek()? != "ext" {
-        return None;
-    }
-    let arguments = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => arguments,
-        Err(error) => return Some(Shown(error).exit()),
-    };
-    Some(match run(arguments.action) {
-        Ok(code) => code,
-        // Whoever closed the pipe has seen enough.
-        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
-        }
-        Err(failure) => {
-            let _ = writeln!(io::stderr(), "zot: {failure}");
-            ExitCode::from(FAILED)
-        }
-    })
-}
-
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+pub(crate) enum Failure {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -176,9 +134,22 @@ enum Failure {
     Output(#[from] io::Error),
 }
 
-fn run(action: Action) -> Result<ExitCode, Failure> {
+impl CommandFailure for Failure {
+    fn exit_code(&self) -> u8 {
+        FAILED
+    }
+
+    fn of_output(&self) -> Option<&io::Error> {
+        match self {
+            Self::Output(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let store = Store::new(home());
-    match action {
+    match arguments.action {
         Action::List { no_start, json } => {
             let starting = match no_start {
                 true => list::Starting::Skip,

@@ -7,9 +7,9 @@ use zot_sdk::config_files::ConfigError;
 use zot_sdk::{AssemblyError, CatalogError};
 
 /// Exit code of a model or provider error, and of anything else that failed while running.
-const FAILED: u8 = 1;
+pub(crate) const FAILED: u8 = 1;
 /// Exit code of wrong arguments or configuration: nothing was started.
-const USAGE: u8 = 2;
+pub(crate) const USAGE: u8 = 2;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {

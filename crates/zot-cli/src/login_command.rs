@@ -2,9 +2,7 @@
 
 mod browser;
 
-use std::env;
-use std::io::{self, Read as _, Write as _};
-use std::process::ExitCode;
+use std::io::{self, Read as _};
 
 use clap::Parser;
 use zot_rpc::executor;
@@ -13,12 +11,9 @@ use zot_sdk::auth::{
 };
 use zot_sdk::{AssemblyError, Credentials, KeyCheck};
 
-use crate::arguments::Shown;
-
-/// Exit code of a key that was refused, and of anything else that failed on the way.
-const FAILED: u8 = 1;
-/// Exit code of wrong arguments and of files that cannot be used.
-const USAGE: u8 = 2;
+use crate::command::CommandFailure;
+use crate::failure::{FAILED, USAGE};
+use crate::output::say;
 
 /// The longest key that is read from standard input.
 const MAX_KEY_BYTES: u64 = 64 * 1024;
@@ -65,7 +60,7 @@ pub(crate) struct LogoutArguments {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+pub(crate) enum Failure {
     #[error("{0}")]
     Usage(String),
     #[error(transparent)]
@@ -85,39 +80,21 @@ enum Failure {
     Io(#[from] io::Error),
 }
 
-impl Failure {
-    fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self {
+impl CommandFailure for Failure {
+    fn exit_code(&self) -> u8 {
+        match self {
             Self::Usage(_) | Self::Assembly(_) | Self::Credential(_) => USAGE,
             Self::Page(_) | Self::Login { .. } | Self::Refused(_) | Self::Io(_) => FAILED,
-        })
+        }
+    }
+
+    // Whether it was logged in matters more than who reads it.
+    fn of_output(&self) -> Option<&io::Error> {
+        None
     }
 }
 
-/// Runs a command when the first argument asks for it.
-pub(crate) fn run_if_asked() -> Option<ExitCode> {
-    let mut arguments = env::args_os().skip(1).peekable();
-    let outcome = match arguments.peek()?.to_str()? {
-        "login" => match LoginArguments::try_parse_from(arguments) {
-            Ok(arguments) => login(arguments),
-            Err(error) => return Some(Shown(error).exit()),
-        },
-        "logout" => match LogoutArguments::try_parse_from(arguments) {
-            Ok(arguments) => logout(&arguments),
-            Err(error) => return Some(Shown(error).exit()),
-        },
-        _ => return None,
-    };
-    Some(match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            let _ = writeln!(io::stderr(), "zot: {failure}");
-            failure.exit_code()
-        }
-    })
-}
-
-fn login(arguments: LoginArguments) -> Result<(), Failure> {
+pub(crate) fn login(arguments: LoginArguments) -> Result<(), Failure> {
     let credentials = Credentials::open(None)?;
     let client = match &arguments.provider {
         Some(provider) => credentials.login(provider)?,
@@ -230,7 +207,7 @@ async fn log_in(
     }
 }
 
-fn logout(arguments: &LogoutArguments) -> Result<(), Failure> {
+pub(crate) fn logout(arguments: LogoutArguments) -> Result<(), Failure> {
     let credentials = Credentials::open(None)?;
     let file = credentials.file();
     let Some(provider) = &arguments.provider else {
@@ -268,8 +245,4 @@ fn read_key() -> Result<String, Failure> {
         return Err(Failure::Usage("no key came from standard input".to_owned()));
     }
     Ok(key.to_owned())
-}
-
-fn say(text: impl std::fmt::Display) -> io::Result<()> {
-    writeln!(io::stdout(), "{text}")
 }

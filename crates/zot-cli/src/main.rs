@@ -4,6 +4,7 @@ mod arguments;
 mod auth_command;
 mod cassette_command;
 mod chat;
+mod command;
 mod completions;
 mod config_command;
 mod configuration;
@@ -14,6 +15,7 @@ mod failure;
 mod list_models;
 mod login_command;
 mod one_shot;
+mod output;
 mod pipe;
 mod prompt_input;
 mod sessions_command;
@@ -30,19 +32,18 @@ use failure::Failure;
 fn main() -> ExitCode {
     // The code of a command that nobody asked for is not even loaded: idle memory is mostly code.
     let word = std::env::args_os().nth(1);
-    let command = match word.as_deref().and_then(OsStr::to_str) {
-        Some("cassette") => cassette_command::run_if_asked(),
-        Some("ext") => ext_command::run_if_asked(),
-        Some("skills") => skills_command::run_if_asked(),
-        Some("sessions") => sessions_command::run_if_asked(),
-        Some("config") => config_command::run_if_asked(),
-        Some("login" | "logout") => login_command::run_if_asked(),
-        Some("auth") => auth_command::run_if_asked(),
-        Some("completions" | "man") => completions::run_if_asked(),
-        _ => None,
-    };
-    if let Some(code) = command {
-        return code;
+    match word.as_deref().and_then(OsStr::to_str) {
+        Some("cassette") => return command::run(cassette_command::run),
+        Some("ext") => return command::run(ext_command::run),
+        Some("skills") => return command::run(skills_command::run),
+        Some("sessions") => return command::run(sessions_command::run),
+        Some("config") => return command::run(config_command::run),
+        Some("login") => return command::run(login_command::login),
+        Some("logout") => return command::run(login_command::logout),
+        Some("auth") => return command::run(auth_command::run),
+        Some("completions") => return command::run(completions::completions),
+        Some("man") => return command::run(completions::manual),
+        _ => {}
     }
     let arguments = match Arguments::read() {
         Ok(arguments) => arguments,

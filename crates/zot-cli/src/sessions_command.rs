@@ -11,7 +11,7 @@ mod tree;
 mod undo;
 
 use std::env;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -19,10 +19,9 @@ use clap::{Args, Parser, Subcommand};
 use zot_sdk::sessions::{FindError, ForkError, Library, Scope, SessionError, Summary};
 use zot_sdk::{UndoError, zot_home};
 
-use crate::arguments::Shown;
-
-/// Exit code of everything that went wrong but was asked for in the right way.
-const FAILED: u8 = 1;
+use crate::command::CommandFailure;
+use crate::failure::FAILED;
+use crate::output::{Format, say};
 
 /// The conversations on this machine. Without a command: those of this directory.
 #[derive(Parser)]
@@ -104,7 +103,7 @@ enum Action {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+pub(crate) enum Failure {
     #[error(transparent)]
     Find(#[from] FindError),
     #[error(transparent)]
@@ -121,33 +120,17 @@ enum Failure {
     Output(#[from] io::Error),
 }
 
-/// Runs the command when the first argument asks for it. It has a parser of its own, so that the
-/// other modes do not pay for it.
-pub(crate) fn run_if_asked() -> Option<ExitCode> {
-    let mut arguments = env::args_os().skip(1).peekable();
-    if arguments.peek()? != "sessions" {
-        return None;
+impl CommandFailure for Failure {
+    fn exit_code(&self) -> u8 {
+        FAILED
     }
-    let arguments = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => arguments,
-        Err(error) => return Some(Shown(error).exit()),
-    };
-    let place = Place::new(None);
-    let action = arguments.action.unwrap_or(Action::List(ListArguments {
-        all: false,
-        json: false,
-    }));
-    Some(match run(&place, action) {
-        Ok(code) => code,
-        // Whoever closed the pipe has seen enough.
-        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
+
+    fn of_output(&self) -> Option<&io::Error> {
+        match self {
+            Self::Output(error) => Some(error),
+            _ => None,
         }
-        Err(failure) => {
-            let _ = writeln!(io::stderr(), "zot: {failure}");
-            ExitCode::from(FAILED)
-        }
-    })
+    }
 }
 
 /// Shows which sessions there are, beside the output, to someone who has to name one.
@@ -187,7 +170,12 @@ impl Place {
     }
 }
 
-fn run(place: &Place, action: Action) -> Result<ExitCode, Failure> {
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    let place = &Place::new(None);
+    let action = arguments.action.unwrap_or(Action::List(ListArguments {
+        all: false,
+        json: false,
+    }));
     match action {
         Action::List(arguments) => list::run(place, &arguments)?,
         Action::Show { id, json } => show::run(place, &id, Format::of(json))?,
@@ -221,33 +209,9 @@ fn delete(place: &Place, ids: &[String], format: Format) -> Result<(), Failure> 
         }
     }
     if format == Format::Json {
-        say_json(&serde_json::json!({ "deleted": paths }))?;
+        say(serde_json::json!({ "deleted": paths }))?;
     }
     Ok(())
-}
-
-/// Who reads the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Text,
-    Json,
-}
-
-impl Format {
-    fn of(json: bool) -> Self {
-        match json {
-            true => Self::Json,
-            false => Self::Text,
-        }
-    }
-}
-
-fn say(text: std::fmt::Arguments<'_>) -> io::Result<()> {
-    writeln!(io::stdout(), "{text}")
-}
-
-fn say_json(value: &serde_json::Value) -> io::Result<()> {
-    writeln!(io::stdout(), "{value}")
 }
 
 /// The part of an id that people type.

@@ -7,17 +7,14 @@ mod show;
 use std::env;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
 use zot_sdk::context::{FoundSkill, Problem, Skill, SkillFolders, SkillSource, find_skills};
 use zot_sdk::zot_home;
 
-use crate::arguments::Shown;
-
-/// Exit code of everything that went wrong but was asked for in the right way.
-const FAILED: u8 = 1;
+use crate::command::CommandFailure;
+use crate::failure::FAILED;
 
 /// Skills: instructions for particular tasks, which the model loads when it needs them.
 #[derive(Parser)]
@@ -64,42 +61,31 @@ enum Action {
     },
 }
 
-/// Runs the command when the first argument asks for it. It has a parser of its own, so that the
-/// other modes do not pay for it.
-pub(crate) fn run_if_asked() -> Option<ExitCode> {
-    let mut arguments = env::args_os().skip(1).peekable();
-    if arguments.peek()? != "skills" {
-        return None;
-    }
-    let arguments = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => arguments,
-        Err(error) => return Some(Shown(error).exit()),
-    };
-    Some(match run(arguments.action) {
-        Ok(()) => ExitCode::SUCCESS,
-        // Whoever closed the pipe has seen enough.
-        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
-        }
-        Err(failure) => {
-            let _ = writeln!(io::stderr(), "zot: {failure}");
-            ExitCode::from(FAILED)
-        }
-    })
-}
-
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+pub(crate) enum Failure {
     #[error("{0}")]
     Refused(String),
     #[error("{0}")]
     Output(#[from] io::Error),
 }
 
-fn run(action: Action) -> Result<(), Failure> {
+impl CommandFailure for Failure {
+    fn exit_code(&self) -> u8 {
+        FAILED
+    }
+
+    fn of_output(&self) -> Option<&io::Error> {
+        match self {
+            Self::Output(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let cwd = env::current_dir()?;
     let home = zot_home(&|name| env::var(name).ok());
-    match action {
+    match arguments.action {
         Action::List { json } => {
             let (found, problems) = find(&cwd, &home);
             match json {

@@ -111,21 +111,18 @@ fn change(path: &Path, place: Place, name: &str, value: Option<&Value>) -> Resul
         path: path.to_owned(),
         source,
     };
-    if let Some(folder) = path.parent() {
-        match place {
-            Place::User => zot_files::create_private_folder(folder),
-            Place::Project => std::fs::create_dir_all(folder),
-        }
-        .map_err(unwritable)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    match place {
+        Place::User => zot_files::create_private_folder(folder),
+        Place::Project => std::fs::create_dir_all(folder),
     }
+    .map_err(unwritable)?;
     let _lock = match place {
-        Place::User => {
-            let lock = path.with_extension("json.lock");
-            Some(Lock::acquire(&lock, LOCK_PATIENCE).map_err(unwritable)?)
-        }
+        Place::User => Lock::acquire(&path.with_extension("json.lock"), LOCK_PATIENCE).map(Some),
         // A lock file would end up in somebody's repository.
-        Place::Project => None,
-    };
+        Place::Project => Lock::acquire_folder(folder, LOCK_PATIENCE),
+    }
+    .map_err(unwritable)?;
     let text = read(path)?.unwrap_or_default();
     let changed = Document::parse(path, &text)?.with(name, value);
     let mode = match place {

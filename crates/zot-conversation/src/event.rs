@@ -138,10 +138,7 @@ impl From<ModelError> for ErrorReport {
     fn from(error: ModelError) -> Self {
         Self {
             code: error.kind.into(),
-            retry_after: match error.kind {
-                ModelErrorKind::RateLimited { retry_after } => retry_after,
-                _ => None,
-            },
+            retry_after: error.retry_after,
             message: error.message,
             provider: None,
         }
@@ -209,7 +206,7 @@ impl From<ModelErrorKind> for ErrorCode {
     fn from(kind: ModelErrorKind) -> Self {
         match kind {
             ModelErrorKind::Unauthorized => Self::Unauthorized,
-            ModelErrorKind::RateLimited { .. } => Self::RateLimited,
+            ModelErrorKind::RateLimited => Self::RateLimited,
             ModelErrorKind::ContextOverflow => Self::ContextOverflow,
             ModelErrorKind::Invalid => Self::InvalidRequest,
             ModelErrorKind::Refused => Self::Refused,

@@ -72,7 +72,7 @@ pub enum ContentBlock {
 }
 
 /// Joins the text blocks of `content` without a separator.
-pub(crate) fn joined_text(content: &[ContentBlock]) -> String {
+pub fn joined_text(content: &[ContentBlock]) -> String {
     content
         .iter()
         .filter_map(|block| match block {

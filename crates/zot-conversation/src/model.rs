@@ -143,6 +143,8 @@ pub struct ModelError {
     pub kind: ModelErrorKind,
     /// Provider, status and the server's words, for example `openai: http 401: {"error":…}`.
     pub message: String,
+    /// How long the provider asked to be left alone.
+    pub retry_after: Option<Duration>,
 }
 
 impl ModelError {
@@ -150,6 +152,15 @@ impl ModelError {
         Self {
             kind,
             message: message.into(),
+            retry_after: None,
+        }
+    }
+
+    /// The same, with the time the provider named, if it did.
+    pub fn with_retry_after(self, retry_after: Option<Duration>) -> Self {
+        Self {
+            retry_after,
+            ..self
         }
     }
 }
@@ -160,7 +171,7 @@ pub enum ModelErrorKind {
     /// The credential is missing or refused.
     Unauthorized,
     /// Wait and try again.
-    RateLimited { retry_after: Option<Duration> },
+    RateLimited,
     /// The conversation no longer fits: compact it.
     ContextOverflow,
     /// The request is wrong; sending it again changes nothing.

@@ -5,7 +5,9 @@
 mod lock;
 mod read;
 mod replace;
+mod socket;
 
 pub use lock::Lock;
-pub use read::{ReadError, read_limited};
+pub use read::{ReadError, open_regular, read_limited};
 pub use replace::{create_private_folder, replace};
+pub use socket::{SocketError, SocketFile, SocketPlace};

@@ -13,8 +13,8 @@ use rustix::io::Errno;
 /// How often a lock that somebody else holds is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A lock on a file that is there for nothing else. Given back when dropped, and by the system when
-/// the process dies; the file stays, because removing it would let two in at once.
+/// A lock on a file that is there for nothing else, or on a folder. Given back when dropped, and by
+/// the system when the process dies; the file stays, because removing it would let two in at once.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -30,24 +30,47 @@ impl Lock {
             .write(true)
             .mode(0o600)
             .open(path)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Self { _file: file })),
-            Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Self::try_lock(file)
     }
 
     /// Waits for the lock, but not for longer than `patience`. Blocks the thread.
     pub fn acquire(path: &Path, patience: Duration) -> io::Result<Self> {
+        Self::wait(patience, || Self::try_acquire(path))
+    }
+
+    /// Waits for the lock on a folder, which leaves nothing behind in it. Blocks the thread.
+    ///
+    /// `None` where folders cannot be locked, as on some network file systems.
+    pub fn acquire_folder(folder: &Path, patience: Duration) -> io::Result<Option<Self>> {
+        let lock = Self::wait(patience, || Self::try_lock(File::open(folder)?));
+        match lock {
+            Ok(lock) => Ok(Some(lock)),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn wait(
+        patience: Duration,
+        attempt: impl Fn() -> io::Result<Option<Self>>,
+    ) -> io::Result<Self> {
         let deadline = Instant::now() + patience;
         loop {
-            if let Some(lock) = Self::try_acquire(path)? {
+            if let Some(lock) = attempt()? {
                 return Ok(lock);
             }
             if Instant::now() >= deadline {
                 return Err(Self::held());
             }
             thread::sleep(RETRY_INTERVAL);
+        }
+    }
+
+    fn try_lock(file: File) -> io::Result<Option<Self>> {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Reading a file of settings, which somebody else may have put there.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -8,8 +8,8 @@ use std::path::Path;
 /// Why a file could not be read. The caller names the path.
 pub type ReadError = io::Error;
 
-/// The text of a regular file of at most `limit` bytes; `None` when there is no file.
-pub fn read_limited(path: &Path, limit: u64) -> Result<Option<String>, ReadError> {
+/// Opens a file, if there is one, that nothing but a regular file may stand for.
+pub fn open_regular(path: &Path) -> io::Result<Option<File>> {
     let opened = OpenOptions::new()
         .read(true)
         // A named pipe in place of the file must not stall the start.
@@ -28,12 +28,20 @@ pub fn read_limited(path: &Path, limit: u64) -> Result<Option<String>, ReadError
         }
         Err(error) => return Err(error),
     };
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(
+    match file.metadata()?.is_file() {
+        true => Ok(Some(file)),
+        false => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "not a regular file",
-        ));
+        )),
     }
+}
+
+/// The text of a regular file of at most `limit` bytes; `None` when there is no file.
+pub fn read_limited(path: &Path, limit: u64) -> Result<Option<String>, ReadError> {
+    let Some(file) = open_regular(path)? else {
+        return Ok(None);
+    };
     let mut text = String::new();
     file.take(limit + 1).read_to_string(&mut text)?;
     if text.len() as u64 > limit {

@@ -8,10 +8,12 @@ mod exit_watch;
 mod group;
 pub mod launch;
 mod run;
+mod signals;
 mod survivors;
 
 pub use group::{GroupEnd, ProcessGroup};
 pub use run::{Completion, Outcome, OutputSink, run};
+pub use signals::{EndSignal, EndSignals};
 
 #[cfg(test)]
 mod test_support;

@@ -8,7 +8,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde::Serialize;
 use zot_conversation::{Message, ToolDefinition};
+
+use crate::json;
 
 /// Pieces this large are left alone, which bounds what one call may copy.
 const MAX_MERGED_BYTES: usize = 256 * 1024;
@@ -23,6 +26,14 @@ pub(crate) struct RequestBody {
     length: usize,
 }
 
+/// What the list of messages holds before they are added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Empty,
+    /// Something of its own, such as the system prompt.
+    Begun,
+}
+
 impl RequestBody {
     pub(crate) fn push(&mut self, piece: impl Into<Bytes>) {
         let piece = piece.into();
@@ -30,6 +41,26 @@ impl RequestBody {
             self.length += piece.len();
             self.pieces.push(piece);
         }
+    }
+
+    /// Begins the JSON object of the request with `options`, and leaves it open for what follows.
+    pub(crate) fn begin(&mut self, options: &impl Serialize) {
+        let mut object = Vec::new();
+        json::append(&mut object, options);
+        object.pop();
+        self.push(object);
+    }
+
+    /// Adds the items of a list, each of which begins with a comma; the first of all must not. Closes
+    /// the list and the object.
+    pub(crate) fn finish(&mut self, list: List, items: impl Iterator<Item = Bytes>) {
+        let mut is_first = list == List::Empty;
+        for item in items {
+            let skip = usize::from(is_first && !item.is_empty());
+            is_first &= item.is_empty();
+            self.push(item.slice(skip..));
+        }
+        self.push(&b"]}"[..]);
     }
 
     pub(crate) fn pieces(&self) -> &[Bytes] {

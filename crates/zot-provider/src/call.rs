@@ -126,6 +126,7 @@ impl Call {
             (_, Some(coding)) => compressed(&coding).into_bytes(),
             _ => read_error_body(response.body).await,
         };
+        let retry_after = retry_after.or_else(|| retry::retry_delay(&body));
         let error = http_error(
             &self.endpoint.provider,
             status,

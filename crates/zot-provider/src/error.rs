@@ -49,7 +49,7 @@ pub(crate) fn http_error(
     let text = text.trim();
     let kind = match status.as_u16() {
         401 | 403 => ModelErrorKind::Unauthorized,
-        429 => ModelErrorKind::RateLimited { retry_after },
+        429 => ModelErrorKind::RateLimited,
         // Google refuses a key as if the request were wrong.
         400 if text.contains("API_KEY_INVALID") => ModelErrorKind::Unauthorized,
         400 | 413 | 422 if is_context_overflow(text) => ModelErrorKind::ContextOverflow,
@@ -61,6 +61,7 @@ pub(crate) fn http_error(
         kind,
         format!("{provider}: http {}: {text}", status.as_u16()),
     )
+    .with_retry_after(retry_after)
 }
 
 /// An error event inside an accepted answer.
@@ -73,7 +74,7 @@ pub(crate) fn event_error(
     let code = code.unwrap_or_default();
     let kind = match code {
         "rate_limit_error" | "rate_limit_exceeded" | "RESOURCE_EXHAUSTED" | "429" => {
-            ModelErrorKind::RateLimited { retry_after: None }
+            ModelErrorKind::RateLimited
         }
         "authentication_error"
         | "permission_error"

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::StatusCode;
+use serde_json::Value;
 use zot_conversation::Timestamp;
 
 /// The waits before the second and the third attempt.
@@ -96,6 +97,19 @@ pub(crate) fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
         .ok()?;
     // A date in the past means now.
     Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
+}
+
+/// Reads the wait that Google names in the body of its errors, where others use the header.
+pub(crate) fn retry_delay(body: &[u8]) -> Option<Duration> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    // The wire that is compatible with OpenAI's wraps it in an array.
+    let body = body.get(0).unwrap_or(&body);
+    let details = body.pointer("/error/details")?.as_array()?;
+    let delay = details
+        .iter()
+        .find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    let seconds = delay.strip_suffix('s')?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! Answers commands and forwards events, in one loop that owns everything.
 
 mod commands;
+mod prompting;
+mod refusal;
 mod replies;
+mod responding;
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
@@ -207,7 +210,7 @@ impl Server {
             } => {
                 // As late as this: what ran before may have changed the files.
                 let (text, images) = match mentions {
-                    true => commands::with_mentions(&self.runtime, text, images),
+                    true => prompting::with_mentions(&self.runtime, text, images),
                     false => (text, images),
                 };
                 let started = self.runtime.prompt_within(&text, images, budget);

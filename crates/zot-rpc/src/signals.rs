@@ -1,92 +1,11 @@
-//! The signals that ask a process to end.
+//! The signals that ask a process to end, and how long it may take.
 
-#[cfg(test)]
-mod tests;
-
-use std::io;
 use std::time::Duration;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
+pub use zot_process::{EndSignal, EndSignals};
 
 /// How long a job may take to end when the process has to. Tools end theirs within four seconds.
 pub const ENDING_TIME: Duration = Duration::from_secs(5);
 
 /// How long the reader is waited for when the process has to end.
 pub const LAST_WORDS_TIME: Duration = Duration::from_millis(500);
-
-/// A request to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EndSignal {
-    /// The terminal is gone.
-    HungUp,
-    Interrupted,
-    Terminated,
-}
-
-impl EndSignal {
-    /// What shells report for a process that this signal ended.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Self::HungUp => 129,
-            Self::Interrupted => 130,
-            Self::Terminated => 143,
-        }
-    }
-}
-
-/// Listens for requests to end.
-///
-/// Whoever starts us with hang-ups or interrupts ignored (`nohup`, a shell's background job) wants
-/// them to stay ignored.
-pub struct EndSignals {
-    hangup: Option<Signal>,
-    interrupt: Option<Signal>,
-    terminate: Signal,
-}
-
-impl EndSignals {
-    pub fn new() -> io::Result<Self> {
-        let ignored = ignored_signals();
-        let unless_ignored = |kind: SignalKind| {
-            let bit = 1_u64 << (kind.as_raw_value() - 1);
-            (ignored & bit == 0).then(|| signal(kind)).transpose()
-        };
-        Ok(Self {
-            hangup: unless_ignored(SignalKind::hangup())?,
-            interrupt: unless_ignored(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    /// Waits for the next request. Cancel-safe.
-    pub async fn next(&mut self) -> EndSignal {
-        tokio::select! {
-            () = received(&mut self.hangup) => EndSignal::HungUp,
-            () = received(&mut self.interrupt) => EndSignal::Interrupted,
-            _ = self.terminate.recv() => EndSignal::Terminated,
-        }
-    }
-}
-
-async fn received(signal: &mut Option<Signal>) {
-    match signal {
-        Some(signal) => {
-            signal.recv().await;
-        }
-        None => std::future::pending().await,
-    }
-}
-
-/// The signals ignored at the start, one bit each. Only Linux tells without unsafe code; elsewhere
-/// none counts as ignored.
-fn ignored_signals() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    parse_ignored(&status).unwrap_or_default()
-}
-
-fn parse_ignored(status: &str) -> Option<u64> {
-    let mask = status
-        .lines()
-        .find_map(|line| line.strip_prefix("SigIgn:"))?;
-    u64::from_str_radix(mask.trim(), 16).ok()
-}

@@ -90,8 +90,6 @@ pub enum AssemblyError {
     CassetteUnused { provider: String },
     #[error(transparent)]
     Cassette(#[from] CassetteError),
-    #[error("a cassette holds the exchanges with one model: leave --fallback out")]
-    RecordedFallback,
     #[error(transparent)]
     Jail(#[from] JailError),
     #[error("extensions need a tokio runtime: make the agent runtime inside one")]
@@ -156,7 +154,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
             (selected, None)
         }
     };
-    let session = opening.open(
+    let mut session = opening.open(
         &sessions,
         SessionMeta::new(
             cwd.display().to_string(),
@@ -166,6 +164,15 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         config.session.durability,
         &mut session_warnings,
     )?;
+    if replayed.is_some() {
+        // What a replay plays is nothing to go on with later.
+        session.log = None;
+    }
+    if let Some(log) = &session.log
+        && (config.provider.is_some() || config.model.is_some())
+    {
+        log.go_on_with(&selected.provider, &selected.model.id)?;
+    }
     let surroundings = Surroundings::find(&config.context, &cwd, &home);
     let jail = Confines::new(&cwd, &home, surroundings.skills.as_ref());
     let own_tools = own_tools(
@@ -242,14 +249,17 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         .client(),
     };
     let auth_file = home.join("auth.json");
-    let fallbacks = fallback::fallbacks(
-        &config,
-        &catalog,
-        &providers,
-        &auth_file,
-        &http,
-        &mut warnings,
-    )?;
+    let mut substitutes = match &replayed {
+        Some(replay) => fallback::recorded(&config, replay, &catalog, &mut warnings),
+        None => fallback::chosen(
+            &config,
+            &catalog,
+            &providers,
+            &auth_file,
+            &http,
+            &mut warnings,
+        )?,
+    };
     // Another server than the provider's own has models of its own.
     let live_models = endpoint
         .zip(wire)
@@ -263,7 +273,9 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         });
     // After everything that can fail, because it leaves a file behind.
     if let Some(path) = &config.record {
-        native = recording::record(native, path, &model, replayed.as_deref(), secret)?;
+        let replayed = replayed.as_deref();
+        let others = &mut substitutes;
+        native = recording::record(native, path, &model, replayed, secret, others)?;
     }
     let clients = Clients::new(native, dialect);
     let mut settings = AgentSettings {
@@ -282,7 +294,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
             Some(replay) => replay.header().provider.clone(),
             None => provider.clone(),
         },
-        fallbacks,
+        fallbacks: substitutes.into_iter().map(Into::into).collect(),
     };
     apply_model(&mut settings, &model, &clients);
     // Also when there is none yet: a reload may find some.

@@ -146,5 +146,6 @@ pub use zot_session::{Durability, IfChanged};
 pub use zot_tools::{CommandConfinement, JailError};
 pub use zot_wire::rpc::{
     CommandEntry, ContentBlock, CumulativeUsage, Event, ExtensionEntry, FullBlock, FullMessage,
-    InvokedData, Message, ModelEntry, RepairReport, Role, StateData, ToolEntry, UsageData,
+    InvokedData, Message, ModelEntry, RepairReport, Role, SessionData, StateData, ToolEntry,
+    UsageData,
 };

@@ -22,7 +22,7 @@ use crate::config::{Config, Persistence, Resumption};
 #[derive(Debug, Clone)]
 pub struct SessionInfo {
     pub id: String,
-    /// Where the file is, or will be: it is made with the first message.
+    /// Where the file is, or will be: it is made with the first message. Absolute.
     pub path: PathBuf,
     /// How many messages the conversation began with.
     pub resumed_messages: usize,
@@ -42,6 +42,8 @@ pub(crate) enum Opening {
 /// A session that is ready to be written to.
 pub(crate) struct Opened {
     pub(crate) journal: Arc<dyn Journal>,
+    /// The file behind it, if there is one.
+    pub(crate) log: Option<Arc<SessionLog>>,
     pub(crate) transcript: Vec<Arc<Message>>,
     pub(crate) info: Option<SessionInfo>,
     pub(crate) checkpoints: Option<Arc<Checkpoints>>,
@@ -110,6 +112,7 @@ impl Opening {
             Self::Nothing => {
                 return Ok(Opened {
                     journal: Arc::new(NoJournal),
+                    log: None,
                     transcript: Vec::new(),
                     info: None,
                     checkpoints: None,
@@ -132,10 +135,12 @@ impl Opening {
                 (log, Some(session))
             }
         };
+        let log = Arc::new(log);
         let path = log.path().to_owned();
         let mut info = SessionInfo {
             id: log.meta().id.clone(),
-            path: path.clone(),
+            // One without a name, which alone cannot be made absolute, was not opened.
+            path: std::path::absolute(&path).unwrap_or_else(|_| path.clone()),
             resumed_messages: 0,
             report: ReadReport::default(),
         };
@@ -151,6 +156,7 @@ impl Opening {
         }
         let checkpoints = Arc::new(Checkpoints::beside(&path));
         Ok(Opened {
+            log: Some(Arc::clone(&log)),
             journal: Arc::new(SessionJournal {
                 log,
                 spent_before,
@@ -193,7 +199,7 @@ fn mended(
 
 /// Writes the conversation to a session file.
 struct SessionJournal {
-    log: SessionLog,
+    log: Arc<SessionLog>,
     /// What the session had cost when it was opened.
     spent_before: Usage,
     checkpoints: Arc<Checkpoints>,

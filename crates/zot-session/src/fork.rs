@@ -48,10 +48,8 @@ pub fn fork(
         ..parent.meta.successor(cwd)
     };
     let path = sessions.join(file_below_sessions(&meta));
-    let messages = parent.messages.get(..kept).unwrap_or_default();
-    Ok(SessionLog::beginning_with(
-        path, meta, messages, durability,
-    )?)
+    let messages = parent.messages.get(..kept).unwrap_or_default().to_vec();
+    Ok(SessionLog::beginning_with(path, meta, messages, durability))
 }
 
 impl SessionLog {

@@ -23,6 +23,10 @@ pub(crate) enum Line {
     },
     Result(Read<ToolResult>),
     Replaced(Vec<Read<Message>>),
+    Model {
+        provider: String,
+        model: String,
+    },
     /// A kind of record that this version does not know.
     Unknown,
 }
@@ -45,7 +49,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Line, String> {
     }
 }
 
-const KINDS: [&str; 5] = ["meta", "message", "usage", "result", "replaced"];
+const KINDS: [&str; 6] = ["meta", "message", "usage", "result", "replaced", "model"];
 
 #[derive(Deserialize)]
 struct Kind {
@@ -63,6 +67,8 @@ struct RawLine<'a> {
     cumulative: Option<RawUsage>,
     result: Option<RawBlock>,
     messages: Option<Vec<RawMessage>>,
+    provider: Option<String>,
+    model: Option<String>,
 }
 
 impl RawLine<'_> {
@@ -96,6 +102,10 @@ impl RawLine<'_> {
                     .collect::<Result<_, _>>()
                     .map(Line::Replaced)
             }
+            "model" => Ok(Line::Model {
+                provider: self.provider.ok_or(missing("model"))?,
+                model: self.model.ok_or(missing("model"))?,
+            }),
             _ => Ok(Line::Unknown),
         }
     }

@@ -7,7 +7,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zot_conversation::{Message, Role, ToolResult, Usage};
 
@@ -38,9 +38,10 @@ pub struct SessionLog {
 
 #[derive(Debug)]
 enum State {
-    /// There is no file yet, and there will be none without a message: this comes first in it.
+    /// There is no file yet, and there will be none without a message: these come first in it.
     Announced {
-        beginning: Vec<u8>,
+        meta: Box<SessionMeta>,
+        messages: Vec<Arc<Message>>,
     },
     Open(OpenLog),
 }
@@ -54,6 +55,8 @@ struct OpenLog {
     owed: Vec<u8>,
     /// Whether no record says yet what session this is.
     nameless: bool,
+    /// The provider and the model that the records so far, and what is owed, name last.
+    model: (String, String),
 }
 
 impl SessionLog {
@@ -75,22 +78,24 @@ impl SessionLog {
         meta: SessionMeta,
         durability: Durability,
     ) -> Result<Self, SessionError> {
-        Self::beginning_with(path, meta, &[], durability)
+        Ok(Self::beginning_with(path, meta, Vec::new(), durability))
     }
 
     pub(crate) fn beginning_with(
         path: PathBuf,
         meta: SessionMeta,
-        messages: &[Arc<Message>],
+        messages: Vec<Arc<Message>>,
         durability: Durability,
-    ) -> Result<Self, SessionError> {
-        let beginning = first_records(&meta, messages).map_err(SessionError::create(&path))?;
-        Ok(Self {
-            meta,
+    ) -> Self {
+        Self {
             path,
             durability,
-            state: Mutex::new(State::Announced { beginning }),
-        })
+            state: Mutex::new(State::Announced {
+                meta: Box::new(meta.clone()),
+                messages,
+            }),
+            meta,
+        }
     }
 
     /// Opens a session to go on with it, whatever state its file is in.
@@ -121,6 +126,7 @@ impl SessionLog {
                 end: bytes,
                 owed,
                 nameless,
+                model: (session.meta.provider.clone(), session.meta.model.clone()),
             })),
         };
         Ok((log, session))
@@ -134,11 +140,50 @@ impl SessionLog {
         {
             let records = first_records(&meta, &[]).map_err(SessionError::write(&self.path))?;
             log.owed.extend(records);
+            log.model = (meta.provider.clone(), meta.model.clone());
             self.meta = meta;
         }
         Ok(())
     }
 
+    /// Says which model the session goes on with, before the next record that is written.
+    pub fn go_on_with(&self, provider: &str, model: &str) -> Result<(), SessionError> {
+        self.hold_with(provider, model, |log, record| {
+            log.owed.extend_from_slice(record);
+            Ok(())
+        })
+    }
+
+    /// Says at once which model the session goes on with.
+    pub fn append_model(&self, provider: &str, model: &str) -> Result<(), SessionError> {
+        self.hold_with(provider, model, |log, record| {
+            log.write(record)?;
+            log.sync(self.durability)
+        })
+    }
+
+    /// A session without a message has no file to say it in yet, and will begin with that model.
+    fn hold_with(
+        &self,
+        provider: &str,
+        model: &str,
+        say: impl FnOnce(&mut OpenLog, &[u8]) -> io::Result<()>,
+    ) -> Result<(), SessionError> {
+        let failed = SessionError::write(&self.path);
+        let wanted = (provider.to_owned(), model.to_owned());
+        match &mut *self.lock() {
+            State::Announced { meta, .. } => (meta.provider, meta.model) = wanted,
+            State::Open(log) if log.model == wanted => {}
+            State::Open(log) => {
+                let record = line(&Record::Model { provider, model }).map_err(&failed)?;
+                say(log, &record).map_err(&failed)?;
+                log.model = wanted;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the session said about itself when it was opened.
     pub fn meta(&self) -> &SessionMeta {
         &self.meta
     }
@@ -183,38 +228,43 @@ impl SessionLog {
 
     /// Makes the file now, with no message to wait for, and with these records in it.
     pub(crate) fn copy(&self, records: Vec<u8>) -> Result<(), SessionError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         let log = self.opened(&mut state)?;
         log.write(&records).map_err(SessionError::write(&self.path))
     }
 
     fn is_begun(&self) -> bool {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        matches!(*state, State::Open(_))
+        matches!(*self.lock(), State::Open(_))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes one record with one `write`.
     fn append(&self, record: &Record<'_>, sync: Durability) -> Result<(), SessionError> {
         let failed = SessionError::write(&self.path);
         let line = line(record).map_err(&failed)?;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         let log = self.opened(&mut state)?;
         log.write(&line).map_err(&failed)?;
-        if sync == Durability::PowerLoss {
-            log.file.sync_data().map_err(&failed)?;
-        }
-        Ok(())
+        log.sync(sync).map_err(&failed)
     }
 
     /// The open file, made if there is none yet.
     fn opened<'a>(&self, state: &'a mut State) -> Result<&'a mut OpenLog, SessionError> {
-        if let State::Announced { beginning } = state {
+        if let State::Announced { meta, messages } = state {
+            let owed = first_records(meta, messages).map_err(SessionError::create(&self.path))?;
             let file = self.create_file()?;
             *state = State::Open(OpenLog {
                 file,
                 end: 0,
-                owed: std::mem::take(beginning),
+                owed,
                 nameless: false,
+                model: (
+                    std::mem::take(&mut meta.provider),
+                    std::mem::take(&mut meta.model),
+                ),
             });
         }
         match state {
@@ -250,6 +300,13 @@ impl SessionLog {
 }
 
 impl OpenLog {
+    fn sync(&self, durability: Durability) -> io::Result<()> {
+        match durability {
+            Durability::ProcessEnd => Ok(()),
+            Durability::PowerLoss => self.file.sync_data(),
+        }
+    }
+
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
         let written = if self.owed.is_empty() {
             self.file.write_all(line).map(|()| line.len())

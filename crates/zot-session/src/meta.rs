@@ -11,6 +11,7 @@ pub struct SessionMeta {
     pub id: String,
     /// Where the agent worked; empty in a file that came from elsewhere.
     pub cwd: String,
+    /// In a session that was read, the one it was held with last, like the provider.
     pub model: String,
     pub provider: String,
     pub started: Timestamp,

@@ -177,6 +177,8 @@ struct Collected {
     view: View,
     records: usize,
     meta: Option<SessionMeta>,
+    /// The provider and the model that were switched to last.
+    model: Option<(String, String)>,
     messages: Vec<Arc<Message>>,
     usage: Usage,
     turns: Vec<TurnUsage>,
@@ -193,6 +195,7 @@ impl Collected {
             view,
             records: 0,
             meta: None,
+            model: None,
             messages: Vec::new(),
             usage: Usage::default(),
             turns: Vec::new(),
@@ -265,6 +268,7 @@ impl Collected {
                     self.add_unseen(messages);
                 }
             }
+            Line::Model { provider, model } => self.model = Some((provider, model)),
             Line::Unknown => self.report.unknown_records += 1,
         }
     }
@@ -317,6 +321,9 @@ impl Collected {
         if meta.id.is_empty() || self.report.meta_missing {
             let name = path.file_stem().unwrap_or_default();
             meta.id = name.to_string_lossy().into_owned();
+        }
+        if let Some((provider, model)) = self.model {
+            (meta.provider, meta.model) = (provider, model);
         }
         if is_newer(&meta.version) {
             self.report.newer_version = Some(meta.version.clone());

@@ -35,6 +35,11 @@ pub(crate) enum Record<'a> {
     Replaced {
         messages: Vec<MessageRecord<'a>>,
     },
+    /// From here on the session is held with another model than before. Not known to the original.
+    Model {
+        provider: &'a str,
+        model: &'a str,
+    },
 }
 
 #[derive(Serialize)]

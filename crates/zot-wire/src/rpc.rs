@@ -22,8 +22,8 @@ pub use full::{FullBlock, FullMessage};
 pub use message::{ContentBlock, Message, Role};
 pub use response::{
     FullMessagesData, HelloData, MessagesData, ModelData, ModelEntry, ModelUsage, ModelsData,
-    PongData, ReasoningData, RepairReport, Response, SetMessagesData, StartedData, StateData,
-    SteeredData, SubscribedData, ToolEntry, ToolsData, TurnUsage, UsageData,
+    PongData, ReasoningData, RepairReport, Response, SessionData, SetMessagesData, StartedData,
+    StateData, SteeredData, SubscribedData, ToolEntry, ToolsData, TurnUsage, UsageData,
 };
 pub use schema::json_schema;
 

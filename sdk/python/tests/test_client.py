@@ -40,6 +40,16 @@ class Offline(RealTest):
             self.assertEqual(list(run), [])
         self.assertEqual(self.left_behind(), [])
 
+    def test_the_state_says_which_session_the_conversation_is_kept_in(self):
+        path = self.work / "talk.jsonl"
+        with zot.Client(**self.options(args=["--session", str(path)])) as client:
+            client.ask("hello")
+            session = client.state().session
+            self.assertEqual(session.path, str(path))
+            self.assertIn(session.id, path.read_text())
+        with zot.Client(**self.options()) as client:
+            self.assertIsNone(client.state().session)
+
     def test_every_other_command(self):
         with zot.Client(**self.options(allow_tools=["read", "bash"])) as client:
             client.ping()

@@ -19,13 +19,24 @@ class Hello:
 
 
 @dataclasses.dataclass(frozen=True)
+class SessionFile:
+    """The session file that a conversation is kept in; it is made with the first message."""
+
+    id: str
+    path: str
+
+
+@dataclasses.dataclass(frozen=True)
 class State:
+    """`session` is `None` where the conversation is not kept, and for a zot that does not say."""
+
     provider: str
     model: str
     cwd: str
     message_count: int
     busy: bool
     usage: Usage
+    session: Optional[SessionFile] = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,6 +146,7 @@ def read_hello(data: Frame) -> Hello:
 
 
 def read_state(data: Frame) -> State:
+    session = mapping(data, "session") if "session" in data else None
     return State(
         text(data, "provider"),
         text(data, "model"),
@@ -142,6 +154,7 @@ def read_state(data: Frame) -> State:
         whole(data, "message_count"),
         truth(data, "busy"),
         read_usage(mapping(data, "usage")),
+        SessionFile(text(session, "id"), text(session, "path")) if session else None,
     )
 
 

@@ -3,13 +3,11 @@
 use std::env;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{
-    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _,
-};
-use std::os::unix::net::UnixStream as BlockingStream;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use tokio::net::{UnixListener, UnixStream};
+use zot_files::{SocketError, SocketFile, SocketPlace};
 
 const SOCKET_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
@@ -17,16 +15,12 @@ const FOLDER_MODE: u32 = 0o700;
 /// Why there is no socket for agents.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    #[error("{} is in use: another glasspane listens there; stop it or choose another --socket", .0.display())]
-    Live(PathBuf),
-    #[error("{} is there and is no socket: it is not touched", .0.display())]
-    NotASocket(PathBuf),
+    #[error("{0}; --socket names another")]
+    Socket(#[from] SocketError),
     #[error("{} belongs to someone else or lets others in: choose another --socket, or chmod 700 it", .0.display())]
     FolderNotPrivate(PathBuf),
     #[error("cannot make the folder {}: {source}", path.display())]
     Folder { path: PathBuf, source: io::Error },
-    #[error("cannot listen on {}: {source}", path.display())]
-    Listen { path: PathBuf, source: io::Error },
 }
 
 /// Where agents attach unless told otherwise: below `$XDG_RUNTIME_DIR`, else a folder of the user's own in `/tmp`.
@@ -45,26 +39,18 @@ pub fn default_socket() -> PathBuf {
 #[derive(Debug)]
 pub struct Listener {
     listener: UnixListener,
-    path: PathBuf,
-    /// Tells our file from one that was put in its place.
-    inode: Option<u64>,
+    file: SocketFile,
 }
 
 impl Listener {
     /// Listens at `path`, whose folder is made if it is not there and must let nobody else in.
     pub fn bind(path: &Path) -> Result<Self, BindError> {
         make_folder(path)?;
-        remove_stale(path)?;
-        let failed = |source| BindError::Listen {
-            path: path.to_owned(),
-            source,
-        };
-        let listener = UnixListener::bind(path).map_err(failed)?;
-        fs::set_permissions(path, fs::Permissions::from_mode(SOCKET_MODE)).map_err(failed)?;
+        let place = SocketPlace::take(path)?;
+        let listener = UnixListener::bind(path).map_err(SocketError::listen(path))?;
         Ok(Self {
             listener,
-            path: path.to_owned(),
-            inode: inode(path),
+            file: place.bound(SOCKET_MODE)?,
         })
     }
 
@@ -73,21 +59,8 @@ impl Listener {
     }
 
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        // Another process may have taken over meanwhile.
-        if self.inode.is_some() && inode(&self.path) == self.inode {
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
-
-fn inode(path: &Path) -> Option<u64> {
-    fs::symlink_metadata(path).ok().map(|found| found.ino())
 }
 
 fn make_folder(path: &Path) -> Result<(), BindError> {
@@ -113,24 +86,4 @@ fn make_folder(path: &Path) -> Result<(), BindError> {
         return Err(BindError::FolderNotPrivate(folder.to_owned()));
     }
     Ok(())
-}
-
-/// Removes the socket of a process that is gone. A live one is left alone.
-fn remove_stale(path: &Path) -> Result<(), BindError> {
-    let Ok(metadata) = fs::symlink_metadata(path) else {
-        return Ok(());
-    };
-    if !metadata.file_type().is_socket() {
-        return Err(BindError::NotASocket(path.to_owned()));
-    }
-    match BlockingStream::connect(path) {
-        Ok(_) => return Err(BindError::Live(path.to_owned())),
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    }
-    .map_err(|source| BindError::Listen {
-        path: path.to_owned(),
-        source,
-    })
 }

@@ -11,6 +11,7 @@ use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
+use zot_files::SocketError;
 
 use super::{BindError, FileError, FileFeed, Launch, Listener, Watcher, accept_agents, run_agent};
 use crate::record::Attached;
@@ -279,7 +280,7 @@ async fn the_socket_is_its_owners_alone() {
     assert_eq!(mode(served.path.parent().unwrap()), 0o700);
     assert!(matches!(
         Listener::bind(&served.path),
-        Err(BindError::Live(_))
+        Err(BindError::Socket(SocketError::Live(_)))
     ));
     served.stop().await;
 
@@ -291,7 +292,7 @@ async fn the_socket_is_its_owners_alone() {
     fs::write(folder.path().join("s"), "precious").unwrap();
     assert!(matches!(
         Listener::bind(&folder.path().join("s")),
-        Err(BindError::NotASocket(_))
+        Err(BindError::Socket(SocketError::NotASocket(_)))
     ));
 }
 

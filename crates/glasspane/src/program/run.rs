@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use zot_process::{EndSignal, EndSignals};
 use zot_wire::write_line;
 
-use super::{Attachments, EndSignal, Failure, Outcome, Signals, StartArguments};
+use super::{Attachments, Failure, Outcome, StartArguments};
 use crate::{Batch, Hub};
 use printer::Printer;
 
@@ -50,7 +51,7 @@ pub async fn run(arguments: RunArguments) -> Result<ExitCode, Failure> {
     };
     let hub = Hub::new();
     let mut subscription = hub.subscribe(0);
-    let mut signals = Signals::new().map_err(Failure::failed)?;
+    let mut signals = EndSignals::new().map_err(Failure::failed)?;
     let mut attachments = Attachments::launch_only(&hub, launches);
     let mut worst = 0;
     let mut ended_by: Option<EndSignal> = None;

@@ -14,9 +14,10 @@ use std::time::Duration;
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
+use zot_process::{EndSignal, EndSignals};
 
 use super::agents::{DEFAULT_SOCKET, Files};
-use super::{AgentArguments, Attachments, EndSignal, Failure, Outcome, Signals};
+use super::{AgentArguments, Attachments, Failure, Outcome};
 use crate::attach::{Watcher, default_socket};
 use crate::{AgentState, Hub, now_ms};
 use keys::Keys;
@@ -59,7 +60,7 @@ pub async fn top(arguments: TopArguments) -> Result<ExitCode, Failure> {
     if !live {
         return print(origin).await;
     }
-    let mut signals = Signals::new().map_err(Failure::failed)?;
+    let mut signals = EndSignals::new().map_err(Failure::failed)?;
     let screen = Screen::open().map_err(|error| {
         Failure::Failed(format!(
             "cannot use the terminal: {error}; pipe the output to print the table once"
@@ -145,7 +146,7 @@ async fn print(origin: Origin) -> Result<ExitCode, Failure> {
 async fn show(
     origin: &mut Origin,
     screen: &Screen,
-    signals: &mut Signals,
+    signals: &mut EndSignals,
     color: bool,
 ) -> Result<ExitCode, Failure> {
     let mut view = View::default();

@@ -205,7 +205,7 @@ async fn carry_out(
                 Wire::Anthropic => anthropic::error_body(&message),
                 Wire::Gemini => gemini::error_body(status, &message),
             };
-            http::whole(status, JSON, &text, retry_after)
+            http::whole(status, JSON, &text, retry_after.as_deref())
         }
         Answer::ContextOverflow => {
             let text = match wire {

@@ -4,7 +4,7 @@
 //! `texttool:NAME:JSON` · `badargs:NAME:TEXT` · `noargs:NAME` · `slowtool:MS:NAME:JSON` ·
 //! `raw:TEXT` · `rawloop:K:TEXT` · `code:TEXT` · `utf8` · `empty` · `length` · `slow:N:MS` ·
 //! `hang` · `hangmid` · `cut` · `garbage` · `errmid` · `err:STATUS[:TEXT]` · `errthen:STATUS:K` ·
-//! `flood:BYTES`; around any of them `split:N:` · `cutat:N:` · `crlf:` · `delay:MS:` ·
+//! `errwait:STATUS:RETRY-AFTER` · `flood:BYTES`; around any of them `split:N:` · `cutat:N:` · `crlf:` · `delay:MS:` ·
 //! `think:TEXT:` · `reset:K:` · `overflow:K:` · `retryafter:S:`. Anything else answers `ok`.
 
 use std::time::Duration;
@@ -45,7 +45,8 @@ pub(super) enum Answer {
     Status {
         status: u16,
         message: String,
-        retry_after: Option<u64>,
+        /// The header of that name, as it stands.
+        retry_after: Option<String>,
     },
     /// The error a provider answers with when the conversation does not fit its model.
     ContextOverflow,
@@ -158,7 +159,7 @@ fn wrapped(
             _ => Answer::Status {
                 status: 503,
                 message: "scripted overload".to_owned(),
-                retry_after: Some(number(argument)? as u64),
+                retry_after: Some(argument.to_owned()),
             },
         }));
     }
@@ -246,6 +247,14 @@ fn simple(
             } else {
                 say_pieces(["beta ", "ok"])
             }
+        }
+        "errwait" => {
+            let (status, wait) = head(rest)?;
+            Plan::from(Answer::Status {
+                status: number(status)? as u16,
+                message: "scripted overload".to_owned(),
+                retry_after: Some(wait.to_owned()),
+            })
         }
         "flood" => Plan::from(Answer::Flood(number(rest)?)),
         _ => say_pieces(["ok"]),
@@ -359,7 +368,7 @@ fn status_answer(status: usize, message: String) -> Answer {
         status: status as u16,
         message,
         // Providers send it with these two; zero keeps the tests fast.
-        retry_after: matches!(status, 429 | 503).then_some(0),
+        retry_after: matches!(status, 429 | 503).then(|| "0".to_owned()),
     }
 }
 

@@ -65,7 +65,7 @@ pub(super) fn whole(
     status: u16,
     content_type: &str,
     body: &str,
-    retry_after: Option<u64>,
+    retry_after: Option<&str>,
 ) -> Vec<u8> {
     let retry = retry_after.map_or(String::new(), |s| format!("retry-after: {s}\r\n"));
     let length = body.len();

@@ -31,8 +31,8 @@ pub(super) fn next(error: &ModelError, attempt: usize, has_other: bool) -> Next 
         {
             Next::Elsewhere
         }
-        ModelErrorKind::RateLimited { retry_after } => {
-            let wanted = retry_after.unwrap_or_default();
+        ModelErrorKind::RateLimited => {
+            let wanted = error.retry_after.unwrap_or_default();
             match pause {
                 Some(pause) if wanted <= MAX_PAUSE => Next::Again(pause.max(wanted)),
                 _ if has_other => Next::Elsewhere,

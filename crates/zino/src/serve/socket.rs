@@ -3,14 +3,14 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, PermissionsExt as _};
-use std::os::unix::net::UnixStream as BlockingStream;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, Mode, fchmod, flock};
+use rustix::fs::{Mode, fchmod};
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
+use zot_files::{SocketError, SocketFile, SocketPlace};
 
 const SOCKET_MODE: u32 = 0o660;
 const FOLDER_MODE: u32 = 0o750;
@@ -21,40 +21,26 @@ const QUEUED_CONNECTIONS: u32 = 4096;
 /// Why a service cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    #[error("{} is served already: stop that service first", .0.display())]
-    Live(PathBuf),
-    #[error("{} is there and is no socket: it is not touched", .0.display())]
-    NotASocket(PathBuf),
+    #[error(transparent)]
+    Socket(#[from] SocketError),
     #[error("cannot make the folder {}: {source}", .path.display())]
     Folder { path: PathBuf, source: io::Error },
-    #[error("cannot listen on {}: {source}", .path.display())]
-    Listen { path: PathBuf, source: io::Error },
 }
 
 /// A listening socket. Its file is removed when it is dropped.
 pub struct Socket {
     listener: UnixListener,
-    path: PathBuf,
-    /// Tells our file from one that was put in its place.
-    inode: Option<u64>,
+    file: SocketFile,
 }
 
 impl Socket {
     pub fn bind(path: &Path) -> Result<Self, BindError> {
         make_folder(path)?;
-        let _alone = lock_folder(path);
-        remove_stale(path)?;
-        let failed = |source| BindError::Listen {
-            path: path.to_owned(),
-            source,
-        };
-        let listener = listen(path).map_err(failed)?;
-        // The mask may have taken from it.
-        fs::set_permissions(path, fs::Permissions::from_mode(SOCKET_MODE)).map_err(failed)?;
+        let place = SocketPlace::take(path)?;
+        let listener = listen(path).map_err(SocketError::listen(path))?;
         Ok(Self {
             listener,
-            path: path.to_owned(),
-            inode: inode(path),
+            file: place.bound(SOCKET_MODE)?,
         })
     }
 
@@ -63,16 +49,7 @@ impl Socket {
     }
 
     pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        // Another process may have taken over meanwhile.
-        if self.inode.is_some() && inode(&self.path) == self.inode {
-            let _ = fs::remove_file(&self.path);
-        }
+        self.file.path()
     }
 }
 
@@ -84,13 +61,6 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     let _ = fchmod(&socket, Mode::from_raw_mode(SOCKET_MODE as _));
     socket.bind(path)?;
     socket.listen(QUEUED_CONNECTIONS)
-}
-
-fn inode(path: &Path) -> Option<u64> {
-    use std::os::unix::fs::MetadataExt as _;
-    fs::symlink_metadata(path)
-        .ok()
-        .map(|metadata| metadata.ino())
 }
 
 fn make_folder(path: &Path) -> Result<(), BindError> {
@@ -113,40 +83,4 @@ fn make_folder(path: &Path) -> Result<(), BindError> {
             path: folder.to_owned(),
             source,
         })
-}
-
-/// Held while one looks and binds: of two that start together, each could take the other's socket
-/// for a stale one. A folder that cannot be locked is no reason not to serve.
-fn lock_folder(path: &Path) -> Option<File> {
-    let folder = path.parent()?;
-    let folder = if folder.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        folder
-    };
-    let folder = File::open(folder).ok()?;
-    flock(&folder, FlockOperation::LockExclusive).ok()?;
-    Some(folder)
-}
-
-/// Removes the socket of a service that is gone. A live one is left alone.
-fn remove_stale(path: &Path) -> Result<(), BindError> {
-    let Ok(metadata) = fs::symlink_metadata(path) else {
-        return Ok(());
-    };
-    if !metadata.file_type().is_socket() {
-        return Err(BindError::NotASocket(path.to_owned()));
-    }
-    match BlockingStream::connect(path) {
-        Ok(_) => return Err(BindError::Live(path.to_owned())),
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
-        // Gone meanwhile.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        // Someone may well be there, only not for us.
-        Err(error) => Err(error),
-    }
-    .map_err(|source| BindError::Listen {
-        path: path.to_owned(),
-        source,
-    })
 }

@@ -90,10 +90,7 @@ async fn a_broken_answer_is_kept_and_continued() {
 async fn the_next_prompt_begins_with_the_first_again() {
     let scene = scene(
         vec![
-            refused(
-                ModelErrorKind::RateLimited { retry_after: None },
-                "first: http 429",
-            ),
+            refused(ModelErrorKind::RateLimited, "first: http 429"),
             answer("back"),
         ],
         vec![vec![calls(&[("c1", "echo", "{}")]), answer("done")]],

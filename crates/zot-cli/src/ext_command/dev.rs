@@ -14,8 +14,9 @@ use zot_sdk::VERSION;
 use zot_sdk::extensions::trial::{Heard, Introduction, Stage, Trial};
 use zot_sdk::extensions::{HELLO_TIME, Manifest, READY_GRACE};
 
-use super::terminal::{one_line, say};
+use super::terminal::one_line;
 use super::{Failure, home};
+use crate::output::say;
 use watch::Snapshot;
 
 /// How often the folder is looked at.

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use zot_sdk::extensions::Manifest;
 use zot_sdk::extensions::store::{IfTaken, Origin, Store};
 
-use super::terminal::{note, one_line, say};
+use super::terminal::{note, one_line};
 use super::{Failure, permissions};
+use crate::output::say;
 
 /// Whether someone has agreed to the installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,8 @@ use zot_sdk::extensions::trial::{Introduction, Stage, look_at};
 use zot_sdk::extensions::{Discovery, Found, LoadProblem, SearchPaths, Source, Standing, discover};
 
 use super::terminal::{one_line, write_table};
-use super::{Failure, Format, home, permissions};
+use super::{Failure, home, permissions};
+use crate::output::Format;
 
 /// How long an extension may take to tell what it has.
 const LOOK_TIME: Duration = Duration::from_secs(3);

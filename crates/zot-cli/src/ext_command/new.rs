@@ -11,8 +11,8 @@ use std::process::ExitCode;
 use zot_sdk::extensions::check_name;
 use zot_sdk::extensions::store::StoreError;
 
-use super::terminal::say;
 use super::{Failure, Language};
+use crate::output::say;
 use skeleton::{Mode, Skeleton};
 
 const PROGRAM_MODE: u32 = 0o755;

@@ -3,10 +3,6 @@
 use std::fmt;
 use std::io::{self, Write as _};
 
-pub(crate) fn say(text: fmt::Arguments<'_>) -> io::Result<()> {
-    writeln!(io::stdout(), "{text}")
-}
-
 /// Says what is going on, beside the output.
 pub(crate) fn note(text: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{text}");

@@ -9,8 +9,10 @@ use serde_json::json;
 use zot_sdk::VERSION;
 use zot_sdk::extensions::trial::{ExaminationOptions, Finding, Verdict, examine};
 
-use super::terminal::{one_line, plain, say};
-use super::{FAILED, Failure, Format};
+use super::Failure;
+use super::terminal::{one_line, plain};
+use crate::failure::FAILED;
+use crate::output::{Format, say};
 
 /// Lines of standard error that are shown; of more, the first ones tell the cause.
 const SHOWN_LOG_LINES: usize = 200;

@@ -10,7 +10,8 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use zot_sdk::sessions::{self, Session, SessionError, View, html, markdown, read};
 
-use super::{Failure, Format, Place, say, say_json};
+use super::{Failure, Place};
+use crate::output::{Format, say};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -82,7 +83,7 @@ pub(super) fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     })?;
     warn(with_paths);
     if arguments.json {
-        say_json(&json!({
+        say(json!({
             "path": path,
             "bytes": bytes.len(),
             "messages_with_paths": with_paths,
@@ -126,7 +127,7 @@ pub(super) fn import(place: &Place, file: &Path, format: Format) -> Result<(), F
     crate::warn(&report.findings());
     let id = &log.meta().id;
     match format {
-        Format::Json => say_json(&json!({ "id": id, "path": log.path() }))?,
+        Format::Json => say(json!({ "id": id, "path": log.path() }))?,
         Format::Text => say(format_args!(
             "{id}\ngo on with it: zot -p --resume {} PROMPT",
             super::short(id)

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use zot_sdk::sessions::Summary;
 
 use super::table::{self, Align, shortened, shortened_path};
-use super::{Failure, ListArguments, Place, say, short};
+use super::{Failure, ListArguments, Place, short};
+use crate::output::say;
 
 const MAX_TITLE: usize = 60;
 const MAX_PATH: usize = 32;

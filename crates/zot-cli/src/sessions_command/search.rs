@@ -11,7 +11,9 @@ use zot_sdk::sessions::conversation::Role;
 use zot_sdk::sessions::{Hit, Summary, search};
 
 use super::list::{minute, title};
-use super::{FAILED, Failure, Format, Place, say_json, short};
+use super::{Failure, Place, short};
+use crate::failure::FAILED;
+use crate::output::{Format, say};
 
 pub(super) fn run(
     place: &Place,
@@ -44,7 +46,7 @@ pub(super) fn run(
                 })
             })
             .collect();
-        say_json(&json!(hits))?;
+        say(json!(hits))?;
     } else {
         let mut output = io::BufWriter::new(io::stdout().lock());
         let mut last = None;

@@ -8,7 +8,8 @@ use zot_sdk::sessions::conversation::{ContentBlock, Message, Role};
 use zot_sdk::sessions::{Session, View, read};
 
 use super::table::shortened;
-use super::{Failure, Format, Place, say_json};
+use super::{Failure, Place};
+use crate::output::{Format, say};
 
 /// How much of a tool's result is shown.
 const RESULT_LINES: usize = 6;
@@ -20,7 +21,7 @@ pub(super) fn run(place: &Place, id: &str, format: Format) -> Result<(), Failure
     if format == Format::Json {
         let mut value = describe(&session);
         value["path"] = json!(path);
-        return Ok(say_json(&value)?);
+        return Ok(say(value)?);
     }
     let mut output = io::BufWriter::new(io::stdout().lock());
     let meta = &session.meta;

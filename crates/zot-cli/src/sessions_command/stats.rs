@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use zot_sdk::sessions::Summary;
 
 use super::table::{self, Align};
-use super::{Failure, ListArguments, Place, say_json};
+use super::{Failure, ListArguments, Place};
+use crate::output::say;
 
 /// What some sessions come to.
 #[derive(Default)]
@@ -76,7 +77,7 @@ pub(super) fn run(place: &Place, arguments: &ListArguments) -> Result<(), Failur
             .collect();
         let mut value = total.value();
         value["models"] = Value::Object(models);
-        return Ok(say_json(&value)?);
+        return Ok(say(value)?);
     }
     let headings = [
         ("MODEL", Align::Left),

@@ -9,7 +9,8 @@ use zot_sdk::Durability;
 use zot_sdk::sessions::{self, Summary, View, read};
 
 use super::list::{minute, title};
-use super::{Failure, Format, ListArguments, Place, say, say_json, short};
+use super::{Failure, ListArguments, Place, short};
+use crate::output::{Format, say};
 
 /// Deeper forks are drawn at this depth.
 const MAX_DEPTH: usize = 64;
@@ -36,7 +37,7 @@ pub(super) fn fork(
     log.keep()?;
     let meta = log.meta();
     match format {
-        Format::Json => say_json(&json!({
+        Format::Json => say(json!({
             "id": meta.id,
             "path": log.path(),
             "parent": meta.parent,
@@ -62,7 +63,7 @@ pub(super) fn run(place: &Place, arguments: &ListArguments) -> Result<(), Failur
             .iter()
             .map(|root| forest.value(root, 0))
             .collect();
-        return Ok(say_json(&json!(roots))?);
+        return Ok(say(json!(roots))?);
     }
     let mut output = io::BufWriter::new(io::stdout().lock());
     for root in &forest.roots {

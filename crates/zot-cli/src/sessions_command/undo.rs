@@ -10,7 +10,9 @@ use zot_sdk::sessions::{FileOutcome, UndoneFile};
 use zot_sdk::{IfChanged, UndoReport, undo};
 
 use super::table::shortened;
-use super::{FAILED, Failure, Place, say_json};
+use super::{Failure, Place};
+use crate::failure::FAILED;
+use crate::output::say;
 
 const MAX_COMMAND: usize = 100;
 
@@ -45,7 +47,7 @@ pub(super) fn run(place: &Place, arguments: &Arguments) -> Result<ExitCode, Fail
     };
     let report = undo(&path, arguments.prompts as usize, if_changed)?;
     match arguments.json {
-        true => say_json(&value(&report))?,
+        true => say(value(&report))?,
         false => write(&report)?,
     }
     let done = report

@@ -8,7 +8,7 @@ use serde_json::json;
 use zot_sdk::context::check_skill_name;
 
 use super::Failure;
-use crate::ext_command::terminal::say;
+use crate::output::say;
 
 const DESCRIPTION: &str =
     "What this skill is for, and when to use it. Say it in the words of a request that it fits.";

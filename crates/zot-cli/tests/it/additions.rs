@@ -113,6 +113,26 @@ fn hello_lists_the_capabilities_and_failures_have_codes() {
     }
 }
 
+/// Also of errors that are not about too many requests.
+#[test]
+fn the_wait_a_provider_names_is_told() {
+    for wire in Wire::BOTH {
+        let mut session = Session::start(wire);
+        for (status, code) in [
+            (429, "rate_limited"),
+            (503, "unavailable"),
+            (529, "unavailable"),
+        ] {
+            let frames = session.zot.turn("p", &format!("errwait:{status}:20"));
+            let error = of_kind(&frames, "error")[0];
+            assert_eq!(error["code"], code);
+            assert_eq!(error["retry_after_ms"], 20_000, "{status}");
+        }
+        let frames = session.zot.turn("p", "err:500:oops");
+        assert!(of_kind(&frames, "error")[0].get("retry_after_ms").is_none());
+    }
+}
+
 /// A conversation is taken to another process: the provider sees the same bytes it would have seen.
 #[test]
 fn a_conversation_goes_on_in_another_process() {

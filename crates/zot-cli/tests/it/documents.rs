@@ -138,7 +138,8 @@ fn every_error_code_is_listed() {
     let sources = [
         "crates/zot-conversation/src/event.rs",
         "crates/zot-rpc/src/server.rs",
-        "crates/zot-rpc/src/server/commands.rs",
+        "crates/zot-rpc/src/server/prompting.rs",
+        "crates/zot-rpc/src/server/refusal.rs",
         "crates/zot-rpc/src/server/replies.rs",
         "crates/zot-wire/src/rpc/command.rs",
     ];

@@ -40,7 +40,7 @@ fn setting_one_leaves_the_others_as_they_are() {
 }
 
 #[test]
-fn a_projects_file_is_for_everybody_and_without_a_lock() {
+fn a_projects_file_is_for_everybody_and_without_a_lock_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(".zot/config.json");
     set(&path, Place::Project, key("model").unwrap(), "gpt-5").unwrap();
@@ -67,22 +67,28 @@ fn a_broken_file_is_not_overwritten() {
 
 #[test]
 fn many_at_a_time_lose_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("config.json");
     let settings = [
         ("model", "a"),
         ("max_steps", "1"),
         ("max_tokens", "2"),
-        ("session", "false"),
+        ("reasoning", "high"),
     ];
-    std::thread::scope(|scope| {
-        for (name, value) in settings {
-            let path = &path;
-            scope.spawn(move || set(path, Place::User, key(name).unwrap(), value).unwrap());
+    for place in [Place::User, Place::Project] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.json");
+        // Often enough for them to meet.
+        for _ in 0..25 {
+            let _ = fs::remove_file(&path);
+            std::thread::scope(|scope| {
+                for (name, value) in settings {
+                    let path = &path;
+                    scope.spawn(move || set(path, place, key(name).unwrap(), value).unwrap());
+                }
+            });
+            let text = fs::read_to_string(&path).unwrap();
+            for (name, _) in settings {
+                assert!(text.contains(name), "{place:?}: {text}");
+            }
         }
-    });
-    let text = fs::read_to_string(&path).unwrap();
-    for (name, _) in settings {
-        assert!(text.contains(name), "{text}");
     }
 }

@@ -30,3 +30,15 @@ fn who_waits_gets_it() {
         drop(first);
     });
 }
+
+#[test]
+fn a_folder_is_locked_and_stays_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let acquire = || Lock::acquire_folder(folder.path(), Duration::from_millis(20));
+    let lock = acquire().unwrap();
+    assert!(lock.is_some());
+    assert_eq!(acquire().unwrap_err().kind(), std::io::ErrorKind::TimedOut);
+    drop(lock);
+    assert!(acquire().unwrap().is_some());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -14,7 +14,7 @@ use zot_conversation::{
     Sampling, ToolDefinition, ToolResult,
 };
 
-use crate::body::{HeadCache, MessageCache, RequestBody};
+use crate::body::{HeadCache, List, MessageCache, RequestBody};
 use crate::json;
 
 /// The least the provider accepts.
@@ -32,11 +32,7 @@ pub(super) struct RequestCache {
 impl RequestCache {
     pub(super) fn body(&mut self, provider: &str, request: &ModelRequest<'_>) -> RequestBody {
         let mut body = RequestBody::default();
-        let mut options = Vec::new();
-        json::append(&mut options, &Options::new(provider, request));
-        // The object stays open: the cached parts follow.
-        options.pop();
-        body.push(options);
+        body.begin(&Options::new(provider, request));
         body.push(self.head.get(request.system, request.tools, |buffer| {
             write_head(request.system, request.tools, buffer);
         }));
@@ -46,21 +42,12 @@ impl RequestCache {
         let pieces = self.messages.get(settled, |message, buffer| {
             write_message(provider, message, Breakpoint::Absent, buffer);
         });
-        let mut first = true;
-        let mut push = |piece: bytes::Bytes| {
-            // Every message starts with a comma; the first of all must not.
-            let skip = usize::from(first && !piece.is_empty());
-            first &= piece.is_empty();
-            body.push(piece.slice(skip..));
-        };
-        pieces.for_each(&mut push);
         let mut tail = Vec::new();
         for (index, message) in recent.iter().enumerate() {
             let breakpoint = breakpoints.at(breakpoints.settled + index);
             write_message(provider, message, breakpoint, &mut tail);
         }
-        push(tail.into());
-        body.push(&b"]}"[..]);
+        body.finish(List::Empty, pieces.chain([tail.into()]));
         body
     }
 }

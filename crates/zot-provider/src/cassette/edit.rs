@@ -155,6 +155,7 @@ impl Rewriter<'_> {
         let same = continues.map_or(0, |continues| continues.messages);
         let new = whole.messages.get(same..).unwrap_or_default();
         let record = RequestRecord {
+            provider: exchange.request.provider.as_deref(),
             model: self.redactor.string(&exchange.request.model),
             reasoning: exchange.request.reasoning.as_deref(),
             max_output: exchange.request.max_output,

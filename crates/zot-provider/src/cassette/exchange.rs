@@ -39,14 +39,13 @@ pub(super) fn append_ending(
     line.extend_from_slice(b",\"outcome\":");
     json::append(line, &outcome);
     if let Ending::Failed(error) = ending {
-        let (kind, retry_after) = kind_record(error.kind);
         line.extend_from_slice(b",\"error\":");
         json::append(
             line,
             &ErrorRecord {
-                kind,
+                kind: error.kind.into(),
                 message: redactor.apply(&error.message),
-                retry_after_ms: retry_after.map(milliseconds),
+                retry_after_ms: error.retry_after.map(milliseconds),
             },
         );
     }
@@ -89,16 +88,18 @@ pub(super) enum ErrorKind {
     Stream,
 }
 
-fn kind_record(kind: ModelErrorKind) -> (ErrorKind, Option<Duration>) {
-    match kind {
-        ModelErrorKind::Unauthorized => (ErrorKind::Unauthorized, None),
-        ModelErrorKind::RateLimited { retry_after } => (ErrorKind::RateLimited, retry_after),
-        ModelErrorKind::ContextOverflow => (ErrorKind::ContextOverflow, None),
-        ModelErrorKind::Invalid => (ErrorKind::Invalid, None),
-        ModelErrorKind::Refused => (ErrorKind::Refused, None),
-        ModelErrorKind::Unavailable => (ErrorKind::Unavailable, None),
-        ModelErrorKind::Connection => (ErrorKind::Connection, None),
-        ModelErrorKind::Stream => (ErrorKind::Stream, None),
+impl From<ModelErrorKind> for ErrorKind {
+    fn from(kind: ModelErrorKind) -> Self {
+        match kind {
+            ModelErrorKind::Unauthorized => Self::Unauthorized,
+            ModelErrorKind::RateLimited => Self::RateLimited,
+            ModelErrorKind::ContextOverflow => Self::ContextOverflow,
+            ModelErrorKind::Invalid => Self::Invalid,
+            ModelErrorKind::Refused => Self::Refused,
+            ModelErrorKind::Unavailable => Self::Unavailable,
+            ModelErrorKind::Connection => Self::Connection,
+            ModelErrorKind::Stream => Self::Stream,
+        }
     }
 }
 
@@ -121,9 +122,7 @@ impl ErrorRecord<'_> {
     pub(super) fn to_error(&self) -> ModelError {
         let kind = match self.kind {
             ErrorKind::Unauthorized => ModelErrorKind::Unauthorized,
-            ErrorKind::RateLimited => ModelErrorKind::RateLimited {
-                retry_after: self.retry_after_ms.map(Duration::from_millis),
-            },
+            ErrorKind::RateLimited => ModelErrorKind::RateLimited,
             ErrorKind::ContextOverflow => ModelErrorKind::ContextOverflow,
             ErrorKind::Invalid => ModelErrorKind::Invalid,
             ErrorKind::Refused => ModelErrorKind::Refused,
@@ -132,6 +131,7 @@ impl ErrorRecord<'_> {
             ErrorKind::Stream => ModelErrorKind::Stream,
         };
         ModelError::new(kind, self.message.as_ref())
+            .with_retry_after(self.retry_after_ms.map(Duration::from_millis))
     }
 }
 
@@ -162,6 +162,8 @@ impl ExchangeLine<'_> {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct RequestLine<'a> {
+    #[serde(borrow, default)]
+    pub(super) provider: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) model: Cow<'a, str>,
     #[serde(borrow, default)]

@@ -34,6 +34,26 @@ pub struct Header {
     prices: PriceRecord,
     #[serde(default)]
     tool_images: ToolImagesRecord,
+    /// The models that were to take over, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) fallbacks: Vec<FallbackRecord>,
+}
+
+/// A model that was to take over when another failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct FallbackRecord {
+    pub(super) provider: String,
+    pub(super) model: String,
+    #[serde(default)]
+    reasoning: bool,
+    #[serde(default)]
+    context_window: u64,
+    #[serde(default)]
+    max_output: u64,
+    #[serde(default)]
+    prices: PriceRecord,
+    #[serde(default)]
+    tool_images: ToolImagesRecord,
 }
 
 /// US dollars per million tokens.
@@ -57,7 +77,6 @@ enum ToolImagesRecord {
 impl Header {
     /// The header of a recording that begins now.
     pub fn new(provider: &str, model: &ModelInfo, tool_images: ToolImages) -> Self {
-        let prices = &model.prices;
         Self {
             zot_cassette: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -67,17 +86,23 @@ impl Header {
             reasoning: model.reasoning,
             context_window: model.context_window,
             max_output: model.max_output,
-            prices: PriceRecord {
-                input: prices.input,
-                output: prices.output,
-                cache_read: prices.cache_read,
-                cache_write: prices.cache_write,
-            },
-            tool_images: match tool_images {
-                ToolImages::Seen => ToolImagesRecord::Seen,
-                ToolImages::NeedMirror => ToolImagesRecord::NeedMirror,
-            },
+            prices: (&model.prices).into(),
+            tool_images: tool_images.into(),
+            fallbacks: Vec::new(),
         }
+    }
+
+    /// Adds a model that takes over when those before it fail.
+    pub fn add_fallback(&mut self, provider: &str, model: &ModelInfo, tool_images: ToolImages) {
+        self.fallbacks.push(FallbackRecord {
+            provider: provider.to_owned(),
+            model: model.id.to_string(),
+            reasoning: model.reasoning,
+            context_window: model.context_window,
+            max_output: model.max_output,
+            prices: (&model.prices).into(),
+            tool_images: tool_images.into(),
+        });
     }
 
     /// The model the recording began with, as it was known then.
@@ -89,19 +114,66 @@ impl Header {
         if self.max_output > 0 {
             info.max_output = self.max_output;
         }
-        info.prices = Prices {
-            input: self.prices.input,
-            output: self.prices.output,
-            cache_read: self.prices.cache_read,
-            cache_write: self.prices.cache_write,
-        };
+        info.prices = self.prices.into();
         info
     }
 
     pub(super) fn tool_images(&self) -> ToolImages {
-        match self.tool_images {
-            ToolImagesRecord::Seen => ToolImages::Seen,
-            ToolImagesRecord::NeedMirror => ToolImages::NeedMirror,
+        self.tool_images.into()
+    }
+}
+
+impl FallbackRecord {
+    pub(super) fn model_info(&self) -> ModelInfo {
+        let mut info = ModelInfo::unknown(&self.provider, &self.model);
+        info.reasoning = self.reasoning;
+        info.context_window = self.context_window;
+        info.max_output = self.max_output;
+        info.prices = self.prices.into();
+        info
+    }
+
+    pub(super) fn tool_images(&self) -> ToolImages {
+        self.tool_images.into()
+    }
+}
+
+impl From<&Prices> for PriceRecord {
+    fn from(prices: &Prices) -> Self {
+        Self {
+            input: prices.input,
+            output: prices.output,
+            cache_read: prices.cache_read,
+            cache_write: prices.cache_write,
+        }
+    }
+}
+
+impl From<PriceRecord> for Prices {
+    fn from(prices: PriceRecord) -> Self {
+        Self {
+            input: prices.input,
+            output: prices.output,
+            cache_read: prices.cache_read,
+            cache_write: prices.cache_write,
+        }
+    }
+}
+
+impl From<ToolImages> for ToolImagesRecord {
+    fn from(tool_images: ToolImages) -> Self {
+        match tool_images {
+            ToolImages::Seen => Self::Seen,
+            ToolImages::NeedMirror => Self::NeedMirror,
+        }
+    }
+}
+
+impl From<ToolImagesRecord> for ToolImages {
+    fn from(record: ToolImagesRecord) -> Self {
+        match record {
+            ToolImagesRecord::Seen => Self::Seen,
+            ToolImagesRecord::NeedMirror => Self::NeedMirror,
         }
     }
 }

@@ -22,6 +22,7 @@ pub struct Inspection {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExchangeSummary {
     pub number: usize,
+    /// With the provider before it where that is not the header's.
     pub model: String,
     /// Messages of the whole request.
     pub messages: usize,
@@ -70,7 +71,10 @@ fn summarise(
     };
     let mut summary = ExchangeSummary {
         number,
-        model: line.request.model.clone().into_owned(),
+        model: match &line.request.provider {
+            Some(provider) => format!("{provider}/{}", line.request.model),
+            None => line.request.model.clone().into_owned(),
+        },
         messages,
         new_messages: line.request.messages.len(),
         events: 0,

@@ -79,9 +79,10 @@ impl Recorder {
         self.lock().failure.clone()
     }
 
-    /// Appends one exchange; the error is for people.
+    /// Appends one exchange, with the provider of `fallback` if it was one; the error is for people.
     pub(super) fn append(
         &self,
+        fallback: Option<&str>,
         request: &ModelRequest<'_>,
         tape: &mut Tape,
         ending: Ending<'_>,
@@ -98,7 +99,14 @@ impl Recorder {
         json::append(&mut line, &number);
         line.extend_from_slice(b",\"request\":");
         let (continues, head) = state.follow(number, request);
-        append_request(&mut line, request, continues, head, &self.redactor);
+        append_request(
+            &mut line,
+            fallback,
+            request,
+            continues,
+            head,
+            &self.redactor,
+        );
         line.extend_from_slice(b",\"events\":");
         tape.append_to(&mut line, &self.redactor);
         append_ending(&mut line, ending, duration_ms, &self.redactor);

@@ -20,12 +20,28 @@ use super::tape::Tape;
 /// a cassette with a gap would replay something that never happened.
 pub struct RecordingModel {
     inner: Arc<dyn Model>,
-    recorder: Recorder,
+    recorder: Arc<Recorder>,
+    /// The provider, of a model that takes over from another.
+    fallback: Option<String>,
 }
 
 impl RecordingModel {
-    pub fn new(inner: Arc<dyn Model>, recorder: Recorder) -> Self {
-        Self { inner, recorder }
+    /// Records the model that the header of the cassette names.
+    pub fn new(inner: Arc<dyn Model>, recorder: Arc<Recorder>) -> Self {
+        Self {
+            inner,
+            recorder,
+            fallback: None,
+        }
+    }
+
+    /// Records one of the fallbacks of the header to the same cassette.
+    pub fn fallback(inner: Arc<dyn Model>, recorder: Arc<Recorder>, provider: &str) -> Self {
+        Self {
+            inner,
+            recorder,
+            fallback: Some(provider.to_owned()),
+        }
     }
 }
 
@@ -34,6 +50,7 @@ impl Model for RecordingModel {
         Box::pin(RecordingStream {
             inner: self.inner.stream(request),
             recorder: &self.recorder,
+            fallback: self.fallback.as_deref(),
             request,
             tape: Tape::default(),
             state: StreamState::Untouched,
@@ -48,6 +65,7 @@ impl Model for RecordingModel {
 struct RecordingStream<'a> {
     inner: ModelStream<'a>,
     recorder: &'a Recorder,
+    fallback: Option<&'a str>,
     request: ModelRequest<'a>,
     tape: Tape,
     state: StreamState,
@@ -89,7 +107,13 @@ impl RecordingStream<'_> {
         self.state = StreamState::Ended;
         let duration = milliseconds(clock.started.elapsed());
         self.recorder
-            .append(&self.request, &mut self.tape, ending, duration)
+            .append(
+                self.fallback,
+                &self.request,
+                &mut self.tape,
+                ending,
+                duration,
+            )
             .map_err(not_recorded)
     }
 }

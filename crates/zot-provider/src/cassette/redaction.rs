@@ -48,17 +48,17 @@ impl Redactor {
         shapes: None,
     };
 
-    /// Finds the shapes of well-known keys, `credential`, and the values of variables of
+    /// Finds the shapes of well-known keys, `credentials`, and the values of variables of
     /// `environment` that are named like secrets.
-    pub fn new(
-        credential: Option<&str>,
+    pub fn new<'a>(
+        credentials: impl IntoIterator<Item = &'a str>,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Self {
         let mut redactor = Self {
             values: Vec::new(),
             shapes: Some(Shapes::new()),
         };
-        if let Some(credential) = credential {
+        for credential in credentials {
             redactor.add_secret(credential);
         }
         for (name, value) in environment {

@@ -5,7 +5,7 @@ mod playback;
 
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
@@ -17,6 +17,7 @@ use super::error::CassetteError;
 use super::exchange::Outcome;
 use super::header::Header;
 use super::reader::{CassetteReader, Resolver};
+use crate::catalog::ModelInfo;
 use check::{Expected, Verified};
 use playback::Playback;
 
@@ -85,8 +86,28 @@ impl ReplayModel {
         &self.header
     }
 
+    /// The models that took over in the recording when another failed. They answer from the same
+    /// cassette.
+    pub fn fallbacks(self: &Arc<Self>) -> Vec<(ModelInfo, Arc<dyn Model>)> {
+        let fallbacks = self.header.fallbacks.iter();
+        fallbacks
+            .map(|record| {
+                let model = ReplayFallback {
+                    replay: Arc::clone(self),
+                    provider: record.provider.clone(),
+                    tool_images: record.tool_images(),
+                };
+                (record.model_info(), Arc::new(model) as Arc<dyn Model>)
+            })
+            .collect()
+    }
+
     /// Begins the exchange that is due, if `request` is the recorded one.
-    fn begin(&self, request: &ModelRequest<'_>) -> Result<Playback, ModelError> {
+    fn begin(
+        &self,
+        fallback: Option<&str>,
+        request: &ModelRequest<'_>,
+    ) -> Result<Playback, ModelError> {
         let mut state = self.lock();
         let state = &mut *state;
         let prepared = match state.next.take() {
@@ -94,7 +115,9 @@ impl ReplayModel {
             None => state.prepare_next(self.mode)?,
         };
         if let Some(expected) = &prepared.expected
-            && let Some(difference) = state.verified.compare(expected, request)
+            && let Some(difference) = expected
+                .compare_provider(fallback)
+                .or_else(|| state.verified.compare(expected, request))
         {
             let exchange = prepared.playback.exchange();
             state.next = Some(prepared);
@@ -171,6 +194,7 @@ impl Model for ReplayModel {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
         Box::pin(ReplayStream {
             model: self,
+            fallback: None,
             state: StreamState::Asked(request),
         })
     }
@@ -180,8 +204,31 @@ impl Model for ReplayModel {
     }
 }
 
+/// One of the models that took over.
+struct ReplayFallback {
+    replay: Arc<ReplayModel>,
+    provider: String,
+    tool_images: ToolImages,
+}
+
+impl Model for ReplayFallback {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
+        Box::pin(ReplayStream {
+            model: &self.replay,
+            fallback: Some(&self.provider),
+            state: StreamState::Asked(request),
+        })
+    }
+
+    fn tool_images(&self) -> ToolImages {
+        self.tool_images
+    }
+}
+
 struct ReplayStream<'a> {
     model: &'a ReplayModel,
+    /// The provider, of a model that takes over from another.
+    fallback: Option<&'a str>,
     state: StreamState<'a>,
 }
 
@@ -198,7 +245,7 @@ impl Stream for ReplayStream<'_> {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         if let StreamState::Asked(request) = &this.state {
-            match this.model.begin(request) {
+            match this.model.begin(this.fallback, request) {
                 Ok(playback) => this.state = StreamState::Playing(Box::new(playback)),
                 Err(error) => {
                     this.state = StreamState::Ended;

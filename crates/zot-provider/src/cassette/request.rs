@@ -18,6 +18,9 @@ use crate::json;
 /// What is written about one request.
 #[derive(Serialize)]
 pub(super) struct RequestRecord<'a, T: Serialize, M: Serialize> {
+    /// Of a fallback; else it is the header's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) provider: Option<&'a str>,
     pub(super) model: Redacted<'a>,
     pub(super) reasoning: Option<&'a str>,
     pub(super) max_output: u64,
@@ -33,6 +36,7 @@ pub(super) struct RequestRecord<'a, T: Serialize, M: Serialize> {
 /// Appends the request to a line. `same` messages are those of `continues`.
 pub(super) fn append_request(
     line: &mut Vec<u8>,
+    fallback: Option<&str>,
     request: &ModelRequest<'_>,
     continues: Option<Continues>,
     head: HeadPart,
@@ -41,6 +45,7 @@ pub(super) fn append_request(
     let same = continues.map_or(0, |continues| continues.messages);
     let new = request.messages.get(same..).unwrap_or_default();
     let record = RequestRecord {
+        provider: fallback,
         model: redactor.string(request.model),
         reasoning: request.reasoning.map(|effort| effort.as_str()),
         max_output: request.max_output,

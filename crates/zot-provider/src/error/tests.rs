@@ -16,11 +16,7 @@ fn kinds_by_status() {
     let cases = [
         (401, "no", ModelErrorKind::Unauthorized),
         (403, "no", ModelErrorKind::Unauthorized),
-        (
-            429,
-            "slow down",
-            ModelErrorKind::RateLimited { retry_after: None },
-        ),
+        (429, "slow down", ModelErrorKind::RateLimited),
         (400, "bad", ModelErrorKind::Invalid),
         (
             400,

@@ -11,7 +11,7 @@ use zot_conversation::{
 };
 
 use super::{SERVER_ID_MARK, schema};
-use crate::body::{HeadCache, MessageCache, RequestBody};
+use crate::body::{HeadCache, List, MessageCache, RequestBody};
 use crate::json;
 
 /// Stands for a result without text.
@@ -69,11 +69,7 @@ impl RequestCache {
             self.generation = generation;
         }
         let mut body = RequestBody::default();
-        let mut options = Vec::new();
-        json::append(&mut options, &Options::new(generation, request));
-        // The object stays open: the cached parts follow.
-        options.pop();
-        body.push(options);
+        body.begin(&Options::new(generation, request));
         body.push(self.head.get(request.system, request.tools, |buffer| {
             write_head(request.system, request.tools, buffer);
         }));
@@ -92,14 +88,7 @@ impl RequestCache {
             let before = before.map(AsRef::as_ref);
             write_message(provider, generation, message, before, buffer);
         });
-        let mut first = true;
-        for piece in pieces {
-            // Every message starts with a comma; the first of all must not.
-            let skip = usize::from(first && !piece.is_empty());
-            first &= piece.is_empty();
-            body.push(piece.slice(skip..));
-        }
-        body.push(&b"]}"[..]);
+        body.finish(List::Empty, pieces);
         body
     }
 }

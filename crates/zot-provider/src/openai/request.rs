@@ -11,7 +11,7 @@ use zot_conversation::{
 };
 
 use super::{EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport};
-use crate::body::{HeadCache, MessageCache, RequestBody};
+use crate::body::{HeadCache, List, MessageCache, RequestBody};
 use crate::json;
 use crate::sampling;
 
@@ -32,25 +32,18 @@ impl RequestCache {
         request: &ModelRequest<'_>,
     ) -> RequestBody {
         let mut body = RequestBody::default();
-        let mut options = Vec::new();
-        json::append(&mut options, &Options::new(quirks, request));
-        // The object stays open: the cached parts follow.
-        options.pop();
-        body.push(options);
+        body.begin(&Options::new(quirks, request));
         body.push(self.head.get(request.system, request.tools, |buffer| {
             write_head(request.system, request.tools, buffer);
         }));
-        let mut first = request.system.is_empty();
         let pieces = self.messages.get(request.messages, |message, buffer| {
             write_message(provider, quirks, message, buffer);
         });
-        for piece in pieces {
-            // Every message starts with a comma; the first of all must not.
-            let skip = usize::from(first && !piece.is_empty());
-            first &= piece.is_empty();
-            body.push(piece.slice(skip..));
-        }
-        body.push(&b"]}"[..]);
+        let list = match request.system.is_empty() {
+            true => List::Empty,
+            false => List::Begun,
+        };
+        body.finish(list, pieces);
         body
     }
 }

@@ -10,7 +10,7 @@ use zot_conversation::{
     ToolResult,
 };
 
-use crate::body::{HeadCache, MessageCache, RequestBody};
+use crate::body::{HeadCache, List, MessageCache, RequestBody};
 use crate::json;
 use crate::sampling;
 
@@ -57,25 +57,14 @@ impl RequestCache {
             self.replay = replay;
         }
         let mut body = RequestBody::default();
-        let mut options = Vec::new();
-        json::append(&mut options, &Options::new(replay, request));
-        // The object stays open: the cached parts follow.
-        options.pop();
-        body.push(options);
+        body.begin(&Options::new(replay, request));
         body.push(self.head.get(request.system, request.tools, |buffer| {
             write_head(request.system, request.tools, buffer);
         }));
         let pieces = self.messages.get(request.messages, |message, buffer| {
             write_message(provider, replay, message, buffer);
         });
-        let mut first = true;
-        for piece in pieces {
-            // Every item starts with a comma; the first of all must not.
-            let skip = usize::from(first && !piece.is_empty());
-            first &= piece.is_empty();
-            body.push(piece.slice(skip..));
-        }
-        body.push(&b"]}"[..]);
+        body.finish(List::Empty, pieces);
         body
     }
 }

@@ -66,3 +66,21 @@ fn reads_seconds_and_dates() {
     assert_eq!(seconds("inf"), None);
     assert_eq!(seconds("soon"), None);
 }
+
+#[test]
+fn reads_the_delay_in_a_body() {
+    let error = r#"{"error":{"code":429,"details":[
+        {"@type":"type.googleapis.com/google.rpc.QuotaFailure"},
+        {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"20.5s"}]}}"#;
+    let wait = Some(Duration::from_millis(20_500));
+    assert_eq!(retry_delay(error.as_bytes()), wait);
+    assert_eq!(retry_delay(format!("[{error}]").as_bytes()), wait);
+    for other in [
+        "",
+        "slow down",
+        "[]",
+        r#"{"error":{"details":[{"retryDelay":"soon"}]}}"#,
+    ] {
+        assert_eq!(retry_delay(other.as_bytes()), None, "{other}");
+    }
+}

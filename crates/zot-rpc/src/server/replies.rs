@@ -11,7 +11,7 @@ use zot_sdk::{Event, InvokeError, InvokedData, ReloadFailure, RequestError};
 use zot_wire::rpc::{CommandEntry, CommandsData, ExtensionEntry, ExtensionsData, RequestId};
 
 use super::Server;
-use super::commands::Refusal;
+use super::refusal::Refusal;
 use crate::queue::{Job, JobWork};
 
 /// How many commands may wait for extensions at a time.

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use zot_agent::Fallback;
-use zot_auth::AuthFile;
-use zot_provider::catalog::Catalog;
+use zot_auth::{AuthFile, Credential};
+use zot_conversation::Model;
+use zot_provider::cassette::ReplayModel;
+use zot_provider::catalog::{Catalog, ModelInfo};
 use zot_provider::{HttpClient, Providers};
 
 use super::connecting::Connection;
@@ -13,22 +15,68 @@ use super::selection::select;
 use super::{AssemblyError, Clients};
 use crate::config::{Config, PreferredModel};
 
+/// A model that takes over, before it is known whether it is recorded.
+pub(super) struct Substitute {
+    pub(super) provider: String,
+    pub(super) model: ModelInfo,
+    pub(super) client: Arc<dyn Model>,
+    pub(super) credential: Option<Credential>,
+}
+
+impl From<Substitute> for Fallback {
+    fn from(chosen: Substitute) -> Self {
+        let model = chosen.model;
+        Self {
+            model: Clients::new(chosen.client, None).speaking_to(&model),
+            provider: chosen.provider,
+            model_id: model.id.to_string(),
+            prices: model.prices,
+            context_window: model.context_window,
+            max_output: model.max_output,
+        }
+    }
+}
+
+/// Those of a recording, which a replay goes on with as it did.
+pub(super) fn recorded(
+    config: &Config,
+    replay: &Arc<ReplayModel>,
+    catalog: &Catalog,
+    warnings: &mut Vec<String>,
+) -> Vec<Substitute> {
+    if !config.fallback.is_empty() {
+        warnings.push(
+            "a replay goes on with the models that its recording went on with: the fallback that is \
+             configured is not used"
+                .to_owned(),
+        );
+    }
+    let recorded = replay.fallbacks().into_iter();
+    recorded
+        .map(|(mut model, client)| {
+            if let Some(known) = catalog.find(&model.provider, &model.id) {
+                model.tool_dialect = known.tool_dialect;
+            }
+            Substitute {
+                provider: model.provider.to_string(),
+                model,
+                client,
+                credential: None,
+            }
+        })
+        .collect()
+}
+
 /// Chooses each as if it alone had been asked for, before anything is started.
-pub(super) fn fallbacks(
+pub(super) fn chosen(
     config: &Config,
     catalog: &Catalog,
     providers: &Providers,
     auth_file: &Path,
     http: &HttpClient,
     warnings: &mut Vec<String>,
-) -> Result<Arc<[Fallback]>, AssemblyError> {
-    if config.fallback.is_empty() {
-        return Ok(Arc::default());
-    }
-    if config.record.is_some() || config.replay.is_some() {
-        return Err(AssemblyError::RecordedFallback);
-    }
-    let mut fallbacks = Vec::with_capacity(config.fallback.len());
+) -> Result<Vec<Substitute>, AssemblyError> {
+    let mut chosen = Vec::with_capacity(config.fallback.len());
     for wanted in &config.fallback {
         let (provider, model) = match wanted.split_once('/') {
             Some((provider, model)) => (provider, Some(model.to_owned())),
@@ -45,7 +93,8 @@ pub(super) fn fallbacks(
         };
         let selected = select(&alone, &mut catalog.clone(), providers, auth_file)?;
         warnings.extend(selected.warnings);
-        let (native, _) = Connection {
+        let credential = selected.credential.clone();
+        let (client, _) = Connection {
             provider: &selected.provider,
             base_url: selected.base_url,
             credential: selected.credential,
@@ -55,15 +104,12 @@ pub(super) fn fallbacks(
             http: http.clone(),
         }
         .client();
-        let model = selected.model;
-        fallbacks.push(Fallback {
-            model: Clients::new(native, None).speaking_to(&model),
+        chosen.push(Substitute {
             provider: selected.provider,
-            model_id: model.id.to_string(),
-            prices: model.prices,
-            context_window: model.context_window,
-            max_output: model.max_output,
+            model: selected.model,
+            client,
+            credential,
         });
     }
-    Ok(fallbacks.into())
+    Ok(chosen)
 }

@@ -11,6 +11,7 @@ use zot_provider::cassette::{Header, Recorder, RecordingModel, Redactor, ReplayM
 use zot_provider::catalog::{Catalog, ModelInfo};
 
 use super::AssemblyError;
+use super::fallback::Substitute;
 use super::selection::{Selected, find_model};
 use crate::config::{Config, Replay};
 
@@ -63,13 +64,15 @@ pub(super) fn select(
     Ok((selected, Some(Arc::new(player))))
 }
 
-/// Makes `model` write a cassette. One made of a replay names the provider that was recorded.
+/// Makes `client` and those that take over from it write a cassette. One made of a replay names the
+/// provider that was recorded.
 pub(super) fn record(
     client: Arc<dyn Model>,
     path: &Path,
     model: &ModelInfo,
     replayed: Option<&ReplayModel>,
     credential: Option<Credential>,
+    substitutes: &mut [Substitute],
 ) -> Result<Arc<dyn Model>, AssemblyError> {
     let provider = match replayed {
         Some(replayed) => replayed.header().provider.as_str(),
@@ -77,8 +80,18 @@ pub(super) fn record(
     };
     let environment = env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let redactor = Redactor::new(credential.as_ref().map(Credential::secret), environment);
-    let header = Header::new(provider, model, client.tool_images());
-    let recorder = Recorder::create(path, &header, redactor)?;
+    let credentials = substitutes.iter().map(|other| &other.credential);
+    let credentials = std::iter::once(&credential).chain(credentials).flatten();
+    let redactor = Redactor::new(credentials.map(Credential::secret), environment);
+    let mut header = Header::new(provider, model, client.tool_images());
+    for other in &*substitutes {
+        header.add_fallback(&other.provider, &other.model, other.client.tool_images());
+    }
+    let recorder = Arc::new(Recorder::create(path, &header, redactor)?);
+    for other in substitutes {
+        let client = Arc::clone(&other.client);
+        let recorder = Arc::clone(&recorder);
+        other.client = Arc::new(RecordingModel::fallback(client, recorder, &other.provider));
+    }
     Ok(Arc::new(RecordingModel::new(client, recorder)))
 }

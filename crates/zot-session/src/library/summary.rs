@@ -21,6 +21,7 @@ pub struct Summary {
     pub id: String,
     pub path: PathBuf,
     pub cwd: String,
+    /// Of the model it was held with last, like the provider.
     pub provider: String,
     pub model: String,
     pub started: String,
@@ -142,6 +143,11 @@ impl Summary {
                     self.started = meta.started.to_string();
                     self.parent = meta.parent;
                     self.fork_point = meta.fork_point;
+                }
+            }
+            ("model", _) => {
+                if let Line::Model { provider, model } = line::parse(bytes)? {
+                    (self.provider, self.model) = (provider, model);
                 }
             }
             ("usage", _) => {

@@ -142,10 +142,38 @@ fn a_failed_write_is_reported_and_leaves_whole_records_only() {
         end: before.len() as u64,
         owed: Vec::new(),
         nameless: false,
+        model: ("openai".to_owned(), "gpt-4o".to_owned()),
     });
     let error = log.append_message(&said("lost")).unwrap_err().to_string();
     assert!(error.starts_with("cannot write "), "{error}");
+    assert!(log.append_model("openai", "other").is_err());
     assert_eq!(std::fs::read(log.path()).unwrap(), before);
+}
+
+#[test]
+fn the_model_it_goes_on_with_is_the_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = announce(folder.path());
+    log.append_model("openai", "o3").unwrap();
+    assert!(!log.path().exists(), "no file without a message");
+    log.append_message(&said("hi")).unwrap();
+    let model = || {
+        let session = read(log.path(), View::Current).unwrap();
+        assert!(session.report.is_clean(), "{:?}", session.report);
+        (session.meta.provider, session.meta.model)
+    };
+    let length = || log.path().metadata().unwrap().len();
+    let is = |provider: &str, name: &str| (provider.to_owned(), name.to_owned());
+    assert_eq!(model(), is("openai", "o3"));
+    let before = length();
+    log.append_model("openai", "o3").unwrap();
+    assert_eq!(length(), before, "nothing new");
+    log.append_model("openai", "gpt-4o").unwrap();
+    assert_eq!(model(), is("openai", "gpt-4o"));
+    log.go_on_with("anthropic", "claude-opus-4-1").unwrap();
+    assert_eq!(model(), is("openai", "gpt-4o"), "nothing was said with it");
+    log.append_message(&said("and now?")).unwrap();
+    assert_eq!(model(), is("anthropic", "claude-opus-4-1"));
 }
 
 #[test]

@@ -103,6 +103,17 @@ pub struct StateData {
     /// Whether the built-in tools are confined to `cwd` (`--jail`); left out when not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub jailed: bool,
+    /// The session file that the conversation is kept in, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionData>,
+}
+
+/// Which session a conversation is kept in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionData {
+    pub id: String,
+    /// Absolute. The file is made with the first message.
+    pub path: String,
 }
 
 /// `get_messages`: the transcript.

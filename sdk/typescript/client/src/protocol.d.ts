@@ -537,6 +537,13 @@ export type Response = AbortResponse | ClearResponse | CompactResponse | Confirm
 /** Who a message comes from. */
 export type Role = "user" | "assistant" | "tool";
 
+/** Which session a conversation is kept in. */
+export interface SessionData {
+  id: string;
+  /** Absolute. The file is made with the first message. */
+  path: string;
+}
+
 /** `set_messages`: how many there are now, and what had to be mended. */
 export interface SetMessagesData { message_count: number; repaired: RepairReport }
 
@@ -567,6 +574,8 @@ export interface StateData {
   message_count: number;
   model: string;
   provider: string;
+  /** The session file that the conversation is kept in, if it is. */
+  session?: SessionData;
   usage: CumulativeUsage;
 }
 

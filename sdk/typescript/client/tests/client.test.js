@@ -55,6 +55,19 @@ describe("the offline model", { skip }, () => {
     await client.abort();
   });
 
+  it("says which session the conversation is kept in", async () => {
+    const cwd = await temporaryFolder();
+    const path = join(cwd, "talk.jsonl");
+    const client = await startOffline({ cwd, args: ["--session", path] });
+    await client.ask("hello");
+    const { session } = await client.getState();
+    assert.equal(session?.path, path);
+    const [first] = (await readFile(path, "utf8")).split("\n");
+    assert.equal(JSON.parse(first ?? "").meta.id, session?.id);
+    const unkept = await startOffline();
+    assert.equal((await unkept.getState()).session, undefined);
+  });
+
   it("refuses with a code", async () => {
     const client = await startOffline();
     await assert.rejects(client.setModel("ofline"), zotError("unknown_model", /did you mean offline/));

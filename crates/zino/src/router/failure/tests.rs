@@ -45,11 +45,8 @@ fn other_servers_are_for_those_that_are_down() {
 #[test]
 fn a_server_that_is_busy_is_asked_again() {
     let busy = |seconds| {
-        let retry_after = Some(Duration::from_secs(seconds));
-        error(
-            ModelErrorKind::RateLimited { retry_after },
-            "x: http 429: busy",
-        )
+        error(ModelErrorKind::RateLimited, "x: http 429: busy")
+            .with_retry_after(Some(Duration::from_secs(seconds)))
     };
     assert_eq!(next(&busy(0), 0, true), Next::Again(PAUSES[0]));
     assert_eq!(

@@ -6,7 +6,8 @@ use zot_sdk::extensions::trial::{
     CommandAction, ExtensionFrame, Heard, Introduction, PanelContent,
 };
 
-use crate::ext_command::terminal::{one_line, plain, say};
+use crate::ext_command::terminal::{one_line, plain};
+use crate::output::say;
 
 pub(super) fn write_introduction(introduction: &Introduction) -> io::Result<()> {
     let hello = &introduction.hello;

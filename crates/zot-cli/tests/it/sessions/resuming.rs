@@ -1,9 +1,10 @@
 //! Going on with a session, and who may.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::json;
-use testkit::{Wire, ZotCommand};
+use testkit::{Signal, Wire, Zot, ZotCommand};
 
 use super::{Place, records};
 use crate::support::binary;
@@ -103,6 +104,73 @@ fn the_model_of_the_session_is_used_unless_another_is_asked_for() {
     let ended = unnamed(&["--provider", "openai", "--model", "gpt-4o-mini", "say:1"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(model(), "gpt-4o-mini");
+    // Which is what the session is held with from then on.
+    let ended = unnamed(&["say:1"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(model(), "gpt-4o-mini");
+}
+
+#[test]
+fn a_model_that_was_switched_to_is_the_session_s() {
+    let place = Place::new();
+    let path = place.workdir.path().join("talk.jsonl");
+    // Without flags that name a model, as people resume.
+    let rpc = |arguments: &[&str]| {
+        place
+            .zot()
+            .argument("rpc")
+            .arguments(arguments)
+            .arguments(["--api-key", "x", "--base-url"])
+            .argument(place.server.url(Wire::OpenAi))
+            .argument("--session")
+            .argument(&path)
+            .spawn()
+    };
+    let set_model = |zot: &mut Zot, model: &str| {
+        let set = zot.call(json!({"id": "m", "type": "set_model", "model": model}));
+        assert_eq!(set["success"], true, "{set}");
+    };
+    let kinds = || -> Vec<String> {
+        let records = records(&path).into_iter();
+        records
+            .map(|record| record["type"].as_str().unwrap().to_owned())
+            .collect()
+    };
+
+    let mut zot = rpc(&["--provider", "openai", "--model", "gpt-4o"]);
+    set_model(&mut zot, "gpt-4.1");
+    assert!(!path.exists(), "no file without a message");
+    zot.turn("1", "say:1");
+    assert_eq!(
+        records(&path)[0]["meta"]["model"],
+        "gpt-4.1",
+        "the model it begins with"
+    );
+    set_model(&mut zot, "gpt-4o-mini");
+    set_model(&mut zot, "gpt-4o-mini");
+    // Even when it is not ended in good order.
+    zot.signal(Signal::KILL);
+    zot.wait(Duration::from_secs(10));
+    assert_eq!(kinds(), ["meta", "message", "message", "usage", "model"]);
+    assert_eq!(
+        records(&path)[4],
+        json!({"type": "model", "provider": "openai", "model": "gpt-4o-mini"})
+    );
+
+    let mut zot = rpc(&[]);
+    let state = zot.call(json!({"id": "s", "type": "get_state"}));
+    assert_eq!(state["data"]["model"], "gpt-4o-mini");
+    zot.turn("1", "say:1");
+    assert_eq!(zot.finish().stderr, "");
+    assert_eq!(
+        place.server.requests().pop().unwrap().body["model"],
+        "gpt-4o-mini"
+    );
+
+    // A fork goes on with it, and so does what is imported elsewhere.
+    let forked = place.sessions_json(&["fork", path.to_str().unwrap()]);
+    let listed = place.sessions_json(&["list"]);
+    assert_eq!(listed[0]["model"], "gpt-4o-mini", "{forked} {listed}");
 }
 
 #[test]
@@ -115,7 +183,11 @@ fn a_session_can_lie_anywhere_and_rpc_writes_to_it_when_told_to() {
             .argument(&path)
             .spawn()
     };
-    rpc().finish();
+    let mut zot = rpc();
+    let state = zot.call(json!({"id": "1", "type": "get_state"}));
+    let told = &state["data"]["session"];
+    assert_eq!(told["path"], path.to_str().unwrap(), "{state}");
+    zot.finish();
     assert!(!path.exists(), "no file without a message");
 
     let mut zot = rpc();
@@ -126,6 +198,8 @@ fn a_session_can_lie_anywhere_and_rpc_writes_to_it_when_told_to() {
     let mut zot = rpc();
     let state = zot.call(json!({"id": "1", "type": "get_state"}));
     assert_eq!(state["data"]["message_count"], 2, "{state}");
+    let id = &records(&path)[0]["meta"]["id"];
+    assert_eq!(&state["data"]["session"]["id"], id);
     zot.turn("2", "say:3");
     assert_eq!(place.messages_sent(), 3);
     zot.finish();

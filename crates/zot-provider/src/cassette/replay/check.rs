@@ -17,6 +17,8 @@ use crate::cassette::request::{append_message, append_tools};
 
 /// The request that is due.
 pub(super) struct Expected {
+    /// Of a fallback.
+    provider: Option<String>,
     model: String,
     reasoning: Option<String>,
     max_output: u64,
@@ -27,12 +29,22 @@ pub(super) struct Expected {
 impl Expected {
     pub(super) fn new(line: &RequestLine<'_>, request: RecordedConversation) -> Self {
         Self {
+            provider: line.provider.clone().map(std::borrow::Cow::into_owned),
             model: line.model.clone().into_owned(),
             reasoning: line.reasoning.clone().map(std::borrow::Cow::into_owned),
             max_output: line.max_output,
             continues: line.continues,
             request,
         }
+    }
+
+    /// How whom the request went to differs from who is asked now.
+    pub(super) fn compare_provider(&self, fallback: Option<&str>) -> Option<Difference> {
+        let recorded = self.provider.as_deref();
+        (recorded != fallback).then(|| {
+            let [recorded, now] = [recorded, fallback].map(|name| name.map(Value::from));
+            Difference::of_values("provider", recorded.as_ref(), now.as_ref())
+        })
     }
 
     pub(super) fn into_conversation(self) -> RecordedConversation {

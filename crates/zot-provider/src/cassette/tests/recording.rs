@@ -139,12 +139,8 @@ async fn every_kind_of_content_is_written_in_one_line() {
 #[tokio::test]
 async fn errors_and_aborts_are_recorded() {
     let cassette = Cassette::new();
-    let failure = ModelError::new(
-        ModelErrorKind::RateLimited {
-            retry_after: Some(std::time::Duration::from_millis(1500)),
-        },
-        "slow down",
-    );
+    let failure = ModelError::new(ModelErrorKind::RateLimited, "slow down")
+        .with_retry_after(Some(std::time::Duration::from_millis(1500)));
     let start = || event(ModelEvent::Start);
     let model = cassette.record(Scripted::new([
         vec![start(), text("a"), Step::Fail(failure)],
@@ -257,7 +253,7 @@ async fn a_cassette_that_cannot_be_written_fails_the_call() {
     let recorder = Recorder::create(&path, &header, Redactor::new(None, [])).unwrap();
     drop(opened.join().unwrap());
     let scripted = Scripted::new([answer(&["ok"]), answer(&["ok"])]);
-    let model = crate::cassette::RecordingModel::new(scripted as Arc<_>, recorder);
+    let model = crate::cassette::RecordingModel::new(scripted as Arc<_>, Arc::new(recorder));
     let mut talk = Talk::new();
     talk.say("one");
     for _ in 0..2 {

@@ -170,18 +170,16 @@ async fn errors_come_again() {
     let cassette = Cassette::new();
     let kinds = [
         ModelErrorKind::Unauthorized,
-        ModelErrorKind::RateLimited { retry_after: None },
-        ModelErrorKind::RateLimited {
-            retry_after: Some(Duration::from_millis(250)),
-        },
+        ModelErrorKind::RateLimited,
         ModelErrorKind::ContextOverflow,
         ModelErrorKind::Invalid,
         ModelErrorKind::Unavailable,
         ModelErrorKind::Connection,
         ModelErrorKind::Stream,
     ];
+    let wait = Some(Duration::from_millis(250));
     let script = |kind| {
-        let error = ModelError::new(kind, format!("{kind:?}"));
+        let error = ModelError::new(kind, format!("{kind:?}")).with_retry_after(wait);
         vec![event(ModelEvent::Start), text("a"), Step::Fail(error)]
     };
     let recording = cassette.record(Scripted::new(kinds.map(script)));
@@ -196,6 +194,7 @@ async fn errors_come_again() {
         assert_eq!(events.len(), 2);
         let error = error.unwrap();
         assert_eq!((error.kind, error.message), (kind, format!("{kind:?}")));
+        assert_eq!(error.retry_after, wait);
     }
 }
 

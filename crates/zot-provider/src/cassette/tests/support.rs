@@ -138,7 +138,7 @@ impl Cassette {
             model.tool_images(),
         );
         let recorder = Recorder::create(&self.path, &header, redactor).unwrap();
-        RecordingModel::new(model, recorder)
+        RecordingModel::new(model, Arc::new(recorder))
     }
 
     pub(super) fn replay(&self, mode: ReplayMode) -> ReplayModel {

@@ -147,7 +147,7 @@ fn failures() {
         ),
         (
             r#"{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED"}}"#,
-            ModelErrorKind::RateLimited { retry_after: None },
+            ModelErrorKind::RateLimited,
             "gemini: RESOURCE_EXHAUSTED: quota",
         ),
         (

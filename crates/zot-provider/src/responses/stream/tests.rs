@@ -167,7 +167,7 @@ fn failures() {
     for (event, kind, message) in [
         (
             r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"slow down sk-0123456789"}}}"#,
-            ModelErrorKind::RateLimited { retry_after: None },
+            ModelErrorKind::RateLimited,
             "openai-responses: rate_limit_exceeded: slow down [redacted]",
         ),
         (

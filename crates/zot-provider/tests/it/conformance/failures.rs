@@ -12,12 +12,7 @@ async fn statuses() {
             (401, ModelErrorKind::Unauthorized),
             (403, ModelErrorKind::Unauthorized),
             (404, ModelErrorKind::Invalid),
-            (
-                429,
-                ModelErrorKind::RateLimited {
-                    retry_after: Some(Duration::ZERO),
-                },
-            ),
+            (429, ModelErrorKind::RateLimited),
             (500, ModelErrorKind::Unavailable),
             (529, ModelErrorKind::Unavailable),
         ] {
@@ -31,6 +26,24 @@ async fn statuses() {
             assert!(error.message.contains("refused [redacted]"), "{error}");
         }
         assert_eq!(subject.server.requests().len(), 7, "none is tried again");
+    }
+}
+
+/// Whatever the wire and the status, and in both forms the header has.
+#[tokio::test]
+async fn the_wait_a_provider_names_is_reported() {
+    for subject in subjects() {
+        for status in [429, 503, 529] {
+            let error = subject.ask(&format!("errwait:{status}:20")).await.failed();
+            assert_eq!(error.retry_after, Some(Duration::from_secs(20)), "{error}");
+
+            let date = "Fri, 01 Jan 2100 00:00:00 GMT";
+            let error = subject.ask(&format!("errwait:{status}:{date}")).await;
+            let wait = error.failed().retry_after;
+            assert!(wait > Some(Duration::from_secs(20)), "{status}: {wait:?}");
+        }
+        let error = subject.ask("errwait:503:soon").await.failed();
+        assert_eq!(error.retry_after, None);
     }
 }
 

@@ -1,0 +1,170 @@
+//! What a runtime works with, and how that is changed between prompts.
+
+use std::sync::{Arc, PoisonError};
+
+use zot_agent::{AgentSettings, ApprovalPolicy};
+use zot_conversation::{BoxFuture, ReasoningEffort, Tool};
+use zot_provider::catalog::Catalog;
+use zot_tools::JailError;
+use zot_wire::rpc::{ModelEntry, ToolEntry};
+
+use super::{Busy, ModelChangeError, Runtime, ToolChangeError};
+use crate::assembly;
+use crate::config::ToolSelection;
+use crate::jail::JailReport;
+use crate::stream::OnRequest;
+
+impl Runtime {
+    /// Changes which calls need a confirmation, from the next call on: also within a running
+    /// prompt. Answers that were to be remembered are forgotten.
+    pub fn set_approval(&self, policy: ApprovalPolicy) {
+        self.agent.set_approval(policy);
+    }
+
+    /// Which calls need a confirmation.
+    pub fn approval(&self) -> ApprovalPolicy {
+        self.agent.settings().approval.clone()
+    }
+
+    /// Confines `read`, `write`, `edit` and `bash` to the working directory, from the next call on.
+    /// Tools of extensions and of the embedding program are not: they run elsewhere, or as part of it.
+    pub fn jail(&self) -> Result<JailReport, JailError> {
+        self.jail.close()
+    }
+
+    /// Lets them out again, from the next call on.
+    pub fn unjail(&self) {
+        self.jail.open();
+    }
+
+    /// What they are confined to, if they are.
+    pub fn jailed(&self) -> Option<JailReport> {
+        self.jail.report()
+    }
+
+    /// What the events of later prompts tell besides what they always do.
+    pub fn set_on_request(&self, wanted: OnRequest) {
+        *self
+            .on_request
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = wanted;
+    }
+
+    /// Switches to another model of the same provider.
+    pub fn set_model(&self, model: &str) -> Result<(), ModelChangeError> {
+        if self.occupation.is_busy() {
+            return Err(Busy.into());
+        }
+        let live = || {
+            let live = self.live_models.as_ref()?;
+            live.find(&self.catalog, model)
+        };
+        let info = assembly::find_model(&self.catalog, &self.provider, model, false)
+            .or_else(live)
+            .or_else(|| {
+                assembly::find_model(&self.catalog, &self.provider, model, self.open_models)
+            })
+            .ok_or_else(|| ModelChangeError::Unknown {
+                model: model.to_owned(),
+                provider: self.provider.clone(),
+                nearest: assembly::nearest(&self.catalog, &self.provider, model),
+            })?;
+        if let Some(log) = &self.session_log {
+            log.append_model(&self.provider, &info.id)?;
+        }
+        if let Some(host) = &self.extensions {
+            host.set_model(model);
+        }
+        Ok(self.change(|settings| assembly::apply_model(settings, &info, &self.clients))?)
+    }
+
+    /// Asks the provider which models it has, if the configuration allows it and what is remembered
+    /// is old. To be awaited beside the work; it changes nothing but the file that remembers.
+    pub fn refresh_models(&self) -> Option<BoxFuture<'static, ()>> {
+        let live = self.live_models.as_ref().filter(|live| live.is_due())?;
+        let live = live.clone();
+        Some(Box::pin(async move {
+            // Nobody asked for it, so nobody is told: the next time may go better.
+            let _ = live.renew().await;
+        }))
+    }
+
+    /// All that is known of models, also what the provider says it has.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        match &self.live_models {
+            Some(live) => live.added_to(&self.catalog),
+            None => Arc::clone(&self.catalog),
+        }
+    }
+
+    /// The models known for this provider.
+    pub fn list_models(&self) -> Vec<ModelEntry> {
+        self.catalog()
+            .models(&self.provider)
+            .map(|model| ModelEntry {
+                id: model.id.to_string(),
+                provider: model.provider.to_string(),
+                context_window: model.context_window,
+                max_output: model.max_output,
+                reasoning: model.reasoning,
+            })
+            .collect()
+    }
+
+    /// Sets how hard a reasoning model thinks.
+    pub fn set_reasoning(&self, effort: Option<ReasoningEffort>) -> Result<(), Busy> {
+        self.change(|settings| settings.reasoning = effort)
+    }
+
+    /// Replaces the system prompt; `None` puts back the one the runtime was made with.
+    pub fn set_system_prompt(&self, prompt: Option<&str>) -> Result<(), Busy> {
+        if self.occupation.is_busy() {
+            return Err(Busy);
+        }
+        self.toolbox.set_system(prompt.map(Arc::from));
+        self.change(|settings| self.toolbox.apply(settings))
+    }
+
+    /// Gives the model exactly these tools; `None` gives it all there are.
+    pub fn set_tools(&self, names: Option<&[String]>) -> Result<(), ToolChangeError> {
+        if self.occupation.is_busy() {
+            return Err(Busy.into());
+        }
+        self.toolbox.select(match names {
+            None => ToolSelection::All,
+            Some(names) => ToolSelection::Only(names.to_vec()),
+        })?;
+        Ok(self.change(|settings| self.toolbox.apply(settings))?)
+    }
+
+    /// The tools there are, and whether the model has them.
+    pub fn tools(&self) -> Vec<ToolEntry> {
+        // Nothing waits for these while a prompt runs: it looks itself before each model call.
+        if !self.occupation.is_busy() {
+            self.toolbox.refresh(&self.agent);
+        }
+        let settings = self.agent.settings();
+        let entry = |tool: &Arc<dyn Tool>| {
+            let definition = tool.definition();
+            ToolEntry {
+                name: definition.name.clone(),
+                description: definition.description.clone(),
+                parameters: definition.parameters.as_ref().into(),
+                enabled: settings.tools.get(&definition.name).is_some(),
+                extension: tool.origin().map(|origin| origin.extension),
+            }
+        };
+        self.toolbox.all().iter().map(entry).collect()
+    }
+
+    /// Changes the settings between two prompts.
+    fn change(&self, change: impl FnOnce(&mut AgentSettings)) -> Result<(), Busy> {
+        if self.occupation.is_busy() {
+            return Err(Busy);
+        }
+        let mut settings = (*self.agent.settings()).clone();
+        change(&mut settings);
+        self.agent.set_settings(settings);
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! What a runtime says about itself, at any moment.
+
+use zot_wire::rpc::{CumulativeUsage, ModelUsage, SessionData, StateData, TurnUsage, UsageData};
+
+use super::Runtime;
+use crate::convert;
+
+impl Runtime {
+    /// A snapshot, available at any moment.
+    pub fn state(&self) -> StateData {
+        StateData {
+            provider: self.provider.clone(),
+            model: self.model(),
+            cwd: self.cwd.display().to_string(),
+            message_count: self.agent.transcript().len(),
+            busy: self.occupation.is_busy(),
+            usage: self.cost(),
+            jailed: self.jail.is_closed(),
+            session: self.session.as_ref().map(|session| SessionData {
+                id: session.id.clone(),
+                path: session.path.display().to_string(),
+            }),
+        }
+    }
+
+    /// What was spent, by model and by model call.
+    pub fn usage(&self) -> UsageData {
+        let ledger = self.agent.ledger();
+        UsageData {
+            total: self.cost(),
+            models: ledger
+                .by_model()
+                .map(|(model, usage)| ModelUsage {
+                    model: model.to_owned(),
+                    usage: convert::usage(usage),
+                })
+                .collect(),
+            turns: ledger
+                .calls()
+                .map(|call| TurnUsage {
+                    model: call.model.clone(),
+                    time: call.time.to_string(),
+                    usage: convert::usage(&call.usage),
+                })
+                .collect(),
+        }
+    }
+
+    /// Everything spent since the runtime was made.
+    pub fn cost(&self) -> CumulativeUsage {
+        convert::usage(&self.agent.usage())
+    }
+}
