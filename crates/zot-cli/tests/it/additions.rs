@@ -65,6 +65,11 @@ fn thinking() {
 }
 
 #[test]
+fn retry() {
+    replay("retry", &[]);
+}
+
+#[test]
 fn fallback() {
     replay("fallback", &["--fallback", "offline"]);
 }

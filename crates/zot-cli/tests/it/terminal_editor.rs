@@ -154,7 +154,7 @@ fn a_command_is_shown_as_it_runs_and_told_with_the_next_prompt() {
     terminal.wait_until("the child", |_| child().ends_with('\n'));
     let child = child();
     terminal.press("Escape");
-    terminal.wait_for("[stopped]");
+    terminal.wait_for("╰ stopped");
     let state = Command::new("ps")
         .args(["-o", "stat=", "-p", child.trim()])
         .output();
