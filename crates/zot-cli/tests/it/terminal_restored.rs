@@ -217,7 +217,7 @@ fn whatever_ends_it_settings_and_modes_are_as_before() {
         }),
         ("SIGHUP in a list", 129, |screen| {
             screen.type_bytes(b"/mod");
-            screen.wait_for("/model");
+            screen.wait_for("choose another model");
             screen.signal(Signal::HUP);
         }),
     ];
