@@ -4,7 +4,7 @@ mod receive;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -130,6 +130,8 @@ struct State {
     dropped_notices: u64,
     /// Remarks that are made once; there are as many as there are registrations.
     remarks: HashSet<String>,
+    /// Panels that its commands have opened and nobody has closed.
+    open_panels: BTreeSet<String>,
 }
 
 /// What an interceptor said, or the policy of one that did not.
@@ -158,6 +160,7 @@ impl Extension {
                 dropped_events: 0,
                 dropped_notices: 0,
                 remarks: HashSet::new(),
+                open_panels: BTreeSet::new(),
             }),
             pending: Pending::default(),
             log: Mutex::new(log),
@@ -422,9 +425,25 @@ impl Extension {
     /// Takes leave of a process: nobody waits for its answers any more.
     pub(crate) fn disconnect(&self, reason: &str) {
         self.outbox.close();
-        self.lock().arriving = None;
+        let open_panels = {
+            let mut state = self.lock();
+            state.arriving = None;
+            std::mem::take(&mut state.open_panels)
+        };
         self.pending
             .fail_all(&RequestError::Ended(reason.to_owned()));
+        // Whoever shows them would send keys to nobody, or to a process that knows nothing of them.
+        for panel_id in open_panels {
+            self.notify(Notice::PanelClosed {
+                extension: self.name().to_owned(),
+                panel_id,
+            });
+        }
+    }
+
+    /// The user has closed a panel.
+    pub(crate) fn forget_panel(&self, panel_id: &str) {
+        self.lock().open_panels.remove(panel_id);
     }
 
     fn notify(&self, notice: Notice) {

@@ -190,6 +190,9 @@ impl ExtensionHost {
                 error: RequestError::NotRunning,
             });
         };
+        if let HostFrame::PanelClose { panel_id } = frame {
+            extension.forget_panel(panel_id);
+        }
         extension.send(frame).map_err(|error| InvokeError::Failed {
             extension: extension.name().to_owned(),
             error,

@@ -63,22 +63,19 @@ impl Notice {
         }
     }
 
-    /// Whether this one makes the older `other` pointless.
-    fn supersedes(&self, other: &Self) -> bool {
-        match (self, other) {
-            (
-                Self::Panel {
-                    extension,
-                    panel_id,
-                    ..
-                },
-                Self::Panel {
-                    extension: other_extension,
-                    panel_id: other_panel,
-                    ..
-                },
-            ) => extension == other_extension && panel_id == other_panel,
-            _ => false,
+    /// Whose panel this is about, and which.
+    fn panel(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Panel {
+                extension,
+                panel_id,
+                ..
+            }
+            | Self::PanelClosed {
+                extension,
+                panel_id,
+            } => Some((extension, panel_id)),
+            _ => None,
         }
     }
 }
@@ -100,18 +97,23 @@ impl Notices {
     /// Adds a notice. False when the queue is full and it is lost.
     pub(crate) fn push(&self, notice: Notice) -> bool {
         let mut queue = self.lock();
-        let superseded = queue
-            .notices
-            .back()
-            .filter(|last| notice.supersedes(last))
-            .map(Notice::bytes);
-        let count = queue.notices.len() - usize::from(superseded.is_some());
-        let bytes = queue.bytes - superseded.unwrap_or(0) + notice.bytes();
+        // What was to be drawn before is pointless, unless the panel was closed in between.
+        let superseded = match &notice {
+            Notice::Panel { .. } => {
+                let same = |queued: &Notice| queued.panel() == notice.panel();
+                let last = queue.notices.iter().rposition(same);
+                last.filter(|at| matches!(queue.notices[*at], Notice::Panel { .. }))
+            }
+            _ => None,
+        };
+        let freed = superseded.and_then(|at| queue.notices.get(at));
+        let count = queue.notices.len() - usize::from(freed.is_some());
+        let bytes = queue.bytes - freed.map_or(0, Notice::bytes) + notice.bytes();
         if count == MAX_NOTICES || bytes > MAX_NOTICE_BYTES {
             return false;
         }
-        if superseded.is_some() {
-            queue.notices.pop_back();
+        if let Some(at) = superseded {
+            queue.notices.remove(at);
         }
         queue.bytes = bytes;
         queue.notices.push_back(notice);

@@ -11,6 +11,7 @@ mod commands;
 mod history;
 mod keys;
 mod log;
+mod panel;
 mod picker;
 mod picking;
 mod preview;
@@ -40,6 +41,8 @@ pub use history::History;
 pub(crate) use history::MAX_ENTRIES as MAX_HISTORY;
 pub use keys::{Key, KeyCode};
 pub(crate) use log::Log;
+pub(crate) use panel::Panel;
+pub use panel::PanelView;
 pub(crate) use picker::{Choice, Picker, PickerKind};
 pub use preview::{Preview, PreviewBody, Subject};
 use queue::Queued;
@@ -129,6 +132,16 @@ pub enum Input {
     },
     /// Text for the editor, by an extension's command.
     Insert(String),
+    /// Something panicked and was caught; the terminal has come back.
+    Panicked(String),
+    /// A command of an extension opens a panel.
+    PanelOpened(PanelView),
+    /// An extension cannot be told what happens in its panel.
+    PanelLost {
+        extension: String,
+        panel: String,
+        reason: String,
+    },
     /// A prompt from the command line or by an extension's command.
     Prompt(Prompt),
 }
@@ -218,6 +231,13 @@ pub enum Effect {
         key: String,
         text: String,
     },
+    /// There is this much room for the lines of a panel.
+    PanelResize {
+        extension: String,
+        panel: String,
+        width: usize,
+        height: usize,
+    },
     PanelClose {
         extension: String,
         panel: String,
@@ -294,16 +314,6 @@ impl Default for Info {
     }
 }
 
-/// An extension's panel, which takes the keys while it is open.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Panel {
-    pub(crate) extension: String,
-    pub(crate) id: String,
-    pub(crate) title: String,
-    pub(crate) lines: Vec<String>,
-    pub(crate) footer: String,
-}
-
 pub struct App {
     pub(crate) theme: Theme,
     /// Nobody has chosen it.
@@ -326,10 +336,15 @@ pub struct App {
     exact_calls: ExactCalls,
     pub(crate) aside: Option<Aside>,
     pub(crate) picker: Option<Picker>,
-    pub(crate) panel: Option<Panel>,
+    /// Of extensions; the last is on top and takes the keys.
+    pub(crate) panels: Vec<Panel>,
+    /// When a key was pressed last that was no answer to a question.
+    typed_ms: u64,
     pub(crate) remark: Option<(String, u64)>,
     /// Of extensions: name, description.
     pub(crate) extension_commands: Vec<(String, String)>,
+    /// The extensions have started and said which those are.
+    knows_commands: bool,
     files: Arc<[Choice]>,
     leave_until_ms: u64,
     /// Until then a letter belongs to what is being written.
@@ -364,9 +379,11 @@ impl App {
             exact_calls: ExactCalls::default(),
             aside: None,
             picker: None,
-            panel: None,
+            panels: Vec::new(),
+            typed_ms: 0,
             remark: None,
             extension_commands: Vec::new(),
+            knows_commands: false,
             files: Arc::default(),
             leave_until_ms: 0,
             typing_until_ms: 0,
@@ -386,6 +403,8 @@ impl App {
     pub fn update(&mut self, now_ms: u64, input: Input) -> Vec<Effect> {
         let mut effects = self.take(now_ms, input);
         effects.extend(self.ask_preview());
+        effects.extend(self.measure_panels());
+        self.lay_out_approval();
         effects
     }
 
@@ -400,11 +419,7 @@ impl App {
         }
         match input {
             Input::Key(key) => self.press(key),
-            Input::Paste(text) if self.has_keys() => self.filter_by(&text),
-            Input::Paste(text) => {
-                self.paste(text);
-                Vec::new()
-            }
+            Input::Paste(text) => self.paste(text),
             Input::Resized { columns, rows } => {
                 self.resize(columns, rows);
                 Vec::new()
@@ -478,6 +493,7 @@ impl App {
             }
             Input::Commands(commands) => {
                 self.extension_commands = commands;
+                self.knows_commands = true;
                 // They may come while one of them is being written.
                 match self.has_picker(PickerKind::Commands) {
                     true => self.offer(PickerKind::Commands, self.command_choices().into()),
@@ -521,8 +537,39 @@ impl App {
                 self.editor.apply(Edit::Insert(text));
                 Vec::new()
             }
+            Input::Panicked(what) => {
+                self.ask_redraw(Redraw::Screen);
+                self.note(format!("a bug in zot, which goes on: {what}"), true);
+                Vec::new()
+            }
+            Input::PanelOpened(view) => self.open_panel(view),
+            Input::PanelLost {
+                extension,
+                panel,
+                reason,
+            } => {
+                self.close_panel(&extension, &panel);
+                self.note(reason, true);
+                Vec::new()
+            }
             Input::Prompt(prompt) => self.submit(prompt),
         }
+    }
+
+    fn paste(&mut self, text: String) -> Vec<Effect> {
+        if self.paste_refusal(&text) {
+            return Vec::new();
+        }
+        if let Some(effects) = self.paste_into_panel(&text) {
+            return effects;
+        }
+        if self.has_keys() {
+            return self.filter_by(&text);
+        }
+        self.editor.apply(Edit::Paste(text));
+        // Nothing in it is meant as a command or the beginning of a name.
+        self.picker = None;
+        Vec::new()
     }
 
     /// What the screen is to look like. Finished lines and pictures are given once. `above` says

@@ -140,8 +140,12 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
         options,
     };
     let ending = chat.live().await;
-    chat.end().await?;
-    ending
+    let ended = chat.end().await;
+    match ending {
+        // Nothing can be written there any more.
+        Ok(Ending::TerminalGone) => ending,
+        _ => ended.and(ending),
+    }
 }
 
 struct Chat {
@@ -266,19 +270,22 @@ impl Chat {
                 Some(text) = next_output(&mut self.shell) => {
                     self.take_soon(Input::ShellProgress(text))?
                 }
+                // A command opens a panel before its extension draws there.
+                Some(done) = self.jobs.join_next() => {
+                    let mut ending = None;
+                    // One that panicked has nothing to say, but has disturbed the screen.
+                    self.draw_at.get_or_insert_with(|| Instant::now() + FRAME);
+                    for input in done.unwrap_or_default() {
+                        ending = ending.or(self.take_soon(input)?);
+                    }
+                    ending
+                }
                 notice = self.runtime.next_notice() => {
                     let input = match notice {
                         ExtensionNotice::Event(event) => Input::Agent(event),
                         ExtensionNotice::Warning(text) => Input::Note { text, is_error: true },
                     };
                     self.take_soon(input)?
-                }
-                Some(done) = self.jobs.join_next() => {
-                    let mut ending = None;
-                    for input in done.unwrap_or_default() {
-                        ending = ending.or(self.take_soon(input)?);
-                    }
-                    ending
                 }
                 () = until(tick) => {
                     self.take_news()?;
@@ -438,6 +445,9 @@ impl Chat {
         self.draw_at = None;
         if self.guest.is_some() {
             return Ok(());
+        }
+        if let Some(panic) = self.terminal.regain()? {
+            self.take(Input::Panicked(panic))?;
         }
         if self.resized.is_some() {
             // It is drawn when that is over.

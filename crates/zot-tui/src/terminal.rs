@@ -4,11 +4,14 @@ mod burst;
 mod decoder;
 mod mode;
 mod reader;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::panic;
-use std::sync::Once;
+use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -39,6 +42,8 @@ const ANSWERS_TIME: Duration = Duration::from_secs(5);
 const LAST_ANSWER_TIME: Duration = Duration::from_millis(100);
 
 static PANIC_HOOK: Once = Once::new();
+/// What was said by a panic that took the terminal away.
+static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 /// Something to ask the terminal, which answers between the keys, whenever it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +99,10 @@ impl Terminal {
             let own = thread::current().id();
             panic::set_hook(Box::new(move |info| {
                 if thread::current().id() == own {
-                    restore();
+                    if restore() {
+                        let mut said = PANIC.lock().unwrap_or_else(PoisonError::into_inner);
+                        *said = Some(info.to_string());
+                    }
                     previous(info);
                 }
             }));
@@ -118,6 +126,18 @@ impl Terminal {
         mode::make_raw()?;
         self.reader = Some(Reader::new()?);
         self.write(ENTER)
+    }
+
+    /// Takes the terminal again after a panic that somebody has caught: a tool's, a job's. Says what
+    /// it was.
+    pub(crate) fn regain(&mut self) -> io::Result<Option<String>> {
+        if self.reader.is_none() || mode::is_raw() {
+            return Ok(None);
+        }
+        mode::make_raw()?;
+        self.write(ENTER)?;
+        let said = PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(Some(said.unwrap_or_default()))
     }
 
     /// Gives the terminal to someone else.
@@ -268,11 +288,14 @@ impl Drop for Terminal {
     }
 }
 
-fn restore() {
-    if mode::is_raw() {
+/// Whether there was something to put back.
+fn restore() -> bool {
+    let was_raw = mode::is_raw();
+    if was_raw {
         // When the terminal is gone there is nothing to put back.
         let mut out = io::stdout();
         let _ = out.write_all(LEAVE).and_then(|()| out.flush());
         mode::put_back();
     }
+    was_raw
 }

@@ -3,6 +3,8 @@
 //! Whatever comes from a model, a tool or a file goes through [`clean`] before it becomes a line:
 //! nothing in it can move the cursor or change the terminal.
 
+mod reveal;
+mod sgr;
 #[cfg(test)]
 mod tests;
 
@@ -11,7 +13,14 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::style::Style;
 
+pub use reveal::reveal;
+pub use sgr::from_sgr;
+
 const TAB_COLUMNS: usize = 4;
+
+/// So many characters without a width may follow one that has one: no script needs more, and
+/// terminals get slow, or draw over the lines above.
+const MAX_MARKS: usize = 16;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
@@ -122,15 +131,33 @@ pub fn joined_width(text: &str) -> usize {
 /// control characters (also those that turn the direction of writing) are shown as `·`.
 pub fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
-    let mut characters = text.chars().peekable();
+    let mut characters = text.chars();
+    let mut marks = 0;
+    // Looked for once: behind a string that does not end no other one does.
+    let mut strings_end = true;
     while let Some(character) = characters.next() {
+        if (' '..='~').contains(&character) {
+            cleaned.push(character);
+            marks = 0;
+            continue;
+        }
         match character {
             '\t' => cleaned.extend(std::iter::repeat_n(' ', TAB_COLUMNS)),
-            '\x1b' | '\u{9b}' | '\u{9d}' | '\u{90}' => skip_sequence(character, &mut characters),
+            '\x1b' | '\u{9b}' | '\u{9d}' | '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}' => {
+                skip_sequence(character, &mut characters, &mut strings_end);
+            }
             '\r' | '\n' => {}
             character if character.is_control() || turns_direction(character) => cleaned.push('·'),
+            character if character.width() == Some(0) => {
+                marks += 1;
+                if marks <= MAX_MARKS {
+                    cleaned.push(character);
+                }
+                continue;
+            }
             character => cleaned.push(character),
         }
+        marks = 0;
     }
     cleaned
 }
@@ -138,10 +165,12 @@ pub fn clean(text: &str) -> String {
 /// Characters that change the direction of what follows, or hide it.
 fn turns_direction(character: char) -> bool {
     matches!(character,
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
+        '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
-fn skip_sequence(first: char, characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+/// Goes behind the sequence that `first` begins. One that does not end hides nothing but its
+/// beginning.
+fn skip_sequence(first: char, characters: &mut std::str::Chars<'_>, strings_end: &mut bool) {
     let kind = match first {
         '\x1b' => match characters.next() {
             Some(kind) => kind,
@@ -153,20 +182,26 @@ fn skip_sequence(first: char, characters: &mut std::iter::Peekable<std::str::Cha
     };
     match kind {
         '[' => {
-            while characters
-                .next()
-                .is_some_and(|next| !('@'..='~').contains(&next))
-            {}
+            let mut ahead = characters.clone();
+            let is_inside = |next: &char| (' '..='?').contains(next);
+            match ahead.by_ref().find(|next| !is_inside(next)) {
+                // It may go on with what comes next.
+                None | Some('@'..='~') => *characters = ahead,
+                Some(_) => {}
+            }
         }
         // Strings end with BEL or ST.
-        ']' | 'P' | '_' | '^' | 'X' => {
+        ']' | 'P' | '_' | '^' | 'X' if *strings_end => {
+            let mut ahead = characters.clone();
             let mut escaped = false;
-            for next in characters.by_ref() {
+            while let Some(next) = ahead.next() {
                 if next == '\x07' || next == '\u{9c}' || (escaped && next == '\\') {
-                    break;
+                    *characters = ahead;
+                    return;
                 }
                 escaped = next == '\x1b';
             }
+            *strings_end = false;
         }
         // Designations of character sets take one more.
         '(' | ')' | '*' | '+' | '#' | '%' => drop(characters.next()),

@@ -1,7 +1,9 @@
 //! What the screen looks like, from the state alone.
 
+mod approval;
 mod item;
 mod live;
+mod panel;
 mod picker;
 mod tool;
 
@@ -13,6 +15,7 @@ use crate::text::{Line, wrap};
 /// What is shown of a model's thinking while it thinks.
 const THOUGHT_ROWS: usize = 5;
 
+pub(crate) use approval::{preview, room as approval_room};
 pub(crate) use item::item;
 pub(crate) use live::{SPINNER_MS, editor_columns};
 pub(crate) use picker::{has_preview, page};
@@ -30,15 +33,16 @@ pub(crate) fn frame(app: &App) -> Frame {
     for tool in app.chat.tools.iter().chain(&app.shell.running) {
         live.extend(tool::running(tool, app));
     }
-    if let Some(panel) = &app.panel {
-        live.extend(live::panel(panel, app));
+    // A question is above everything else: it must not be answered unseen.
+    if let Some(approval) = &app.approval {
+        return approval::frame(approval, app, live);
+    }
+    if let Some(panel) = app.panels.last() {
+        live.extend(panel::lines(panel, app));
         return Frame {
             live,
             ..Frame::default()
         };
-    }
-    if let Some(approval) = &app.approval {
-        return live::approval(approval, app, live);
     }
     live.push(Line::default());
     live.extend(live::aside(app));

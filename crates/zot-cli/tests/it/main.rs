@@ -39,4 +39,6 @@ mod sessions;
 mod support;
 mod terminal;
 mod terminal_editor;
+mod terminal_panels;
+mod terminal_restored;
 mod tools;

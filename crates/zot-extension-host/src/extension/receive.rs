@@ -2,8 +2,8 @@
 
 use zot_wire::Line;
 use zot_wire::extension::{
-    EventKind, ExtensionFrame, FrameError, Hello, HostFrame, LifecycleEvent, PanelContent,
-    PanelSpec,
+    CommandAction, EventKind, ExtensionFrame, FrameError, Hello, HostFrame, LifecycleEvent,
+    PanelContent, PanelSpec,
 };
 
 use super::{Extension, Phase, State};
@@ -136,14 +136,24 @@ impl Extension {
                 }
             }
             ExtensionFrame::CommandResponse(response) => match self.pending.take(&response.id) {
-                Some(Waiting::Command(answer)) => drop(answer.send(Ok(response))),
+                Some(Waiting::Command(answer)) => {
+                    if let CommandAction::OpenPanel { open_panel } = &response.action
+                        && check_new_panel(open_panel).is_ok()
+                    {
+                        self.lock().open_panels.insert(open_panel.id.clone());
+                    }
+                    drop(answer.send(Ok(response)));
+                }
                 other => self.unexpected("command_response", &response.id, other),
             },
             ExtensionFrame::PanelRender { panel_id, content } => self.draw(panel_id, content),
-            ExtensionFrame::PanelClose { panel_id } => self.notify(Notice::PanelClosed {
-                extension: self.name().to_owned(),
-                panel_id,
-            }),
+            ExtensionFrame::PanelClose { panel_id } => {
+                self.forget_panel(&panel_id);
+                self.notify(Notice::PanelClosed {
+                    extension: self.name().to_owned(),
+                    panel_id,
+                });
+            }
             ExtensionFrame::Notify { level, message } => self.notify(Notice::Notify {
                 extension: self.name().to_owned(),
                 level: shortened(level),

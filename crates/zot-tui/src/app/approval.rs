@@ -6,6 +6,12 @@ use zot_sdk::{ApprovalScope, Decision, Remember};
 
 use super::{App, Effect, Key, KeyCode};
 use crate::editor::{Edit, Editor};
+use crate::style::Theme;
+use crate::text::Line;
+use crate::view;
+
+/// A key so soon after the last one belongs to what is being written.
+const TYPING_MS: u64 = 700;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Approval {
@@ -13,10 +19,39 @@ pub(crate) struct Approval {
     pub(crate) tool: String,
     /// As the model wrote them.
     pub(crate) arguments: String,
-    /// The command or the diff.
-    pub(crate) preview: String,
+    /// The command or the diff, where the tool can say.
+    pub(crate) preview: Option<String>,
     /// What the model is told instead, while it is being written.
     pub(crate) refusal: Option<Editor>,
+    /// The arguments are shown instead of the preview.
+    pub(crate) shows_arguments: bool,
+    /// What is shown, broken to fit; made when the call is asked about, not for every drawing.
+    pub(crate) lines: Vec<Line>,
+    /// What the lines were made for.
+    made_for: Option<(usize, Theme)>,
+    /// The first of them on the screen.
+    pub(crate) top: usize,
+}
+
+impl Approval {
+    pub(super) fn new(
+        id: String,
+        tool: String,
+        arguments: String,
+        preview: Option<String>,
+    ) -> Self {
+        Self {
+            id,
+            tool,
+            arguments,
+            preview,
+            refusal: None,
+            shows_arguments: false,
+            lines: Vec::new(),
+            made_for: None,
+            top: 0,
+        }
+    }
 }
 
 /// Calls that the user has allowed once and for all, word for word: tool and arguments.
@@ -86,9 +121,85 @@ impl App {
         vec![Effect::SetApproval(scope)]
     }
 
+    /// Breaks what is asked about into lines, when it or the screen is new.
+    pub(super) fn lay_out_approval(&mut self) {
+        let wanted = Some((self.columns, self.theme));
+        if let Some(approval) = &mut self.approval
+            && approval.made_for != wanted
+        {
+            approval.lines = view::preview(approval, self.columns, &self.theme);
+            approval.made_for = wanted;
+        }
+        let room = self.approval_room();
+        if let Some(approval) = &mut self.approval {
+            approval.top = approval.top.min(approval.lines.len().saturating_sub(room));
+        }
+    }
+
+    fn approval_room(&self) -> usize {
+        let approval = self.approval.as_ref();
+        approval.map_or(1, |approval| view::approval_room(approval, self))
+    }
+
+    /// Somebody who is in the middle of a word does not answer a question that has just come up.
+    fn is_typing(&self) -> bool {
+        let is_elsewhere = !self.editor.is_empty() || !self.panels.is_empty();
+        is_elsewhere && self.now_ms < self.typed_ms + TYPING_MS
+    }
+
+    fn scroll_approval(&mut self, code: KeyCode) {
+        let page = self.approval_room().max(2) - 1;
+        if let Some(approval) = &mut self.approval {
+            approval.top = match code {
+                KeyCode::Up => approval.top.saturating_sub(1),
+                KeyCode::Down => approval.top.saturating_add(1),
+                KeyCode::PageUp => approval.top.saturating_sub(page),
+                KeyCode::PageDown => approval.top.saturating_add(page),
+                KeyCode::Home => 0,
+                KeyCode::End => approval.lines.len(),
+                _ => approval.top,
+            };
+        }
+    }
+
     /// Takes a key while a call waits. `None` when it is not about that.
     pub(super) fn press_approval(&mut self, key: &Key) -> Option<Vec<Effect>> {
+        let is_typing = self.is_typing();
         let approval = self.approval.as_mut()?;
+        if is_typing && approval.refusal.is_none() && !key.control && key.code != KeyCode::Escape {
+            self.typed_ms = self.now_ms;
+            // What was meant for a panel that cannot be seen is meant for nobody.
+            return match self.panels.is_empty() && key.code != KeyCode::Enter {
+                true => None,
+                false => Some(Vec::new()),
+            };
+        }
+        if key.control {
+            match key.code {
+                KeyCode::Character('c') => return Some(self.press_interrupt()),
+                KeyCode::Character('z') => return Some(vec![Effect::Suspend]),
+                KeyCode::Character('l') => return None,
+                KeyCode::Character('o') => {
+                    approval.shows_arguments = !approval.shows_arguments;
+                    approval.made_for = None;
+                    approval.top = 0;
+                }
+                _ => {}
+            }
+            return Some(Vec::new());
+        }
+        if matches!(
+            key.code,
+            KeyCode::Up
+                | KeyCode::Down
+                | KeyCode::PageUp
+                | KeyCode::PageDown
+                | KeyCode::Home
+                | KeyCode::End
+        ) {
+            self.scroll_approval(key.code);
+            return Some(Vec::new());
+        }
         if let Some(refusal) = &mut approval.refusal {
             match key.code {
                 KeyCode::Enter => {
@@ -100,11 +211,15 @@ impl App {
                 }
                 KeyCode::Escape => approval.refusal = None,
                 KeyCode::Backspace => refusal.apply(Edit::Backspace),
-                KeyCode::Character(character) if !key.control && !key.alt => {
+                KeyCode::Character(character) if !key.alt => {
                     refusal.apply(Edit::Insert(character.to_string()));
                 }
                 _ => {}
             }
+            return Some(Vec::new());
+        }
+        // alt+y is not y: with a modifier nothing is decided.
+        if key.alt {
             return Some(Vec::new());
         }
         let decision = match key.code {
@@ -121,8 +236,6 @@ impl App {
                 return Some(Vec::new());
             }
             KeyCode::Escape => Decision::deny("the user said no"),
-            // ctrl+c and the like keep their meaning.
-            _ if key.control => return None,
             _ => return Some(Vec::new()),
         };
         Some(self.decide(decision))

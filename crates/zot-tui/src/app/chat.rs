@@ -2,7 +2,7 @@
 
 use zot_sdk::{ContentBlock, Event, Message, Role};
 
-use super::{App, Approval, Effect, Log, Panel, Prompt, Retry, advice};
+use super::{App, Approval, Effect, Log, PanelView, Prompt, Retry, advice};
 use crate::markdown::MarkdownStream;
 use crate::picture::Drawing;
 use crate::style::Theme;
@@ -237,13 +237,7 @@ impl App {
                 args,
                 preview,
             } => {
-                return self.ask(Approval {
-                    id,
-                    tool: name,
-                    arguments: args.get().to_owned(),
-                    preview: preview.unwrap_or_else(|| args.get().to_owned()),
-                    refusal: None,
-                });
+                return self.ask(Approval::new(id, name, args.get().to_owned(), preview));
             }
             Event::Usage {
                 input,
@@ -314,7 +308,7 @@ impl App {
                 panel_id,
                 content,
             } => {
-                self.panel = Some(Panel {
+                self.draw_panel(PanelView {
                     extension,
                     id: panel_id,
                     title: content.title,
@@ -322,9 +316,10 @@ impl App {
                     footer: content.footer,
                 });
             }
-            Event::ExtPanelClose { panel_id, .. } => {
-                self.panel.take_if(|panel| panel.id == panel_id);
-            }
+            Event::ExtPanelClose {
+                extension,
+                panel_id,
+            } => self.close_panel(&extension, &panel_id),
             Event::TurnStart { .. }
             | Event::TurnEnd { .. }
             | Event::ToolUseEnd { .. }

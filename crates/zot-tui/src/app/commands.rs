@@ -136,7 +136,9 @@ impl App {
                     .extension_commands
                     .iter()
                     .any(|(known, _)| known == name);
-                if !known {
+                // While extensions are starting, who asks for one of theirs waits for them.
+                let may_come = !self.knows_commands && is_name(name);
+                if !known && !may_come {
                     // A path, or text that happens to begin so.
                     return None;
                 }
@@ -237,4 +239,10 @@ fn export(file: &str) -> Vec<Effect> {
         file => file,
     };
     vec![zot(&["sessions", "export", SESSION, "--output", file])]
+}
+
+/// Whether this can be the name of a command, and is no path.
+fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !name.is_empty() && name.chars().all(fits)
 }

@@ -19,6 +19,9 @@ pub enum KeyCode {
     End,
     PageUp,
     PageDown,
+    Insert,
+    /// f1 and so on.
+    Function(u8),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,42 +57,51 @@ impl Key {
     }
 
     /// What extensions call it, and what it writes.
-    fn name(&self) -> (String, String) {
+    pub(super) fn name(&self) -> (String, String) {
         let name = match self.code {
-            KeyCode::Character(' ') => "space",
+            KeyCode::Character(' ') => "space".to_owned(),
+            // Which of its two letters a key writes is told by the letter.
             KeyCode::Character(character) => {
-                let text = match self.control || self.alt {
-                    true => String::new(),
-                    false => character.to_string(),
+                let modifiers = modifiers(self.control, self.alt, self.shift && self.control);
+                let text = match modifiers.is_empty() {
+                    true => character.to_string(),
+                    false => String::new(),
                 };
-                let prefix = match (self.control, self.alt) {
-                    (true, _) => "ctrl+",
-                    (_, true) => "alt+",
-                    _ => "",
-                };
-                return (format!("{prefix}{character}"), text);
+                return (format!("{modifiers}{character}"), text);
             }
-            KeyCode::Enter => "enter",
-            KeyCode::Tab => "tab",
-            KeyCode::Backspace => "backspace",
-            KeyCode::Delete => "delete",
-            KeyCode::Escape => "esc",
-            KeyCode::Left => "left",
-            KeyCode::Right => "right",
-            KeyCode::Up => "up",
-            KeyCode::Down => "down",
-            KeyCode::Home => "home",
-            KeyCode::End => "end",
-            KeyCode::PageUp => "pgup",
-            KeyCode::PageDown => "pgdown",
+            KeyCode::Enter => "enter".to_owned(),
+            KeyCode::Tab => "tab".to_owned(),
+            KeyCode::Backspace => "backspace".to_owned(),
+            KeyCode::Delete => "delete".to_owned(),
+            KeyCode::Insert => "insert".to_owned(),
+            KeyCode::Escape => "esc".to_owned(),
+            KeyCode::Left => "left".to_owned(),
+            KeyCode::Right => "right".to_owned(),
+            KeyCode::Up => "up".to_owned(),
+            KeyCode::Down => "down".to_owned(),
+            KeyCode::Home => "home".to_owned(),
+            KeyCode::End => "end".to_owned(),
+            KeyCode::PageUp => "pgup".to_owned(),
+            KeyCode::PageDown => "pgdown".to_owned(),
+            KeyCode::Function(number) => format!("f{number}"),
         };
-        let text = if name == "space" { " " } else { "" };
-        (name.to_owned(), text.to_owned())
+        let is_blank = self.code == KeyCode::Character(' ');
+        let modifiers = modifiers(self.control, self.alt, self.shift && !is_blank);
+        let text = match is_blank && modifiers.is_empty() {
+            true => " ".to_owned(),
+            false => String::new(),
+        };
+        (format!("{modifiers}{name}"), text)
     }
 }
 
 /// Who pauses for so long has stopped writing.
 const TYPING_MS: u64 = 700;
+fn modifiers(control: bool, alt: bool, shift: bool) -> String {
+    let named = [(control, "ctrl+"), (alt, "alt+"), (shift, "shift+")];
+    let held = named.iter().filter(|(is_held, _)| *is_held);
+    held.map(|(_, name)| *name).collect()
+}
 
 impl App {
     pub(super) fn press(&mut self, key: Key) -> Vec<Effect> {
@@ -99,11 +111,13 @@ impl App {
             self.remark = None;
         }
         if self.types_on(&key) {
+            self.typed_ms = self.now_ms;
             return Vec::new();
         }
         if let Some(effects) = self.press_approval(&key) {
             return effects;
         }
+        self.typed_ms = self.now_ms;
         if let Some(effects) = self.press_panel(&key) {
             return effects;
         }
@@ -223,15 +237,6 @@ impl App {
         self.complete()
     }
 
-    pub(super) fn paste(&mut self, text: String) {
-        if self.paste_refusal(&text) {
-            return;
-        }
-        self.editor.apply(Edit::Paste(text));
-        // Nothing in it is meant as a command or the beginning of a name.
-        self.picker = None;
-    }
-
     pub(super) fn press_enter(&mut self) -> Vec<Effect> {
         // A backslash at the end continues the line, in terminals that know no shift+enter.
         if self.editor.before_cursor().ends_with('\\') {
@@ -281,7 +286,7 @@ impl App {
         }
     }
 
-    fn press_interrupt(&mut self) -> Vec<Effect> {
+    pub(super) fn press_interrupt(&mut self) -> Vec<Effect> {
         if self.now_ms < self.leave_until_ms {
             return vec![Effect::Quit];
         }
@@ -295,25 +300,6 @@ impl App {
         let mut effects = self.cancel_shell().unwrap_or_default();
         effects.extend(self.press_escape());
         effects
-    }
-
-    fn press_panel(&mut self, key: &Key) -> Option<Vec<Effect>> {
-        let panel = self.panel.as_ref()?;
-        let (extension, id) = (panel.extension.clone(), panel.id.clone());
-        if *key == Key::control('c') {
-            self.panel = None;
-            return Some(vec![Effect::PanelClose {
-                extension,
-                panel: id,
-            }]);
-        }
-        let (name, text) = key.name();
-        Some(vec![Effect::PanelKey {
-            extension,
-            panel: id,
-            key: name,
-            text,
-        }])
     }
 
     /// Opens, narrows or closes the list that goes with what is being written.

@@ -1,5 +1,8 @@
 //! The chat as keys and events make it, seen through a terminal emulator.
 
+mod approvals;
+mod hostile;
+mod panels;
 mod picker;
 mod pictures;
 mod redraw;
@@ -453,28 +456,6 @@ fn history_comes_back_and_a_draft_is_kept() {
     chat.press(KeyCode::Down);
     chat.press(KeyCode::Down);
     assert_eq!(chat.app.editor.text(), "draft");
-}
-
-#[test]
-fn a_panel_takes_the_keys_until_it_is_closed() {
-    let mut chat = Chat::new(80, 24);
-    chat.event(json!({"type": "ext_panel", "extension": "todo", "panel_id": "p", "title": "Todo", "lines": ["[ ] milk"], "footer": "x done"}));
-    assert!(
-        chat.rows().contains(&"│ [ ] milk".to_owned()),
-        "{:?}",
-        chat.rows()
-    );
-    assert_eq!(
-        chat.press(KeyCode::Down),
-        [Effect::PanelKey {
-            extension: "todo".to_owned(),
-            panel: "p".to_owned(),
-            key: "down".to_owned(),
-            text: String::new()
-        }]
-    );
-    chat.event(json!({"type": "ext_panel_close", "extension": "todo", "panel_id": "p"}));
-    assert!(!chat.rows().iter().any(|row| row.contains("milk")));
 }
 
 /// What a delta costs does not depend on what was said before.

@@ -12,6 +12,13 @@ const KEPT_BYTES: usize = 400;
 /// Places that are tried.
 const MAX_TRIES: usize = 40;
 
+/// A block of this length is cut anywhere: what it looks like there matters less than that it
+/// would be looked at again for every frame.
+const MAX_UNCUT_BYTES: usize = 32 * 1024;
+
+/// What is shown of a line of code that has not ended.
+pub(super) const MAX_LINE_BYTES: usize = 16 * 1024;
+
 /// The end of a part of `text` that can be shown for good, if there is one.
 pub(super) fn find(text: &str, columns: usize, theme: &Theme) -> Option<usize> {
     let end = text.floor_char_boundary(text.len().saturating_sub(KEPT_BYTES));
@@ -20,6 +27,20 @@ pub(super) fn find(text: &str, columns: usize, theme: &Theme) -> Option<usize> {
         false if is_paragraph(text) => find_line(text, end, columns, theme),
         false => None,
     }
+}
+
+/// A place to cut what is too long and has no good one: behind a line, a word, or a character.
+pub(super) fn force(text: &str) -> Option<usize> {
+    if text.len() < MAX_UNCUT_BYTES {
+        return None;
+    }
+    let end = text.floor_char_boundary(text.len() - KEPT_BYTES);
+    let head = &text[..end];
+    let place = head
+        .rfind('\n')
+        .or_else(|| head.rfind(' '))
+        .map(|at| at + 1);
+    place.or(Some(end)).filter(|place| *place > 0)
 }
 
 /// The last item of a list begins where the ones before it have ended.

@@ -15,8 +15,15 @@ pub fn render(text: &str, columns: usize, theme: &Theme) -> Vec<Line> {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer = Writer::new(columns, theme);
-    for event in Parser::new_ext(text, options) {
-        writer.take(event);
+    for (event, place) in Parser::new_ext(text, options).into_offset_iter() {
+        if let Event::Start(Tag::Item) = event {
+            let (above, item) = text.split_at(place.start);
+            let number = item.split(['.', ')']).next();
+            let number = number.and_then(|number| number.trim().parse().ok());
+            writer.begin_item(follows_blank_line(above), number);
+        } else {
+            writer.take(event);
+        }
     }
     writer.end_line();
     writer.lines
@@ -38,6 +45,8 @@ struct Writer<'a> {
     link: Option<String>,
     /// Whether the next block needs a blank line before it.
     apart: bool,
+    /// Whether the next item is the first of its list.
+    begins_list: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -55,6 +64,7 @@ impl<'a> Writer<'a> {
             table: None,
             link: None,
             apart: false,
+            begins_list: false,
         }
     }
 
@@ -110,12 +120,12 @@ impl<'a> Writer<'a> {
                     self.begin_block();
                 }
                 self.apart = false;
+                self.begins_list = true;
                 self.lists.push(first);
             }
-            Tag::Item => self.begin_item(),
-            Tag::Table(_) => {
+            Tag::Table(alignments) => {
                 self.begin_block();
-                self.table = Some(Table::default());
+                self.table = Some(Table::new(alignments));
             }
             Tag::TableHead | Tag::TableRow => {
                 if let Some(table) = &mut self.table {
@@ -185,12 +195,19 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn begin_item(&mut self) {
-        // Items that are paragraphs stand apart.
-        if std::mem::take(&mut self.apart) {
+    /// Items stand apart where they are written apart. By the book a blank line anywhere in a list
+    /// sets all of its items apart and numbers go on, but of an answer that is arriving the rest is
+    /// not known, nor is what was before. `written` is the number that is written there.
+    fn begin_item(&mut self, is_apart: bool, written: Option<u64>) {
+        self.apart = false;
+        if is_apart && !std::mem::take(&mut self.begins_list) {
             let prefix = self.prefix();
             self.lines.push(prefix);
+            if let Some(Some(number)) = self.lists.last_mut() {
+                *number = written.unwrap_or(*number);
+            }
         }
+        self.begins_list = false;
         let mark = match self.lists.last_mut() {
             Some(Some(number)) => {
                 let mark = format!("{number}. ");
@@ -301,6 +318,14 @@ impl<'a> Writer<'a> {
         let prefix = self.next_prefix();
         self.lines.push(joined(prefix, line));
     }
+}
+
+/// Whether the last line before the one that begins behind `text` is blank.
+fn follows_blank_line(text: &str) -> bool {
+    let is_inside = |c: char| matches!(c, ' ' | '\t' | '>' | '\r');
+    let above = text.trim_end_matches(is_inside);
+    let above = above.strip_suffix('\n').unwrap_or(above);
+    above.trim_end_matches(is_inside).ends_with('\n')
 }
 
 fn joined(mut line: Line, more: Line) -> Line {

@@ -75,7 +75,8 @@ impl MarkdownStream {
     fn cut(&mut self, lines: &mut Vec<Line>, columns: usize, theme: &Theme) {
         // Not looked for again at once where there is no place to cut.
         self.cut_at = self.rest.len() + long::MAX_BYTES / 2;
-        let Some(cut) = long::find(&self.rest, columns, theme) else {
+        let found = long::find(&self.rest, columns, theme);
+        let Some(cut) = found.or_else(|| long::force(&self.rest)) else {
             return;
         };
         let head: String = self.rest.drain(..cut).collect();
@@ -193,7 +194,10 @@ impl MarkdownStream {
         let mut lines = Vec::new();
         match &self.fence {
             Some(_) => {
-                let line = code_line(&mut self.highlighter.clone(), &self.rest, theme);
+                // Of a line that does not end, the end is what is on the screen.
+                let start = self.rest.len().saturating_sub(long::MAX_LINE_BYTES);
+                let end = &self.rest[self.rest.ceil_char_boundary(start)..];
+                let line = code_line(&mut self.highlighter.clone(), end, theme);
                 lines.extend(wrap(&line, columns, CODE_INDENT.len()));
             }
             None => {

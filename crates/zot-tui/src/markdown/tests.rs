@@ -1,3 +1,5 @@
+mod streaming;
+
 use super::*;
 use crate::style::Theme;
 use crate::text::Line;
@@ -44,7 +46,7 @@ fn loose_items_stand_apart() {
     assert_eq!(rendered("- a\n\n- b", 20), ["• a", "", "• b"]);
     assert_eq!(
         rendered("- a\n\n  more\n- b", 20),
-        ["• a", "  ", "  more", "", "• b"]
+        ["• a", "  ", "  more", "• b"]
     );
 }
 
@@ -82,6 +84,22 @@ fn tables_fit() {
             );
         }
     }
+}
+
+#[test]
+fn cells_are_aligned_and_go_on_below_when_they_are_too_wide() {
+    let table = "| name | what it is | n |\n|:---|:-:|---:|\n| a | some words that need room | 1 |\n| b | x | 22 |";
+    assert_eq!(
+        rendered(table, 26),
+        [
+            "name │  what it is   │   n",
+            "─────┼───────────────┼────",
+            "a    │  some words   │   1",
+            "     │   that need   │ ",
+            "     │     room      │ ",
+            "b    │       x       │  22"
+        ]
+    );
 }
 
 #[test]

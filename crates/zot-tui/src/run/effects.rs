@@ -8,14 +8,14 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use zot_sdk::{ApprovalPolicy, Event, Image, InvokedData, PanelAction};
+use zot_sdk::{ApprovalPolicy, Image, InvokedData, PanelAction};
 
 use super::previews::Sources;
 use super::{
     Chat, Resized, commands, editor_program, files, history_file, info, listings, own_program,
     shell, themes,
 };
-use crate::app::{Effect, FileList, Input, Prompt};
+use crate::app::{Effect, FileList, Input, PanelView, Prompt};
 use crate::terminal::Terminal;
 
 /// What the clipboard sequence of terminals can carry.
@@ -187,10 +187,21 @@ impl Chat {
                     key,
                     text,
                 };
-                match self.runtime.tell_panel(&extension, action) {
-                    Ok(()) => Vec::new(),
-                    Err(error) => failed(&error),
-                }
+                self.tell_panel(extension, action)
+            }
+            Effect::PanelResize {
+                extension,
+                panel: panel_id,
+                width,
+                height,
+            } => {
+                let number = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
+                let action = PanelAction::Resize {
+                    panel_id,
+                    width: number(width),
+                    height: number(height),
+                };
+                self.tell_panel(extension, action)
             }
             Effect::PanelClose {
                 extension,
@@ -281,6 +292,22 @@ impl Chat {
         (text, attached.images, problems)
     }
 
+    /// A panel whose extension does not listen is of no use to anybody.
+    fn tell_panel(&self, extension: String, action: PanelAction) -> Vec<Input> {
+        let (PanelAction::Key { panel_id, .. }
+        | PanelAction::Resize { panel_id, .. }
+        | PanelAction::Close { panel_id }) = &action;
+        let panel = panel_id.clone();
+        match self.runtime.tell_panel(&extension, action) {
+            Ok(()) => Vec::new(),
+            Err(error) => vec![Input::PanelLost {
+                extension,
+                panel,
+                reason: error.to_string(),
+            }],
+        }
+    }
+
     /// Gives the terminal away.
     fn set_aside(&mut self) -> io::Result<()> {
         let bytes = self.renderer.clear();
@@ -324,10 +351,12 @@ fn invoked(data: InvokedData) -> Vec<Input> {
         });
     }
     if let Some(panel) = data.open_panel {
-        inputs.push(Input::Agent(Event::ExtPanel {
+        inputs.push(Input::PanelOpened(PanelView {
             extension: data.extension,
-            panel_id: panel.id,
-            content: panel.content,
+            id: panel.id,
+            title: panel.content.title,
+            lines: panel.content.lines,
+            footer: panel.content.footer,
         }));
     }
     inputs.extend(data.insert.map(Input::Insert));

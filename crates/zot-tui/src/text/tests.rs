@@ -89,3 +89,46 @@ fn long_lines_are_clipped_with_a_mark() {
     assert_eq!(Line::plain("日本語").clipped(4).text(), "日…");
     assert_eq!(Line::plain("abc").clipped(3).text(), "abc");
 }
+
+#[test]
+fn what_does_not_end_hides_nothing_behind_it() {
+    assert_eq!(
+        clean("a\x1b]0;title without an end b"),
+        "a0;title without an end b"
+    );
+    assert_eq!(clean("a\x1b[12日本"), "a12日本");
+    assert_eq!(clean("\x1b]x\x1b]y\u{9d}z"), "xyz");
+}
+
+#[test]
+fn marks_do_not_pile_up() {
+    let piled = format!(
+        "e{}x{}",
+        "\u{301}".repeat(10_000),
+        "\u{200b}".repeat(10_000)
+    );
+    assert_eq!(clean(&piled).chars().count(), 2 + 2 * 16);
+    assert_eq!(width(&clean(&piled)), 2);
+    let flag = "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}";
+    assert_eq!(clean(flag), flag);
+}
+
+#[test]
+fn colours_become_styles() {
+    let red = Style::PLAIN.color(crate::style::Color::Ansi(1));
+    let line = from_sgr("a\x1b[31mb\x1b[1;39mc\x1b[md\x1b[38;5;300;31", Style::PLAIN);
+    let spans: Vec<_> = line
+        .0
+        .iter()
+        .map(|span| (span.text.as_str(), span.style))
+        .collect();
+    assert_eq!(
+        spans,
+        [
+            ("a", Style::PLAIN),
+            ("b", red),
+            ("c", Style::PLAIN.bold()),
+            ("d", Style::PLAIN),
+        ]
+    );
+}

@@ -2,7 +2,7 @@
 
 use super::{marked, tool};
 use crate::app::Item;
-use crate::markdown::render;
+use crate::markdown::render_answer;
 use crate::style::{Style, Theme};
 use crate::text::Line;
 
@@ -25,7 +25,7 @@ pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -
                 lines.push(Line::styled(more, theme.muted));
             }
         }
-        Item::Assistant(text) => lines.extend(render(text, columns, theme)),
+        Item::Assistant(text) => lines.extend(render_answer(text, columns, theme)),
         Item::Thinking(text) => lines.extend(thinking(text, columns, theme, expanded)),
         Item::Tool(call) => lines.extend(tool::finished(call, columns, theme, expanded)),
         // It is drawn over these.
@@ -100,7 +100,7 @@ pub(super) fn aside(question: &str, answer: &str, columns: usize, theme: &Theme)
         theme.accent,
         theme.muted.italic(),
     );
-    for line in render(answer, columns.saturating_sub(2).max(2), theme) {
+    for line in render_answer(answer, columns.saturating_sub(2).max(2), theme) {
         let mut edged = Line::styled(EDGE, theme.accent);
         for span in line.0 {
             edged.push(&span.text, span.style);

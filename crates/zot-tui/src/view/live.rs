@@ -2,11 +2,7 @@
 
 use zot_sdk::ApprovalScope;
 
-use super::marked;
-use crate::app::{App, Approval, Panel, Retry};
-use crate::highlight::diff_line;
-use crate::renderer::Frame;
-use crate::style::Style;
+use crate::app::{App, Retry};
 use crate::text::Line;
 
 /// How often something that moves does.
@@ -18,7 +14,6 @@ const EDITOR_SHARE: usize = 3;
 /// So much an answer on the side takes while it comes.
 const ASIDE_SHARE: usize = 3;
 const SHOWN_QUEUED: usize = 3;
-const PREVIEW_ROWS: usize = 20;
 /// Percent of the context from which on it should be made smaller.
 const FULL_CONTEXT: u64 = 80;
 
@@ -104,6 +99,11 @@ pub(super) fn aside(app: &App) -> Vec<Line> {
     let rows = (app.rows / ASIDE_SHARE).max(2);
     let surplus = lines.len().saturating_sub(rows);
     lines.drain(..surplus);
+    // Code is broken by the terminal once it is final; here it would disturb the rows.
+    let mut lines: Vec<Line> = lines
+        .into_iter()
+        .map(|line| line.clipped(app.columns))
+        .collect();
     if app.work.is_none() {
         let frame = (app.now_ms / SPINNER_MS) as usize % SPINNER.len();
         let mut line = Line::styled(SPINNER[frame], app.theme.accent);
@@ -213,72 +213,4 @@ pub(super) fn footer(app: &App) -> Line {
     }
     line.push(text, muted);
     line.clipped(app.columns)
-}
-
-/// A call that waits for the user's word.
-pub(super) fn approval(approval: &Approval, app: &App, mut live: Vec<Line>) -> Frame {
-    let theme = &app.theme;
-    live.push(Line::default());
-    let mut head = Line::styled("may zot run ", theme.warning.bold());
-    head.push(&approval.tool, Style::PLAIN.bold());
-    head.push("?", theme.warning.bold());
-    live.push(head.clipped(app.columns));
-    let reason = match &app.info.approval {
-        ApprovalScope::Tools(_) => format!("  it asks before {} (/confirm)", approval.tool),
-        _ => "  it asks before every tool (/confirm)".to_owned(),
-    };
-    live.push(Line::styled(reason, theme.muted).clipped(app.columns));
-    let rows = PREVIEW_ROWS.min(app.rows / 2);
-    let lines: Vec<&str> = approval.preview.lines().collect();
-    for text in lines.iter().take(rows) {
-        let mut line = Line::plain("  ");
-        for span in diff_line(text, theme).0 {
-            line.push(&span.text, span.style);
-        }
-        live.push(line.clipped(app.columns));
-    }
-    if lines.len() > rows {
-        let more = format!("  … {} more lines", lines.len() - rows);
-        live.push(Line::styled(more, theme.muted));
-    }
-    let Some(refusal) = &approval.refusal else {
-        let keys = "y yes · e always exactly this · a always this tool · s everything from now on · \
-                    n no, with a word · esc no";
-        live.extend(marked("", keys, app.columns, theme.muted, theme.muted));
-        return Frame {
-            live,
-            ..Frame::default()
-        };
-    };
-    const ASK: &str = "no, because: ";
-    let mut line = Line::styled(ASK, theme.warning);
-    line.push(refusal.content(), Style::PLAIN);
-    let column = line.width().min(app.columns.saturating_sub(1));
-    live.push(line.clipped(app.columns));
-    let row = live.len() - 1;
-    Frame {
-        live,
-        cursor: Some((row, column)),
-        ..Frame::default()
-    }
-}
-
-pub(super) fn panel(panel: &Panel, app: &App) -> Vec<Line> {
-    let theme = &app.theme;
-    let mut lines = vec![Line::default()];
-    let mut head = Line::styled(format!("┌ {} ", panel.title), theme.accent);
-    let missing = app.columns.saturating_sub(head.width());
-    head.push("─".repeat(missing), theme.accent);
-    lines.push(head.clipped(app.columns));
-    let rows = app.rows.saturating_sub(5).max(1);
-    for text in panel.lines.iter().take(rows) {
-        let mut line = Line::styled("│ ", theme.accent);
-        line.push(text, Style::PLAIN);
-        lines.push(line.clipped(app.columns));
-    }
-    let mut foot = Line::styled("└ ", theme.accent);
-    foot.push(&panel.footer, theme.muted);
-    foot.push("  ctrl+c closes", theme.muted);
-    lines.push(foot.clipped(app.columns));
-    lines
 }

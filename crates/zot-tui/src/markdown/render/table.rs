@@ -1,17 +1,28 @@
-//! A table: columns as wide as their widest cell, or cut when the screen is too narrow.
+//! A table: columns as wide as their widest cell, or less with broken cells where the screen is too
+//! narrow for that.
 
-use crate::style::Theme;
-use crate::text::Line;
+use pulldown_cmark::Alignment;
+
+use crate::style::{Style, Theme};
+use crate::text::{Line, wrap};
 
 const GAP: &str = " │ ";
 const LEAST_COLUMN: usize = 3;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Table {
     rows: Vec<Vec<Line>>,
+    alignments: Vec<Alignment>,
 }
 
 impl Table {
+    pub(super) fn new(alignments: Vec<Alignment>) -> Self {
+        Self {
+            rows: Vec::new(),
+            alignments,
+        }
+    }
+
     pub(super) fn begin_row(&mut self) {
         self.rows.push(Vec::new());
     }
@@ -25,33 +36,64 @@ impl Table {
     pub(super) fn lines(self, columns: usize, theme: &Theme) -> Vec<Line> {
         let widths = self.widths(columns);
         let mut lines = Vec::new();
-        for (index, row) in self.rows.into_iter().enumerate() {
-            let mut line = Line::default();
-            let mut cells = row.into_iter();
-            for (column, width) in widths.iter().enumerate() {
-                if column > 0 {
-                    line.push(GAP, theme.muted);
+        for (index, row) in self.rows.iter().enumerate() {
+            // A cell that is too wide goes on below; nothing of it is lost.
+            let cells: Vec<Vec<Line>> = widths
+                .iter()
+                .enumerate()
+                .map(|(column, width)| match row.get(column) {
+                    Some(cell) => wrap(cell, *width, 0),
+                    None => Vec::new(),
+                })
+                .collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+            for part in 0..height {
+                let mut line = Line::default();
+                for (column, width) in widths.iter().enumerate() {
+                    if column > 0 {
+                        line.push(GAP, theme.muted);
+                    }
+                    let cell = cells[column].get(part).cloned().unwrap_or_default();
+                    let is_last = column + 1 == widths.len();
+                    self.push_aligned(&mut line, cell.clipped(*width), column, *width, is_last);
                 }
-                let cell = cells.next().unwrap_or_default().clipped(*width);
-                let missing = width - cell.width().min(*width);
-                for span in cell.0 {
-                    let style = match index {
-                        0 => span.style.bold(),
-                        _ => span.style,
-                    };
-                    line.push(&span.text, style);
-                }
-                if column + 1 < widths.len() {
-                    line.push(" ".repeat(missing), crate::style::Style::PLAIN);
-                }
+                lines.push(match index {
+                    0 => bold(line),
+                    _ => line,
+                });
             }
-            lines.push(line);
             if index == 0 {
                 let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
                 lines.push(Line::styled(rule.join("─┼─"), theme.muted));
             }
         }
         lines
+    }
+
+    fn push_aligned(
+        &self,
+        line: &mut Line,
+        cell: Line,
+        column: usize,
+        width: usize,
+        is_last: bool,
+    ) {
+        if is_last && cell.is_empty() {
+            return;
+        }
+        let missing = width.saturating_sub(cell.width());
+        let before = match self.alignments.get(column) {
+            Some(Alignment::Right) => missing,
+            Some(Alignment::Center) => missing / 2,
+            _ => 0,
+        };
+        line.push(" ".repeat(before), Style::PLAIN);
+        for span in cell.0 {
+            line.push(&span.text, span.style);
+        }
+        if !is_last {
+            line.push(" ".repeat(missing - before), Style::PLAIN);
+        }
     }
 
     /// The widest columns give way first.
@@ -78,4 +120,17 @@ impl Table {
         }
         widths
     }
+}
+
+/// The heading of a table.
+fn bold(line: Line) -> Line {
+    let mut all = Line::default();
+    for span in line.0 {
+        let style = match span.text.trim() {
+            "│" => span.style,
+            _ => span.style.bold(),
+        };
+        all.push(&span.text, style);
+    }
+    all
 }

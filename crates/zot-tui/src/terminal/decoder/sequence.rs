@@ -145,6 +145,8 @@ fn key(parameters: &Parameters, last: u8) -> Option<Key> {
                 ..back
             });
         }
+        // With another number this tells where the cursor is.
+        b'P'..=b'S' if parameters.value(0).unwrap_or(1) != 1 => return None,
         _ => (named(last)?, true),
     };
     Some(Key {
@@ -163,6 +165,7 @@ fn named(last: u8) -> Option<KeyCode> {
         b'D' => KeyCode::Left,
         b'H' => KeyCode::Home,
         b'F' => KeyCode::End,
+        b'P'..=b'S' => KeyCode::Function(last - b'P' + 1),
         _ => return None,
     })
 }
@@ -174,8 +177,17 @@ fn numbered(number: u32) -> Option<KeyCode> {
         3 => KeyCode::Delete,
         5 => KeyCode::PageUp,
         6 => KeyCode::PageDown,
+        2 => KeyCode::Insert,
+        // There are gaps where older keyboards had one.
+        11..=15 => function(number - 10)?,
+        17..=21 => function(number - 11)?,
+        23 | 24 => function(number - 12)?,
         _ => return None,
     })
+}
+
+fn function(number: u32) -> Option<KeyCode> {
+    number.try_into().ok().map(KeyCode::Function)
 }
 
 /// By the character it writes, or kitty's number for a key of the keypad.
@@ -200,6 +212,7 @@ fn coded(code: u32) -> Option<KeyCode> {
         57_422 => KeyCode::PageDown,
         57_423 => KeyCode::Home,
         57_424 => KeyCode::End,
+        57_425 => KeyCode::Insert,
         57_426 => KeyCode::Delete,
         // Other keys that write nothing: private use.
         57_344..=63_743 => return None,

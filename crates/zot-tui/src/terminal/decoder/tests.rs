@@ -110,9 +110,8 @@ fn keys_are_told_apart() {
 #[test]
 fn what_means_nothing_is_no_text() {
     for bytes in [
-        "\x1bOP",
         "\x1b[[A",
-        "\x1b[24~",
+        "\x1b[29~",
         "\x1b[97;1:3u",
         "\x1b[?1u",
         "\x1b[?2026;2$y",
@@ -226,4 +225,26 @@ fn an_endless_sequence_ends() {
     assert_eq!(decoder.next(), None);
     decoder.push(b"x");
     assert_eq!(decoder.next(), Some(Told::Key(typed("x")[0])));
+}
+
+#[test]
+fn function_keys_have_numbers() {
+    for (bytes, number) in [
+        ("\x1bOP", 1),
+        ("\x1bOS", 4),
+        ("\x1b[11~", 1),
+        ("\x1b[15~", 5),
+        ("\x1b[17~", 6),
+        ("\x1b[21~", 10),
+        ("\x1b[24~", 12),
+    ] {
+        let key = Key::plain(KeyCode::Function(number));
+        assert_eq!(keys(bytes.as_bytes()), [key], "{bytes:?}");
+    }
+    assert_eq!(keys(b"\x1b[2~"), [Key::plain(KeyCode::Insert)]);
+    let held = Key {
+        control: true,
+        ..Key::plain(KeyCode::Function(2))
+    };
+    assert_eq!(keys(b"\x1b[1;5Q"), [held]);
 }

@@ -1,0 +1,165 @@
+//! Panels of extensions in a real terminal: opened, drawn, typed into, resized, closed, crashed.
+
+use serde_json::json;
+use testkit::{InstalledExtension, ScriptedExtension, Workdir};
+
+use crate::terminal::Terminal;
+
+/// Shows its size and the last key. `k` makes it crash, `f` draw ten thousand times, `q` close.
+const PROGRAM: &str = r#"
+import json, sys, os
+def say(**frame):
+    sys.stdout.write(json.dumps(frame) + "\n"); sys.stdout.flush()
+name = os.path.basename(os.getcwd())
+state = {"size": "unknown", "key": "none"}
+def view():
+    lines = ["size " + state["size"], "key " + state["key"], "\x1b[31mred\x1b[0m \x1b[2J\x1b]0;owned\x07text", "x" * 500]
+    return {"title": "Panel of " + name, "lines": lines, "footer": "q closes"}
+say(type="hello", name=name, version="1.0.0", capabilities=["commands"])
+say(type="register_command", name=name, description="opens \x1b[2J a panel")
+say(type="ready")
+for line in sys.stdin:
+    frame = json.loads(line)
+    kind = frame["type"]
+    if kind == "command_invoked":
+        say(type="command_response", id=frame["id"], action="open_panel", open_panel=dict(view(), id="p"))
+        # Sent with the same breath: it must not come before the panel is open.
+        state["key"] = "none yet"
+        say(type="panel_render", panel_id="p", **view())
+    elif kind == "panel_resize":
+        state["size"] = "%dx%d" % (frame["width"], frame["height"])
+        say(type="panel_render", panel_id="p", **view())
+    elif kind == "panel_key":
+        state["key"] = frame["key"] + " " + json.dumps(frame.get("text", ""))
+        if frame["key"] == "k":
+            os._exit(3)
+        if frame["key"] == "q":
+            say(type="panel_close", panel_id="p")
+            continue
+        if frame["key"] == "f":
+            for number in range(400):
+                state["key"] = "flood %d" % number
+                say(type="panel_render", panel_id="p", **view())
+        say(type="panel_render", panel_id="p", **view())
+    elif kind == "panel_close":
+        say(type="notify", level="info", message="the user closed it")
+    elif kind == "shutdown":
+        say(type="shutdown_ack")
+        break
+"#;
+
+/// Extensions of these names, and the arguments that load them.
+fn installed(names: &[&str]) -> (Workdir, Vec<InstalledExtension>, String) {
+    let place = Workdir::with_files("panels");
+    let mut arguments = String::from("--no-ext");
+    let mut extensions = Vec::new();
+    for name in names {
+        let extension = ScriptedExtension::new(name, [])
+            .manifest("name", json!(name))
+            .install(&place.extensions());
+        extension.write("scripted.py", PROGRAM);
+        arguments.push_str(&format!(" --ext {}", extension.directory().display()));
+        extensions.push(extension);
+    }
+    (place, extensions, arguments)
+}
+
+#[test]
+fn a_panel_is_opened_typed_into_resized_and_closed() {
+    let (_place, _extensions, arguments) = installed(&["board"]);
+    let Some(terminal) = Terminal::open(&format!("--provider offline {arguments}")) else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_line("/board");
+    let screen = terminal.wait_for("│ size 98x26");
+    assert!(screen.contains("┌ Panel of board ─"), "{screen}");
+    assert!(screen.contains("│ key none yet"), "{screen}");
+    assert!(screen.contains("│ red text"), "{screen}");
+    assert!(screen.contains("└ q closes · ctrl+c closes"), "{screen}");
+    for (key, shown) in [
+        ("Down", r#"key down """#),
+        ("x", r#"key x "x""#),
+        ("Space", r#"key space " ""#),
+        ("C-a", r#"key ctrl+a """#),
+        ("M-x", r#"key alt+x """#),
+        ("BTab", r#"key shift+tab """#),
+        ("F5", r#"key f5 """#),
+        ("C-Left", r#"key ctrl+left """#),
+        ("PPage", r#"key pgup """#),
+        ("Escape", r#"key esc """#),
+    ] {
+        terminal.press(key);
+        terminal.wait_for(shown);
+    }
+    terminal.tmux(&["set-buffer", "two\nlines"]);
+    terminal.tmux(&["paste-buffer", "-p"]);
+    terminal.wait_for(r#"key paste "two\nlines""#);
+    terminal.tmux(&["resize-window", "-x", "40", "-y", "10"]);
+    let screen = terminal.wait_for("│ size 38x6");
+    assert!(
+        screen.lines().all(|line| line.chars().count() <= 40),
+        "{screen}"
+    );
+    terminal.press("f");
+    terminal.wait_for("key flood 399");
+    terminal.press("q");
+    terminal.wait_until("the editor", |screen| {
+        !screen.contains("│ size") && screen.contains("offline")
+    });
+    // The user closes it: the extension is told.
+    terminal.type_line("/board");
+    terminal.wait_for("│ size 38x6");
+    terminal.press("C-c");
+    let screen = terminal.wait_for("board: the user closed it");
+    assert!(!screen.contains("│ size"), "{screen}");
+    terminal.type_line("/exit");
+    terminal.wait_for_shell();
+}
+
+#[test]
+fn the_panel_of_an_extension_that_dies_is_taken_away() {
+    let (_place, _extensions, arguments) = installed(&["board"]);
+    let Some(terminal) = Terminal::open(&format!("--provider offline {arguments}")) else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_line("/board");
+    terminal.wait_for("│ size 98x26");
+    terminal.press("k");
+    terminal.wait_until("no panel", |screen| !screen.contains("│ size"));
+    terminal.type_line("run: echo still here");
+    terminal.wait_for("exit code 0");
+}
+
+#[test]
+fn an_answer_goes_on_behind_a_panel_and_a_question_comes_before_it() {
+    let (_place, _extensions, arguments) = installed(&["board", "other"]);
+    let Some(terminal) = Terminal::open(&format!("MODEL --no-yolo {arguments}")) else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_line("slow:300:10");
+    terminal.wait_for("esc to stop");
+    terminal.type_line("/board");
+    terminal.wait_for("│ size 98x26");
+    terminal.press("C-c");
+    terminal.wait_for("board: the user closed it");
+    terminal.type_line(r#"tool:bash:{"command":"echo asked > asked.txt"}"#);
+    terminal.type_line("/board");
+    terminal.wait_for("┌ Panel of board");
+    terminal.wait_for("may zot run bash?");
+    terminal.press("y");
+    let screen = terminal.wait_for("┌ Panel of board");
+    assert!(!screen.contains("may zot run"), "{screen}");
+    terminal.wait_until("the file", |_| {
+        terminal.workdir.read("asked.txt").as_deref() == Some("asked\n")
+    });
+    terminal.press("C-c");
+    // Two of them lie on each other.
+    terminal.wait_until("no panel", |screen| !screen.contains("┌ Panel"));
+    terminal.type_line("/other");
+    terminal.wait_for("┌ Panel of other");
+    terminal.press("q");
+    terminal.wait_until("no panel", |screen| !screen.contains("┌ Panel"));
+}

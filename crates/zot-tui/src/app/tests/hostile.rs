@@ -1,0 +1,499 @@
+//! Whatever anybody sends, the terminal is told nothing but what we mean to tell it.
+
+use serde_json::json;
+
+use super::*;
+use crate::style::Depth;
+use crate::text::width;
+
+/// Pieces of what others may write: commands to terminals, whole and in parts, characters that
+/// hide or turn others, and the marks of Markdown and JSON around them.
+const PIECES: &[&str] = &[
+    "\x1b",
+    "\x1b[",
+    "\x1b[2J",
+    "\x1b[31m",
+    "\x1b[?1049h",
+    "\x1b[6n",
+    "\x1b[>0q",
+    "\x1b]",
+    "\x1b]0;title\x07",
+    "\x1b]52;c;cm0gLXJm\x07",
+    "\x1b]8;;http://a.b\x1b\\link\x1b]8;;\x1b\\",
+    "\x1bP1$r0m\x1b\\",
+    "\x1b_Ga=T;AAAA\x1b\\",
+    "\x1bc",
+    "\x1b(0",
+    "\x1b#8",
+    "\x1b7",
+    "\x1b^x",
+    "\x1bX",
+    "\u{9b}2J",
+    "\u{9d}0;t\u{9c}",
+    "\u{90}q",
+    "\u{98}",
+    "\u{9e}",
+    "\u{9f}",
+    "\u{85}",
+    "\u{80}",
+    "\u{9c}",
+    "\0",
+    "\x05",
+    "\x07",
+    "\x08",
+    "\x0b",
+    "\x0c",
+    "\x0e",
+    "\x0f",
+    "\x18",
+    "\x1a",
+    "\x7f",
+    "\r",
+    "\n",
+    "\r\n",
+    "\n\n",
+    "\t",
+    " ",
+    "   ",
+    "[2J",
+    "]0;t",
+    "\\",
+    "m",
+    "H",
+    "\u{202e}",
+    "\u{202a}",
+    "\u{2066}",
+    "\u{2069}",
+    "\u{200e}",
+    "\u{200f}",
+    "\u{61c}",
+    "\u{200b}",
+    "\u{200d}",
+    "\u{2060}",
+    "\u{feff}",
+    "\u{fe0f}",
+    "\u{301}",
+    "\u{489}",
+    "\u{20e3}",
+    "\u{e0041}",
+    "\u{ad}",
+    "\u{2028}",
+    "\u{fff9}",
+    "日本語",
+    "👨‍👩‍👧",
+    "👍🏽",
+    "🇩🇪",
+    "🏴",
+    "שלום",
+    "مرحبا",
+    "नमस्ते",
+    "e",
+    "word ",
+    "another ",
+    "x",
+    "averyverylongwordthatdoesnotfitanywhere",
+    "`",
+    "```",
+    "```rust\n",
+    "~~~",
+    "# ",
+    "## ",
+    "- ",
+    "* ",
+    "1. ",
+    "  - ",
+    "> ",
+    "| a | b |\n|---|---|\n| ",
+    " | ",
+    "---\n",
+    "**",
+    "_",
+    "~~",
+    "[text](",
+    "![",
+    "](http://a.b/\u{1b}[2J)",
+    "<b>",
+    "<!--",
+    "&#27;[2J",
+    "&#x9b;",
+    "[^1]",
+    "[^1]: ",
+    "- [ ] ",
+    "$",
+    "\"",
+    "{\"command\": \"",
+    "\"path\": \"",
+    "\"content\": \"",
+    "\\u001b[2J",
+    "\\n",
+    "}",
+    "+added",
+    "-removed",
+    "@@",
+    "@",
+    "/",
+    "!",
+];
+
+/// A generator that always makes the same.
+struct Hostility(u64);
+
+impl Hostility {
+    fn number(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % below as u64) as usize
+    }
+
+    fn text(&mut self) -> String {
+        let length = match self.number(20) {
+            0 => 0,
+            1 => 200,
+            _ => 1 + self.number(12),
+        };
+        let mut text: String = (0..length)
+            .map(|_| PIECES[self.number(PIECES.len())])
+            .collect();
+        match self.number(150) {
+            0 => text.push_str(&"\u{301}".repeat(10_000)),
+            1 => text.push_str(&"\u{200b}".repeat(10_000)),
+            2 => text.push_str(&"x".repeat(20_000)),
+            3 => text.push_str(&"\x1b]".repeat(5_000)),
+            _ => {}
+        }
+        text
+    }
+
+    fn texts(&mut self) -> Vec<String> {
+        (0..self.number(30)).map(|_| self.text()).collect()
+    }
+
+    fn id(&mut self) -> String {
+        self.number(3).to_string()
+    }
+
+    fn content(&mut self) -> serde_json::Value {
+        json!([{"type": "text", "text": self.text()}, {"type": "image", "mime_type": self.text(), "bytes": 7}])
+    }
+
+    fn event(&mut self) -> Event {
+        let name = Event::TYPES[self.number(Event::TYPES.len())];
+        let args = json!({"command": self.text(), "path": self.text(), "content": self.text()});
+        let usage =
+            json!({"input": 1, "output": 1, "cache_read": 0, "cache_write": 0, "cost_usd": 0.1});
+        let mut event = json!({
+            "delta": self.text(), "id": self.id(), "name": self.text(), "args": args, "message": self.text(),
+            "text": self.text(), "content": self.content(), "is_error": self.number(2) == 0, "time": "",
+            "extension": self.id(), "panel_id": self.id(), "title": self.text(), "lines": self.texts(),
+            "footer": self.text(), "level": self.text(), "from": self.text(), "to": self.text(), "code": "",
+            "summary": self.text(), "failures": 1, "wait_ms": 5, "stop": self.text(), "step": 1, "preview": self.text(), "cumulative": usage,
+        });
+        if self.number(2) == 0 {
+            let tools = ["write", "edit", "bash", "read"];
+            event["name"] = json!(tools[self.number(tools.len())]);
+        }
+        for (name, value) in usage.as_object().unwrap() {
+            event[name] = value.clone();
+        }
+        event["type"] = json!(name);
+        serde_json::from_value(event).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// What a list shows of the thing that is selected.
+    fn preview(&mut self) -> Preview {
+        let body = match self.number(3) {
+            0 => PreviewBody::Nothing,
+            1 => PreviewBody::Prose(self.text()),
+            _ => PreviewBody::Code {
+                language: self.text(),
+                text: self.text(),
+            },
+        };
+        Preview {
+            facts: self.texts(),
+            body,
+        }
+    }
+
+    fn key(&mut self) -> Key {
+        let codes = [
+            KeyCode::Character('y'),
+            KeyCode::Character('/'),
+            KeyCode::Character('@'),
+            KeyCode::Character('o'),
+            KeyCode::Character('n'),
+            KeyCode::Character('\u{301}'),
+            KeyCode::Character('日'),
+            KeyCode::Enter,
+            KeyCode::Tab,
+            KeyCode::Backspace,
+            KeyCode::Escape,
+            KeyCode::Up,
+            KeyCode::Down,
+            KeyCode::PageDown,
+            KeyCode::Home,
+            KeyCode::End,
+            KeyCode::Function(1),
+        ];
+        Key {
+            code: codes[self.number(codes.len())],
+            control: self.number(6) == 0,
+            alt: self.number(6) == 0,
+            shift: self.number(6) == 0,
+        }
+    }
+
+    fn input(&mut self) -> Input {
+        match self.number(39) {
+            0..10 => Input::Agent(self.event()),
+            10..15 => Input::Key(self.key()),
+            15 => Input::Paste(self.text()),
+            16 => Input::Resized {
+                columns: 1 + self.number(120),
+                rows: 1 + self.number(40),
+            },
+            17 => Input::Aside(self.event()),
+            18 => Input::AsideEnded,
+            19 => Input::WorkEnded,
+            20 => Input::Info(Info {
+                provider: self.text(),
+                model: self.text(),
+                cwd: self.text(),
+                version: self.text(),
+                context_window: 10,
+                context_used: 5,
+                approval: match self.number(2) {
+                    0 => ApprovalScope::Tools(self.texts()),
+                    _ => ApprovalScope::AllTools,
+                },
+                ..Info::default()
+            }),
+            21 => Input::Files(FileList::whole(self.texts())),
+            22 => Input::Models(self.texts()),
+            23 => Input::Prompts(self.texts()),
+            24 => Input::Sessions(self.texts()),
+            25 => {
+                let message = json!({"role": "user", "content": self.content(), "time": ""});
+                let messages = serde_json::from_value(message).into_iter().collect();
+                Input::Earlier {
+                    title: self.text(),
+                    messages,
+                }
+            }
+            26 => Input::Commands(vec![(self.text(), self.text()), (self.text(), self.text())]),
+            27 => Input::Edited(self.text()),
+            28 => Input::ShellProgress(self.text()),
+            29 => Input::Note {
+                text: self.text(),
+                is_error: self.number(2) == 0,
+            },
+            30 => Input::Insert(self.text()),
+            31 => Input::PanelOpened(PanelView {
+                extension: self.id(),
+                id: self.id(),
+                title: self.text(),
+                lines: self.texts(),
+                footer: self.text(),
+            }),
+            32 => Input::PanelLost {
+                extension: self.id(),
+                panel: self.id(),
+                reason: self.text(),
+            },
+            33 => Input::Panicked(self.text()),
+            37 => Input::ShellEnded(ShellOutput {
+                command: self.text(),
+                output: self.text(),
+                ending: self.text(),
+            }),
+            34 => Input::Skills(vec![(self.text(), self.text()), (self.text(), self.text())]),
+            35 => Input::Themes(self.texts()),
+            36 => Input::Providers {
+                action: LogAction::In,
+                providers: vec![(self.text(), self.text())],
+            },
+            _ => Input::Prompt(Prompt::typed(self.text())),
+        }
+    }
+}
+
+/// Complains about everything but text and our own few sequences.
+fn check(bytes: &str) -> Result<(), String> {
+    let mut rest = bytes;
+    while let Some(character) = rest.chars().next() {
+        let near: String = rest.chars().take(20).collect();
+        if character == '\x1b' {
+            let length = own_sequence(rest).ok_or(format!("a sequence not ours: {near:?}"))?;
+            rest = &rest[length..];
+            continue;
+        }
+        let is_line_end = rest.starts_with('\r') || rest.starts_with('\n');
+        let turns = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if (character.is_control() && !is_line_end) || turns {
+            return Err(format!("a character that is obeyed: {near:?}"));
+        }
+        rest = &rest[character.len_utf8()..];
+    }
+    Ok(())
+}
+
+/// The length of the sequence of the renderer's that `text` begins with.
+fn own_sequence(text: &str) -> Option<usize> {
+    // These only together: alone they would be somebody else's.
+    for whole in ["\x1b[H\x1b[2J\x1b[3J", "\x1b7\x1b[B\x1b[J\x1b8"] {
+        if text.starts_with(whole) {
+            return Some(whole.len());
+        }
+    }
+    let body = text.strip_prefix("\x1b[")?;
+    for mode in ["?2026h", "?2026l", "?25h", "?25l"] {
+        if body.starts_with(mode) {
+            return Some(2 + mode.len());
+        }
+    }
+    let end = body.find(|c: char| !(c.is_ascii_digit() || c == ';'))?;
+    let kind = body[end..].chars().next()?;
+    let is_ours = match kind {
+        'm' => true,
+        'A' | 'B' | 'C' => !body[..end].is_empty() && !body[..end].contains(';'),
+        'J' | 'K' | 'H' => body[..end].is_empty(),
+        _ => false,
+    };
+    is_ours.then_some(2 + end + 1)
+}
+
+#[test]
+fn nothing_reaches_the_terminal_but_text_and_our_own_sequences() {
+    for seed in 1..=12_u64 {
+        let mut hostility = Hostility(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let depth =
+            [Depth::None, Depth::Sixteen, Depth::TwoHundred, Depth::True][seed as usize % 4];
+        let info = Info {
+            model: hostility.text(),
+            cwd: hostility.text(),
+            ..Info::default()
+        };
+        let texts = hostility.texts().into_iter();
+        let drafts = texts.map(|text| crate::editor::Draft::restored(text, Vec::new(), false));
+        let history = History::new(drafts.collect());
+        let mut app = App::new(Theme::DARK, 40, 10, info, history);
+        let mut renderer = Renderer::new(depth);
+        // A question on the side, for whose answer events come.
+        app.update(0, Input::Edited("/btw what".to_owned()));
+        app.update(0, Input::Key(Key::plain(KeyCode::Enter)));
+        for step in 0..200_u64 {
+            let input = hostility.input();
+            let told = format!("{seed}, {step}: {input:?}");
+            let effects = app.update(step * 200, input);
+            for effect in effects {
+                if let Effect::Preview(subject) = effect {
+                    let preview = hostility.preview();
+                    app.update(step * 200, Input::Preview { subject, preview });
+                }
+            }
+            let frame = app.frame(renderer.above());
+            let (columns, rows) = app.size();
+            for line in &frame.live {
+                let (line_width, text) = (line.width(), line.text());
+                // One cluster is never cut, however narrow the screen.
+                assert!(
+                    line_width <= columns,
+                    "{line_width} > {columns}: {text:?}\n{told:.2000}"
+                );
+                assert_eq!(width(&text), line_width);
+            }
+            let bytes = renderer.draw(frame, rows);
+            if let Err(error) = check(&bytes) {
+                panic!("{error}\n{told:.2000}");
+            }
+        }
+    }
+}
+
+/// An answer, cut anywhere, does what it does whole: nothing.
+#[test]
+fn a_sequence_that_comes_in_pieces_is_none() {
+    let answer =
+        "a\x1b[2Jb \x1b]52;c;cm0=\x07 `\u{9b}31mc` \u{202e}d\n\n```\n\x1b[?1049h\n```\n日\u{301}本";
+    let mut app = App::new(Theme::DARK, 40, 10, Info::default(), History::default());
+    let mut renderer = Renderer::new(Depth::True);
+    let begins = [Event::AssistantStart];
+    let deltas = answer.chars().map(|character| Event::TextDelta {
+        delta: character.to_string(),
+    });
+    for event in begins.into_iter().chain(deltas) {
+        app.update(1, Input::Agent(event));
+        let frame = app.frame(renderer.above());
+        let bytes = renderer.draw(frame, 10);
+        assert_eq!(check(&bytes), Ok(()));
+    }
+}
+
+#[test]
+fn the_check_itself_complains() {
+    for foreign in [
+        "\x1b[2J",
+        "\x1b[6n",
+        "\x1b]0;t\x07",
+        "\x1b",
+        "\x1b[",
+        "\x1b[?1049h",
+        "\u{9b}",
+        "\x07",
+        "\u{202e}",
+        "\x1b[1;2H",
+        "\x1b[3J",
+    ] {
+        assert!(check(&format!("a{foreign}b")).is_err(), "{foreign:?}");
+    }
+    assert_eq!(check("a\x1b[0;1;38;2;1;2;3mb\x1b[0m\r\n\x1b[K日"), Ok(()));
+}
+
+/// Much without a blank, or many marks on one character, in every place.
+#[test]
+fn much_of_anything_is_shown_and_soon_left_alone() {
+    for long in [
+        "x", "日", "\u{301}", "\u{200b}", "\x1b]", "\x1b[", "*", "[", "`a", "> ", "| ", "```\n",
+        "```x",
+    ] {
+        let text = long.repeat(100_000 / long.len());
+        let mut app = App::new(Theme::DARK, 80, 24, Info::default(), History::default());
+        let mut renderer = Renderer::new(Depth::True);
+        let delta = Event::TextDelta {
+            delta: text.clone(),
+        };
+        app.update(1, Input::Agent(delta));
+        // What is drawn again for every frame is little, whatever has come.
+        let again = app.chat.tail(80, &Theme::DARK);
+        let bytes: usize = again.iter().map(|line| line.text().len()).sum();
+        assert!(bytes < 60_000, "{long:?}: {bytes}");
+        for event in [
+            json!({"type": "thinking_delta", "delta": text}),
+            json!({"type": "tool_call", "id": "1", "name": "bash", "args": {"command": text}}),
+            json!({"type": "tool_progress", "id": "1", "text": text}),
+            json!({"type": "tool_confirm", "id": "1", "name": "bash", "args": {"command": text}, "preview": text}),
+            json!({"type": "tool_result", "id": "1", "is_error": false, "content": [{"type": "text", "text": text}]}),
+            json!({"type": "error", "message": text}),
+        ] {
+            let event = serde_json::from_value(event).unwrap();
+            app.update(1, Input::Agent(event));
+            let frame = app.frame(renderer.above());
+            let bytes = renderer.draw(frame, 24);
+            assert_eq!(check(&bytes), Ok(()));
+        }
+    }
+}
+
+#[test]
+fn code_on_the_side_is_not_wider_than_the_screen() {
+    let mut chat = Chat::new(40, 20);
+    chat.input(Input::Edited("/btw what".to_owned()));
+    chat.press(KeyCode::Enter);
+    let code = format!("```\n{}\n", "x".repeat(100));
+    chat.app
+        .update(1, Input::Aside(Event::TextDelta { delta: code }));
+    let frame = chat.app.frame(0);
+    assert!(frame.live.iter().any(|line| line.text().contains("xxx")));
+    assert!(frame.live.iter().all(|line| line.width() <= 40));
+}

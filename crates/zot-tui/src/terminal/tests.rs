@@ -1,0 +1,97 @@
+//! Panics, in a process of their own on a real terminal: this very program, run again.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::tcgetattr;
+
+use super::*;
+
+const ROLE: &str = "ZOT_TUI_TEST_PANICS";
+
+/// Runs `test` of this program on a terminal and returns what it wrote there. The terminal's
+/// settings must be afterwards what they were.
+fn on_a_terminal(test: &str) -> String {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let open = || {
+        let path = name.to_str().unwrap();
+        File::options().read(true).write(true).open(path).unwrap()
+    };
+    let kept = open();
+    let before = format!("{:?}", tcgetattr(&kept).unwrap());
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(ROLE, "1")
+        .env("RUST_BACKTRACE", "0")
+        .stdin(Stdio::from(open()))
+        .stdout(Stdio::from(open()))
+        .stderr(Stdio::from(open()))
+        .spawn()
+        .unwrap();
+    // Read to the end: it may write more than the terminal holds.
+    let reader = std::thread::spawn(move || {
+        let mut written = Vec::new();
+        let mut buffer = [0; 4096];
+        let mut master = File::from(master);
+        while let Ok(count) = master.read(&mut buffer) {
+            written.extend_from_slice(&buffer[..count]);
+            if count == 0 {
+                break;
+            }
+        }
+        String::from_utf8_lossy(&written).into_owned()
+    });
+    child.wait().unwrap();
+    assert_eq!(format!("{:?}", tcgetattr(&kept).unwrap()), before);
+    drop(kept);
+    reader.join().unwrap()
+}
+
+/// Where each of `marks` is, in this order.
+fn assert_in_order(text: &str, marks: &[&str]) {
+    let mut rest = text;
+    for mark in marks {
+        let at = rest.find(mark);
+        let at = at.unwrap_or_else(|| panic!("{mark:?} is missing in {rest:?} of {text:?}"));
+        rest = &rest[at + mark.len()..];
+    }
+}
+
+const BEGIN: &str = "\x1b[?2004h\x1b[>1u";
+const END: &str = "\x1b[<u\x1b[?2004l\x1b[?2026l\x1b[0m\x1b[?25h";
+
+#[tokio::test]
+async fn a_panic_puts_the_terminal_back_before_it_is_told() {
+    if std::env::var_os(ROLE).is_some() {
+        let _terminal = Terminal::enter().unwrap();
+        panic!("on purpose");
+    }
+    let written =
+        on_a_terminal("terminal::tests::a_panic_puts_the_terminal_back_before_it_is_told");
+    assert_in_order(&written, &[BEGIN, END, "on purpose"]);
+    assert_eq!(written.matches(END).count(), 1, "{written:?}");
+}
+
+#[tokio::test]
+async fn the_terminal_is_taken_again_after_a_panic_that_somebody_caught() {
+    if std::env::var_os(ROLE).is_some() {
+        let mut terminal = Terminal::enter().unwrap();
+        assert_eq!(terminal.regain().unwrap(), None);
+        let mut jobs = tokio::task::JoinSet::new();
+        jobs.spawn(async { panic!("in a job") });
+        assert!(jobs.join_next().await.unwrap().is_err());
+        let said = terminal.regain().unwrap().unwrap();
+        assert!(said.contains("in a job"), "{said}");
+        assert!(mode::is_raw());
+        return;
+    }
+    let written = on_a_terminal(
+        "terminal::tests::the_terminal_is_taken_again_after_a_panic_that_somebody_caught",
+    );
+    assert_in_order(&written, &[BEGIN, END, "in a job", BEGIN, END, "1 passed"]);
+}

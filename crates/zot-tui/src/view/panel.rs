@@ -1,0 +1,56 @@
+//! A panel of an extension: its lines in a frame, below what zot says.
+
+use crate::app::{App, Panel};
+use crate::style::Style;
+use crate::text::{Line, from_sgr};
+
+/// Less of an extension's footer says nothing.
+const LEAST_FOOTER: usize = 6;
+
+pub(super) fn lines(panel: &Panel, app: &App) -> Vec<Line> {
+    let theme = &app.theme;
+    let (_, room) = app.panel_room();
+    let mut lines = vec![Line::default()];
+    let mut head = Line::styled("┌ ", theme.accent);
+    for span in from_sgr(&panel.title, theme.accent).0 {
+        head.push(&span.text, span.style);
+    }
+    head.push(" ", theme.accent);
+    let missing = app.columns.saturating_sub(head.width());
+    head.push("─".repeat(missing), theme.accent);
+    lines.push(head.clipped(app.columns));
+    for text in panel.lines.iter().skip(panel.top).take(room) {
+        let mut line = Line::styled("│ ", theme.accent);
+        // Whatever is behind this does not fit, with a colour for every character.
+        let end = text.floor_char_boundary(text.len().min(app.columns * 64));
+        for span in from_sgr(&text[..end], Style::PLAIN).0 {
+            line.push(&span.text, span.style);
+        }
+        lines.push(line.clipped(app.columns));
+    }
+    lines.push(foot(panel, app, room));
+    lines
+}
+
+/// What the extension says there gives way to what the user has to know.
+fn foot(panel: &Panel, app: &App, room: usize) -> Line {
+    let theme = &app.theme;
+    let count = panel.lines.len();
+    let mut own = String::new();
+    if count > room {
+        let last = (panel.top + room).min(count);
+        own = format!("{}–{last} of {count} (alt+down) · ", panel.top + 1);
+    }
+    own.push_str("ctrl+c closes");
+    let mut foot = Line::styled("└ ", theme.accent);
+    let room = app.columns.saturating_sub(crate::text::width(&own) + 5);
+    let said = from_sgr(&panel.footer, theme.muted);
+    if !said.is_empty() && room >= LEAST_FOOTER {
+        for span in said.clipped(room).0 {
+            foot.push(&span.text, span.style);
+        }
+        foot.push(" · ", theme.muted);
+    }
+    foot.push(own, theme.muted);
+    foot.clipped(app.columns)
+}
