@@ -55,9 +55,7 @@ pub(crate) fn run(
         })??;
         match ending {
             Ending::Left => return Ok(ExitCode::SUCCESS),
-            Ending::Signal(signal) => {
-                return Ok(ExitCode::from(128 + u8::try_from(signal).unwrap_or(0)));
-            }
+            Ending::Signal(signal) => return Ok(ExitCode::from(signal.exit_code())),
             Ending::TerminalGone => return Ok(ExitCode::from(129)),
             Ending::Again {
                 session,

@@ -8,7 +8,11 @@ mod approval;
 mod aside;
 mod chat;
 mod commands;
+mod effect;
+mod events;
 mod history;
+mod input;
+mod item;
 mod keys;
 mod log;
 mod panel;
@@ -25,9 +29,7 @@ mod work;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use zot_sdk::{ApprovalScope, Decision, Event, Message};
-
-use crate::editor::{Draft, Edit, Editor};
+use crate::editor::{Edit, Editor};
 use crate::picture::Drawing;
 use crate::renderer::Frame;
 use crate::style::Theme;
@@ -36,14 +38,18 @@ use crate::view;
 
 pub(crate) use approval::{Approval, ExactCalls};
 pub(crate) use aside::Aside;
-pub(crate) use chat::{Chat, Item, Tool, ToolState};
+pub(crate) use chat::Chat;
+pub use effect::{Effect, Prompt};
 pub use history::History;
 pub(crate) use history::MAX_ENTRIES as MAX_HISTORY;
+pub use input::{FileList, Info, Input, LogAction};
+pub(crate) use item::{Item, Tool, ToolState};
 pub use keys::{Key, KeyCode};
 pub(crate) use log::Log;
 pub(crate) use panel::Panel;
 pub use panel::PanelView;
 pub(crate) use picker::{Choice, Picker, PickerKind};
+use picking::{choices, described};
 pub use preview::{Preview, PreviewBody, Subject};
 use queue::Queued;
 use redraw::Redraw;
@@ -59,260 +65,6 @@ const REMARK_MS: u64 = 6_000;
 
 /// Prompts that may wait for the running one.
 const MAX_QUEUED: usize = 32;
-
-/// Something happened.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Input {
-    Key(Key),
-    Paste(String),
-    Resized {
-        columns: usize,
-        rows: usize,
-    },
-    /// From the agent, or an extension.
-    Agent(Event),
-    /// Of the answer to a question on the side.
-    Aside(Event),
-    AsideEnded,
-    /// A picture of what was told last.
-    Picture(Drawing),
-    /// The prompt or compaction is over, and its stream has ended.
-    WorkEnded,
-    /// What the agent is like now.
-    Info(Info),
-    /// The running prompt is busy with shortening the conversation.
-    Compaction,
-    /// Time has passed while something is shown that moves.
-    Tick,
-    /// The files below the working directory, for the picker.
-    Files(FileList),
-    Models(Vec<String>),
-    /// What the user said in this conversation, for `/jump`.
-    Prompts(Vec<String>),
-    /// Sessions of this folder, each beginning with its id.
-    Sessions(Vec<String>),
-    /// What the model can load: name, description.
-    Skills(Vec<(String, String)>),
-    Themes(Vec<String>),
-    /// Providers to log in at, or out of: name, whether there is a key.
-    Providers {
-        action: LogAction,
-        providers: Vec<(String, String)>,
-    },
-    /// What [`Effect::Preview`] asked for.
-    Preview {
-        subject: Subject,
-        preview: Preview,
-    },
-    /// Credentials have changed.
-    LoggedIn,
-    /// An earlier part of the conversation.
-    Earlier {
-        title: String,
-        messages: Vec<Message>,
-    },
-    /// The commands of extensions: name, description.
-    Commands(Vec<(String, String)>),
-    /// What the terminal says of its background.
-    Background {
-        is_light: bool,
-    },
-    /// The colours that were asked for.
-    Theme(Box<Theme>),
-    /// What `$EDITOR` was left with.
-    Edited(String),
-    /// More of what `!command` prints.
-    ShellProgress(String),
-    /// `!command` is over.
-    ShellEnded(ShellOutput),
-    /// A line for the user.
-    Note {
-        text: String,
-        is_error: bool,
-    },
-    /// Text for the editor, by an extension's command.
-    Insert(String),
-    /// Something panicked and was caught; the terminal has come back.
-    Panicked(String),
-    /// A command of an extension opens a panel.
-    PanelOpened(PanelView),
-    /// An extension cannot be told what happens in its panel.
-    PanelLost {
-        extension: String,
-        panel: String,
-        reason: String,
-    },
-    /// A prompt from the command line or by an extension's command.
-    Prompt(Prompt),
-}
-
-/// What is to be done with a provider's key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogAction {
-    In,
-    Out,
-}
-
-/// Files to choose from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FileList(Arc<[Choice]>, bool);
-
-impl FileList {
-    /// All there are.
-    pub fn whole(files: Vec<String>) -> Self {
-        Self(choices(files), true)
-    }
-
-    /// Some, until all are known.
-    pub fn first(files: Vec<String>) -> Self {
-        Self(choices(files), false)
-    }
-}
-
-/// Something has to be done.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
-    Prompt(Prompt),
-    Steer(Prompt),
-    Cancel,
-    Compact,
-    /// Asks something on the side.
-    Aside(String),
-    CancelAside,
-    SetApproval(ApprovalScope),
-    /// Confines the tools to the working directory.
-    Jail,
-    Unjail,
-    Confirm {
-        id: String,
-        decision: Decision,
-    },
-    SetModel(String),
-    Clear,
-    /// Asks for [`Input::Files`].
-    ListFiles,
-    ListModels,
-    ListCommands,
-    /// Asks for [`Input::Prompts`].
-    ListPrompts,
-    /// Asks for [`Input::Sessions`].
-    ListSessions,
-    /// Another conversation, or this one (`None`) anew.
-    Resume {
-        session: Option<String>,
-        fork: bool,
-    },
-    /// Runs zot itself about this session and shows what it prints; `SESSION` stands for its file.
-    Zot(Vec<String>),
-    /// Runs zot itself in the terminal, and begins anew when that succeeds.
-    LogIn(Vec<String>),
-    /// Asks for [`Input::Earlier`]: a prompt, by its number, and what came of it.
-    Reprint(usize),
-    ShowContext,
-    /// Asks for [`Input::Skills`].
-    ListSkills,
-    ShowTools,
-    /// Asks for [`Input::Themes`].
-    ListThemes,
-    /// Asks for [`Input::Providers`].
-    ListProviders(LogAction),
-    /// Asks for [`Input::Preview`].
-    Preview(Subject),
-    /// Asks for [`Input::Theme`].
-    LoadTheme(String),
-    Invoke {
-        name: String,
-        arguments: String,
-    },
-    ReloadExtensions,
-    PanelKey {
-        extension: String,
-        panel: String,
-        key: String,
-        text: String,
-    },
-    /// There is this much room for the lines of a panel.
-    PanelResize {
-        extension: String,
-        panel: String,
-        width: usize,
-        height: usize,
-    },
-    PanelClose {
-        extension: String,
-        panel: String,
-    },
-    Shell(String),
-    CancelShell,
-    OpenEditor(String),
-    Copy(String),
-    Remember(Draft),
-    Suspend,
-    Quit,
-}
-
-/// What the agent is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
-    pub text: String,
-    /// The user has typed it, and may have mentioned files. What others wrote can mention nothing.
-    pub typed: bool,
-    /// The part that can mention files, when it is not all of the text.
-    pub mentions: Option<String>,
-    /// What the user has run goes along.
-    pub attached: Vec<ShellOutput>,
-}
-
-impl Prompt {
-    pub(crate) fn typed(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            typed: true,
-            mentions: None,
-            attached: Vec::new(),
-        }
-    }
-
-    pub(crate) fn made(text: String) -> Self {
-        Self {
-            typed: false,
-            ..Self::typed(text)
-        }
-    }
-}
-
-/// What is known of the agent.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Info {
-    pub provider: String,
-    pub model: String,
-    pub cwd: String,
-    pub version: String,
-    pub cost_usd: f64,
-    pub context_window: u64,
-    /// What the last request took of it.
-    pub context_used: u64,
-    /// Which tool calls wait for the user's word.
-    pub approval: ApprovalScope,
-    /// Whether the tools are confined to the working directory.
-    pub is_jailed: bool,
-}
-
-impl Default for Info {
-    fn default() -> Self {
-        Self {
-            provider: String::new(),
-            model: String::new(),
-            cwd: String::new(),
-            version: String::new(),
-            cost_usd: 0.0,
-            context_window: 0,
-            context_used: 0,
-            approval: ApprovalScope::Nothing,
-            is_jailed: false,
-        }
-    }
-}
 
 pub struct App {
     pub(crate) theme: Theme,
@@ -442,9 +194,11 @@ impl App {
                 Vec::new()
             }
             // What was found at first sight, after all was found already.
-            Input::Files(files) if files.0.len() < self.files.len() && !files.1 => Vec::new(),
+            Input::Files(files) if !files.is_whole && files.files.len() < self.files.len() => {
+                Vec::new()
+            }
             Input::Files(files) => {
-                self.files = files.0;
+                self.files = files.files;
                 self.offer(PickerKind::Files, self.files.clone())
             }
             Input::Models(models) => self.offer(PickerKind::Models, choices(models)),
@@ -486,7 +240,7 @@ impl App {
             Input::Prompts(prompts) => self.offer(PickerKind::Prompts, choices(prompts)),
             Input::Earlier { title, messages } => {
                 self.note(title, false);
-                for item in chat::items(&messages) {
+                for item in item::items(&messages) {
                     self.add(item);
                 }
                 Vec::new()
@@ -653,37 +407,4 @@ impl App {
     fn lines_of(&self, item: &Item) -> Vec<Line> {
         view::item(item, self.columns, &self.theme, self.chat.expanded)
     }
-
-    fn offer(&mut self, kind: PickerKind, choices: Arc<[Choice]>) -> Vec<Effect> {
-        if let Some(picker) = &mut self.picker
-            && picker.kind == kind
-        {
-            picker.set_choices(choices);
-        } else if kind.takes_keys() {
-            let mut picker = Picker::new(kind, choices);
-            // What is in use, where it has a name.
-            match kind {
-                PickerKind::Models => picker.select(&self.info.model),
-                PickerKind::Themes if self.theme == Theme::LIGHT => picker.select("light"),
-                _ => {}
-            }
-            self.picker = Some(picker);
-        }
-        Vec::new()
-    }
-}
-
-fn described(named: Vec<(String, String)>) -> Arc<[Choice]> {
-    let choices = named.into_iter();
-    choices
-        .map(|(name, description)| Choice { name, description })
-        .collect()
-}
-
-fn choices(names: Vec<String>) -> Arc<[Choice]> {
-    let choice = |name| Choice {
-        name,
-        description: String::new(),
-    };
-    names.into_iter().map(choice).collect()
 }

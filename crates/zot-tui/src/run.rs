@@ -1,16 +1,21 @@
 //! Brings the terminal, the agent and the state together.
 
+mod assembling;
 mod bounded;
 mod dropped;
 mod editor_program;
 mod effects;
+mod events;
 mod files;
 mod history_file;
+mod info;
 mod jail;
 mod listings;
 mod own_program;
 mod pictures;
 mod previews;
+mod resizing;
+mod sessions;
 mod shell;
 mod studio;
 mod themes;
@@ -22,32 +27,27 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
-use zot_sdk::sessions::{SessionError, Summary, check_free};
-use zot_sdk::{Event, EventStream, ExtensionNotice, Image, Runtime, VERSION};
+use zot_process::{EndSignal, EndSignals};
+use zot_sdk::sessions::Summary;
+use zot_sdk::{EventStream, ExtensionNotice, Runtime};
 
-use crate::app::{App, Effect, History, Info, Input, Key, Prompt};
-use crate::picture::Surroundings;
+use crate::app::{App, Effect, Input, Key, Prompt};
 use crate::renderer::{Renderer, Replaces};
-use crate::style::Depth;
-use crate::terminal::{Question, Terminal};
+use crate::terminal::Terminal;
 
+use assembling::assemble;
+use events::next_event;
 use pictures::Pictures;
+use resizing::Resized;
 use studio::Studio;
 pub use watch::Watch;
 
 /// While things stream in, the screen is drawn this often at most.
 const FRAME: Duration = Duration::from_millis(16);
-
-/// A window that is dragged changes its size many times; all is drawn anew when it stands still.
-const SETTLING: Duration = Duration::from_millis(80);
-
-/// Events taken in one go before keys are looked at again.
-const MAX_BURST: usize = 512;
 
 /// What of a conversation that is taken up is shown.
 const RESUMED_MESSAGES: usize = 40;
@@ -85,60 +85,14 @@ pub enum Ending {
         /// As confined as before.
         is_jailed: bool,
     },
-    /// By this signal.
-    Signal(i32),
+    Signal(EndSignal),
     /// The terminal went away.
     TerminalGone,
 }
 
 /// Runs the chat until the user leaves.
-pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Ending> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let wanted = options.theme.take().or_else(|| variable("ZOT_THEME"));
-    let chosen = wanted.and_then(|name| {
-        themes::load(&name, options.themes.as_deref())
-            .inspect_err(|error| options.warnings.push(error.to_string()))
-            .ok()
-    });
-    let theme = chosen.unwrap_or_else(|| themes::guess(variable));
-    let (columns, rows) = Terminal::size();
-    let history = match &options.history {
-        Some(path) => history_file::read(path),
-        None => Vec::new(),
-    };
-    let info = info(&runtime);
-    let mut app = App::new(theme, columns, rows, info, History::new(history));
-    app.is_theme_guessed = chosen.is_none();
-    // GNU screen cannot forget what has left the screen, so it would have everything twice.
-    app.keeps_scrollback = variable("ZOT_KEEP_SCROLLBACK").is_some() || variable("STY").is_some();
-    let mut terminal = Terminal::enter()?;
-    let depth = Depth::detect(variable);
-    // Without colours it makes no difference, and the simplest terminals print the question.
-    let is_simple = variable("TERM").is_none_or(|term| term == "linux" || term == "dumb");
-    let surroundings = match is_simple {
-        true => Surroundings::Closed,
-        false => Surroundings::detect(variable),
-    };
-    let background = chosen.is_none() && depth != Depth::None && !is_simple;
-    terminal.ask(&questions(background, surroundings))?;
-    let studio = Studio::new(surroundings, terminal.answers());
-    let mut chat = Chat {
-        app,
-        renderer: Renderer::new(depth),
-        terminal,
-        runtime,
-        work: None,
-        aside: None,
-        jobs: JoinSet::new(),
-        shell: None,
-        guest: None,
-        sessions: Arc::default(),
-        studio,
-        begun: Instant::now(),
-        draw_at: None,
-        resized: None,
-        options,
-    };
+pub async fn run(runtime: Arc<Runtime>, options: Options) -> io::Result<Ending> {
+    let mut chat = assemble(runtime, options)?;
     let ending = chat.live().await;
     let ended = chat.end().await;
     match ending {
@@ -173,27 +127,19 @@ struct Chat {
     options: Options,
 }
 
-/// The window is getting another size, step by step while it is dragged.
-struct Resized {
-    size: (usize, usize),
-    /// When it has not changed any more for long enough.
-    settled: Instant,
-}
-
-struct Signals {
-    terminate: Signal,
-    hang_up: Signal,
-    /// While another program has the terminal, meant for that.
-    interrupt: Signal,
-}
-
 impl Chat {
     async fn live(&mut self) -> io::Result<Ending> {
-        let mut signals = Signals {
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        };
+        let mut signals = EndSignals::new()?;
+        self.begin()?;
+        loop {
+            if let Some(ending) = self.step(&mut signals).await? {
+                return Ok(ending);
+            }
+        }
+    }
+
+    /// What is there before anything happens.
+    fn begin(&mut self) -> io::Result<()> {
         for warning in std::mem::take(&mut self.options.warnings) {
             let note = Input::Note {
                 text: warning,
@@ -212,149 +158,89 @@ impl Chat {
         if let Some(prompt) = self.options.prompt.take() {
             self.take(Input::Prompt(Prompt::typed(prompt)))?;
         }
-        self.draw()?;
-        loop {
-            let tick = self.app.next_tick_ms().map(Duration::from_millis);
-            let tick = tick.map(|after| Instant::now() + after);
-            let ending = tokio::select! {
-                biased;
-                _ = signals.terminate.recv() => Some(Ending::Signal(15)),
-                _ = signals.hang_up.recv() => Some(Ending::Signal(1)),
-                _ = signals.interrupt.recv() => match self.guest {
-                    Some(_) => None,
-                    None => self.take_soon(Input::Key(Key::control('c')))?,
-                },
-                input = next_guest(&mut self.guest) => {
-                    self.guest = None;
-                    self.take_back()?;
+        self.draw()
+    }
+
+    /// Waits for what happens next and takes it.
+    async fn step(&mut self, signals: &mut EndSignals) -> io::Result<Option<Ending>> {
+        let tick = self.app.next_tick_ms().map(Duration::from_millis);
+        let tick = tick.map(|after| Instant::now() + after);
+        Ok(tokio::select! {
+            biased;
+            signal = signals.next() => self.take_signal(signal)?,
+            input = next_guest(&mut self.guest) => {
+                self.guest = None;
+                self.take_back()?;
+                let ending = self.take(input)?;
+                self.draw()?;
+                ending
+            }
+            input = self.terminal.next() => match input {
+                Some(Ok(Input::Resized { columns, rows })) => {
+                    self.resized = Some(Resized::step((columns, rows)));
+                    None
+                }
+                Some(Ok(input)) => {
+                    let input = self.with_dropped(input);
                     let ending = self.take(input)?;
+                    // A key is answered at once, not at the next beat of the timer.
                     self.draw()?;
                     ending
                 }
-                input = self.terminal.next() => match input {
-                    Some(Ok(Input::Resized { columns, rows })) => {
-                        self.resized = Some(Resized {
-                            size: (columns, rows),
-                            settled: Instant::now() + SETTLING,
-                        });
-                        None
-                    }
-                    Some(Ok(input)) => {
-                        let input = self.with_dropped(input);
-                        let ending = self.take(input)?;
-                        // A key is answered at once, not at the next beat of the timer.
-                        self.draw()?;
-                        ending
-                    }
-                    _ => Some(Ending::TerminalGone),
-                },
-                () = until(self.resized.as_ref().map(|resized| resized.settled)) => {
-                    self.take_resize()?;
-                    None
-                }
-                () = until(self.draw_at) => {
-                    self.draw()?;
-                    None
-                }
-                Some(drawings) = self.studio.next() => {
-                    for drawing in drawings {
-                        self.take_soon(Input::Picture(drawing))?;
-                    }
-                    None
-                }
-                // What comes after a picture is shown after it.
-                event = next_event(&mut self.work), if !self.studio.is_busy() => {
-                    self.take_burst(event)?
-                }
-                event = next_event(&mut self.aside) => self.take_aside(event)?,
-                Some(text) = next_output(&mut self.shell) => {
-                    self.take_soon(Input::ShellProgress(text))?
-                }
-                // A command opens a panel before its extension draws there.
-                Some(done) = self.jobs.join_next() => {
-                    let mut ending = None;
-                    // One that panicked has nothing to say, but has disturbed the screen.
-                    self.draw_at.get_or_insert_with(|| Instant::now() + FRAME);
-                    for input in done.unwrap_or_default() {
-                        ending = ending.or(self.take_soon(input)?);
-                    }
-                    ending
-                }
-                notice = self.runtime.next_notice() => {
-                    let input = match notice {
-                        ExtensionNotice::Event(event) => Input::Agent(event),
-                        ExtensionNotice::Warning(text) => Input::Note { text, is_error: true },
-                    };
-                    self.take_soon(input)?
-                }
-                () = until(tick) => {
-                    self.take_news()?;
-                    self.take_soon(Input::Tick)?
-                }
-            };
-            if let Some(ending) = ending {
-                return Ok(ending);
+                _ => Some(Ending::TerminalGone),
+            },
+            () = until(self.resized.as_ref().map(|resized| resized.settled)) => {
+                self.take_resize()?;
+                None
             }
-        }
-    }
-
-    fn take_resize(&mut self) -> io::Result<()> {
-        if let Some(Resized { size, .. }) = self.resized.take() {
-            let (columns, rows) = size;
-            self.take(Input::Resized { columns, rows })?;
-            self.draw()?;
-        }
-        Ok(())
-    }
-
-    /// Takes an event and all that have come with it.
-    fn take_burst(&mut self, first: Option<Event>) -> io::Result<Option<Ending>> {
-        let mut next = first;
-        for _ in 0..MAX_BURST {
-            let Some(event) = next else {
-                self.work = None;
-                let info = info(&self.runtime);
-                let used = self.app.context_used();
-                self.take_soon(Input::Info(Info {
-                    context_used: used,
-                    ..info
-                }))?;
-                return self.take_soon(Input::WorkEnded);
-            };
-            self.take_news()?;
-            let pictures = self.pictures(&event);
-            if let Some(ending) = self.take_soon(Input::Agent(event))? {
-                return Ok(Some(ending));
+            () = until(self.draw_at) => {
+                self.draw()?;
+                None
             }
-            let (columns, rows) = self.app.size();
-            self.studio.draw(pictures, columns, rows / 2);
-            if self.studio.is_busy() {
-                break;
+            Some(drawings) = self.studio.next() => {
+                for drawing in drawings {
+                    self.take_soon(Input::Picture(drawing))?;
+                }
+                None
             }
-            let Some(work) = &mut self.work else { break };
-            next = match work.next_now() {
-                Some(event) => event,
-                None => break,
-            };
-        }
-        Ok(None)
+            // What comes after a picture is shown after it.
+            event = next_event(&mut self.work), if !self.studio.is_busy() => {
+                self.take_burst(event)?
+            }
+            event = next_event(&mut self.aside) => self.take_aside(event)?,
+            Some(text) = next_output(&mut self.shell) => {
+                self.take_soon(Input::ShellProgress(text))?
+            }
+            // A command opens a panel before its extension draws there.
+            Some(done) = self.jobs.join_next() => {
+                let mut ending = None;
+                // One that panicked has nothing to say, but has disturbed the screen.
+                self.draw_at.get_or_insert_with(|| Instant::now() + FRAME);
+                for input in done.unwrap_or_default() {
+                    ending = ending.or(self.take_soon(input)?);
+                }
+                ending
+            }
+            notice = self.runtime.next_notice() => {
+                let input = match notice {
+                    ExtensionNotice::Event(event) => Input::Agent(event),
+                    ExtensionNotice::Warning(text) => Input::Note { text, is_error: true },
+                };
+                self.take_soon(input)?
+            }
+            () = until(tick) => {
+                self.take_news()?;
+                self.take_soon(Input::Tick)?
+            }
+        })
     }
 
-    /// What is going on between the events.
-    fn take_news(&mut self) -> io::Result<()> {
-        let watch = self.options.watch.as_ref();
-        if watch.is_some_and(|watch| watch.has_compaction()) {
-            self.take(Input::Compaction)?;
-        }
-        Ok(())
-    }
-
-    /// The pictures that an event tells of.
-    fn pictures(&self, event: &Event) -> Vec<Image> {
-        match (&self.options.watch, event) {
-            (Some(watch), Event::ToolResult { id, .. }) => watch.pictures.take(id),
-            (Some(watch), Event::UserMessage { .. }) => watch.pictures.take(""),
-            _ => Vec::new(),
+    fn take_signal(&mut self, signal: EndSignal) -> io::Result<Option<Ending>> {
+        match (signal, &self.guest) {
+            // Meant for the program that has the terminal.
+            (EndSignal::Interrupted, Some(_)) => Ok(None),
+            (EndSignal::Interrupted, None) => self.take_soon(Input::Key(Key::control('c'))),
+            (EndSignal::HungUp | EndSignal::Terminated, _) => Ok(Some(Ending::Signal(signal))),
         }
     }
 
@@ -368,17 +254,6 @@ impl Chat {
             Some(mentions) => Input::Insert(mentions),
             None => Input::Paste(text),
         }
-    }
-
-    fn take_aside(&mut self, event: Option<Event>) -> io::Result<Option<Ending>> {
-        let input = match event {
-            Some(event) => Input::Aside(event),
-            None => {
-                self.aside = None;
-                Input::AsideEnded
-            }
-        };
-        self.take_soon(input)
     }
 
     fn take_soon(&mut self, input: Input) -> io::Result<Option<Ending>> {
@@ -425,22 +300,6 @@ impl Chat {
         Ok(None)
     }
 
-    /// The file of a session that was listed, unless somebody else has it open: then the chat goes
-    /// on as it is.
-    fn listed_session(&self, id: String) -> Result<PathBuf, SessionError> {
-        let Some(found) = self.sessions.iter().find(|one| one.id.starts_with(&id)) else {
-            return Ok(PathBuf::from(id));
-        };
-        check_free(&found.path)?;
-        Ok(found.path.clone())
-    }
-
-    /// The file of this conversation, if there is something in it.
-    fn session_file(&self) -> Option<PathBuf> {
-        let session = self.runtime.session()?;
-        session.path.exists().then(|| session.path.clone())
-    }
-
     fn draw(&mut self) -> io::Result<()> {
         self.draw_at = None;
         if self.guest.is_some() {
@@ -466,25 +325,6 @@ impl Chat {
         }
     }
 
-    fn list_sessions(&mut self) -> Input {
-        match listings::sessions(&self.runtime) {
-            Ok(sessions) => {
-                self.sessions = sessions.into();
-                Input::Sessions(listings::session_names(&self.sessions))
-            }
-            Err(text) => Input::Note {
-                text,
-                is_error: false,
-            },
-        }
-    }
-
-    fn list_commands(&mut self) {
-        let runtime = Arc::clone(&self.runtime);
-        self.jobs
-            .spawn(async move { vec![commands(&runtime).await] });
-    }
-
     /// Winds down and leaves the terminal as it was.
     async fn end(mut self) -> io::Result<()> {
         if let Some(mut work) = self.work.take() {
@@ -499,29 +339,6 @@ impl Chat {
         drop(self.terminal);
         self.runtime.close().await;
         written
-    }
-}
-
-/// What the terminal has to be asked.
-fn questions(background: bool, surroundings: Surroundings) -> Vec<Question> {
-    let mut questions = Vec::new();
-    if background {
-        questions.push(Question::Background);
-    }
-    let asks_terminal = matches!(surroundings, Surroundings::Terminal | Surroundings::Tmux);
-    if asks_terminal && Terminal::cell().is_none() {
-        questions.push(Question::Cell);
-    }
-    if asks_terminal || background {
-        questions.push(Question::Attributes);
-    }
-    questions
-}
-
-async fn next_event(work: &mut Option<EventStream>) -> Option<Event> {
-    match work {
-        Some(work) => work.next().await,
-        None => std::future::pending().await,
     }
 }
 
@@ -545,34 +362,5 @@ async fn until(when: Option<Instant>) {
     match when {
         Some(when) => sleep_until(when).await,
         None => std::future::pending().await,
-    }
-}
-
-async fn commands(runtime: &Runtime) -> Input {
-    let commands = runtime.commands().await.into_iter();
-    Input::Commands(
-        commands
-            .map(|command| (command.name, command.description))
-            .collect(),
-    )
-}
-
-fn info(runtime: &Runtime) -> Info {
-    let model = runtime.model();
-    let window = runtime
-        .list_models()
-        .into_iter()
-        .find(|entry| entry.id == model)
-        .map_or(0, |entry| entry.context_window);
-    Info {
-        provider: runtime.provider().to_owned(),
-        model,
-        cwd: runtime.cwd().display().to_string(),
-        version: VERSION.to_owned(),
-        cost_usd: runtime.cost().cost_usd,
-        context_window: window,
-        context_used: 0,
-        approval: runtime.approval().scope,
-        is_jailed: runtime.jailed().is_some(),
     }
 }

@@ -1,15 +1,37 @@
 //! What keys do while there is a list, and what comes of a choice.
 
+use std::sync::Arc;
+
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{App, Effect, Key, KeyCode, PickerKind};
+use super::{App, Choice, Effect, Key, KeyCode, Picker, PickerKind};
 use crate::editor::Edit;
+use crate::style::Theme;
 use crate::view;
 
 /// What of a paste becomes part of a query, in characters.
 const MAX_PASTED: usize = 200;
 
 impl App {
+    /// Fills the list that is shown, or shows it if it is one of those that take the keys.
+    pub(super) fn offer(&mut self, kind: PickerKind, choices: Arc<[Choice]>) -> Vec<Effect> {
+        if let Some(picker) = &mut self.picker
+            && picker.kind == kind
+        {
+            picker.set_choices(choices);
+        } else if kind.takes_keys() {
+            let mut picker = Picker::new(kind, choices);
+            // What is in use, where it has a name.
+            match kind {
+                PickerKind::Models => picker.select(&self.info.model),
+                PickerKind::Themes if self.theme == Theme::LIGHT => picker.select("light"),
+                _ => {}
+            }
+            self.picker = Some(picker);
+        }
+        Vec::new()
+    }
+
     pub(super) fn press_picker(&mut self, key: &Key) -> Option<Vec<Effect>> {
         let kind = self.picker.as_ref()?.kind;
         let page = view::page(self, kind) as isize;
@@ -146,4 +168,19 @@ impl App {
             }
         }
     }
+}
+
+pub(super) fn described(named: Vec<(String, String)>) -> Arc<[Choice]> {
+    let choices = named.into_iter();
+    choices
+        .map(|(name, description)| Choice { name, description })
+        .collect()
+}
+
+pub(super) fn choices(names: Vec<String>) -> Arc<[Choice]> {
+    let choice = |name| Choice {
+        name,
+        description: String::new(),
+    };
+    names.into_iter().map(choice).collect()
 }

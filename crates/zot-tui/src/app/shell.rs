@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::chat::{MAX_PROGRESS_BYTES, keep_end};
+use super::events::{MAX_PROGRESS_BYTES, keep_end};
 use super::{App, Effect, Item, Tool, ToolState};
 
 /// How much of what commands printed goes along with one prompt; the oldest is left out.

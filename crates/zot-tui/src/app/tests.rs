@@ -12,6 +12,7 @@ mod working;
 mod writing;
 
 use serde_json::json;
+use zot_sdk::{ApprovalScope, Decision, Event};
 
 use super::*;
 use crate::renderer::Renderer;

@@ -6,15 +6,13 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use tokio::sync::mpsc;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_sdk::{ApprovalPolicy, Image, InvokedData, PanelAction};
 
+use super::info::info;
 use super::previews::Sources;
-use super::{
-    Chat, Resized, commands, editor_program, files, history_file, info, listings, own_program,
-    shell, themes,
-};
+use super::resizing::Resized;
+use super::{Chat, editor_program, files, history_file, listings, own_program, shell, themes};
 use crate::app::{Effect, FileList, Input, PanelView, Prompt};
 use crate::terminal::Terminal;
 
@@ -172,7 +170,10 @@ impl Chat {
                         Ok(loaded) => (format!("{} extensions are running", loaded.len()), false),
                         Err(error) => (error.to_string(), true),
                     };
-                    vec![Input::Note { text, is_error }, commands(&runtime).await]
+                    vec![
+                        Input::Note { text, is_error },
+                        listings::commands(&runtime).await,
+                    ]
                 });
                 Vec::new()
             }
@@ -267,6 +268,12 @@ impl Chat {
         })
     }
 
+    pub(super) fn list_commands(&mut self) {
+        let runtime = Arc::clone(&self.runtime);
+        self.jobs
+            .spawn(async move { vec![listings::commands(&runtime).await] });
+    }
+
     /// What the agent is asked, with the files that the user mentioned.
     fn with_mentions(&self, prompt: Prompt) -> (String, Vec<Image>, Vec<Input>) {
         let Prompt {
@@ -318,12 +325,9 @@ impl Chat {
 
     pub(super) fn take_back(&mut self) -> io::Result<()> {
         self.terminal.resume()?;
-        let (columns, rows) = Terminal::size();
-        if (columns, rows) != self.app.size() {
-            self.resized = Some(Resized {
-                size: (columns, rows),
-                settled: Instant::now(),
-            });
+        let size = Terminal::size();
+        if size != self.app.size() {
+            self.resized = Some(Resized::settled(size));
         }
         Ok(())
     }

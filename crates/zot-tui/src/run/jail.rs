@@ -1,7 +1,7 @@
 //! `/jail` and `/unjail`.
 
-use super::{Chat, info};
-use crate::app::{Info, Input};
+use super::Chat;
+use crate::app::Input;
 
 const UNCONFINED: &str = "Not confined: extensions, and what you do yourself with !cmd and @file.";
 
@@ -34,13 +34,6 @@ impl Chat {
         };
         self.runtime.unjail();
         vec![self.present_info(), note(text.to_owned(), false)]
-    }
-
-    fn present_info(&self) -> Input {
-        Input::Info(Info {
-            context_used: self.app.context_used(),
-            ..info(&self.runtime)
-        })
     }
 }
 

@@ -2,13 +2,10 @@
 
 use std::path::Path;
 
-use zot_sdk::conversation::Timestamp;
-use zot_sdk::sessions::{Library, Scope, Summary};
 use zot_sdk::{
     ContentBlock, CredentialKind, CredentialStatus, Credentials, Message, Role, Runtime,
 };
 
-use super::previews::age;
 use crate::app::{Input, LogAction};
 
 /// What of a description is shown.
@@ -21,32 +18,6 @@ pub(super) fn prompts(runtime: &Runtime) -> Vec<String> {
     prompts
         .map(|(index, text)| format!("{}  {}", index + 1, first_line(text)))
         .collect()
-}
-
-/// The sessions of the same folder, the newest first; this one is left out. The error is for the
-/// user.
-pub(super) fn sessions(runtime: &Runtime) -> Result<Vec<Summary>, String> {
-    let own = runtime.session().map(|session| session.path.clone());
-    let Some(folder) = own.as_deref().and_then(Path::parent).and_then(Path::parent) else {
-        return Err("this conversation has no session (--no-session)".to_owned());
-    };
-    let cwd = runtime.cwd().display().to_string();
-    let found = Library::new(folder).list(Scope::Directory(&cwd));
-    let mut found = found.map_err(|error| format!("the sessions cannot be listed: {error}"))?;
-    found.retain(|one| Some(&one.path) != own.as_ref());
-    Ok(found)
-}
-
-/// Sessions as they are chosen from, each beginning with its id.
-pub(super) fn session_names(sessions: &[Summary]) -> Vec<String> {
-    let now = Timestamp::now();
-    let ages: Vec<String> = sessions.iter().map(|one| age(one.modified, now)).collect();
-    let widest = ages.iter().map(String::len).max().unwrap_or(0);
-    let names = sessions.iter().zip(&ages).map(|(one, age)| {
-        let id: String = one.id.chars().take(8).collect();
-        format!("{id}  {age:<widest$}  {}", first_line(&one.title))
-    });
-    names.collect()
 }
 
 /// What was said before this chat began, as far as a screen has room.
@@ -168,6 +139,16 @@ pub(super) fn tools(runtime: &Runtime) -> Input {
         text.push_str(&format!("\n{}{from}{state}  {about}", tool.name));
     }
     note(text)
+}
+
+/// Those of extensions, which have to be asked.
+pub(super) async fn commands(runtime: &Runtime) -> Input {
+    let commands = runtime.commands().await.into_iter();
+    Input::Commands(
+        commands
+            .map(|command| (command.name, command.description))
+            .collect(),
+    )
 }
 
 fn prompt(message: &Message) -> Option<&str> {

@@ -1,0 +1,118 @@
+//! What the chat wants done.
+
+use zot_sdk::{ApprovalScope, Decision};
+
+use super::{LogAction, ShellOutput, Subject};
+use crate::editor::Draft;
+
+/// Something has to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    Prompt(Prompt),
+    Steer(Prompt),
+    Cancel,
+    Compact,
+    /// Asks something on the side.
+    Aside(String),
+    CancelAside,
+    SetApproval(ApprovalScope),
+    /// Confines the tools to the working directory.
+    Jail,
+    Unjail,
+    Confirm {
+        id: String,
+        decision: Decision,
+    },
+    SetModel(String),
+    Clear,
+    /// Asks for [`Input::Files`].
+    ListFiles,
+    ListModels,
+    ListCommands,
+    /// Asks for [`Input::Prompts`].
+    ListPrompts,
+    /// Asks for [`Input::Sessions`].
+    ListSessions,
+    /// Another conversation, or this one (`None`) anew.
+    Resume {
+        session: Option<String>,
+        fork: bool,
+    },
+    /// Runs zot itself about this session and shows what it prints; `SESSION` stands for its file.
+    Zot(Vec<String>),
+    /// Runs zot itself in the terminal, and begins anew when that succeeds.
+    LogIn(Vec<String>),
+    /// Asks for [`Input::Earlier`]: a prompt, by its number, and what came of it.
+    Reprint(usize),
+    ShowContext,
+    /// Asks for [`Input::Skills`].
+    ListSkills,
+    ShowTools,
+    /// Asks for [`Input::Themes`].
+    ListThemes,
+    /// Asks for [`Input::Providers`].
+    ListProviders(LogAction),
+    /// Asks for [`Input::Preview`].
+    Preview(Subject),
+    /// Asks for [`Input::Theme`].
+    LoadTheme(String),
+    Invoke {
+        name: String,
+        arguments: String,
+    },
+    ReloadExtensions,
+    PanelKey {
+        extension: String,
+        panel: String,
+        key: String,
+        text: String,
+    },
+    /// There is this much room for the lines of a panel.
+    PanelResize {
+        extension: String,
+        panel: String,
+        width: usize,
+        height: usize,
+    },
+    PanelClose {
+        extension: String,
+        panel: String,
+    },
+    Shell(String),
+    CancelShell,
+    OpenEditor(String),
+    Copy(String),
+    Remember(Draft),
+    Suspend,
+    Quit,
+}
+
+/// What the agent is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    pub text: String,
+    /// The user has typed it, and may have mentioned files. What others wrote can mention nothing.
+    pub typed: bool,
+    /// The part that can mention files, when it is not all of the text.
+    pub mentions: Option<String>,
+    /// What the user has run goes along.
+    pub attached: Vec<ShellOutput>,
+}
+
+impl Prompt {
+    pub(crate) fn typed(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            typed: true,
+            mentions: None,
+            attached: Vec::new(),
+        }
+    }
+
+    pub(crate) fn made(text: String) -> Self {
+        Self {
+            typed: false,
+            ..Self::typed(text)
+        }
+    }
+}

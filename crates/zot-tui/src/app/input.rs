@@ -1,0 +1,161 @@
+//! What can happen to the chat.
+
+use std::sync::Arc;
+
+use zot_sdk::{ApprovalScope, Event, Message};
+
+use super::picking::choices;
+use super::{Choice, Key, PanelView, Preview, Prompt, ShellOutput, Subject};
+use crate::picture::Drawing;
+use crate::style::Theme;
+
+/// Something happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    Key(Key),
+    Paste(String),
+    Resized {
+        columns: usize,
+        rows: usize,
+    },
+    /// From the agent, or an extension.
+    Agent(Event),
+    /// Of the answer to a question on the side.
+    Aside(Event),
+    AsideEnded,
+    /// A picture of what was told last.
+    Picture(Drawing),
+    /// The prompt or compaction is over, and its stream has ended.
+    WorkEnded,
+    /// What the agent is like now.
+    Info(Info),
+    /// The running prompt is busy with shortening the conversation.
+    Compaction,
+    /// Time has passed while something is shown that moves.
+    Tick,
+    /// The files below the working directory, for the picker.
+    Files(FileList),
+    Models(Vec<String>),
+    /// What the user said in this conversation, for `/jump`.
+    Prompts(Vec<String>),
+    /// Sessions of this folder, each beginning with its id.
+    Sessions(Vec<String>),
+    /// What the model can load: name, description.
+    Skills(Vec<(String, String)>),
+    Themes(Vec<String>),
+    /// Providers to log in at, or out of: name, whether there is a key.
+    Providers {
+        action: LogAction,
+        providers: Vec<(String, String)>,
+    },
+    /// What [`Effect::Preview`] asked for.
+    Preview {
+        subject: Subject,
+        preview: Preview,
+    },
+    /// Credentials have changed.
+    LoggedIn,
+    /// An earlier part of the conversation.
+    Earlier {
+        title: String,
+        messages: Vec<Message>,
+    },
+    /// The commands of extensions: name, description.
+    Commands(Vec<(String, String)>),
+    /// What the terminal says of its background.
+    Background {
+        is_light: bool,
+    },
+    /// The colours that were asked for.
+    Theme(Box<Theme>),
+    /// What `$EDITOR` was left with.
+    Edited(String),
+    /// More of what `!command` prints.
+    ShellProgress(String),
+    /// `!command` is over.
+    ShellEnded(ShellOutput),
+    /// A line for the user.
+    Note {
+        text: String,
+        is_error: bool,
+    },
+    /// Text for the editor, by an extension's command.
+    Insert(String),
+    /// Something panicked and was caught; the terminal has come back.
+    Panicked(String),
+    /// A command of an extension opens a panel.
+    PanelOpened(PanelView),
+    /// An extension cannot be told what happens in its panel.
+    PanelLost {
+        extension: String,
+        panel: String,
+        reason: String,
+    },
+    /// A prompt from the command line or by an extension's command.
+    Prompt(Prompt),
+}
+
+/// What is to be done with a provider's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogAction {
+    In,
+    Out,
+}
+
+/// Files to choose from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileList {
+    pub(super) files: Arc<[Choice]>,
+    pub(super) is_whole: bool,
+}
+
+impl FileList {
+    /// All there are.
+    pub fn whole(files: Vec<String>) -> Self {
+        Self {
+            files: choices(files),
+            is_whole: true,
+        }
+    }
+
+    /// Some, until all are known.
+    pub fn first(files: Vec<String>) -> Self {
+        Self {
+            files: choices(files),
+            is_whole: false,
+        }
+    }
+}
+
+/// What is known of the agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Info {
+    pub provider: String,
+    pub model: String,
+    pub cwd: String,
+    pub version: String,
+    pub cost_usd: f64,
+    pub context_window: u64,
+    /// What the last request took of it.
+    pub context_used: u64,
+    /// Which tool calls wait for the user's word.
+    pub approval: ApprovalScope,
+    /// Whether the tools are confined to the working directory.
+    pub is_jailed: bool,
+}
+
+impl Default for Info {
+    fn default() -> Self {
+        Self {
+            provider: String::new(),
+            model: String::new(),
+            cwd: String::new(),
+            version: String::new(),
+            cost_usd: 0.0,
+            context_window: 0,
+            context_used: 0,
+            approval: ApprovalScope::Nothing,
+            is_jailed: false,
+        }
+    }
+}

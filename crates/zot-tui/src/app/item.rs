@@ -1,0 +1,142 @@
+//! What the conversation is made of.
+
+use zot_sdk::{ContentBlock, Message, Role};
+
+use crate::picture::Drawing;
+
+/// What of a finished tool's output is kept, for unfolding it.
+const MAX_OUTPUT_BYTES: usize = 64 * 1024;
+
+/// Something that was said or done.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Item {
+    /// What a chat begins with.
+    Greeting {
+        version: String,
+        place: String,
+    },
+    User(String),
+    Assistant(String),
+    /// What the model thought before it said something.
+    Thinking(String),
+    Tool(Tool),
+    /// Of what is before it. Without a sequence it cannot be drawn any more.
+    Picture(Drawing),
+    /// A question on the side.
+    Aside {
+        question: String,
+        answer: String,
+    },
+    Note(String),
+    Error(String),
+}
+
+impl Item {
+    /// Whether there may be more of it than is shown.
+    pub(crate) fn folds(&self) -> bool {
+        matches!(self, Self::User(_) | Self::Thinking(_) | Self::Tool(_))
+    }
+
+    /// About what it takes in memory. Pictures have a limit of their own.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Greeting { version, place } => version.len() + place.len(),
+                Self::User(text)
+                | Self::Assistant(text)
+                | Self::Thinking(text)
+                | Self::Note(text)
+                | Self::Error(text) => text.len(),
+                Self::Picture(_) => 0,
+                Self::Tool(tool) => tool.arguments.len() + tool.output.len(),
+                Self::Aside { question, answer } => question.len() + answer.len(),
+            }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToolState {
+    /// The model is still writing the arguments.
+    Written,
+    Running,
+    Succeeded,
+    Failed,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Tool {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    /// JSON, perhaps not complete yet.
+    pub(crate) arguments: String,
+    pub(crate) output: String,
+    pub(crate) state: ToolState,
+    pub(crate) started_ms: u64,
+    pub(crate) took_ms: u64,
+}
+
+/// An earlier part of the conversation, as it was shown.
+pub(super) fn items(messages: &[Message]) -> Vec<Item> {
+    let mut items = Vec::new();
+    for message in messages {
+        for block in &message.content {
+            match block {
+                ContentBlock::ToolCall { id, name, args } => items.push(Item::Tool(Tool {
+                    id: id.clone(),
+                    name: name.clone(),
+                    arguments: args.get().to_owned(),
+                    output: String::new(),
+                    state: ToolState::Succeeded,
+                    started_ms: 0,
+                    took_ms: 0,
+                })),
+                ContentBlock::ToolResult {
+                    call_id,
+                    is_error,
+                    content,
+                } => {
+                    let calls = items.iter_mut().rev().filter_map(|item| match item {
+                        Item::Tool(tool) => Some(tool),
+                        _ => None,
+                    });
+                    if let Some(tool) = calls.into_iter().find(|tool| tool.id == *call_id) {
+                        tool.output = cut_output(text_of(content));
+                        if *is_error {
+                            tool.state = ToolState::Failed;
+                        }
+                    }
+                }
+                said => {
+                    let text = text_of(std::slice::from_ref(said));
+                    items.push(match message.role {
+                        Role::User => Item::User(text),
+                        Role::Assistant | Role::Tool => Item::Assistant(text),
+                    });
+                }
+            }
+        }
+    }
+    items
+}
+
+pub(super) fn cut_output(mut output: String) -> String {
+    if output.len() > MAX_OUTPUT_BYTES {
+        output.truncate(output.floor_char_boundary(MAX_OUTPUT_BYTES));
+        output.push_str("\n…");
+    }
+    output
+}
+
+pub(super) fn text_of(content: &[ContentBlock]) -> String {
+    let mut text = String::new();
+    for block in content {
+        match block {
+            ContentBlock::Text { text: more } => text.push_str(more),
+            ContentBlock::Image { mime_type, bytes } => {
+                text.push_str(&format!("[picture: {mime_type}, {bytes} bytes]"));
+            }
+            ContentBlock::ToolCall { .. } | ContentBlock::ToolResult { .. } => {}
+        }
+    }
+    text
+}

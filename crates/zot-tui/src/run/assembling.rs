@@ -1,0 +1,83 @@
+//! Brings everything together that a chat needs.
+
+use std::io;
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use zot_sdk::Runtime;
+
+use super::info::info;
+use super::studio::Studio;
+use super::{Chat, Options, history_file, themes};
+use crate::app::{App, History};
+use crate::picture::Surroundings;
+use crate::renderer::Renderer;
+use crate::style::Depth;
+use crate::terminal::{Question, Terminal};
+
+/// Takes the terminal and asks it what it can.
+pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Chat> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let wanted = options.theme.take().or_else(|| variable("ZOT_THEME"));
+    let chosen = wanted.and_then(|name| {
+        themes::load(&name, options.themes.as_deref())
+            .inspect_err(|error| options.warnings.push(error.to_string()))
+            .ok()
+    });
+    let theme = chosen.unwrap_or_else(|| themes::guess(variable));
+    let (columns, rows) = Terminal::size();
+    let history = match &options.history {
+        Some(path) => history_file::read(path),
+        None => Vec::new(),
+    };
+    let info = info(&runtime);
+    let mut app = App::new(theme, columns, rows, info, History::new(history));
+    app.is_theme_guessed = chosen.is_none();
+    // GNU screen cannot forget what has left the screen, so it would have everything twice.
+    app.keeps_scrollback = variable("ZOT_KEEP_SCROLLBACK").is_some() || variable("STY").is_some();
+    let mut terminal = Terminal::enter()?;
+    let depth = Depth::detect(variable);
+    // Without colours it makes no difference, and the simplest terminals print the question.
+    let is_simple = variable("TERM").is_none_or(|term| term == "linux" || term == "dumb");
+    let surroundings = match is_simple {
+        true => Surroundings::Closed,
+        false => Surroundings::detect(variable),
+    };
+    let background = chosen.is_none() && depth != Depth::None && !is_simple;
+    terminal.ask(&questions(background, surroundings))?;
+    let studio = Studio::new(surroundings, terminal.answers());
+    Ok(Chat {
+        app,
+        renderer: Renderer::new(depth),
+        terminal,
+        runtime,
+        work: None,
+        aside: None,
+        jobs: JoinSet::new(),
+        shell: None,
+        guest: None,
+        sessions: Arc::default(),
+        studio,
+        begun: Instant::now(),
+        draw_at: None,
+        resized: None,
+        options,
+    })
+}
+
+/// What the terminal has to be asked.
+fn questions(background: bool, surroundings: Surroundings) -> Vec<Question> {
+    let mut questions = Vec::new();
+    if background {
+        questions.push(Question::Background);
+    }
+    let asks_terminal = matches!(surroundings, Surroundings::Terminal | Surroundings::Tmux);
+    if asks_terminal && Terminal::cell().is_none() {
+        questions.push(Question::Cell);
+    }
+    if asks_terminal || background {
+        questions.push(Question::Attributes);
+    }
+    questions
+}

@@ -1,0 +1,37 @@
+//! What is known of the agent.
+
+use zot_sdk::{Runtime, VERSION};
+
+use super::Chat;
+use crate::app::{Info, Input};
+
+impl Chat {
+    /// What has changed, though not in the conversation.
+    pub(super) fn present_info(&self) -> Input {
+        Input::Info(Info {
+            context_used: self.app.context_used(),
+            ..info(&self.runtime)
+        })
+    }
+}
+
+/// At the beginning of a conversation.
+pub(super) fn info(runtime: &Runtime) -> Info {
+    let model = runtime.model();
+    let window = runtime
+        .list_models()
+        .into_iter()
+        .find(|entry| entry.id == model)
+        .map_or(0, |entry| entry.context_window);
+    Info {
+        provider: runtime.provider().to_owned(),
+        model,
+        cwd: runtime.cwd().display().to_string(),
+        version: VERSION.to_owned(),
+        cost_usd: runtime.cost().cost_usd,
+        context_window: window,
+        context_used: 0,
+        approval: runtime.approval().scope,
+        is_jailed: runtime.jailed().is_some(),
+    }
+}

@@ -1,0 +1,69 @@
+//! The sessions of the working directory.
+
+use std::path::{Path, PathBuf};
+
+use zot_sdk::Runtime;
+use zot_sdk::conversation::Timestamp;
+use zot_sdk::sessions::{Library, Scope, SessionError, Summary, check_free};
+
+use super::Chat;
+use super::listings::first_line;
+use super::previews::age;
+use crate::app::Input;
+
+impl Chat {
+    pub(super) fn list_sessions(&mut self) -> Input {
+        match list(&self.runtime) {
+            Ok(sessions) => {
+                self.sessions = sessions.into();
+                Input::Sessions(names(&self.sessions))
+            }
+            Err(text) => Input::Note {
+                text,
+                is_error: false,
+            },
+        }
+    }
+
+    /// The file of a session that was listed, unless somebody else has it open: then the chat goes
+    /// on as it is.
+    pub(super) fn listed_session(&self, id: String) -> Result<PathBuf, SessionError> {
+        let Some(found) = self.sessions.iter().find(|one| one.id.starts_with(&id)) else {
+            return Ok(PathBuf::from(id));
+        };
+        check_free(&found.path)?;
+        Ok(found.path.clone())
+    }
+
+    /// The file of this conversation, if there is something in it.
+    pub(super) fn session_file(&self) -> Option<PathBuf> {
+        let session = self.runtime.session()?;
+        session.path.exists().then(|| session.path.clone())
+    }
+}
+
+/// The sessions of the same folder, the newest first; this one is left out. The error is for the
+/// user.
+fn list(runtime: &Runtime) -> Result<Vec<Summary>, String> {
+    let own = runtime.session().map(|session| session.path.clone());
+    let Some(folder) = own.as_deref().and_then(Path::parent).and_then(Path::parent) else {
+        return Err("this conversation has no session (--no-session)".to_owned());
+    };
+    let cwd = runtime.cwd().display().to_string();
+    let found = Library::new(folder).list(Scope::Directory(&cwd));
+    let mut found = found.map_err(|error| format!("the sessions cannot be listed: {error}"))?;
+    found.retain(|one| Some(&one.path) != own.as_ref());
+    Ok(found)
+}
+
+/// Sessions as they are chosen from, each beginning with its id.
+fn names(sessions: &[Summary]) -> Vec<String> {
+    let now = Timestamp::now();
+    let ages: Vec<String> = sessions.iter().map(|one| age(one.modified, now)).collect();
+    let widest = ages.iter().map(String::len).max().unwrap_or(0);
+    let names = sessions.iter().zip(&ages).map(|(one, age)| {
+        let id: String = one.id.chars().take(8).collect();
+        format!("{id}  {age:<widest$}  {}", first_line(&one.title))
+    });
+    names.collect()
+}
