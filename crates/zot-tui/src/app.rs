@@ -99,8 +99,6 @@ pub struct App {
     knows_commands: bool,
     files: Arc<[Choice]>,
     leave_until_ms: u64,
-    /// Until then a letter belongs to what is being written.
-    typing_until_ms: u64,
     finished: Vec<Line>,
     /// Each over the finished lines from this one on.
     pictures: Vec<(usize, Drawing)>,
@@ -138,7 +136,6 @@ impl App {
             knows_commands: false,
             files: Arc::default(),
             leave_until_ms: 0,
-            typing_until_ms: 0,
             finished: Vec::new(),
             pictures: Vec::new(),
             redraw: None,

@@ -67,25 +67,38 @@ impl Line {
         self.0.iter().map(|span| span.text.as_str()).collect()
     }
 
+    /// Adds another line behind this one.
+    pub fn append(&mut self, other: Self) {
+        for span in other.0 {
+            match self.0.last_mut() {
+                Some(last) if last.style == span.style => last.text.push_str(&span.text),
+                _ => self.0.push(span),
+            }
+        }
+    }
+
     /// Cut to `columns`, with a mark where something is missing.
-    pub fn clipped(self, columns: usize) -> Self {
+    pub fn clipped(mut self, columns: usize) -> Self {
         if self.width() <= columns {
             return self;
         }
         let mut left = columns.saturating_sub(1);
-        let mut line = Self::default();
-        'spans: for span in &self.0 {
-            for piece in span.text.graphemes(true) {
-                let taken = width(piece);
-                if taken > left {
-                    line.push("…", span.style);
-                    break 'spans;
-                }
-                left -= taken;
-                line.push(piece, span.style);
+        for (index, span) in self.0.iter_mut().enumerate() {
+            let mut clusters = span.text.grapheme_indices(true);
+            let cut = clusters.find(|(_, cluster)| {
+                let taken = width(cluster);
+                let fits = taken <= left;
+                left = left.saturating_sub(taken);
+                !fits
+            });
+            if let Some((cut, _)) = cut {
+                span.text.truncate(cut);
+                span.text.push('…');
+                self.0.truncate(index + 1);
+                break;
             }
         }
-        line
+        self
     }
 }
 
@@ -145,8 +158,9 @@ pub fn clean(text: &str) -> String {
             '\t' => cleaned.extend(std::iter::repeat_n(' ', TAB_COLUMNS)),
             '\x1b' | '\u{9b}' | '\u{9d}' | '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}' => {
                 skip_sequence(character, &mut characters, &mut strings_end);
+                continue;
             }
-            '\r' | '\n' => {}
+            '\r' | '\n' => continue,
             character if character.is_control() || turns_direction(character) => cleaned.push('·'),
             character if character.width() == Some(0) => {
                 marks += 1;

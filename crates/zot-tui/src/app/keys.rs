@@ -95,8 +95,6 @@ impl Key {
     }
 }
 
-/// Who pauses for so long has stopped writing.
-const TYPING_MS: u64 = 700;
 fn modifiers(control: bool, alt: bool, shift: bool) -> String {
     let named = [(control, "ctrl+"), (alt, "alt+"), (shift, "shift+")];
     let held = named.iter().filter(|(is_held, _)| *is_held);
@@ -109,10 +107,6 @@ impl App {
             // Whoever does something else in between did not mean to leave.
             self.leave_until_ms = 0;
             self.remark = None;
-        }
-        if self.types_on(&key) {
-            self.typed_ms = self.now_ms;
-            return Vec::new();
         }
         if let Some(effects) = self.press_approval(&key) {
             return effects;
@@ -172,28 +166,6 @@ impl App {
                 _ => Vec::new(),
             },
         }
-    }
-
-    /// Takes a key of someone who was in the middle of a word when a call began to ask. A letter
-    /// must not become an answer to what nobody has read yet.
-    fn types_on(&mut self, key: &Key) -> bool {
-        let letter = match key.code {
-            KeyCode::Character(character) if !key.control && !key.alt => character,
-            _ => {
-                self.typing_until_ms = 0;
-                return false;
-            }
-        };
-        let is_typing = self.now_ms < self.typing_until_ms && !self.editor.is_empty();
-        self.typing_until_ms = match &self.approval {
-            Some(_) if !is_typing => return false,
-            _ => self.now_ms + TYPING_MS,
-        };
-        if self.approval.is_none() {
-            return false;
-        }
-        self.editor.apply(Edit::Insert(letter.to_string()));
-        true
     }
 
     fn press_control(&mut self, letter: char) -> Vec<Effect> {

@@ -240,9 +240,7 @@ impl<'a> Writer<'a> {
         for line in text.lines() {
             if let Some(highlighter) = &mut self.code {
                 self.line = Line::plain("  ");
-                for span in highlighter.line(line, self.theme).0 {
-                    self.line.push(&span.text, span.style);
-                }
+                self.line.append(highlighter.line(line, self.theme));
             }
             self.end_code_line();
         }
@@ -274,9 +272,7 @@ impl<'a> Writer<'a> {
     fn prefix(&self) -> Line {
         let mut prefix = Line::default();
         for part in &self.prefixes {
-            for span in &part.0 {
-                prefix.push(&span.text, span.style);
-            }
+            prefix.append(part.clone());
         }
         prefix
     }
@@ -293,9 +289,7 @@ impl<'a> Writer<'a> {
                 let last = self.prefixes.pop();
                 let mut prefix = self.prefix();
                 self.prefixes.extend(last);
-                for span in mark.0 {
-                    prefix.push(&span.text, span.style);
-                }
+                prefix.append(mark);
                 prefix
             }
         }
@@ -308,15 +302,17 @@ impl<'a> Writer<'a> {
         }
         let room = self.columns.saturating_sub(self.prefix_width());
         for part in wrap(&line, room, 0) {
-            let prefix = self.next_prefix();
-            self.lines.push(joined(prefix, part));
+            let mut whole = self.next_prefix();
+            whole.append(part);
+            self.lines.push(whole);
         }
     }
 
     fn end_code_line(&mut self) {
         let line = std::mem::take(&mut self.line);
-        let prefix = self.next_prefix();
-        self.lines.push(joined(prefix, line));
+        let mut whole = self.next_prefix();
+        whole.append(line);
+        self.lines.push(whole);
     }
 }
 
@@ -326,11 +322,4 @@ fn follows_blank_line(text: &str) -> bool {
     let above = text.trim_end_matches(is_inside);
     let above = above.strip_suffix('\n').unwrap_or(above);
     above.trim_end_matches(is_inside).ends_with('\n')
-}
-
-fn joined(mut line: Line, more: Line) -> Line {
-    for span in more.0 {
-        line.push(&span.text, span.style);
-    }
-    line
 }

@@ -108,17 +108,20 @@ impl MarkdownStream {
     }
 
     fn take(&mut self, text: &str) -> Vec<Piece> {
-        self.rest.push_str(text);
         let mut pieces = Vec::new();
-        while let Some(length) = self.rest[self.seen..].find('\n') {
-            let end = self.seen + length + 1;
-            self.take_line(end, &mut pieces);
+        // Line by line: whatever is taken off `rest` moves what is behind it.
+        for line in text.split_inclusive('\n') {
+            self.rest.push_str(line);
+            if line.ends_with('\n') {
+                self.take_line(&mut pieces);
+            }
         }
         pieces
     }
 
-    /// Looks at the line that ends at `end`.
-    fn take_line(&mut self, end: usize, pieces: &mut Vec<Piece>) {
+    /// Looks at the line that `rest` ends with.
+    fn take_line(&mut self, pieces: &mut Vec<Piece>) {
+        let end = self.rest.len();
         let line = self.rest[self.seen..end].trim_end_matches(['\n', '\r']);
         if let Some(fence) = &self.fence {
             if closes(line, fence) {
@@ -126,7 +129,7 @@ impl MarkdownStream {
             } else {
                 pieces.push(Piece::Code(line.to_owned()));
             }
-            self.rest.drain(..end);
+            self.rest.clear();
             self.seen = 0;
             return;
         }
@@ -138,7 +141,7 @@ impl MarkdownStream {
                 language: fence.language.clone(),
             });
             self.fence = Some(fence);
-            self.rest.drain(..end);
+            self.rest.clear();
             self.seen = 0;
             self.boundary = None;
             return;
@@ -213,9 +216,7 @@ impl MarkdownStream {
 
 fn code_line(highlighter: &mut Highlighter, text: &str, theme: &Theme) -> Line {
     let mut line = Line::plain(CODE_INDENT);
-    for span in highlighter.line(text, theme).0 {
-        line.push(&span.text, span.style);
-    }
+    line.append(highlighter.line(text, theme));
     line
 }
 

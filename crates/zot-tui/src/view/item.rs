@@ -102,9 +102,7 @@ pub(super) fn aside(question: &str, answer: &str, columns: usize, theme: &Theme)
     );
     for line in render_answer(answer, columns.saturating_sub(2).max(2), theme) {
         let mut edged = Line::styled(EDGE, theme.accent);
-        for span in line.0 {
-            edged.push(&span.text, span.style);
-        }
+        edged.append(line);
         lines.push(edged);
     }
     lines

@@ -171,9 +171,7 @@ pub(super) fn editor(app: &App) -> (Vec<Line>, (usize, usize)) {
             0 => Line::styled(MARK, app.theme.user),
             _ => Line::plain("  "),
         };
-        for span in row.0 {
-            line.push(&span.text, span.style);
-        }
+        line.append(row);
         line
     });
     (

@@ -12,9 +12,7 @@ pub(super) fn lines(panel: &Panel, app: &App) -> Vec<Line> {
     let (_, room) = app.panel_room();
     let mut lines = vec![Line::default()];
     let mut head = Line::styled("┌ ", theme.accent);
-    for span in from_sgr(&panel.title, theme.accent).0 {
-        head.push(&span.text, span.style);
-    }
+    head.append(from_sgr(&panel.title, theme.accent));
     head.push(" ", theme.accent);
     let missing = app.columns.saturating_sub(head.width());
     head.push("─".repeat(missing), theme.accent);
@@ -23,9 +21,7 @@ pub(super) fn lines(panel: &Panel, app: &App) -> Vec<Line> {
         let mut line = Line::styled("│ ", theme.accent);
         // Whatever is behind this does not fit, with a colour for every character.
         let end = text.floor_char_boundary(text.len().min(app.columns * 64));
-        for span in from_sgr(&text[..end], Style::PLAIN).0 {
-            line.push(&span.text, span.style);
-        }
+        line.append(from_sgr(&text[..end], Style::PLAIN));
         lines.push(line.clipped(app.columns));
     }
     lines.push(foot(panel, app, room));
@@ -46,9 +42,7 @@ fn foot(panel: &Panel, app: &App, room: usize) -> Line {
     let room = app.columns.saturating_sub(crate::text::width(&own) + 5);
     let said = from_sgr(&panel.footer, theme.muted);
     if !said.is_empty() && room >= LEAST_FOOTER {
-        for span in said.clipped(room).0 {
-            foot.push(&span.text, span.style);
-        }
+        foot.append(said.clipped(room));
         foot.push(" · ", theme.muted);
     }
     foot.push(own, theme.muted);

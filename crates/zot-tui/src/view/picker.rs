@@ -123,23 +123,17 @@ pub(super) fn picker(app: &App) -> (Vec<Line>, Option<(usize, usize)>) {
     }
     for (index, content) in shown.into_iter().enumerate() {
         let mut bar = Line::styled(BAR, theme.muted);
-        append(&mut bar, &content);
+        bar.append(content);
         match lines.get_mut(index).filter(|_| pane.is_beside) {
             Some(line) => {
                 let missing = layout.list_columns.saturating_sub(line.width());
                 line.push(" ".repeat(missing), Style::PLAIN);
-                append(line, &bar);
+                line.append(bar);
             }
             None => lines.push(bar),
         }
     }
     (lines, cursor)
-}
-
-fn append(line: &mut Line, other: &Line) {
-    for span in &other.0 {
-        line.push(&span.text, span.style);
-    }
 }
 
 fn list(picker: &Picker, layout: Layout, theme: &Theme) -> (Vec<Line>, Option<(usize, usize)>) {
@@ -173,17 +167,8 @@ fn list(picker: &Picker, layout: Layout, theme: &Theme) -> (Vec<Line>, Option<(u
     for (index, (choice, places)) in in_view() {
         let is_selected = index == picker.selected;
         let mut line = Line::styled(if is_selected { "▸ " } else { "  " }, theme.accent);
-        append(
-            &mut line,
-            &name(
-                picker.kind,
-                choice,
-                places,
-                is_selected,
-                columns.saturating_sub(2),
-                theme,
-            ),
-        );
+        let room = columns.saturating_sub(2);
+        line.append(name(picker.kind, choice, places, is_selected, room, theme));
         if !choice.description.is_empty() {
             let gap = (widest + 4).saturating_sub(line.width());
             line.push(" ".repeat(gap), Style::PLAIN);

@@ -102,9 +102,7 @@ fn boxed(
 ) -> Vec<Line> {
     let behind = |mark: &str, line: Line| {
         let mut whole = Line::styled(mark, edge);
-        for span in line.0 {
-            whole.push(&span.text, span.style);
-        }
+        whole.append(line);
         whole.clipped(columns)
     };
     if body.is_empty() && foot.is_empty() {

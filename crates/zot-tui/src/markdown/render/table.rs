@@ -88,9 +88,7 @@ impl Table {
             _ => 0,
         };
         line.push(" ".repeat(before), Style::PLAIN);
-        for span in cell.0 {
-            line.push(&span.text, span.style);
-        }
+        line.append(cell);
         if !is_last {
             line.push(" ".repeat(missing - before), Style::PLAIN);
         }
