@@ -5,6 +5,7 @@
 
 mod advice;
 mod approval;
+mod arguments;
 mod aside;
 mod chat;
 mod commands;
@@ -37,6 +38,7 @@ use crate::text::Line;
 use crate::view;
 
 pub(crate) use approval::{Approval, ExactCalls};
+pub(crate) use arguments::Arguments;
 pub(crate) use aside::Aside;
 pub(crate) use chat::Chat;
 pub use effect::{Effect, Prompt};

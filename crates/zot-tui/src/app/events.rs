@@ -3,7 +3,9 @@
 use zot_sdk::{ContentBlock, Event};
 
 use super::item::{cut_output, text_of};
-use super::{App, Approval, Effect, Item, PanelView, Prompt, Retry, Tool, ToolState, advice};
+use super::{
+    App, Approval, Arguments, Effect, Item, PanelView, Prompt, Retry, Tool, ToolState, advice,
+};
 
 /// What of a running tool's output is kept.
 pub(super) const MAX_PROGRESS_BYTES: usize = 16 * 1024;
@@ -48,24 +50,24 @@ impl App {
                 self.end_thinking();
                 self.end_answer();
                 self.doing("writing a call");
-                self.begin_tool(id, name, String::new(), ToolState::Written);
+                self.begin_tool(id, name);
             }
             Event::ToolUseArgs { id, delta } => {
                 if let Some(work) = &mut self.work {
                     work.received(delta.len(), self.now_ms);
                 }
                 if let Some(tool) = self.chat.tool(&id) {
-                    tool.arguments.push_str(&delta);
+                    tool.arguments.push(&delta);
                 }
             }
             Event::ToolCall { id, name, args } => {
                 self.doing("running");
                 if self.chat.tool(&id).is_none() {
-                    self.begin_tool(id.clone(), name, String::new(), ToolState::Running);
+                    self.begin_tool(id.clone(), name);
                 }
                 let now_ms = self.now_ms;
                 if let Some(tool) = self.chat.tool(&id) {
-                    tool.arguments = args.get().to_owned();
+                    tool.arguments = Arguments::from(args.get());
                     tool.state = ToolState::Running;
                     tool.started_ms = now_ms;
                 }
@@ -230,16 +232,8 @@ impl App {
         self.finished.extend(lines);
     }
 
-    fn begin_tool(&mut self, id: String, name: String, arguments: String, state: ToolState) {
-        self.chat.tools.push(Tool {
-            id,
-            name,
-            arguments,
-            output: String::new(),
-            state,
-            started_ms: self.now_ms,
-            took_ms: 0,
-        });
+    fn begin_tool(&mut self, id: String, name: String) {
+        self.chat.tools.push(Tool::new(id, name, self.now_ms));
     }
 
     fn end_tool(&mut self, id: &str, is_error: bool, content: &[ContentBlock]) {

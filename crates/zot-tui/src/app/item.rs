@@ -2,6 +2,7 @@
 
 use zot_sdk::{ContentBlock, Message, Role};
 
+use super::Arguments;
 use crate::picture::Drawing;
 
 /// What of a finished tool's output is kept, for unfolding it.
@@ -48,7 +49,7 @@ impl Item {
                 | Self::Note(text)
                 | Self::Error(text) => text.len(),
                 Self::Picture(_) => 0,
-                Self::Tool(tool) => tool.arguments.len() + tool.output.len(),
+                Self::Tool(tool) => tool.arguments.text().len() + tool.output.len(),
                 Self::Aside { question, answer } => question.len() + answer.len(),
             }
     }
@@ -67,12 +68,26 @@ pub(crate) enum ToolState {
 pub(crate) struct Tool {
     pub(crate) id: String,
     pub(crate) name: String,
-    /// JSON, perhaps not complete yet.
-    pub(crate) arguments: String,
+    pub(crate) arguments: Arguments,
     pub(crate) output: String,
     pub(crate) state: ToolState,
     pub(crate) started_ms: u64,
     pub(crate) took_ms: u64,
+}
+
+impl Tool {
+    /// The model begins to write it.
+    pub(super) fn new(id: String, name: String, now_ms: u64) -> Self {
+        Self {
+            id,
+            name,
+            arguments: Arguments::default(),
+            output: String::new(),
+            state: ToolState::Written,
+            started_ms: now_ms,
+            took_ms: 0,
+        }
+    }
 }
 
 /// An earlier part of the conversation, as it was shown.
@@ -81,15 +96,13 @@ pub(super) fn items(messages: &[Message]) -> Vec<Item> {
     for message in messages {
         for block in &message.content {
             match block {
-                ContentBlock::ToolCall { id, name, args } => items.push(Item::Tool(Tool {
-                    id: id.clone(),
-                    name: name.clone(),
-                    arguments: args.get().to_owned(),
-                    output: String::new(),
-                    state: ToolState::Succeeded,
-                    started_ms: 0,
-                    took_ms: 0,
-                })),
+                ContentBlock::ToolCall { id, name, args } => {
+                    items.push(Item::Tool(Tool {
+                        arguments: Arguments::from(args.get()),
+                        state: ToolState::Succeeded,
+                        ..Tool::new(id.clone(), name.clone(), 0)
+                    }));
+                }
                 ContentBlock::ToolResult {
                     call_id,
                     is_error,

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::events::{MAX_PROGRESS_BYTES, keep_end};
-use super::{App, Effect, Item, Tool, ToolState};
+use super::{App, Arguments, Effect, Item, Tool, ToolState};
 
 /// How much of what commands printed goes along with one prompt; the oldest is left out.
 const MAX_ATTACHED: usize = 16;
@@ -71,14 +71,11 @@ impl Shell {
 impl App {
     pub(super) fn run_shell(&mut self, command: &str) -> Vec<Effect> {
         self.shell.is_stopping = false;
+        let arguments = json!({"command": command}).to_string();
         self.shell.running = Some(Tool {
-            id: String::new(),
-            name: "!".to_owned(),
-            arguments: json!({"command": command}).to_string(),
-            output: String::new(),
+            arguments: Arguments::from(arguments.as_str()),
             state: ToolState::Running,
-            started_ms: self.now_ms,
-            took_ms: 0,
+            ..Tool::new(String::new(), "!".to_owned(), self.now_ms)
         });
         vec![Effect::Shell(command.to_owned())]
     }

@@ -1,22 +1,18 @@
 //! A tool call as a box, open to the right so that what is in it can be copied: what it is, what it
 //! does, what came of it.
 
-mod arguments;
-#[cfg(test)]
-mod tests;
+mod changes;
 
 use crate::app::{App, Tool, ToolState};
 use crate::highlight::{Highlighter, diff_line};
 use crate::style::{Style, Theme};
 use crate::text::{Line, width, wrap};
 
-use arguments::field;
-
 /// Of a folded result its beginning and its end are shown; more lines than both are folded.
 const HEAD_LINES: usize = 3;
 const TAIL_LINES: usize = 4;
 
-/// What a running tool printed last, or the model wrote last for it.
+/// What a running tool printed last.
 const PROGRESS_LINES: usize = 8;
 
 const TOP: &str = "╭ ";
@@ -157,7 +153,8 @@ fn result(tool: &Tool, is_title_whole: bool) -> (&str, String) {
             None => (output, String::new()),
         };
     }
-    let Some(command) = field(&tool.arguments, "command").filter(|_| tool.name == "bash") else {
+    let command = tool.arguments.command();
+    let Some(command) = command.filter(|_| tool.name == "bash") else {
         return (output, String::new());
     };
     let (output, ending) = match output.rsplit_once("\n[exit ") {
@@ -168,7 +165,7 @@ fn result(tool: &Tool, is_title_whole: bool) -> (&str, String) {
         _ => (output, String::new()),
     };
     let rest = output.strip_prefix("$ ");
-    let rest = rest.and_then(|rest| rest.strip_prefix(command.as_str()));
+    let rest = rest.and_then(|rest| rest.strip_prefix(command));
     match rest {
         Some(rest) if is_title_whole && !command.contains('\n') => (rest, ending),
         _ => (output, ending),
@@ -185,13 +182,7 @@ fn lines_noun(count: usize) -> String {
 /// `bash  ls -la`, `edit  src/main.rs`.
 fn title(tool: &Tool, theme: &Theme) -> Line {
     let mut line = Line::styled(&tool.name, Style::PLAIN.bold());
-    let subject = ["command", "path", "name"]
-        .iter()
-        .find_map(|name| field(&tool.arguments, name));
-    let subject = subject.unwrap_or_else(|| match tool.arguments.as_str() {
-        "{}" => String::new(),
-        arguments => arguments.to_owned(),
-    });
+    let subject = tool.arguments.subject();
     let first = subject.lines().next().unwrap_or("");
     line.push(format!("  {first}"), theme.code);
     if subject.lines().nth(1).is_some() {
@@ -202,54 +193,36 @@ fn title(tool: &Tool, theme: &Theme) -> Line {
 
 /// What a `write` or an `edit` has put into a file.
 fn changes(tool: &Tool, theme: &Theme) -> Vec<Line> {
+    let text = tool.arguments.text();
     match tool.name.as_str() {
         "write" => {
-            let content = field(&tool.arguments, "content").unwrap_or_default();
+            let content = changes::content(text).unwrap_or_default();
             highlighted(tool, content.lines(), theme)
         }
         "edit" => {
-            let diff = diff(tool);
+            let diff = changes::diff(text);
             diff.iter().map(|line| diff_line(line, theme)).collect()
         }
         _ => Vec::new(),
     }
 }
 
-/// The end of what the model is writing, and how many lines that is until now. Only what is shown is
-/// coloured: this happens for every piece that comes.
+/// The end of what the model is writing, and how many lines that is until now.
 fn writing(tool: &Tool, theme: &Theme) -> (Vec<Line>, usize) {
-    match tool.name.as_str() {
-        "write" => {
-            let content = field(&tool.arguments, "content").unwrap_or_default();
-            let count = content.lines().count();
-            let shown = content.lines().skip(count.saturating_sub(PROGRESS_LINES));
-            (highlighted(tool, shown, theme), count)
-        }
-        "edit" => {
-            let diff = diff(tool);
-            let shown = diff.iter().skip(diff.len().saturating_sub(PROGRESS_LINES));
-            let lines = shown.map(|line| diff_line(line, theme)).collect();
-            (lines, diff.len())
-        }
-        _ => (Vec::new(), 0),
-    }
+    let written = tool.arguments.last_lines();
+    let lines = match tool.name.as_str() {
+        "write" => highlighted(tool, written, theme),
+        "edit" => written.map(|line| diff_line(line, theme)).collect(),
+        _ => return (Vec::new(), 0),
+    };
+    (lines, tool.arguments.line_count())
 }
 
 fn highlighted<'a>(tool: &Tool, lines: impl Iterator<Item = &'a str>, theme: &Theme) -> Vec<Line> {
-    let path = field(&tool.arguments, "path").unwrap_or_default();
+    let path = tool.arguments.path().unwrap_or_default();
     let ending = path.rsplit('.').next().unwrap_or("");
     let mut highlighter = Highlighter::new(ending);
     lines.map(|line| highlighter.line(line, theme)).collect()
-}
-
-fn diff(tool: &Tool) -> Vec<String> {
-    let edits = arguments::edits(&tool.arguments);
-    let lines = edits.iter().flat_map(|(old, new)| {
-        let removed = old.lines().map(|line| format!("-{line}"));
-        let added = new.lines().map(|line| format!("+{line}"));
-        removed.chain(added)
-    });
-    lines.collect()
 }
 
 /// The end of what a running tool has printed.
