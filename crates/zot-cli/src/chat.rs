@@ -61,8 +61,10 @@ pub(crate) fn run(
                 session,
                 fork,
                 is_jailed,
+                approval,
             } => {
                 config.jail = is_jailed;
+                config.approval = approval;
                 config.persistence = match session {
                     Some(session) => Persistence::Resume(session.display().to_string()),
                     None => Persistence::SessionFile,

@@ -65,6 +65,10 @@ pub(crate) const LEAVE_WINDOW_MS: u64 = 2_000;
 /// How long a remark stays above the editor.
 const REMARK_MS: u64 = 6_000;
 
+/// On a smaller screen nothing could be read; it is drawn as if it had these.
+pub(crate) const MIN_COLUMNS: usize = 10;
+pub(crate) const MIN_ROWS: usize = 4;
+
 /// Prompts that may wait for the running one.
 const MAX_QUEUED: usize = 32;
 
@@ -115,8 +119,8 @@ impl App {
         let mut app = Self {
             theme,
             is_theme_guessed: false,
-            columns,
-            rows,
+            columns: columns.max(MIN_COLUMNS),
+            rows: rows.max(MIN_ROWS),
             now_ms: 0,
             editor: Editor::default(),
             history,

@@ -33,7 +33,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use zot_process::{EndSignal, EndSignals};
 use zot_sdk::sessions::Summary;
-use zot_sdk::{EventStream, ExtensionNotice, Runtime};
+use zot_sdk::{ApprovalPolicy, EventStream, ExtensionNotice, Runtime};
 
 use crate::app::{App, Effect, Input, Key, Prompt};
 use crate::renderer::{Renderer, Replaces};
@@ -84,6 +84,8 @@ pub enum Ending {
         fork: bool,
         /// As confined as before.
         is_jailed: bool,
+        /// Asking as before.
+        approval: ApprovalPolicy,
     },
     Signal(EndSignal),
     /// The terminal went away.
@@ -289,6 +291,7 @@ impl Chat {
                                 session,
                                 fork,
                                 is_jailed: self.runtime.jailed().is_some(),
+                                approval: self.runtime.approval(),
                             }));
                         }
                         _ => {}

@@ -19,7 +19,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::app::Input;
+use crate::app::{Input, MIN_COLUMNS, MIN_ROWS};
 use burst::Burst;
 use decoder::{Decoder, Told};
 use reader::Reader;
@@ -175,7 +175,7 @@ impl Terminal {
 
     pub(crate) fn size() -> (usize, usize) {
         let (columns, rows) = mode::size().unwrap_or((80, 24));
-        (columns.max(10), rows.max(4))
+        (columns.max(MIN_COLUMNS), rows.max(MIN_ROWS))
     }
 
     /// Width and height of a cell in pixels, if the terminal says.

@@ -16,7 +16,7 @@ use crate::text::{Line, wrap};
 const THOUGHT_ROWS: usize = 5;
 
 pub(crate) use approval::{preview, room as approval_room};
-pub(crate) use item::item;
+pub(crate) use item::{aside_columns, item};
 pub(crate) use live::{SPINNER_MS, editor_columns};
 pub(crate) use picker::{has_preview, page};
 

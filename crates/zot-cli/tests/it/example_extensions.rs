@@ -16,9 +16,7 @@ use support::{Example, Need, invoke, results};
 
 #[test]
 fn hello_has_the_agent_greet() {
-    let Some(example) = Example::new("hello", &[]) else {
-        return;
-    };
+    let example = Example::new("hello", &[]);
     fs::copy(hello_program(), example.folder().join("hello")).unwrap();
     let mut session = example.start();
     let invoked = invoke(&mut session, "hello", "Ada");
@@ -52,9 +50,7 @@ fn hello_program() -> PathBuf {
 
 #[test]
 fn hello_py_has_the_agent_greet() {
-    let Some(example) = Example::new("hello-py", &[Need::Python]) else {
-        return;
-    };
+    let example = Example::new("hello-py", &[Need::Python]);
     let mut session = example.start();
     let commands = session.zot.call(json!({"id": 1, "type": "get_commands"}));
     assert_eq!(
@@ -77,9 +73,7 @@ fn hello_py_has_the_agent_greet() {
 
 #[test]
 fn clock_tells_the_time_and_measures_it() {
-    let Some(example) = Example::new("clock", &[Need::Node]) else {
-        return;
-    };
+    let example = Example::new("clock", &[Need::Node]);
     let mut session = example.start();
     let shown = invoke(&mut session, "clock", "UTC");
     assert_eq!(shown["action"], "display");
@@ -108,9 +102,7 @@ fn clock_tells_the_time_and_measures_it() {
 
 #[test]
 fn weather_is_a_tool_and_a_command() {
-    let Some(example) = Example::new("weather", &[Need::Python]) else {
-        return;
-    };
+    let example = Example::new("weather", &[Need::Python]);
     let mut session = example.start();
     session
         .zot
@@ -140,9 +132,7 @@ fn weather_is_a_tool_and_a_command() {
 /// The recording compares every request: the tool has to say the same as when it was made.
 #[test]
 fn weather_runs_on_its_recording() {
-    let Some(example) = Example::new("weather", &[Need::Python]) else {
-        return;
-    };
+    let example = Example::new("weather", &[Need::Python]);
     let finished = example
         .command()
         .argument("-p")
@@ -161,9 +151,7 @@ fn weather_runs_on_its_recording() {
 
 #[test]
 fn notes_are_kept_and_shown() {
-    let Some(example) = Example::new("notes", &[Need::Jq]) else {
-        return;
-    };
+    let example = Example::new("notes", &[Need::Jq]);
     let mut session = example.start();
     assert_eq!(invoke(&mut session, "notes", "")["display"], "no notes yet");
     let note = r#"say \"hi\" to   \\Ada\\ for $5 \n ü"#;
@@ -190,9 +178,7 @@ fn notes_are_kept_and_shown() {
 fn examples_live_together() {
     let names = ["hello-py", "clock", "weather", "guard", "todo", "notes"];
     let needs = [Need::Python, Need::Node, Need::Jq];
-    let Some(example) = Example::new("hello-py", &needs) else {
-        return;
-    };
+    let example = Example::new("hello-py", &needs);
     let mut session = Session::start_with(Wire::Anthropic, |command| {
         names.into_iter().fold(command, |command, name| {
             command.argument("--ext").argument(example.sibling(name))

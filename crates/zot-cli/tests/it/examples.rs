@@ -17,21 +17,17 @@ enum Client {
 }
 
 impl Client {
-    /// Those that this machine has what they need for.
-    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-    fn usable() -> Vec<Self> {
-        let mut usable = vec![Self::Go, Self::Node, Self::Python, Self::Shell];
-        usable.retain(|client| {
-            let is_there = client.is_usable();
-            if !is_there {
-                eprintln!(
-                    "NOT RUN: examples/rpc, the {client:?} client: {}",
-                    client.needs()
-                );
-            }
-            is_there
-        });
-        usable
+    /// All there are. Fails where this machine lacks what one of them needs.
+    fn all() -> Vec<Self> {
+        let all = vec![Self::Go, Self::Node, Self::Python, Self::Shell];
+        for client in &all {
+            assert!(
+                client.is_usable(),
+                "examples/rpc, the {client:?} client: {}; scripts/test installs what is missing",
+                client.needs()
+            );
+        }
+        all
     }
 
     fn needs(self) -> &'static str {
@@ -144,7 +140,7 @@ impl Machine {
 
 #[test]
 fn clients_print_the_answer() {
-    for client in Client::usable() {
+    for client in Client::all() {
         let machine = Machine::new();
         let finished = client.run(&machine, "say:3", Approval::No);
         assert_eq!(finished.code, Some(0), "{client:?}: {}", finished.stderr);
@@ -160,7 +156,7 @@ fn clients_print_the_answer() {
 
 #[test]
 fn clients_answer_an_approval_as_the_option_says() {
-    for client in Client::usable() {
+    for client in Client::all() {
         for (approval, runs, said) in [
             (Approval::Yes, true, "allowed: bash: touch made\n"),
             (Approval::No, false, "refused: bash: touch made\n"),
@@ -178,7 +174,7 @@ fn clients_answer_an_approval_as_the_option_says() {
 
 #[test]
 fn clients_report_errors() {
-    for client in Client::usable() {
+    for client in Client::all() {
         let machine = Machine::new();
         let finished = client.run(&machine, "err:429:slow down", Approval::No);
         assert_eq!(finished.code, Some(1), "{client:?}");
@@ -199,7 +195,7 @@ fn clients_report_errors() {
 
 #[test]
 fn an_interrupt_aborts_the_prompt_and_not_zot() {
-    for client in Client::usable() {
+    for client in Client::all() {
         let machine = Machine::new();
         let made = machine.workdir.path().join("made");
         let prompt = r#"tool:bash:{"command": "touch made; sleep 60"}"#;
@@ -222,7 +218,7 @@ fn an_interrupt_aborts_the_prompt_and_not_zot() {
 
 #[test]
 fn the_client_in_go_is_vetted() {
-    if Client::usable()
+    if Client::all()
         .iter()
         .any(|client| matches!(client, Client::Go))
     {

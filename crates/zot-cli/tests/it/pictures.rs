@@ -13,6 +13,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use testkit::Workdir;
 
 use crate::support::binary;
+use crate::terminal::need_tmux;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -206,10 +207,7 @@ impl Drop for TmuxServer {
 /// The real tmux, in a terminal that says it is kitty.
 #[test]
 fn kitty_around_tmux_gets_the_picture_and_tmux_the_text() {
-    if Command::new("tmux").arg("-V").output().is_err() {
-        eprintln!("NOT RUN: pictures through tmux need tmux");
-        return;
-    }
+    need_tmux();
     let workdir = Workdir::with_files("work");
     std::fs::create_dir_all(workdir.zot_home()).unwrap();
     let settings = workdir.zot_home().join("tmux.conf");

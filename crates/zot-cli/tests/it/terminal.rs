@@ -1,5 +1,6 @@
 //! The chat in a real terminal: tmux types, and the screen is read.
 
+mod approvals;
 mod jail;
 mod pickers;
 
@@ -12,6 +13,16 @@ use crate::support::binary;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Fails where there is no tmux: a test that was left out must not look like one that has passed.
+pub(crate) fn need_tmux() {
+    let found = Command::new("tmux").arg("-V").output();
+    assert!(
+        found.is_ok(),
+        "this test needs tmux: install it (apt-get install tmux, brew install tmux), or run \
+         scripts/test, which does"
+    );
+}
+
 /// A terminal of its own with a shell in it, from which zot is started.
 pub(crate) struct Terminal {
     name: String,
@@ -22,18 +33,14 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Opens one of 100×30 with zot in it. `None`, with a word about it, where there is no tmux.
-    pub(crate) fn open(arguments: &str) -> Option<Self> {
+    /// Opens one of 100×30 with zot in it.
+    pub(crate) fn open(arguments: &str) -> Self {
         Self::open_with("", arguments)
     }
 
     /// The same, with more variables.
-    #[expect(clippy::print_stderr, reason = "what is not tested is said")]
-    pub(crate) fn open_with(variables: &str, arguments: &str) -> Option<Self> {
-        if Command::new("tmux").arg("-V").output().is_err() {
-            eprintln!("NOT RUN: the tests of the terminal need tmux");
-            return None;
-        }
+    pub(crate) fn open_with(variables: &str, arguments: &str) -> Self {
+        need_tmux();
         let (server, workdir) = (ModelServer::start(), Workdir::with_files("work"));
         let place = workdir.path();
         let name = place.display().to_string().replace(['/', '.'], "_");
@@ -76,7 +83,7 @@ impl Terminal {
         );
         terminal.type_line(&command);
         terminal.command = command;
-        Some(terminal)
+        terminal
     }
 
     pub(crate) fn tmux(&self, arguments: &[&str]) -> Output {
@@ -154,9 +161,7 @@ impl Drop for Terminal {
 
 #[test]
 fn a_conversation_with_a_tool_that_is_folded_and_unfolded() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help for what can be done here");
     terminal.type_line("run: seq 1 40");
     let screen = terminal.wait_for("exit code 0 and printed");
@@ -177,9 +182,7 @@ fn a_conversation_with_a_tool_that_is_folded_and_unfolded() {
 
 #[test]
 fn an_answer_streams_is_stopped_and_the_queue_goes_on() {
-    let Some(terminal) = Terminal::open("MODEL slow:2000:5") else {
-        return;
-    };
+    let terminal = Terminal::open("MODEL slow:2000:5");
     terminal.wait_for("alpha beta");
     terminal.wait_for("esc to stop");
     terminal.type_line("say:3");
@@ -194,9 +197,7 @@ fn an_answer_streams_is_stopped_and_the_queue_goes_on() {
 
 #[test]
 fn a_resize_reflows_and_nothing_is_wider_than_the_screen() {
-    let Some(terminal) = Terminal::open("MODEL say:60") else {
-        return;
-    };
+    let terminal = Terminal::open("MODEL say:60");
     terminal.wait_for("context");
     let words = |text: &str| {
         text.split_whitespace()
@@ -218,9 +219,7 @@ fn a_resize_reflows_and_nothing_is_wider_than_the_screen() {
 
 #[test]
 fn suspending_gives_the_terminal_back_and_continuing_takes_it_again() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_text("half a thought");
     terminal.wait_for("❯ half a thought");
@@ -243,9 +242,7 @@ fn suspending_gives_the_terminal_back_and_continuing_takes_it_again() {
 #[test]
 fn whatever_ends_it_the_terminal_is_as_before() {
     for end in ["C-d", "twice", "TERM"] {
-        let Some(terminal) = Terminal::open("--provider offline; echo code=$?") else {
-            return;
-        };
+        let terminal = Terminal::open("--provider offline; echo code=$?");
         terminal.wait_for("/help");
         match end {
             "twice" => {
@@ -274,9 +271,7 @@ fn whatever_ends_it_the_terminal_is_as_before() {
 
 #[test]
 fn a_call_waits_for_a_yes() {
-    let Some(terminal) = Terminal::open("--provider offline --no-yolo") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline --no-yolo");
     terminal.wait_for("asks before tools");
     terminal.type_line("run: echo allowed > allowed.txt");
     terminal.wait_for("may zot run bash?");
@@ -296,9 +291,7 @@ fn a_call_waits_for_a_yes() {
 
 #[test]
 fn asking_is_switched_on_in_the_chat_and_one_call_is_allowed_for_good() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("/confirm on");
     terminal.wait_for("· asks before tools");
@@ -314,9 +307,7 @@ fn asking_is_switched_on_in_the_chat_and_one_call_is_allowed_for_good() {
 
 #[test]
 fn two_calls_side_by_side_are_both_asked_about() {
-    let Some(terminal) = Terminal::open("MODEL --no-yolo") else {
-        return;
-    };
+    let terminal = Terminal::open("MODEL --no-yolo");
     terminal.wait_for("asks before tools");
     terminal.type_line(
         r#"multi:[{"name":"read","args":{"path":"a.txt"}},{"name":"read","args":{"path":"b.txt"}}]"#,
@@ -335,9 +326,7 @@ fn two_calls_side_by_side_are_both_asked_about() {
 
 #[test]
 fn a_question_on_the_side_and_a_look_back() {
-    let Some(terminal) = Terminal::open("MODEL say:3") else {
-        return;
-    };
+    let terminal = Terminal::open("MODEL say:3");
     terminal.wait_for("context");
     terminal.type_line("/btw what is this?");
     terminal.wait_for("│ ok");
@@ -355,9 +344,7 @@ fn a_question_on_the_side_and_a_look_back() {
 
 #[test]
 fn an_answer_of_the_terminal_is_not_typed_text() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     for text in ["\u{1b}]11;rgb:ffff/ffff/ffff\u{1b}\\", "then text"] {
         terminal.type_text(text);
@@ -367,9 +354,7 @@ fn an_answer_of_the_terminal_is_not_typed_text() {
 
 #[test]
 fn a_theme_of_the_user_is_taken_and_a_broken_one_explained() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     let folder = terminal.workdir.zot_home().join("themes");
     std::fs::create_dir_all(&folder).unwrap();
@@ -394,9 +379,7 @@ fn a_theme_of_the_user_is_taken_and_a_broken_one_explained() {
 
 #[test]
 fn a_file_is_picked_and_history_outlives_the_chat() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_text("read @a.t");
     terminal.wait_for("▸ a.txt");
@@ -435,9 +418,7 @@ fn without_a_terminal_it_says_what_to_do() {
 
 #[test]
 fn sessions_are_forked_undone_exported_and_taken_up() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("write \"abc\" to made.txt");
     terminal.wait_for("I wrote 3 bytes");
@@ -467,9 +448,7 @@ fn sessions_are_forked_undone_exported_and_taken_up() {
 /// Who interrupts a login does not interrupt the chat.
 #[test]
 fn a_login_that_is_given_up_leads_back_to_the_chat() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("/login openai");
     terminal.wait_for("http://127.0.0.1:");
@@ -481,9 +460,7 @@ fn a_login_that_is_given_up_leads_back_to_the_chat() {
 
 #[test]
 fn a_session_to_resume_is_picked() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("run: echo the first");
     terminal.wait_for("exit code 0");

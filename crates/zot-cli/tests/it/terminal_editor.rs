@@ -48,9 +48,7 @@ fn the_answer_goes_on_while_the_editor_has_the_terminal() {
                   printf 'and more\\n' >> \"$2\"";
     let (_folder, editor) = program("editor", script);
     let variables = format!("EDITOR='{} --wait'", editor.display());
-    let Some(terminal) = Terminal::open_with(&variables, "MODEL slow:100:20") else {
-        return;
-    };
+    let terminal = Terminal::open_with(&variables, "MODEL slow:100:20");
     terminal.wait_for("alpha beta");
     terminal.type_text("draft ");
     wait_for_written(&terminal, "❯ draft");
@@ -81,12 +79,10 @@ fn the_answer_goes_on_while_the_editor_has_the_terminal() {
 #[test]
 fn an_editor_that_fails_changes_nothing() {
     let (_folder, editor) = program("editor", "echo lost > \"$1\"; exit 3");
-    let Some(terminal) = Terminal::open_with(
+    let terminal = Terminal::open_with(
         &format!("VISUAL='{}'", editor.display()),
         "--provider offline",
-    ) else {
-        return;
-    };
+    );
     terminal.wait_for("/help");
     terminal.type_text("kept");
     wait_for_written(&terminal, "❯ kept");
@@ -97,9 +93,7 @@ fn an_editor_that_fails_changes_nothing() {
 
 #[test]
 fn a_paste_of_any_size_is_a_chip_and_runs_nothing() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     // Over many reads, with line ends of other systems.
     paste(
@@ -127,9 +121,7 @@ fn a_paste_of_any_size_is_a_chip_and_runs_nothing() {
 
 #[test]
 fn files_that_are_dropped_are_mentioned() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     let place = terminal.workdir.path();
     fs::write(place.join("a b.md"), "text").unwrap();
@@ -144,9 +136,7 @@ fn files_that_are_dropped_are_mentioned() {
 
 #[test]
 fn a_command_is_shown_as_it_runs_and_told_with_the_next_prompt() {
-    let Some(terminal) = Terminal::open("MODEL") else {
-        return;
-    };
+    let terminal = Terminal::open("MODEL");
     terminal.wait_for("/help");
     terminal.type_line("!echo begun; sleep 600 & echo $! > child; wait");
     terminal.wait_for("│ begun");
@@ -176,9 +166,7 @@ fn a_command_is_shown_as_it_runs_and_told_with_the_next_prompt() {
 
 #[test]
 fn an_interrupt_from_outside_is_that_of_the_key() {
-    let Some(terminal) = Terminal::open("MODEL slow:2000:5") else {
-        return;
-    };
+    let terminal = Terminal::open("MODEL slow:2000:5");
     terminal.wait_for("alpha beta");
     let process = terminal.process();
     signal("-INT", &process);
@@ -195,9 +183,7 @@ fn an_interrupt_from_outside_is_that_of_the_key() {
 
 #[test]
 fn what_waits_is_shown_and_taken_back() {
-    let Some(terminal) = Terminal::open("MODEL slow:2000:5") else {
-        return;
-    };
+    let terminal = Terminal::open("MODEL slow:2000:5");
     terminal.wait_for("alpha beta");
     terminal.wait_for("tokens/s");
     terminal.type_line("say:3");
@@ -213,9 +199,7 @@ fn what_waits_is_shown_and_taken_back() {
 
 #[test]
 fn what_is_waited_for_is_said() {
-    let Some(terminal) = Terminal::open("MODEL") else {
-        return;
-    };
+    let terminal = Terminal::open("MODEL");
     terminal.wait_for("/help");
     terminal.type_line("retryafter:3:say:3");
     terminal.wait_for("trying again in 2s");
@@ -241,9 +225,7 @@ fn what_is_waited_for_is_said() {
 
 #[test]
 fn history_is_searched_and_shared_with_other_chats() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_text("!echo first");
     terminal.press("C-j");
@@ -266,9 +248,7 @@ fn history_is_searched_and_shared_with_other_chats() {
 
 #[test]
 fn the_cursor_is_where_the_text_is_on_a_small_screen() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.tmux(&["resize-window", "-x", "40", "-y", "10"]);
     terminal.wait_until("the smaller screen", |screen| screen.lines().count() <= 10);

@@ -67,9 +67,7 @@ fn installed(names: &[&str]) -> (Workdir, Vec<InstalledExtension>, String) {
 #[test]
 fn a_panel_is_opened_typed_into_resized_and_closed() {
     let (_place, _extensions, arguments) = installed(&["board"]);
-    let Some(terminal) = Terminal::open(&format!("--provider offline {arguments}")) else {
-        return;
-    };
+    let terminal = Terminal::open(&format!("--provider offline {arguments}"));
     terminal.wait_for("/help");
     terminal.type_line("/board");
     let screen = terminal.wait_for("│ size 98x26");
@@ -120,9 +118,7 @@ fn a_panel_is_opened_typed_into_resized_and_closed() {
 #[test]
 fn the_panel_of_an_extension_that_dies_is_taken_away() {
     let (_place, _extensions, arguments) = installed(&["board"]);
-    let Some(terminal) = Terminal::open(&format!("--provider offline {arguments}")) else {
-        return;
-    };
+    let terminal = Terminal::open(&format!("--provider offline {arguments}"));
     terminal.wait_for("/help");
     terminal.type_line("/board");
     terminal.wait_for("│ size 98x26");
@@ -135,9 +131,7 @@ fn the_panel_of_an_extension_that_dies_is_taken_away() {
 #[test]
 fn an_answer_goes_on_behind_a_panel_and_a_question_comes_before_it() {
     let (_place, _extensions, arguments) = installed(&["board", "other"]);
-    let Some(terminal) = Terminal::open(&format!("MODEL --no-yolo {arguments}")) else {
-        return;
-    };
+    let terminal = Terminal::open(&format!("MODEL --no-yolo {arguments}"));
     terminal.wait_for("/help");
     terminal.type_line("slow:300:10");
     terminal.wait_for("esc to stop");

@@ -3,13 +3,36 @@
 use zot_sdk::Event;
 
 use super::{App, Effect, Item};
+use crate::markdown::MarkdownStream;
+use crate::style::Theme;
+use crate::text::Line;
+use crate::view;
 
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Aside {
     pub(crate) question: String,
     /// What has come so far.
-    pub(crate) answer: String,
+    answer: String,
+    stream: MarkdownStream,
+    /// The last of the answer's lines that will not change, as many as can be seen.
+    lines: Vec<Line>,
     cost_usd: f64,
+}
+
+impl Aside {
+    /// The end of the answer, as it looks now.
+    pub(crate) fn lines(&self, columns: usize, theme: &Theme) -> Vec<Line> {
+        let tail = self.stream.tail(view::aside_columns(columns), theme);
+        self.lines.iter().cloned().chain(tail).collect()
+    }
+
+    fn push(&mut self, text: &str, columns: usize, rows: usize, theme: &Theme) {
+        self.answer.push_str(text);
+        let columns = view::aside_columns(columns);
+        self.lines.extend(self.stream.push(text, columns, theme));
+        let surplus = self.lines.len().saturating_sub(rows);
+        self.lines.drain(..surplus);
+    }
 }
 
 impl App {
@@ -34,12 +57,24 @@ impl App {
             return Vec::new();
         };
         match event {
-            Event::TextDelta { delta } => aside.answer.push_str(&delta),
+            Event::TextDelta { delta } => {
+                aside.push(&delta, self.columns, self.rows, &self.theme);
+            }
             Event::Usage { cost_usd, .. } => aside.cost_usd += cost_usd,
             Event::Error { message, .. } => self.note(message, true),
             _ => {}
         }
         Vec::new()
+    }
+
+    /// Lays the answer out anew, for another screen.
+    pub(super) fn rewrap_aside(&mut self) {
+        if let Some(aside) = &mut self.aside {
+            let answer = std::mem::take(&mut aside.answer);
+            aside.stream = MarkdownStream::default();
+            aside.lines.clear();
+            aside.push(&answer, self.columns, self.rows, &self.theme);
+        }
     }
 
     pub(super) fn cancel_aside(&mut self) -> Vec<Effect> {

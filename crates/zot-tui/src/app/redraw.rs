@@ -1,6 +1,6 @@
 //! Shows again what is on the screen already, when that is not right any more.
 
-use super::{App, Item};
+use super::{App, Item, MIN_COLUMNS, MIN_ROWS};
 use crate::renderer::Replaces;
 use crate::style::Theme;
 use crate::text::Line;
@@ -27,20 +27,22 @@ impl App {
     /// Lines that have left the screen are broken at the old width. Only the terminal could break
     /// them anew, and none does that at words, so all is written again.
     pub(super) fn resize(&mut self, columns: usize, rows: usize) {
-        let columns = columns.max(10);
+        let columns = columns.max(MIN_COLUMNS);
         let redraw = match (columns == self.columns, self.keeps_scrollback) {
             (true, _) => Redraw::Visible,
             (false, true) => Redraw::Screen,
             (false, false) => Redraw::Everything,
         };
         self.columns = columns;
-        self.rows = rows.max(4);
+        self.rows = rows.max(MIN_ROWS);
+        self.rewrap_aside();
         self.ask_redraw(redraw);
     }
 
     pub(super) fn set_theme(&mut self, theme: Theme) {
         if self.theme != theme {
             self.theme = theme;
+            self.rewrap_aside();
             self.ask_redraw(Redraw::Visible);
         }
     }

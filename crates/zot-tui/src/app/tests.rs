@@ -6,6 +6,7 @@ mod panels;
 mod picker;
 mod pictures;
 mod redraw;
+mod small;
 mod snapshots;
 mod unicode;
 mod working;

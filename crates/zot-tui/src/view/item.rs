@@ -4,10 +4,12 @@ use super::{marked, tool};
 use crate::app::Item;
 use crate::markdown::render_answer;
 use crate::style::{Style, Theme};
-use crate::text::Line;
+use crate::text::{Line, width};
 
 /// Of a prompt that has files attached, say.
 const PROMPT_LINES: usize = 12;
+
+const ASIDE_EDGE: &str = "│ ";
 
 pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -> Vec<Line> {
     let mut lines = vec![Line::default()];
@@ -34,6 +36,7 @@ pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -
             return vec![Line::default(); if is_shown { drawing.rows } else { 0 }];
         }
         Item::Aside { question, answer } => {
+            let answer = render_answer(answer, aside_columns(columns), theme);
             lines.extend(aside(question, answer, columns, theme));
         }
         Item::Note(text) => {
@@ -90,9 +93,13 @@ pub(super) fn thoughts(text: &str, rows: usize, columns: usize, theme: &Theme) -
     lines
 }
 
+/// What the answer to a question on the side has of a screen's columns.
+pub(crate) fn aside_columns(columns: usize) -> usize {
+    columns.saturating_sub(width(ASIDE_EDGE)).max(2)
+}
+
 /// A question on the side with its answer, set apart from the conversation.
-pub(super) fn aside(question: &str, answer: &str, columns: usize, theme: &Theme) -> Vec<Line> {
-    const EDGE: &str = "│ ";
+pub(super) fn aside(question: &str, answer: Vec<Line>, columns: usize, theme: &Theme) -> Vec<Line> {
     let mut lines = marked(
         "│ btw ",
         question,
@@ -100,8 +107,8 @@ pub(super) fn aside(question: &str, answer: &str, columns: usize, theme: &Theme)
         theme.accent,
         theme.muted.italic(),
     );
-    for line in render_answer(answer, columns.saturating_sub(2).max(2), theme) {
-        let mut edged = Line::styled(EDGE, theme.accent);
+    for line in answer {
+        let mut edged = Line::styled(ASIDE_EDGE, theme.accent);
         edged.append(line);
         lines.push(edged);
     }

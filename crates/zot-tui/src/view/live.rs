@@ -95,7 +95,8 @@ pub(super) fn aside(app: &App) -> Vec<Line> {
     let Some(aside) = &app.aside else {
         return Vec::new();
     };
-    let mut lines = super::item::aside(&aside.question, &aside.answer, app.columns, &app.theme);
+    let answer = aside.lines(app.columns, &app.theme);
+    let mut lines = super::item::aside(&aside.question, answer, app.columns, &app.theme);
     let rows = (app.rows / ASIDE_SHARE).max(2);
     let surplus = lines.len().saturating_sub(rows);
     lines.drain(..surplus);

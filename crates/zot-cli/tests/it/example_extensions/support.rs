@@ -19,8 +19,8 @@ pub(super) enum Need {
 }
 
 impl Need {
-    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-    fn is_met(self) -> bool {
+    /// Fails where it is not there: a test that was left out must not look like one that has passed.
+    fn check(self) {
         let (program, arguments) = match self {
             Self::Python => (
                 "python3",
@@ -36,11 +36,11 @@ impl Need {
             Self::Jq => ("jq", ["-n", "1"]),
         };
         let output = Command::new(program).args(arguments).output();
-        let is_met = output.is_ok_and(|output| output.status.success());
-        if !is_met {
-            eprintln!("skipped: {program} is missing or too old");
-        }
-        is_met
+        assert!(
+            output.is_ok_and(|output| output.status.success()),
+            "this test needs {program}, which is missing or too old: install it, or run \
+             scripts/test, which does"
+        );
     }
 }
 
@@ -52,11 +52,8 @@ pub(super) struct Example {
 }
 
 impl Example {
-    /// The example `name`; none when this machine lacks what it needs.
-    pub(super) fn new(name: &'static str, needs: &[Need]) -> Option<Self> {
-        if !needs.iter().all(|need| need.is_met()) {
-            return None;
-        }
+    pub(super) fn new(name: &'static str, needs: &[Need]) -> Self {
+        needs.iter().for_each(|need| need.check());
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let copy = Workdir::new("copy");
         symlink(
@@ -68,7 +65,7 @@ impl Example {
             &root.join("examples/extensions"),
             &copy.path().join("examples/extensions"),
         );
-        Some(Self { name, copy })
+        Self { name, copy }
     }
 
     pub(super) fn folder(&self) -> PathBuf {

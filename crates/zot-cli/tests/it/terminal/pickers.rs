@@ -14,9 +14,7 @@ fn begin_again(terminal: &Terminal) {
 
 #[test]
 fn a_session_is_seen_before_it_is_gone_on_with() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     for command in ["echo the first", "echo the second"] {
         terminal.type_line(&format!("run: {command}"));
@@ -53,9 +51,7 @@ fn a_session_is_seen_before_it_is_gone_on_with() {
 /// A file is shown as it is found, and what must not be read is not.
 #[test]
 fn files_are_seen_before_they_are_mentioned() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     let folder = terminal.workdir.path();
     std::fs::write(folder.join("main.rs"), "fn main() {}\n\u{1b}[2J").unwrap();
@@ -83,9 +79,7 @@ fn files_are_seen_before_they_are_mentioned() {
 
 #[test]
 fn skills_themes_and_providers_are_chosen_from_lists() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("/skills");
     terminal.wait_for("│ built in · about");
@@ -123,9 +117,7 @@ fn skills_themes_and_providers_are_chosen_from_lists() {
 /// Who chooses what somebody else has open stays where they are.
 #[test]
 fn a_session_in_use_cannot_be_taken() {
-    let Some(terminal) = Terminal::open("--provider offline") else {
-        return;
-    };
+    let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("run: echo mine");
     terminal.wait_for("exit code 0");

@@ -136,7 +136,7 @@ const PIECES: &[&str] = &[
 ];
 
 /// A generator that always makes the same.
-struct Hostility(u64);
+pub(super) struct Hostility(pub(super) u64);
 
 impl Hostility {
     fn number(&mut self, below: usize) -> usize {
@@ -244,7 +244,7 @@ impl Hostility {
         }
     }
 
-    fn input(&mut self) -> Input {
+    pub(super) fn input(&mut self) -> Input {
         match self.number(39) {
             0..10 => Input::Agent(self.event()),
             10..15 => Input::Key(self.key()),

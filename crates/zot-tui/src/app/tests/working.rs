@@ -184,3 +184,29 @@ fn a_question_is_not_answered_in_the_middle_of_a_word() {
     );
     assert_eq!(chat.app.editor.text(), "stay");
 }
+
+#[test]
+fn a_long_answer_on_the_side_is_laid_out_as_the_screen_is() {
+    let mut chat = Chat::new(40, 24);
+    chat.write("/btw why?");
+    chat.press(KeyCode::Enter);
+    for number in 0..100 {
+        let delta = format!("This is the {number}th reason of many.\n\n");
+        chat.input(Input::Aside(Event::TextDelta { delta }));
+    }
+    let has = |chat: &Chat, row: &str| chat.rows().iter().any(|other| other == row);
+    assert!(has(&chat, "│ This is the 99th reason of many."));
+    assert!(!has(&chat, "│ This is the 90th reason of many."));
+    chat.terminal
+        .screen_mut()
+        .set_size(24.try_into().unwrap(), 20.try_into().unwrap());
+    chat.input(Input::Resized {
+        columns: 20,
+        rows: 24,
+    });
+    assert!(has(&chat, "│ This is the 99th"), "{:?}", chat.rows());
+    assert!(has(&chat, "│ reason of many."));
+    chat.press(KeyCode::Escape);
+    let everything = chat.everything();
+    assert!(everything.iter().any(|row| row == "│ This is the 0th"));
+}
