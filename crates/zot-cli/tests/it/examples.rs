@@ -44,7 +44,10 @@ impl Client {
             Self::Go => return go_client().is_some(),
             Self::Node => (
                 "node",
-                ["-e", "process.exit(parseInt(process.versions.node) < 18)"],
+                [
+                    "-e",
+                    "process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)",
+                ],
             ),
             Self::Python => (
                 "python3",

@@ -30,7 +30,7 @@ impl Need {
                 "node",
                 [
                     "-e",
-                    "process.exit(process.versions.node.split('.')[0] < 18)",
+                    "process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)",
                 ],
             ),
             Self::Jq => ("jq", ["-n", "1"]),
