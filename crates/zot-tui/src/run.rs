@@ -60,6 +60,8 @@ const WIND_DOWN: Duration = Duration::from_secs(3);
 pub struct Options {
     /// `light`, `dark` or a file in `themes`; detected when not given.
     pub theme: Option<String>,
+    /// Another width of the window leaves what has left the screen as it is.
+    pub keeps_scrollback: bool,
     /// Where the user's themes are.
     pub themes: Option<PathBuf>,
     /// Which session to go on with is picked first.
@@ -94,8 +96,8 @@ pub enum Ending {
 /// Runs the chat until the user leaves.
 pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Ending> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let wanted = options.theme.take().or_else(|| variable("ZOT_THEME"));
-    let chosen = wanted.and_then(|name| {
+    let named = options.theme.take().filter(|name| name != "auto");
+    let chosen = named.and_then(|name| {
         themes::load(&name, options.themes.as_deref())
             .inspect_err(|error| options.warnings.push(error.to_string()))
             .ok()
@@ -110,7 +112,7 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
     let mut app = App::new(theme, columns, rows, info, History::new(history));
     app.is_theme_guessed = chosen.is_none();
     // GNU screen cannot forget what has left the screen, so it would have everything twice.
-    app.keeps_scrollback = variable("ZOT_KEEP_SCROLLBACK").is_some() || variable("STY").is_some();
+    app.keeps_scrollback = options.keeps_scrollback || variable("STY").is_some();
     let mut terminal = Terminal::enter()?;
     let depth = Depth::detect(variable);
     // Without colours it makes no difference, and the simplest terminals print the question.
