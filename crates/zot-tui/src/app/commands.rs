@@ -1,6 +1,6 @@
 //! What begins with a slash.
 
-use super::{App, Choice, Effect, Item, LogAction};
+use super::{App, Choices, Effect, Item, LogAction};
 
 /// The commands there are, and what they do.
 const COMMANDS: [(&str, &str); 25] = [
@@ -46,18 +46,11 @@ ctrl+_ undo · alt+_ redo · ctrl+g $EDITOR · ctrl+o unfold · ctrl+l redraw
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 impl App {
-    pub(super) fn command_choices(&self) -> Vec<Choice> {
-        let own = COMMANDS.iter().map(|(name, description)| Choice {
-            name: (*name).to_owned(),
-            description: (*description).to_owned(),
-        });
-        let others = self
-            .extension_commands
-            .iter()
-            .map(|(name, description)| Choice {
-                name: format!("/{name}"),
-                description: description.clone(),
-            });
+    pub(super) fn command_choices(&self) -> Choices {
+        let own = COMMANDS.iter();
+        let own = own.map(|(name, description)| ((*name).to_owned(), *description));
+        let others = self.extension_commands.iter();
+        let others = others.map(|(name, description)| (format!("/{name}"), description.as_str()));
         own.chain(others).collect()
     }
 
@@ -72,7 +65,7 @@ impl App {
         Some(match name {
             "/help" => {
                 let mut help = HELP.to_owned();
-                for choice in self.command_choices() {
+                for choice in self.command_choices().iter() {
                     help.push_str(&format!("\n{:<14} {}", choice.name, choice.description));
                 }
                 self.show(help)

@@ -353,10 +353,10 @@ fn a_command_is_completed_and_run() {
 fn a_file_is_picked() {
     let mut chat = Chat::new(80, 24);
     assert_eq!(chat.write("see @"), [Effect::ListFiles]);
-    let files = ["src/main.rs", "src/lib.rs", "a file.md"].map(str::to_owned);
-    chat.input(Input::Files(FileList::whole(files.to_vec())));
+    let files = Choices::named(["src/main.rs", "src/lib.rs", "a file.md"]);
+    chat.input(Input::Files(FileList::whole(files)));
     // Found at first sight, and late.
-    chat.input(Input::Files(FileList::first(vec!["src/".to_owned()])));
+    chat.input(Input::Files(FileList::first(Choices::named(["src/"]))));
     chat.write("lib");
     chat.press(KeyCode::Enter);
     assert_eq!(chat.app.editor.text(), "see @src/lib.rs ");
