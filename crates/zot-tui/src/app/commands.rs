@@ -182,8 +182,8 @@ impl App {
     }
 
     fn cost(&self) -> String {
-        let turns = &self.chat.turns;
-        if turns.is_empty() {
+        let (turns, asides) = (&self.chat.turns, &self.chat.asides);
+        if turns.is_empty() && asides.is_empty() {
             return "nothing was spent yet".to_owned();
         }
         let most = turns.iter().map(|turn| turn.2).fold(0.0, f64::max);
@@ -196,11 +196,17 @@ impl App {
             .collect();
         let read: u64 = turns.iter().map(|turn| turn.0).sum();
         let written: u64 = turns.iter().map(|turn| turn.1).sum();
-        format!(
+        let mut cost = format!(
             "${:.4} for {} turns · {read} tokens read, {written} written\n{chart}",
             self.info.cost_usd,
             turns.len()
-        )
+        );
+        if !asides.is_empty() {
+            let spent: f64 = asides.iter().sum();
+            let count = asides.len();
+            cost.push_str(&format!("\n${spent:.4} of it on the side (/btw × {count})"));
+        }
+        cost
     }
 
     fn context(&self) -> String {

@@ -563,10 +563,19 @@ fn a_question_on_the_side_is_answered_beside_the_work() {
     let rows = chat.rows();
     assert!(rows.contains(&"│ btw why?".to_owned()), "{rows:?}");
     assert!(rows.contains(&"│ Because so.".to_owned()), "{rows:?}");
+    let sum = json!({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": 0.5});
+    let usage = json!({"type": "usage", "input": 9, "output": 1, "cache_read": 0, "cache_write": 0, "cost_usd": 0.5,
+        "cumulative": sum});
+    chat.input(Input::Aside(serde_json::from_value(usage).unwrap()));
     // The first escape is for it, the second for the work.
     assert_eq!(chat.press(KeyCode::Escape), [Effect::CancelAside]);
     assert!(chat.rows().contains(&"│ Because so.".to_owned()));
     assert_eq!(chat.press(KeyCode::Escape), [Effect::Cancel]);
+    chat.write("/cost");
+    chat.press(KeyCode::Enter);
+    let rows = chat.rows();
+    let line = "$0.5000 of it on the side (/btw × 1)";
+    assert!(rows.iter().any(|row| row.contains(line)), "{rows:?}");
 }
 
 #[test]
