@@ -1,8 +1,6 @@
 //! Tells the linker which functions of `zot` are to lie side by side: `scripts/function-order`
 //! says why.
 
-#![expect(clippy::print_stdout, reason = "this is how cargo is told")]
-
 use std::env;
 use std::path::Path;
 
