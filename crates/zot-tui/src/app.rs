@@ -7,6 +7,7 @@ mod advice;
 mod approval;
 mod aside;
 mod chat;
+mod choices;
 mod commands;
 mod history;
 mod keys;
@@ -23,7 +24,6 @@ mod tests;
 mod work;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use zot_sdk::{ApprovalScope, Decision, Event, Message};
 
@@ -37,13 +37,15 @@ use crate::view;
 pub(crate) use approval::{Approval, ExactCalls};
 pub(crate) use aside::Aside;
 pub(crate) use chat::{Chat, Item, Tool, ToolState};
+pub(crate) use choices::Choice;
+pub use choices::Choices;
 pub use history::History;
 pub(crate) use history::MAX_ENTRIES as MAX_HISTORY;
 pub use keys::{Key, KeyCode};
 pub(crate) use log::Log;
 pub(crate) use panel::Panel;
 pub use panel::PanelView;
-pub(crate) use picker::{Choice, Picker, PickerKind};
+pub(crate) use picker::{Picker, PickerKind};
 pub use preview::{Preview, PreviewBody, Subject};
 use queue::Queued;
 use redraw::Redraw;
@@ -155,17 +157,17 @@ pub enum LogAction {
 
 /// Files to choose from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FileList(Arc<[Choice]>, bool);
+pub struct FileList(Choices, bool);
 
 impl FileList {
     /// All there are.
-    pub fn whole(files: Vec<String>) -> Self {
-        Self(choices(files), true)
+    pub fn whole(files: Choices) -> Self {
+        Self(files, true)
     }
 
     /// Some, until all are known.
-    pub fn first(files: Vec<String>) -> Self {
-        Self(choices(files), false)
+    pub fn first(files: Choices) -> Self {
+        Self(files, false)
     }
 }
 
@@ -345,7 +347,7 @@ pub struct App {
     pub(crate) extension_commands: Vec<(String, String)>,
     /// The extensions have started and said which those are.
     knows_commands: bool,
-    files: Arc<[Choice]>,
+    files: Choices,
     leave_until_ms: u64,
     /// Until then a letter belongs to what is being written.
     typing_until_ms: u64,
@@ -384,7 +386,7 @@ impl App {
             remark: None,
             extension_commands: Vec::new(),
             knows_commands: false,
-            files: Arc::default(),
+            files: Choices::default(),
             leave_until_ms: 0,
             typing_until_ms: 0,
             finished: Vec::new(),
@@ -447,7 +449,7 @@ impl App {
                 self.files = files.0;
                 self.offer(PickerKind::Files, self.files.clone())
             }
-            Input::Models(models) => self.offer(PickerKind::Models, choices(models)),
+            Input::Models(models) => self.offer(PickerKind::Models, Choices::named(models)),
             Input::Prompts(prompts) if prompts.is_empty() => {
                 self.say("nothing was said yet");
                 Vec::new()
@@ -456,14 +458,14 @@ impl App {
                 self.note("there is no session of this folder yet".to_owned(), false);
                 Vec::new()
             }
-            Input::Sessions(sessions) => self.offer(PickerKind::Sessions, choices(sessions)),
+            Input::Sessions(sessions) => self.offer(PickerKind::Sessions, Choices::named(sessions)),
             Input::Skills(skills) if skills.is_empty() => {
                 let text = "there are no skills: docs/skills.md says where to put some";
                 self.note(text.to_owned(), false);
                 Vec::new()
             }
-            Input::Skills(skills) => self.offer(PickerKind::Skills, described(skills)),
-            Input::Themes(themes) => self.offer(PickerKind::Themes, choices(themes)),
+            Input::Skills(skills) => self.offer(PickerKind::Skills, skills.into_iter().collect()),
+            Input::Themes(themes) => self.offer(PickerKind::Themes, Choices::named(themes)),
             Input::Providers { providers, .. } if providers.is_empty() => {
                 self.note(
                     "no key is kept: there is nothing to take away".to_owned(),
@@ -476,14 +478,14 @@ impl App {
                     LogAction::In => PickerKind::LogIn,
                     LogAction::Out => PickerKind::LogOut,
                 };
-                self.offer(kind, described(providers))
+                self.offer(kind, providers.into_iter().collect())
             }
             Input::Preview { subject, preview } => self.take_preview(subject, preview),
             Input::LoggedIn => vec![Effect::Resume {
                 session: None,
                 fork: false,
             }],
-            Input::Prompts(prompts) => self.offer(PickerKind::Prompts, choices(prompts)),
+            Input::Prompts(prompts) => self.offer(PickerKind::Prompts, Choices::named(prompts)),
             Input::Earlier { title, messages } => {
                 self.note(title, false);
                 for item in chat::items(&messages) {
@@ -496,7 +498,7 @@ impl App {
                 self.knows_commands = true;
                 // They may come while one of them is being written.
                 match self.has_picker(PickerKind::Commands) {
-                    true => self.offer(PickerKind::Commands, self.command_choices().into()),
+                    true => self.offer(PickerKind::Commands, self.command_choices()),
                     false => Vec::new(),
                 }
             }
@@ -654,7 +656,7 @@ impl App {
         view::item(item, self.columns, &self.theme, self.chat.expanded)
     }
 
-    fn offer(&mut self, kind: PickerKind, choices: Arc<[Choice]>) -> Vec<Effect> {
+    fn offer(&mut self, kind: PickerKind, choices: Choices) -> Vec<Effect> {
         if let Some(picker) = &mut self.picker
             && picker.kind == kind
         {
@@ -671,19 +673,4 @@ impl App {
         }
         Vec::new()
     }
-}
-
-fn described(named: Vec<(String, String)>) -> Arc<[Choice]> {
-    let choices = named.into_iter();
-    choices
-        .map(|(name, description)| Choice { name, description })
-        .collect()
-}
-
-fn choices(names: Vec<String>) -> Arc<[Choice]> {
-    let choice = |name| Choice {
-        name,
-        description: String::new(),
-    };
-    names.into_iter().map(choice).collect()
 }

@@ -315,12 +315,7 @@ impl Chat {
         for _ in 0..MAX_BURST {
             let Some(event) = next else {
                 self.work = None;
-                let info = info(&self.runtime);
-                let used = self.app.context_used();
-                self.take_soon(Input::Info(Info {
-                    context_used: used,
-                    ..info
-                }))?;
+                self.refresh_info()?;
                 return self.take_soon(Input::WorkEnded);
             };
             self.take_news()?;
@@ -377,10 +372,20 @@ impl Chat {
             Some(event) => Input::Aside(event),
             None => {
                 self.aside = None;
+                // What it cost is counted.
+                self.refresh_info()?;
                 Input::AsideEnded
             }
         };
         self.take_soon(input)
+    }
+
+    fn refresh_info(&mut self) -> io::Result<()> {
+        let info = Info {
+            context_used: self.app.context_used(),
+            ..info(&self.runtime)
+        };
+        self.take_soon(Input::Info(info)).map(drop)
     }
 
     fn take_soon(&mut self, input: Input) -> io::Result<Option<Ending>> {

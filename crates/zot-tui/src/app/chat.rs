@@ -29,7 +29,8 @@ pub(crate) enum Item {
     Assistant(String),
     /// What the model thought before it said something.
     Thinking(String),
-    Tool(Tool),
+    /// Far larger than the others, and far fewer.
+    Tool(Box<Tool>),
     /// Of what is before it. Without a sequence it cannot be drawn any more.
     Picture(Drawing),
     /// A question on the side.
@@ -101,6 +102,8 @@ pub(crate) struct Chat {
     pub(crate) last_answer: String,
     /// Cost of each turn, for `/cost`.
     pub(crate) turns: Vec<(u64, u64, f64)>,
+    /// Cost of each question on the side.
+    pub(crate) asides: Vec<f64>,
 }
 
 impl Chat {
@@ -357,7 +360,7 @@ impl App {
             if tool.output.is_empty() {
                 tool.output.push_str("cancelled");
             }
-            self.add(Item::Tool(tool));
+            self.add(Item::Tool(Box::new(tool)));
         }
         if self.work.take().is_some_and(|work| work.cancelling) {
             self.note("stopped".to_owned(), false);
@@ -400,7 +403,7 @@ impl App {
         };
         tool.took_ms = self.now_ms.saturating_sub(tool.started_ms);
         tool.output = cut_output(text_of(content));
-        self.add(Item::Tool(tool));
+        self.add(Item::Tool(Box::new(tool)));
     }
 
     fn doing(&mut self, what: &'static str) {
@@ -416,15 +419,17 @@ pub(super) fn items(messages: &[Message]) -> Vec<Item> {
     for message in messages {
         for block in &message.content {
             match block {
-                ContentBlock::ToolCall { id, name, args } => items.push(Item::Tool(Tool {
-                    id: id.clone(),
-                    name: name.clone(),
-                    arguments: args.get().to_owned(),
-                    output: String::new(),
-                    state: ToolState::Succeeded,
-                    started_ms: 0,
-                    took_ms: 0,
-                })),
+                ContentBlock::ToolCall { id, name, args } => {
+                    items.push(Item::Tool(Box::new(Tool {
+                        id: id.clone(),
+                        name: name.clone(),
+                        arguments: args.get().to_owned(),
+                        output: String::new(),
+                        state: ToolState::Succeeded,
+                        started_ms: 0,
+                        took_ms: 0,
+                    })))
+                }
                 ContentBlock::ToolResult {
                     call_id,
                     is_error,

@@ -79,7 +79,7 @@ impl App {
         let Some(choice) = picker.chosen().filter(|_| picker.kind.completes()) else {
             return Vec::new();
         };
-        let name = choice.name.clone();
+        let name = choice.name.to_owned();
         match picker.kind {
             // What is in the folder comes next.
             PickerKind::Files if name.ends_with('/') && !name.contains(char::is_whitespace) => {
@@ -103,9 +103,9 @@ impl App {
         let Some(choice) = picker.chosen() else {
             return Vec::new();
         };
-        let name = &choice.name;
+        let name = choice.name;
         match picker.kind {
-            PickerKind::Models => vec![Effect::SetModel(name.clone())],
+            PickerKind::Models => vec![Effect::SetModel(name.to_owned())],
             PickerKind::Sessions => vec![Effect::Resume {
                 session: picker.chosen_session(),
                 fork: false,
@@ -126,7 +126,7 @@ impl App {
                 let text = format!("use the skill {name}: ");
                 self.edit(Edit::Insert(text))
             }
-            PickerKind::Themes => vec![Effect::LoadTheme(name.clone())],
+            PickerKind::Themes => vec![Effect::LoadTheme(name.to_owned())],
             PickerKind::LogIn => self.log(&["login", name]),
             PickerKind::LogOut => self.log(&["logout", name]),
             PickerKind::Files => {
