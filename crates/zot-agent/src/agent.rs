@@ -272,6 +272,14 @@ impl Agent {
         Ok(cumulative)
     }
 
+    /// Counts what was spent beside the conversation, on a question about it for example. It is in
+    /// the sums from now on; no record of its own is written.
+    pub fn count_usage(&self, model: String, usage: Usage) {
+        let mut conversation = lock(&self.conversation);
+        conversation.usage += usage;
+        conversation.ledger.add(model, usage);
+    }
+
     pub(crate) fn hooks(&self) -> &dyn Hooks {
         self.hooks.as_ref()
     }

@@ -19,13 +19,15 @@ pub(crate) fn run(
     picks_session: bool,
 ) -> Result<ExitCode, Failure> {
     let watch = Arc::new(Watch::default());
+    let (config, mut settings) =
+        configuration::read_with_settings(arguments, Persistence::SessionFile)?;
     let config = Config {
         on_request: OnRequest {
             thinking: true,
             retries: true,
         },
         hooks: Some(watch.clone()),
-        ..configuration::read(arguments, Persistence::SessionFile)?
+        ..config
     };
     let home = config
         .home
@@ -44,7 +46,9 @@ pub(crate) fn run(
             picks_session: std::mem::take(&mut picks_session),
             history: Some(home.join("history.jsonl")),
             watch: Some(watch.clone()),
+            theme: settings.theme.take(),
             themes: Some(home.join("themes")),
+            keeps_scrollback: settings.keep_scrollback == Some(true),
             ..Options::default()
         };
         let wanted = config.clone();
@@ -65,6 +69,8 @@ pub(crate) fn run(
             } => {
                 config.jail = is_jailed;
                 config.approval = approval;
+                // The chat may have changed them.
+                settings = configuration::layers(config.cwd.as_deref())?.settings();
                 config.persistence = match session {
                     Some(session) => Persistence::Resume(session.display().to_string()),
                     None => Persistence::SessionFile,

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use zot_sdk::config_files::{ConfigError, Layers};
+use zot_sdk::config_files::{ConfigError, Layers, Settings};
 use zot_sdk::{Config, Persistence, zot_home};
 
 use crate::arguments::Arguments;
@@ -12,11 +12,20 @@ use crate::warn;
 
 /// What the command line says, filled in with what the files and variables say.
 pub(crate) fn read(arguments: Arguments, persistence: Persistence) -> Result<Config, Failure> {
+    Ok(read_with_settings(arguments, persistence)?.0)
+}
+
+/// The same, with the settings that are the front end's.
+pub(crate) fn read_with_settings(
+    arguments: Arguments,
+    persistence: Persistence,
+) -> Result<(Config, Settings), Failure> {
     let mut config = arguments.config(persistence);
     let layers = layers(config.cwd.as_deref())?;
     warn(layers.warnings());
-    config.fill_in(layers.settings());
-    Ok(config)
+    let settings = layers.settings();
+    config.fill_in(settings.clone());
+    Ok((config, settings))
 }
 
 /// What the files and variables say for work in `cwd`.

@@ -55,7 +55,7 @@ const ANY_COUNT: Kind = Kind::Count {
 };
 
 /// Every setting, in the order in which they are listed.
-pub const KEYS: [Key; 17] = [
+pub const KEYS: [Key; 19] = [
     entry(
         "provider",
         Kind::Text,
@@ -106,6 +106,13 @@ pub const KEYS: [Key; 17] = [
     entry("session", Kind::Switch, Scope::UserOnly, "true"),
     entry("durable", Kind::Switch, Scope::UserOnly, "false"),
     entry("live_models", Kind::Switch, Scope::UserOnly, "true"),
+    entry(
+        "theme",
+        Kind::Text,
+        Scope::UserOnly,
+        "as the terminal's background",
+    ),
+    entry("keep_scrollback", Kind::Switch, Scope::UserOnly, "false"),
 ];
 
 /// The setting called `name`, or an error with the nearest.

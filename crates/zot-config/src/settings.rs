@@ -46,6 +46,11 @@ pub struct Settings {
     pub durable: Option<bool>,
     /// Whether providers are asked for their models in the background (the user's file only)
     pub live_models: Option<bool>,
+    /// The colours of the chat: auto, light, dark or the name of a file in themes (the user's file only)
+    pub theme: Option<String>,
+    /// Whether the chat leaves the terminal's scrollback alone when its width changes (the user's
+    /// file only)
+    pub keep_scrollback: Option<bool>,
 }
 
 /// How hard a reasoning model thinks.

@@ -8,6 +8,7 @@ mod approval;
 mod arguments;
 mod aside;
 mod chat;
+mod choices;
 mod commands;
 mod effect;
 mod events;
@@ -28,7 +29,6 @@ mod tests;
 mod work;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use crate::editor::{Edit, Editor};
 use crate::picture::Drawing;
@@ -41,6 +41,8 @@ pub(crate) use approval::{Approval, ExactCalls};
 pub(crate) use arguments::Arguments;
 pub(crate) use aside::Aside;
 pub(crate) use chat::Chat;
+pub(crate) use choices::Choice;
+pub use choices::Choices;
 pub use effect::{Effect, Prompt};
 pub use history::History;
 pub(crate) use history::MAX_ENTRIES as MAX_HISTORY;
@@ -50,8 +52,7 @@ pub use keys::{Key, KeyCode};
 pub(crate) use log::Log;
 pub(crate) use panel::Panel;
 pub use panel::PanelView;
-pub(crate) use picker::{Choice, Picker, PickerKind};
-use picking::{choices, described};
+pub(crate) use picker::{Picker, PickerKind};
 pub use preview::{Preview, PreviewBody, Subject};
 use queue::Queued;
 use redraw::Redraw;
@@ -103,7 +104,7 @@ pub struct App {
     pub(crate) extension_commands: Vec<(String, String)>,
     /// The extensions have started and said which those are.
     knows_commands: bool,
-    files: Arc<[Choice]>,
+    files: Choices,
     leave_until_ms: u64,
     finished: Vec<Line>,
     /// Each over the finished lines from this one on.
@@ -140,7 +141,7 @@ impl App {
             remark: None,
             extension_commands: Vec::new(),
             knows_commands: false,
-            files: Arc::default(),
+            files: Choices::default(),
             leave_until_ms: 0,
             finished: Vec::new(),
             pictures: Vec::new(),
@@ -204,7 +205,7 @@ impl App {
                 self.files = files.files;
                 self.offer(PickerKind::Files, self.files.clone())
             }
-            Input::Models(models) => self.offer(PickerKind::Models, choices(models)),
+            Input::Models(models) => self.offer(PickerKind::Models, Choices::named(models)),
             Input::Prompts(prompts) if prompts.is_empty() => {
                 self.say("nothing was said yet");
                 Vec::new()
@@ -213,14 +214,14 @@ impl App {
                 self.note("there is no session of this folder yet".to_owned(), false);
                 Vec::new()
             }
-            Input::Sessions(sessions) => self.offer(PickerKind::Sessions, choices(sessions)),
+            Input::Sessions(sessions) => self.offer(PickerKind::Sessions, Choices::named(sessions)),
             Input::Skills(skills) if skills.is_empty() => {
                 let text = "there are no skills: docs/skills.md says where to put some";
                 self.note(text.to_owned(), false);
                 Vec::new()
             }
-            Input::Skills(skills) => self.offer(PickerKind::Skills, described(skills)),
-            Input::Themes(themes) => self.offer(PickerKind::Themes, choices(themes)),
+            Input::Skills(skills) => self.offer(PickerKind::Skills, skills.into_iter().collect()),
+            Input::Themes(themes) => self.offer(PickerKind::Themes, Choices::named(themes)),
             Input::Providers { providers, .. } if providers.is_empty() => {
                 self.note(
                     "no key is kept: there is nothing to take away".to_owned(),
@@ -233,14 +234,14 @@ impl App {
                     LogAction::In => PickerKind::LogIn,
                     LogAction::Out => PickerKind::LogOut,
                 };
-                self.offer(kind, described(providers))
+                self.offer(kind, providers.into_iter().collect())
             }
             Input::Preview { subject, preview } => self.take_preview(subject, preview),
             Input::LoggedIn => vec![Effect::Resume {
                 session: None,
                 fork: false,
             }],
-            Input::Prompts(prompts) => self.offer(PickerKind::Prompts, choices(prompts)),
+            Input::Prompts(prompts) => self.offer(PickerKind::Prompts, Choices::named(prompts)),
             Input::Earlier { title, messages } => {
                 self.note(title, false);
                 for item in item::items(&messages) {
@@ -253,7 +254,7 @@ impl App {
                 self.knows_commands = true;
                 // They may come while one of them is being written.
                 match self.has_picker(PickerKind::Commands) {
-                    true => self.offer(PickerKind::Commands, self.command_choices().into()),
+                    true => self.offer(PickerKind::Commands, self.command_choices()),
                     false => Vec::new(),
                 }
             }

@@ -60,6 +60,8 @@ const WIND_DOWN: Duration = Duration::from_secs(3);
 pub struct Options {
     /// `light`, `dark` or a file in `themes`; detected when not given.
     pub theme: Option<String>,
+    /// Another width of the window leaves what has left the screen as it is.
+    pub keeps_scrollback: bool,
     /// Where the user's themes are.
     pub themes: Option<PathBuf>,
     /// Which session to go on with is picked first.

@@ -69,25 +69,35 @@ impl Programs {
 pub(super) fn build<const COUNT: usize>(
     names: [&'static str; COUNT],
 ) -> anyhow::Result<[PathBuf; COUNT]> {
+    let mut paths = [const { PathBuf::new() }; COUNT];
+    for (path, name) in paths.iter_mut().zip(names) {
+        *path = build_one(name)?;
+    }
+    Ok(paths)
+}
+
+/// Each by itself, as users build it: side by side with tests and examples it would get the
+/// features that those want of a dependency (tokio's clock for tests, its threads).
+fn build_one(name: &str) -> anyhow::Result<PathBuf> {
+    let package = match name {
+        "zot" => "zot-cli",
+        "scripted-model" => "testkit",
+        "zino" | "glasspane" => name,
+        _ => "xtask",
+    };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args([
-            "build",
-            "--release",
-            "--message-format",
-            "json-render-diagnostics",
-        ])
-        .args(names.into_iter().flat_map(|name| ["--bin", name]))
+        .args(["build", "--release", "--package", package, "--bin", name])
+        .args(["--message-format", "json-render-diagnostics"])
         .current_dir(root())
         .stderr(Stdio::inherit())
         .output()
         .context("cannot start cargo")?;
-    ensure!(output.status.success(), "the release build failed");
-    let mut paths = [const { PathBuf::new() }; COUNT];
-    for (path, name) in paths.iter_mut().zip(names) {
-        *path = executable(&output.stdout, name)?;
-    }
-    Ok(paths)
+    ensure!(
+        output.status.success(),
+        "the release build of {name} failed"
+    );
+    executable(&output.stdout, name)
 }
 
 /// Finds the binary called `name` among cargo's messages.

@@ -473,3 +473,18 @@ fn a_session_to_resume_is_picked() {
     terminal.press("Enter");
     terminal.wait_for("going on with a conversation of 4 messages");
 }
+
+#[test]
+fn a_theme_that_was_chosen_is_there_next_time() {
+    let terminal = Terminal::open("--provider offline");
+    terminal.wait_for("/help");
+    terminal.type_line("/theme light");
+    let settings = terminal.workdir.zot_home().join("config.json");
+    let kept = || std::fs::read_to_string(&settings).unwrap_or_default();
+    terminal.wait_until("the setting", |_| kept().contains("\"theme\": \"light\""));
+    terminal.type_line("/exit");
+    terminal.wait_for_shell();
+    std::fs::write(&settings, r#"{"theme": "gone"}"#).unwrap();
+    terminal.type_line(&terminal.command);
+    terminal.wait_for("there is no theme \"gone\"");
+}

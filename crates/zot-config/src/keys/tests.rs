@@ -50,7 +50,7 @@ fn a_name_that_is_not_known_has_a_nearest() {
     ));
     assert_eq!(nearest("provder"), Some("provider"));
     assert_eq!(nearest("Model"), Some("model"));
-    assert_eq!(nearest("theme"), None);
+    assert_eq!(nearest("colours"), None);
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn mistakes_are_named_with_file_and_line() {
 #[test]
 fn a_misspelt_key_is_warned_about_and_a_foreign_one_only_listed() {
     let layers = Places::new(
-        "{\"$schema\": \"x\", \"modle\": \"a\",\n\"theme\": \"dark\"}",
+        "{\"$schema\": \"x\", \"modle\": \"a\",\n\"colours\": \"dark\"}",
         "",
     )
     .load(&[])
@@ -186,7 +186,7 @@ fn a_misspelt_key_is_warned_about_and_a_foreign_one_only_listed() {
         panic!("{:?}", layers.unknown());
     };
     assert!(
-        unknown.ends_with("line 2: unknown setting \"theme\""),
+        unknown.ends_with("line 2: unknown setting \"colours\""),
         "{unknown}"
     );
 }
@@ -197,7 +197,8 @@ fn every_kind_of_value_reaches_the_settings() {
         "provider": "p", "model": "m", "fallback": ["a/b"], "reasoning": "minimal",
         "max_steps": 1, "max_process_steps": 2, "max_cost_usd": 1, "max_tokens": 3,
         "timeout_ms": 4, "tools": [], "tool_dialect": "hermes", "jail": true, "extensions": true,
-        "extension_paths": ["x"], "session": false, "durable": true, "live_models": false
+        "extension_paths": ["x"], "session": false, "durable": true, "live_models": false,
+        "theme": "light", "keep_scrollback": true
     });
     assert_eq!(values.as_object().unwrap().len(), KEYS.len());
     let places = Places::new(&values.to_string(), "");
@@ -222,6 +223,8 @@ fn every_kind_of_value_reaches_the_settings() {
             session: Some(false),
             durable: Some(true),
             live_models: Some(false),
+            theme: Some("light".to_owned()),
+            keep_scrollback: Some(true),
         }
     );
 }

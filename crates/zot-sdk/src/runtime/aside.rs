@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use zot_agent::{
-    Agent, AgentParts, ApprovalPolicy, Budget, Hooks, NoJournal, ToolVerdict, Transcript,
+    Agent, AgentParts, ApprovalPolicy, Budget, Hooks, Journal, JournalError, ToolVerdict,
+    Transcript,
 };
-use zot_conversation::{BoxFuture, ToolCall};
+use zot_conversation::{BoxFuture, Message, ToolCall, Usage};
 
 use super::{Occupation, Runtime, user_content};
 use crate::stream::{EVENT_QUEUE, EventStream, Work};
@@ -27,23 +28,27 @@ const PREFACE: &str = "(A question on the side, which will not be part of the co
 impl Runtime {
     /// Asks the model something about the conversation so far. Question and answer enter neither the
     /// transcript nor the session, nothing is run, and a prompt may be under way; what the answer
-    /// costs is told by its `usage` event and not counted by [`cost`](Self::cost). Dropping the
-    /// stream ends it.
+    /// costs is told by its `usage` event and counted by [`cost`](Self::cost) and
+    /// [`usage`](Self::usage). Dropping the stream ends it.
     pub fn ask_aside(&self, question: &str) -> EventStream {
         let mut settings = (*self.agent.settings()).clone();
         // The tools stay: without them some providers refuse a history of calls, and none finds it
         // in its cache.
         settings.max_steps = MAX_STEPS;
         settings.approval = ApprovalPolicy::default();
+        let bill = Bill {
+            agent: Arc::clone(&self.agent),
+            model: settings.model_id.clone(),
+        };
         let agent = Agent::new(AgentParts {
             settings,
             hooks: Arc::new(RefuseTools),
-            journal: Arc::new(NoJournal),
+            journal: Arc::new(bill),
             transcript: Transcript::default(),
             budget: Budget::default(),
         });
-        // A running prompt may have calls without results by now, which are mended. It cannot fail
-        // without a journal.
+        // A running prompt may have calls without results by now, which are mended. It cannot fail:
+        // nothing is written.
         let _ = agent.set_transcript(self.agent.transcript().messages().to_vec());
         let content = user_content(&format!("{PREFACE}{question}"), Vec::new());
         let occupation = Arc::<Occupation>::default();
@@ -56,6 +61,27 @@ impl Runtime {
         };
         let rescue = Arc::clone(&self.rescue);
         EventStream::new(Box::pin(work), receiver, occupation, Work::Prompt, rescue)
+    }
+}
+
+/// Writes nothing down, but what is spent is spent by the one whose conversation it is about.
+struct Bill {
+    agent: Arc<Agent>,
+    model: String,
+}
+
+impl Journal for Bill {
+    fn message_added(&self, _: &Arc<Message>) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    fn usage_added(&self, turn: &Usage, _: &Usage) -> Result<(), JournalError> {
+        self.agent.count_usage(self.model.clone(), *turn);
+        Ok(())
+    }
+
+    fn transcript_replaced(&self, _: &[Arc<Message>]) -> Result<(), JournalError> {
+        Ok(())
     }
 }
 

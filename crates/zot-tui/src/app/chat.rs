@@ -21,6 +21,8 @@ pub(crate) struct Chat {
     pub(crate) last_answer: String,
     /// Cost of each turn, for `/cost`.
     pub(crate) turns: Vec<(u64, u64, f64)>,
+    /// Cost of each question on the side.
+    pub(crate) asides: Vec<f64>,
 }
 
 impl Chat {

@@ -1,6 +1,6 @@
 //! What begins with a slash.
 
-use super::{App, Choice, Effect, Item, LogAction};
+use super::{App, Choices, Effect, Item, LogAction};
 
 /// The commands there are, and what they do.
 const COMMANDS: [(&str, &str); 25] = [
@@ -46,18 +46,11 @@ ctrl+_ undo · alt+_ redo · ctrl+g $EDITOR · ctrl+o unfold · ctrl+l redraw
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 impl App {
-    pub(super) fn command_choices(&self) -> Vec<Choice> {
-        let own = COMMANDS.iter().map(|(name, description)| Choice {
-            name: (*name).to_owned(),
-            description: (*description).to_owned(),
-        });
-        let others = self
-            .extension_commands
-            .iter()
-            .map(|(name, description)| Choice {
-                name: format!("/{name}"),
-                description: description.clone(),
-            });
+    pub(super) fn command_choices(&self) -> Choices {
+        let own = COMMANDS.iter();
+        let own = own.map(|(name, description)| ((*name).to_owned(), *description));
+        let others = self.extension_commands.iter();
+        let others = others.map(|(name, description)| (format!("/{name}"), description.as_str()));
         own.chain(others).collect()
     }
 
@@ -72,7 +65,7 @@ impl App {
         Some(match name {
             "/help" => {
                 let mut help = HELP.to_owned();
-                for choice in self.command_choices() {
+                for choice in self.command_choices().iter() {
                     help.push_str(&format!("\n{:<14} {}", choice.name, choice.description));
                 }
                 self.show(help)
@@ -189,8 +182,8 @@ impl App {
     }
 
     fn cost(&self) -> String {
-        let turns = &self.chat.turns;
-        if turns.is_empty() {
+        let (turns, asides) = (&self.chat.turns, &self.chat.asides);
+        if turns.is_empty() && asides.is_empty() {
             return "nothing was spent yet".to_owned();
         }
         let most = turns.iter().map(|turn| turn.2).fold(0.0, f64::max);
@@ -203,11 +196,17 @@ impl App {
             .collect();
         let read: u64 = turns.iter().map(|turn| turn.0).sum();
         let written: u64 = turns.iter().map(|turn| turn.1).sum();
-        format!(
+        let mut cost = format!(
             "${:.4} for {} turns · {read} tokens read, {written} written\n{chart}",
             self.info.cost_usd,
             turns.len()
-        )
+        );
+        if !asides.is_empty() {
+            let spent: f64 = asides.iter().sum();
+            let count = asides.len();
+            cost.push_str(&format!("\n${spent:.4} of it on the side (/btw × {count})"));
+        }
+        cost
     }
 
     fn context(&self) -> String {

@@ -213,7 +213,7 @@ impl App {
             if tool.output.is_empty() {
                 tool.output.push_str("cancelled");
             }
-            self.add(Item::Tool(tool));
+            self.add(Item::Tool(Box::new(tool)));
         }
         if self.work.take().is_some_and(|work| work.cancelling) {
             self.note("stopped".to_owned(), false);
@@ -248,7 +248,7 @@ impl App {
         };
         tool.took_ms = self.now_ms.saturating_sub(tool.started_ms);
         tool.output = cut_output(text_of(content));
-        self.add(Item::Tool(tool));
+        self.add(Item::Tool(Box::new(tool)));
     }
 
     fn doing(&mut self, what: &'static str) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{App, Choice, Effect, Picker, PickerKind};
+use super::{App, Choices, Effect, Picker, PickerKind};
 use crate::editor::{Draft, Edit};
 use crate::view;
 
@@ -106,16 +106,15 @@ impl App {
 
     /// Offers what was written before.
     pub(super) fn search_history(&mut self) -> Vec<Effect> {
-        let choices = self.history.newest_first().into_iter().map(|draft| Choice {
-            name: draft.title().chars().take(MAX_SEARCHED).collect(),
-            description: String::new(),
-        });
-        let choices: Vec<Choice> = choices.collect();
-        if choices.is_empty() {
+        let drafts = self.history.newest_first().into_iter();
+        let title =
+            |draft: &Draft| -> String { draft.title().chars().take(MAX_SEARCHED).collect() };
+        let choices = Choices::named(drafts.map(title));
+        if choices.len() == 0 {
             self.say("nothing was written yet");
             return Vec::new();
         }
-        self.picker = Some(Picker::new(PickerKind::History, choices.into()));
+        self.picker = Some(Picker::new(PickerKind::History, choices));
         Vec::new()
     }
 }

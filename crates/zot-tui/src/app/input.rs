@@ -1,11 +1,8 @@
 //! What can happen to the chat.
 
-use std::sync::Arc;
-
 use zot_sdk::{ApprovalScope, Event, Message};
 
-use super::picking::choices;
-use super::{Choice, Key, PanelView, Preview, Prompt, ShellOutput, Subject};
+use super::{Choices, Key, PanelView, Preview, Prompt, ShellOutput, Subject};
 use crate::picture::Drawing;
 use crate::style::Theme;
 
@@ -105,23 +102,23 @@ pub enum LogAction {
 /// Files to choose from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileList {
-    pub(super) files: Arc<[Choice]>,
+    pub(super) files: Choices,
     pub(super) is_whole: bool,
 }
 
 impl FileList {
     /// All there are.
-    pub fn whole(files: Vec<String>) -> Self {
+    pub fn whole(files: Choices) -> Self {
         Self {
-            files: choices(files),
+            files,
             is_whole: true,
         }
     }
 
     /// Some, until all are known.
-    pub fn first(files: Vec<String>) -> Self {
+    pub fn first(files: Choices) -> Self {
         Self {
-            files: choices(files),
+            files,
             is_whole: false,
         }
     }

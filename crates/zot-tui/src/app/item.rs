@@ -20,7 +20,8 @@ pub(crate) enum Item {
     Assistant(String),
     /// What the model thought before it said something.
     Thinking(String),
-    Tool(Tool),
+    /// Far larger than the others, and far fewer.
+    Tool(Box<Tool>),
     /// Of what is before it. Without a sequence it cannot be drawn any more.
     Picture(Drawing),
     /// A question on the side.
@@ -97,11 +98,11 @@ pub(super) fn items(messages: &[Message]) -> Vec<Item> {
         for block in &message.content {
             match block {
                 ContentBlock::ToolCall { id, name, args } => {
-                    items.push(Item::Tool(Tool {
+                    items.push(Item::Tool(Box::new(Tool {
                         arguments: Arguments::from(args.get()),
                         state: ToolState::Succeeded,
                         ..Tool::new(id.clone(), name.clone(), 0)
-                    }));
+                    })));
                 }
                 ContentBlock::ToolResult {
                     call_id,

@@ -285,7 +285,7 @@ impl App {
             let query = query.to_owned();
             if !self.has_picker(PickerKind::Commands) {
                 let choices = self.command_choices();
-                self.picker = Some(Picker::new(PickerKind::Commands, choices.into()));
+                self.picker = Some(Picker::new(PickerKind::Commands, choices));
             }
             self.narrow(query);
         } else if let Some(query) = file_query(before) {

@@ -3,11 +3,10 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
+use super::choices::{Choice, Choices};
 use super::preview::Previewing;
 
 /// More matches than anybody looks at.
@@ -49,17 +48,11 @@ impl PickerKind {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Choice {
-    pub(crate) name: String,
-    pub(crate) description: String,
-}
-
 pub(crate) struct Picker {
     pub(crate) kind: PickerKind,
     pub(crate) query: String,
     pub(crate) selected: usize,
-    choices: Arc<[Choice]>,
+    choices: Choices,
     /// What is offered, the best first.
     matches: Vec<usize>,
     /// Of each of them, which clusters of its name the query is in.
@@ -72,7 +65,7 @@ pub(crate) struct Picker {
 }
 
 impl Picker {
-    pub(crate) fn new(kind: PickerKind, choices: Arc<[Choice]>) -> Self {
+    pub(crate) fn new(kind: PickerKind, choices: Choices) -> Self {
         let mut picker = Self {
             kind,
             query: String::new(),
@@ -89,10 +82,10 @@ impl Picker {
     }
 
     /// Offers others; the selected one stays selected when it is among them.
-    pub(crate) fn set_choices(&mut self, choices: Arc<[Choice]>) {
+    pub(crate) fn set_choices(&mut self, choices: Choices) {
         let selected = match self.selected {
             0 => None,
-            _ => self.chosen().map(|choice| choice.name.clone()),
+            _ => self.chosen().map(|choice| choice.name.to_owned()),
         };
         self.choices = choices;
         self.fitting = None;
@@ -147,7 +140,7 @@ impl Picker {
             matcher.config.ignore_case = !query.contains(|c: char| c.is_ascii_uppercase());
         }
         let mut score = |index: u32| {
-            let name = choices.get(index as usize)?.name.as_str();
+            let name = choices.get(index as usize)?.name;
             // Whoever has written it out means it, whatever else it fits as well.
             if let Some(exact) = exactness(name, query) {
                 return Some((exact, index));
@@ -179,7 +172,8 @@ impl Picker {
         let (choices, matcher) = (&self.choices, &mut self.matcher);
         let places = self.matches.iter().map(|index| {
             let mut found = Vec::new();
-            let name = Utf32Str::new(&choices[*index].name, &mut buffer);
+            let name = choices.get(*index).unwrap_or_default().name;
+            let name = Utf32Str::new(name, &mut buffer);
             pattern.indices(name, matcher, &mut found);
             found.sort_unstable();
             found
@@ -201,7 +195,7 @@ impl Picker {
         self.selected = self.selected.saturating_add_signed(by).min(last);
     }
 
-    pub(crate) fn chosen(&self) -> Option<&Choice> {
+    pub(crate) fn chosen(&self) -> Option<Choice<'_>> {
         self.choices.get(self.chosen_index()?)
     }
 
@@ -211,10 +205,10 @@ impl Picker {
     }
 
     /// What is offered, each with the clusters of its name that the query is in.
-    pub(crate) fn matches(&self) -> impl ExactSizeIterator<Item = (&Choice, &[u32])> {
+    pub(crate) fn matches(&self) -> impl ExactSizeIterator<Item = (Choice<'_>, &[u32])> {
         let places = |at: usize| self.places.get(at).map_or(&[][..], Vec::as_slice);
         let matches = self.matches.iter().enumerate();
-        matches.map(move |(at, index)| (&self.choices[*index], places(at)))
+        matches.map(move |(at, index)| (self.choices.get(*index).unwrap_or_default(), places(at)))
     }
 
     /// How many choices fit; of very many only the best are offered.

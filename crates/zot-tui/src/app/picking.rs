@@ -1,10 +1,8 @@
 //! What keys do while there is a list, and what comes of a choice.
 
-use std::sync::Arc;
-
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{App, Choice, Effect, Key, KeyCode, Picker, PickerKind};
+use super::{App, Choices, Effect, Key, KeyCode, Picker, PickerKind};
 use crate::editor::Edit;
 use crate::style::Theme;
 use crate::view;
@@ -14,7 +12,7 @@ const MAX_PASTED: usize = 200;
 
 impl App {
     /// Fills the list that is shown, or shows it if it is one of those that take the keys.
-    pub(super) fn offer(&mut self, kind: PickerKind, choices: Arc<[Choice]>) -> Vec<Effect> {
+    pub(super) fn offer(&mut self, kind: PickerKind, choices: Choices) -> Vec<Effect> {
         if let Some(picker) = &mut self.picker
             && picker.kind == kind
         {
@@ -101,7 +99,7 @@ impl App {
         let Some(choice) = picker.chosen().filter(|_| picker.kind.completes()) else {
             return Vec::new();
         };
-        let name = choice.name.clone();
+        let name = choice.name.to_owned();
         match picker.kind {
             // What is in the folder comes next.
             PickerKind::Files if name.ends_with('/') && !name.contains(char::is_whitespace) => {
@@ -125,9 +123,9 @@ impl App {
         let Some(choice) = picker.chosen() else {
             return Vec::new();
         };
-        let name = &choice.name;
+        let name = choice.name;
         match picker.kind {
-            PickerKind::Models => vec![Effect::SetModel(name.clone())],
+            PickerKind::Models => vec![Effect::SetModel(name.to_owned())],
             PickerKind::Sessions => vec![Effect::Resume {
                 session: picker.chosen_session(),
                 fork: false,
@@ -148,7 +146,7 @@ impl App {
                 let text = format!("use the skill {name}: ");
                 self.edit(Edit::Insert(text))
             }
-            PickerKind::Themes => vec![Effect::LoadTheme(name.clone())],
+            PickerKind::Themes => vec![Effect::LoadTheme(name.to_owned())],
             PickerKind::LogIn => self.log(&["login", name]),
             PickerKind::LogOut => self.log(&["logout", name]),
             PickerKind::Files => {
@@ -168,19 +166,4 @@ impl App {
             }
         }
     }
-}
-
-pub(super) fn described(named: Vec<(String, String)>) -> Arc<[Choice]> {
-    let choices = named.into_iter();
-    choices
-        .map(|(name, description)| Choice { name, description })
-        .collect()
-}
-
-pub(super) fn choices(names: Vec<String>) -> Arc<[Choice]> {
-    let choice = |name| Choice {
-        name,
-        description: String::new(),
-    };
-    names.into_iter().map(choice).collect()
 }

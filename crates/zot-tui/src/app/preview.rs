@@ -61,7 +61,7 @@ impl Previewing {
 impl Picker {
     /// What is selected, if there is a preview of such things.
     fn subject(&self) -> Option<Subject> {
-        let name = || self.chosen().map(|choice| choice.name.clone());
+        let name = || self.chosen().map(|choice| choice.name.to_owned());
         match self.kind {
             PickerKind::Commands | PickerKind::History => None,
             PickerKind::Files => name().map(Subject::File),
@@ -76,7 +76,7 @@ impl Picker {
 
     /// The name of a session begins with its id.
     pub(super) fn chosen_session(&self) -> Option<String> {
-        let name = &self.chosen()?.name;
+        let name = self.chosen()?.name;
         name.split_whitespace().next().map(str::to_owned)
     }
 

@@ -97,7 +97,7 @@ impl App {
             true => ToolState::Succeeded,
             false => ToolState::Failed,
         };
-        self.add(Item::Tool(call));
+        self.add(Item::Tool(Box::new(call)));
         self.shell.outputs.push(output);
         let surplus = self.shell.outputs.len().saturating_sub(MAX_ATTACHED);
         self.shell.outputs.drain(..surplus);

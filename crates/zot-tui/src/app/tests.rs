@@ -355,10 +355,10 @@ fn a_command_is_completed_and_run() {
 fn a_file_is_picked() {
     let mut chat = Chat::new(80, 24);
     assert_eq!(chat.write("see @"), [Effect::ListFiles]);
-    let files = ["src/main.rs", "src/lib.rs", "a file.md"].map(str::to_owned);
-    chat.input(Input::Files(FileList::whole(files.to_vec())));
+    let files = Choices::named(["src/main.rs", "src/lib.rs", "a file.md"]);
+    chat.input(Input::Files(FileList::whole(files)));
     // Found at first sight, and late.
-    chat.input(Input::Files(FileList::first(vec!["src/".to_owned()])));
+    chat.input(Input::Files(FileList::first(Choices::named(["src/"]))));
     chat.write("lib");
     chat.press(KeyCode::Enter);
     assert_eq!(chat.app.editor.text(), "see @src/lib.rs ");
@@ -565,10 +565,19 @@ fn a_question_on_the_side_is_answered_beside_the_work() {
     let rows = chat.rows();
     assert!(rows.contains(&"│ btw why?".to_owned()), "{rows:?}");
     assert!(rows.contains(&"│ Because so.".to_owned()), "{rows:?}");
+    let sum = json!({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": 0.5});
+    let usage = json!({"type": "usage", "input": 9, "output": 1, "cache_read": 0, "cache_write": 0, "cost_usd": 0.5,
+        "cumulative": sum});
+    chat.input(Input::Aside(serde_json::from_value(usage).unwrap()));
     // The first escape is for it, the second for the work.
     assert_eq!(chat.press(KeyCode::Escape), [Effect::CancelAside]);
     assert!(chat.rows().contains(&"│ Because so.".to_owned()));
     assert_eq!(chat.press(KeyCode::Escape), [Effect::Cancel]);
+    chat.write("/cost");
+    chat.press(KeyCode::Enter);
+    let rows = chat.rows();
+    let line = "$0.5000 of it on the side (/btw × 1)";
+    assert!(rows.iter().any(|row| row.contains(line)), "{rows:?}");
 }
 
 #[test]

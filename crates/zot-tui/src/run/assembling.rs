@@ -19,8 +19,8 @@ use crate::terminal::{Question, Terminal};
 /// Takes the terminal and asks it what it can.
 pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Chat> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let wanted = options.theme.take().or_else(|| variable("ZOT_THEME"));
-    let chosen = wanted.and_then(|name| {
+    let named = options.theme.take().filter(|name| name != "auto");
+    let chosen = named.and_then(|name| {
         themes::load(&name, options.themes.as_deref())
             .inspect_err(|error| options.warnings.push(error.to_string()))
             .ok()
@@ -35,7 +35,7 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
     let mut app = App::new(theme, columns, rows, info, History::new(history));
     app.is_theme_guessed = chosen.is_none();
     // GNU screen cannot forget what has left the screen, so it would have everything twice.
-    app.keeps_scrollback = variable("ZOT_KEEP_SCROLLBACK").is_some() || variable("STY").is_some();
+    app.keeps_scrollback = options.keeps_scrollback || variable("STY").is_some();
     let mut terminal = Terminal::enter()?;
     let depth = Depth::detect(variable);
     // Without colours it makes no difference, and the simplest terminals print the question.

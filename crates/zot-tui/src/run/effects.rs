@@ -114,7 +114,16 @@ impl Chat {
                 Vec::new()
             }
             Effect::LoadTheme(name) => match themes::load(&name, self.options.themes.as_deref()) {
-                Ok(theme) => vec![Input::Theme(Box::new(theme))],
+                Ok(theme) => {
+                    let words = ["config", "set", "theme", &name].map(str::to_owned);
+                    let cwd = self.runtime.cwd().to_owned();
+                    self.jobs.spawn(async move {
+                        let kept = own_program::ask(&cwd, words.into(), None).await;
+                        let is_problem = matches!(kept, Input::Note { is_error: true, .. });
+                        Vec::from_iter(is_problem.then_some(kept))
+                    });
+                    vec![Input::Theme(Box::new(theme))]
+                }
                 Err(error) => failed(&error),
             },
             Effect::ShowTools => vec![listings::tools(&self.runtime)],

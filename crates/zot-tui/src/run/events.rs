@@ -63,6 +63,9 @@ impl Chat {
             Some(event) => Input::Aside(event),
             None => {
                 self.aside = None;
+                // What it cost is counted.
+                let info = self.present_info();
+                self.take_soon(info)?;
                 Input::AsideEnded
             }
         };

@@ -8,6 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
+use crate::app::Choices;
+
 /// More than anybody has in one project; the rest is not offered.
 const MAX_FILES: usize = 300_000;
 
@@ -15,23 +17,34 @@ const MAX_FILES: usize = 300_000;
 const NEAR_LEVELS: usize = 2;
 const MAX_NEAR: usize = 2_000;
 
+/// Room for the paths of a whole project, and as much for their places. What is not used of it takes
+/// no memory. So large a piece is the system's (32 MiB with glibc) and goes back to it whole, while of
+/// smaller ones the allocator keeps a good part for later.
+const ROOM_BYTES: usize = 40 << 20;
+
 /// Threads are not worth their start for fewer.
 const MAX_THREADS: usize = 4;
 
-/// A path gathered by a thread, with how deep it is.
-type Found = (usize, String);
-
 /// The uppermost files and folders below `root`, for the moment until [`list`] is done.
-pub(super) fn list_near(root: &Path) -> Vec<String> {
+pub(super) fn list_near(root: &Path) -> Choices {
+    let mut found = Found::default();
     let walk = walk(root).max_depth(Some(NEAR_LEVELS)).build();
-    let found = walk.flatten().filter_map(|entry| path(root, &entry));
-    sorted(found.take(MAX_NEAR).collect())
+    for entry in walk.flatten() {
+        found.add(root, &entry);
+        if found.places.len() == MAX_NEAR {
+            break;
+        }
+    }
+    found.sorted()
 }
 
 /// All files and folders below `root` that git would not ignore, folders with a slash, the upper
 /// ones first.
-pub(super) fn list(root: &Path) -> Vec<String> {
-    let all = Mutex::new(Vec::new());
+pub(super) fn list(root: &Path) -> Choices {
+    let all = Mutex::new(Found {
+        text: String::with_capacity(ROOM_BYTES),
+        places: Vec::with_capacity(ROOM_BYTES / size_of::<Place>()),
+    });
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let walk = walk(root)
         .threads(threads.min(MAX_THREADS))
@@ -39,15 +52,16 @@ pub(super) fn list(root: &Path) -> Vec<String> {
     walk.run(|| {
         let mut gathered = Gathered {
             all: &all,
-            own: Vec::new(),
+            own: Found::default(),
         };
         Box::new(move |entry| match entry {
-            Ok(entry) => gathered.add(path(root, &entry)),
+            Ok(entry) => gathered.add(root, &entry),
             // What cannot be read is not offered.
             Err(_) => WalkState::Continue,
         })
     });
-    sorted(all.into_inner().unwrap_or_else(PoisonError::into_inner))
+    let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    all.sorted()
 }
 
 fn walk(root: &Path) -> WalkBuilder {
@@ -56,18 +70,77 @@ fn walk(root: &Path) -> WalkBuilder {
     walk
 }
 
+/// Paths in one piece of memory: with an allocation for each, what the threads have freed would
+/// stay with zot, several times as much as the list itself.
+#[derive(Default)]
+struct Found {
+    text: String,
+    places: Vec<Place>,
+}
+
+struct Place {
+    depth: u32,
+    start: u32,
+    end: u32,
+}
+
+impl Found {
+    fn add(&mut self, root: &Path, entry: &DirEntry) {
+        let path = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
+        let (Some(path), Some(kind)) = (path, entry.file_type()) else {
+            return;
+        };
+        if path.is_empty() {
+            return;
+        }
+        let start = self.text.len();
+        self.text.push_str(path);
+        if kind.is_dir() {
+            self.text.push('/');
+        }
+        let depth = self.text[start..].bytes().filter(|byte| *byte == b'/');
+        self.place(start, self.text.len(), depth.count());
+    }
+
+    fn place(&mut self, start: usize, end: usize, depth: usize) {
+        if let [Ok(depth), Ok(start), Ok(end)] = [depth, start, end].map(u32::try_from) {
+            self.places.push(Place { depth, start, end });
+        }
+    }
+
+    /// Takes over what another has found, and leaves it empty with the room it has.
+    fn take(&mut self, other: &mut Self) {
+        let before = self.text.len();
+        self.text.push_str(&other.text);
+        for place in other.places.drain(..) {
+            let (start, end) = (place.start as usize, place.end as usize);
+            self.place(before + start, before + end, place.depth as usize);
+        }
+        other.text.clear();
+    }
+
+    fn sorted(mut self) -> Choices {
+        let path = |place: &Place| self.text.get(place.start as usize..place.end as usize);
+        self.places
+            .sort_unstable_by(|a, b| a.depth.cmp(&b.depth).then_with(|| path(a).cmp(&path(b))));
+        self.places.truncate(MAX_FILES);
+        let places = self.places.into_iter();
+        Choices::placed(self.text, places.map(|place| (place.start, place.end)))
+    }
+}
+
 /// What one thread has found; handed in when it ends, and now and then.
 struct Gathered<'a> {
-    all: &'a Mutex<Vec<Found>>,
-    own: Vec<Found>,
+    all: &'a Mutex<Found>,
+    own: Found,
 }
 
 impl Gathered<'_> {
-    const BATCH: usize = 4_096;
+    const BATCH: usize = 512;
 
-    fn add(&mut self, found: Option<Found>) -> WalkState {
-        self.own.extend(found);
-        match self.own.len() < Self::BATCH || self.hand_in() < MAX_FILES {
+    fn add(&mut self, root: &Path, entry: &DirEntry) -> WalkState {
+        self.own.add(root, entry);
+        match self.own.places.len() < Self::BATCH || self.hand_in() < MAX_FILES {
             true => WalkState::Continue,
             false => WalkState::Quit,
         }
@@ -75,8 +148,8 @@ impl Gathered<'_> {
 
     fn hand_in(&mut self) -> usize {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.append(&mut self.own);
-        all.len()
+        all.take(&mut self.own);
+        all.places.len()
     }
 }
 
@@ -84,22 +157,4 @@ impl Drop for Gathered<'_> {
     fn drop(&mut self) {
         self.hand_in();
     }
-}
-
-fn path(root: &Path, entry: &DirEntry) -> Option<Found> {
-    let path = entry.path().strip_prefix(root).ok()?.to_str()?;
-    if path.is_empty() {
-        return None;
-    }
-    let depth = path.bytes().filter(|byte| *byte == b'/').count();
-    Some(match entry.file_type()?.is_dir() {
-        true => (depth + 1, format!("{path}/")),
-        false => (depth, path.to_owned()),
-    })
-}
-
-fn sorted(mut found: Vec<Found>) -> Vec<String> {
-    found.sort_unstable();
-    found.truncate(MAX_FILES);
-    found.into_iter().map(|(_, path)| path).collect()
 }

@@ -162,7 +162,7 @@ fn list(picker: &Picker, layout: Layout, theme: &Theme) -> (Vec<Line>, Option<(u
     let first = picker.selected.saturating_sub(rows / 2);
     let first = first.min(count.saturating_sub(rows));
     let in_view = || picker.matches().enumerate().skip(first).take(rows);
-    let names = in_view().map(|(_, (choice, _))| width(&choice.name));
+    let names = in_view().map(|(_, (choice, _))| width(choice.name));
     let widest = names.max().unwrap_or(0);
     for (index, (choice, places)) in in_view() {
         let is_selected = index == picker.selected;
@@ -172,7 +172,7 @@ fn list(picker: &Picker, layout: Layout, theme: &Theme) -> (Vec<Line>, Option<(u
         if !choice.description.is_empty() {
             let gap = (widest + 4).saturating_sub(line.width());
             line.push(" ".repeat(gap), Style::PLAIN);
-            line.push(&choice.description, theme.muted);
+            line.push(choice.description, theme.muted);
         }
         lines.push(line.clipped(columns));
     }
@@ -204,7 +204,7 @@ fn title(kind: PickerKind) -> Option<&'static str> {
 /// The name of a choice, with what the query found in it.
 fn name(
     kind: PickerKind,
-    choice: &Choice,
+    choice: Choice<'_>,
     places: &[u32],
     is_selected: bool,
     columns: usize,
@@ -216,13 +216,13 @@ fn name(
     };
     // An escape sequence is only known as one as a whole.
     if choice.name.contains(char::is_control) {
-        return Line::styled(&choice.name, plain);
+        return Line::styled(choice.name, plain);
     }
     let clusters = choice.name.graphemes(true).enumerate();
     let mut line = Line::default();
     let mut surplus = match kind {
         // The end of a path says more than its beginning.
-        PickerKind::Files => width(&choice.name).saturating_sub(columns),
+        PickerKind::Files => width(choice.name).saturating_sub(columns),
         _ => 0,
     };
     if surplus > 0 {

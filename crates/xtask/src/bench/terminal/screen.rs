@@ -131,6 +131,15 @@ impl Screen {
         process::resident_bytes(self.child.id()).context("the program has ended")
     }
 
+    /// The part of it that no file backs: no code.
+    pub(super) fn own_bytes(&self) -> anyhow::Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let field = |line: &str| Some(line.strip_prefix("RssAnon:")?.to_owned());
+        let value = status.lines().find_map(field).context("no RssAnon")?;
+        let kilobytes: u64 = value.trim().trim_end_matches(" kB").parse()?;
+        Ok(kilobytes * 1024)
+    }
+
     /// How often its threads went to sleep so far, which is how often they were woken.
     pub(super) fn wake_ups(&self) -> anyhow::Result<u64> {
         let mut count = 0;

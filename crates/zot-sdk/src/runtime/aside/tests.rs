@@ -20,13 +20,29 @@ async fn it_leaves_no_trace_and_runs_nothing() {
     // Also while a prompt is under way.
     let prompt = runtime.prompt("hello again", Vec::new()).unwrap();
     let mut aside = runtime.ask_aside("run: touch made.txt");
-    let mut answer = String::new();
+    let spent_before = runtime.cost();
+    let (mut answer, mut spent) = (String::new(), 0);
     while let Some(event) = aside.next().await {
-        if let Event::TextDelta { delta } = event {
-            answer.push_str(&delta);
+        match event {
+            Event::TextDelta { delta } => answer.push_str(&delta),
+            Event::Usage { output, .. } => spent += output,
+            _ => {}
         }
     }
     drop(prompt);
+    assert!(spent > 0);
+    let cost = runtime.cost();
+    assert_eq!(cost.output, spent_before.output + spent);
+    let usage = runtime.usage();
+    assert_eq!(usage.total, cost);
+    assert_eq!(
+        usage
+            .turns
+            .iter()
+            .map(|turn| turn.usage.output)
+            .sum::<u64>(),
+        cost.output
+    );
     assert!(!answer.is_empty());
     assert_eq!(runtime.full_messages(), before);
     assert!(!folder.path().join("made.txt").exists());

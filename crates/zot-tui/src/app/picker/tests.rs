@@ -1,18 +1,11 @@
 use super::*;
 
 fn picker(names: &[&str]) -> Picker {
-    let choice = |name: &&str| Choice {
-        name: (*name).to_owned(),
-        description: String::new(),
-    };
-    Picker::new(PickerKind::Files, names.iter().map(choice).collect())
+    Picker::new(PickerKind::Files, Choices::named(names))
 }
 
 fn offered(picker: &Picker) -> Vec<&str> {
-    picker
-        .matches()
-        .map(|(choice, _)| choice.name.as_str())
-        .collect()
+    picker.matches().map(|(choice, _)| choice.name).collect()
 }
 
 /// Narrowing step by step comes to the same as asking at once, also when steps are taken back.
@@ -86,20 +79,11 @@ fn where_the_query_is_in_a_name() {
 
 #[test]
 fn the_selection_outlives_what_is_found_later() {
-    let list = |names: &[&str]| {
-        let choice = |name: &&str| Choice {
-            name: (*name).to_owned(),
-            description: String::new(),
-        };
-        names.iter().map(choice).collect()
-    };
+    let list = |names: &[&str]| Choices::named(names);
     let mut picker = picker(&["a", "b", "c"]);
     picker.move_by(1);
     picker.set_choices(list(&["0", "a", "b", "c"]));
-    assert_eq!(
-        picker.chosen().map(|choice| choice.name.as_str()),
-        Some("b")
-    );
+    assert_eq!(picker.chosen().map(|choice| choice.name), Some("b"));
     picker.leap(100);
     assert_eq!(picker.chosen_index(), Some(3));
     picker.leap(-2);

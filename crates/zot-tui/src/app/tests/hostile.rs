@@ -269,7 +269,7 @@ impl Hostility {
                 },
                 ..Info::default()
             }),
-            21 => Input::Files(FileList::whole(self.texts())),
+            21 => Input::Files(FileList::whole(Choices::named(self.texts()))),
             22 => Input::Models(self.texts()),
             23 => Input::Prompts(self.texts()),
             24 => Input::Sessions(self.texts()),

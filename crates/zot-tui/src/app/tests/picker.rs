@@ -121,8 +121,7 @@ fn a_path_that_is_written_out_is_the_one_that_is_taken() {
     let mut chat = Chat::new(100, 30);
     chat.write("see @");
     let files = ["docs/a.md", "src/lib.rs.bak", "src/lib.rs", "a.md"];
-    let files = files.map(str::to_owned).to_vec();
-    chat.input(Input::Files(FileList::whole(files)));
+    chat.input(Input::Files(FileList::whole(Choices::named(files))));
     chat.write("src/lib.rs");
     chat.press(KeyCode::Enter);
     chat.write("@a.md");
@@ -143,8 +142,7 @@ fn tab_goes_into_a_folder_and_enter_takes_it() {
     let mut chat = Chat::new(100, 30);
     chat.write("@");
     let files = ["src/", "src/app/", "src/app/keys.rs", "zzz"];
-    let files = files.map(str::to_owned).to_vec();
-    chat.input(Input::Files(FileList::whole(files)));
+    chat.input(Input::Files(FileList::whole(Choices::named(files))));
     chat.write("sr");
     chat.press(KeyCode::Tab);
     assert_eq!(chat.app.editor.text(), "@src/");
@@ -238,7 +236,7 @@ fn a_list_leaves_the_editor_its_rows() {
     }
     chat.write("@");
     let files = (1..=30).map(|number| format!("file{number}"));
-    let effects = chat.input(Input::Files(FileList::whole(files.collect())));
+    let effects = chat.input(Input::Files(FileList::whole(Choices::named(files))));
     chat.show(effects, |_| prose(&["fact"], "text"));
     let rows = chat.rows();
     assert_eq!(rows.len(), 24);
@@ -513,7 +511,7 @@ fn long_paths_are_cut_at_their_beginning_and_matches_stand_out() {
     let mut chat = Chat::new(40, 24);
     chat.write("@");
     let path = "crates/zot-tui/src/app/tests/some/deep/folder/picker.rs";
-    let files = vec![path.to_owned(), "other.txt".to_owned()];
+    let files = Choices::named([path, "other.txt"]);
     chat.input(Input::Files(FileList::whole(files)));
     chat.write("picker");
     let selected = chat.selected();

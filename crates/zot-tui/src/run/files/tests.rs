@@ -15,8 +15,14 @@ fn upper_files_come_first_and_ignored_ones_not_at_all() {
         std::fs::write(path, "").unwrap();
     }
     std::fs::write(folder.path().join(".gitignore"), "target/\n").unwrap();
+    let names = |choices: &Choices| -> Vec<String> {
+        choices
+            .iter()
+            .map(|choice| choice.name.to_owned())
+            .collect()
+    };
     assert_eq!(
-        list(folder.path()),
+        names(&list(folder.path())),
         [
             "b.txt",
             "a/",
@@ -27,7 +33,7 @@ fn upper_files_come_first_and_ignored_ones_not_at_all() {
         ]
     );
     assert_eq!(
-        list_near(folder.path()),
+        names(&list_near(folder.path())),
         ["b.txt", "a/", "a/d.rs", "a/deep/"]
     );
 }
