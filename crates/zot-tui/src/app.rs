@@ -41,23 +41,20 @@ pub(crate) use approval::{Approval, ExactCalls};
 pub(crate) use arguments::Arguments;
 pub(crate) use aside::Aside;
 pub(crate) use chat::Chat;
-pub(crate) use choices::Choice;
-pub use choices::Choices;
-pub use effect::{Effect, Prompt};
-pub use history::History;
-pub(crate) use history::MAX_ENTRIES as MAX_HISTORY;
-pub use input::{FileList, Info, Input, LogAction};
+pub(crate) use choices::{Choice, Choices};
+pub(crate) use effect::{Effect, Prompt};
+pub(crate) use history::{History, MAX_ENTRIES as MAX_HISTORY};
+pub(crate) use input::{FileList, Info, Input, LogAction};
 pub(crate) use item::{Item, Tool, ToolState};
-pub use keys::{Key, KeyCode};
+pub(crate) use keys::{Key, KeyCode};
 pub(crate) use log::Log;
-pub(crate) use panel::Panel;
-pub use panel::PanelView;
+pub(crate) use panel::{Panel, PanelView};
 pub(crate) use picker::{Picker, PickerKind};
-pub use preview::{Preview, PreviewBody, Subject};
+pub(crate) use preview::{Preview, PreviewBody, Subject};
 use queue::Queued;
 use redraw::Redraw;
 use shell::Shell;
-pub use shell::ShellOutput;
+pub(crate) use shell::ShellOutput;
 pub(crate) use work::{Retry, Work};
 
 /// A second ctrl+c within this time leaves.
@@ -73,7 +70,7 @@ pub(crate) const MIN_ROWS: usize = 4;
 /// Prompts that may wait for the running one.
 const MAX_QUEUED: usize = 32;
 
-pub struct App {
+pub(crate) struct App {
     pub(crate) theme: Theme,
     /// Nobody has chosen it.
     pub(crate) is_theme_guessed: bool,
@@ -116,7 +113,13 @@ pub struct App {
 }
 
 impl App {
-    pub fn new(theme: Theme, columns: usize, rows: usize, info: Info, history: History) -> Self {
+    pub(crate) fn new(
+        theme: Theme,
+        columns: usize,
+        rows: usize,
+        info: Info,
+        history: History,
+    ) -> Self {
         let mut app = Self {
             theme,
             is_theme_guessed: false,
@@ -156,7 +159,7 @@ impl App {
     }
 
     /// Takes one input.
-    pub fn update(&mut self, now_ms: u64, input: Input) -> Vec<Effect> {
+    pub(crate) fn update(&mut self, now_ms: u64, input: Input) -> Vec<Effect> {
         let mut effects = self.take(now_ms, input);
         effects.extend(self.ask_preview());
         effects.extend(self.measure_panels());
@@ -332,7 +335,7 @@ impl App {
 
     /// What the screen is to look like. Finished lines and pictures are given once. `above` says
     /// how many of those given before are on the screen still.
-    pub fn frame(&mut self, above: usize) -> Frame {
+    pub(crate) fn frame(&mut self, above: usize) -> Frame {
         let replaces = self.redraw(above);
         Frame {
             replaces,
@@ -343,7 +346,7 @@ impl App {
     }
 
     /// When the screen changes by itself next.
-    pub fn next_tick_ms(&self) -> Option<u64> {
+    pub(crate) fn next_tick_ms(&self) -> Option<u64> {
         let is_working =
             self.work.is_some() || self.aside.is_some() || self.shell.running.is_some();
         let working = is_working.then_some(view::SPINNER_MS);

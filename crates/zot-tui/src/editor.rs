@@ -12,8 +12,7 @@ use std::sync::Arc;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use draft::Chip;
-pub use draft::Draft;
-pub use layout::Layout;
+pub(crate) use draft::Draft;
 
 /// What can be undone, in steps and in bytes.
 const MAX_UNDO: usize = 200;
@@ -25,7 +24,7 @@ const MAX_INLINE_BYTES: usize = 64 * 1024;
 
 /// What a key does to the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Edit {
+pub(crate) enum Edit {
     Insert(String),
     Paste(String),
     Newline,
@@ -76,7 +75,7 @@ enum Last {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Editor {
+pub(crate) struct Editor {
     text: String,
     /// A byte offset, between two clusters.
     cursor: usize,
@@ -96,12 +95,12 @@ pub struct Editor {
 
 impl Editor {
     /// The text as it is sent: chips are what was pasted.
-    pub fn content(&self) -> String {
+    pub(crate) fn content(&self) -> String {
         self.draft().content()
     }
 
     /// What is written, to come back to.
-    pub fn draft(&self) -> Draft {
+    pub(crate) fn draft(&self) -> Draft {
         let used = |chip: &&Chip| self.text.contains(chip.mark);
         Draft {
             text: self.text.clone(),
@@ -110,7 +109,7 @@ impl Editor {
         }
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
@@ -124,16 +123,16 @@ impl Editor {
     }
 
     /// The text before the cursor, for whoever completes it.
-    pub fn before_cursor(&self) -> &str {
+    pub(crate) fn before_cursor(&self) -> &str {
         &self.text[..self.cursor]
     }
 
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// Replaces everything; can be undone.
-    pub fn set(&mut self, draft: impl Into<Draft>) {
+    pub(crate) fn set(&mut self, draft: impl Into<Draft>) {
         let draft = draft.into();
         self.remember();
         let chips = draft.chips.into_iter();
@@ -163,7 +162,7 @@ impl Editor {
 
     /// Replaces everything by what another program made of [`content`](Self::content). Pastes that
     /// are still in it stay chips.
-    pub fn set_edited(&mut self, mut text: String) {
+    pub(crate) fn set_edited(&mut self, mut text: String) {
         let Draft { chips, .. } = self.draft();
         for chip in &chips {
             text = text.replacen(&*chip.text, &chip.mark.to_string(), 1);
@@ -180,7 +179,7 @@ impl Editor {
     }
 
     /// Replaces the `bytes` before the cursor.
-    pub fn replace_before(&mut self, bytes: usize, text: &str) {
+    pub(crate) fn replace_before(&mut self, bytes: usize, text: &str) {
         self.remember();
         let from = self.cursor.saturating_sub(bytes);
         self.text.replace_range(from..self.cursor, text);
@@ -189,7 +188,7 @@ impl Editor {
     }
 
     /// Takes what was written and begins anew.
-    pub fn take(&mut self) -> Draft {
+    pub(crate) fn take(&mut self) -> Draft {
         let draft = self.draft();
         // What was cut can still be put back, with what was pasted in it.
         let kills = std::mem::take(&mut self.kills);
@@ -204,7 +203,7 @@ impl Editor {
         draft
     }
 
-    pub fn apply(&mut self, edit: Edit) {
+    pub(crate) fn apply(&mut self, edit: Edit) {
         self.wanted_column = None;
         let last = std::mem::take(&mut self.last);
         match edit {

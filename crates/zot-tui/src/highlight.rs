@@ -104,7 +104,7 @@ fn language(name: &str) -> Option<Language> {
 
 /// Colours the lines of one block, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Highlighter {
+pub(crate) struct Highlighter {
     language: Option<Language>,
     is_diff: bool,
     in_comment: bool,
@@ -112,7 +112,7 @@ pub struct Highlighter {
 
 impl Highlighter {
     /// For a language by the name a fence or a file's ending gives it.
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Self {
             language: language(name),
             is_diff: matches!(name, "diff" | "patch"),
@@ -120,7 +120,7 @@ impl Highlighter {
         }
     }
 
-    pub fn line(&mut self, text: &str, theme: &Theme) -> Line {
+    pub(crate) fn line(&mut self, text: &str, theme: &Theme) -> Line {
         if self.is_diff {
             return diff_line(text, theme);
         }
@@ -200,7 +200,7 @@ fn string_length(rest: &str, quote: char) -> usize {
 }
 
 /// One line of a diff.
-pub fn diff_line(text: &str, theme: &Theme) -> Line {
+pub(crate) fn diff_line(text: &str, theme: &Theme) -> Line {
     let style = match text.as_bytes() {
         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => theme.muted,
         [b'+', ..] => theme.added,

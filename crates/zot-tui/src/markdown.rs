@@ -9,11 +9,11 @@ mod tests;
 use crate::style::Theme;
 use crate::text::Line;
 
-pub use render::render;
-pub use stream::MarkdownStream;
+pub(crate) use render::render;
+pub(crate) use stream::MarkdownStream;
 
 /// Renders a whole answer, as it looked when it came bit by bit.
-pub fn render_answer(text: &str, columns: usize, theme: &Theme) -> Vec<Line> {
+pub(crate) fn render_answer(text: &str, columns: usize, theme: &Theme) -> Vec<Line> {
     let mut stream = MarkdownStream::default();
     let mut lines = stream.push(text, columns, theme);
     lines.extend(stream.finish(columns, theme));

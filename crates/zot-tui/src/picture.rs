@@ -24,7 +24,7 @@ use scale::Pixels;
 use size::Format;
 use turn::Turn;
 
-pub use surroundings::{Surroundings, TMUX_FORMAT, in_tmux};
+pub(crate) use surroundings::{Surroundings, TMUX_FORMAT, in_tmux};
 
 /// A larger file is described only.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -45,7 +45,7 @@ const SIXEL_CELL: (usize, usize) = (10, 20);
 
 /// How a terminal wants to be given pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
+pub(crate) enum Protocol {
     Kitty,
     /// Kitty's, through tmux: characters stand for the parts of a picture.
     Placeholders,
@@ -55,7 +55,7 @@ pub enum Protocol {
 
 /// A picture as a terminal takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drawing {
+pub(crate) struct Drawing {
     /// How many it takes on the screen.
     pub columns: usize,
     pub rows: usize,
@@ -83,14 +83,14 @@ impl Drawing {
 
 /// Where pictures are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Easel {
+pub(crate) struct Easel {
     pub protocol: Protocol,
     /// Width and height of a cell in pixels, if the terminal says.
     pub cell: Option<(usize, usize)>,
 }
 
 /// What a terminal may call a picture, different for other pictures and other programs.
-pub fn number(process: u32, picture: u32) -> u32 {
+pub(crate) fn number(process: u32, picture: u32) -> u32 {
     let group = process % (placeholder::MARKS - 1) + 1;
     // The first sixteen are colours that go by other names too.
     (group << 24) | (16 + picture % 240)
@@ -107,7 +107,13 @@ struct Fit {
 
 impl Easel {
     /// `None` when it cannot be shown. A terminal that keeps pictures knows this one by `number`.
-    pub fn draw(&self, file: &[u8], columns: usize, rows: usize, number: u32) -> Option<Drawing> {
+    pub(crate) fn draw(
+        &self,
+        file: &[u8],
+        columns: usize,
+        rows: usize,
+        number: u32,
+    ) -> Option<Drawing> {
         if file.len() > MAX_BYTES {
             return None;
         }

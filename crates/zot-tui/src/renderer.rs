@@ -21,7 +21,7 @@ const WIPE_FROM_HERE: &str = "\r\x1b[K\x1b7\x1b[B\x1b[J\x1b8";
 
 /// What finished lines come in place of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Replaces {
+pub(crate) enum Replaces {
     #[default]
     Nothing,
     /// So many finished rows above the live part.
@@ -34,7 +34,7 @@ pub enum Replaces {
 
 /// What the screen is to look like.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Frame {
+pub(crate) struct Frame {
     pub replaces: Replaces,
     /// Finished: they scroll away and are never touched again.
     pub finished: Vec<Line>,
@@ -48,7 +48,7 @@ pub struct Frame {
 
 /// Knows what is on the screen.
 #[derive(Debug)]
-pub struct Renderer {
+pub(crate) struct Renderer {
     depth: Depth,
     shown: Vec<Line>,
     /// The row of `shown` the cursor is in.
@@ -59,7 +59,7 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    pub fn new(depth: Depth) -> Self {
+    pub(crate) fn new(depth: Depth) -> Self {
         Self {
             depth,
             shown: Vec::new(),
@@ -70,12 +70,12 @@ impl Renderer {
     }
 
     /// How many of the finished rows can be [replaced](Replaces::Rows).
-    pub fn above(&self) -> usize {
+    pub(crate) fn above(&self) -> usize {
         self.above
     }
 
     /// The bytes that turn what is shown into `frame` on a screen of `height` rows.
-    pub fn draw(&mut self, frame: Frame, height: usize) -> String {
+    pub(crate) fn draw(&mut self, frame: Frame, height: usize) -> String {
         let height = height.max(1);
         let Frame {
             replaces,
@@ -124,7 +124,7 @@ impl Renderer {
     }
 
     /// Takes the live part off the screen and leaves the cursor at its place.
-    pub fn clear(&mut self) -> String {
+    pub(crate) fn clear(&mut self) -> String {
         let mut out = String::from(BEGIN_UPDATE);
         self.go_to(&mut out, 0);
         out.push_str("\r\x1b[J\x1b[?25h");

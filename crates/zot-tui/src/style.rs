@@ -6,11 +6,11 @@ mod tests;
 
 use std::fmt::Write as _;
 
-pub use file::ThemeError;
+pub(crate) use file::ThemeError;
 
 /// A colour as it is asked for; shown as near as the terminal can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Color {
+pub(crate) enum Color {
     /// Whatever the terminal writes in.
     #[default]
     Default,
@@ -20,7 +20,7 @@ pub enum Color {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Style {
+pub(crate) struct Style {
     pub foreground: Color,
     pub background: Color,
     pub bold: bool,
@@ -31,7 +31,7 @@ pub struct Style {
 }
 
 impl Style {
-    pub const PLAIN: Self = Self {
+    pub(crate) const PLAIN: Self = Self {
         foreground: Color::Default,
         background: Color::Default,
         bold: false,
@@ -41,33 +41,33 @@ impl Style {
         reverse: false,
     };
 
-    pub const fn color(self, foreground: Color) -> Self {
+    pub(crate) const fn color(self, foreground: Color) -> Self {
         Self { foreground, ..self }
     }
 
-    pub const fn bold(self) -> Self {
+    pub(crate) const fn bold(self) -> Self {
         Self { bold: true, ..self }
     }
 
-    pub const fn dim(self) -> Self {
+    pub(crate) const fn dim(self) -> Self {
         Self { dim: true, ..self }
     }
 
-    pub const fn italic(self) -> Self {
+    pub(crate) const fn italic(self) -> Self {
         Self {
             italic: true,
             ..self
         }
     }
 
-    pub const fn underline(self) -> Self {
+    pub(crate) const fn underline(self) -> Self {
         Self {
             underline: true,
             ..self
         }
     }
 
-    pub const fn reverse(self) -> Self {
+    pub(crate) const fn reverse(self) -> Self {
         Self {
             reverse: true,
             ..self
@@ -75,7 +75,7 @@ impl Style {
     }
 
     /// This, with what `over` sets besides.
-    pub fn with(self, over: Self) -> Self {
+    pub(crate) fn with(self, over: Self) -> Self {
         let colour = |own, other| match other {
             Color::Default => own,
             other => other,
@@ -94,7 +94,7 @@ impl Style {
 
 /// How many colours the terminal has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Depth {
+pub(crate) enum Depth {
     /// `NO_COLOR`: bold, dim and reverse only.
     None,
     #[default]
@@ -105,7 +105,7 @@ pub enum Depth {
 
 impl Depth {
     /// What the environment says of the terminal.
-    pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
+    pub(crate) fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         if set("NO_COLOR").is_some() {
             return Self::None;
@@ -202,7 +202,7 @@ fn nearest_of_sixteen(red: u8, green: u8, blue: u8) -> u8 {
 
 /// What things are called that have a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Theme {
+pub(crate) struct Theme {
     pub accent: Style,
     pub muted: Style,
     pub error: Style,
@@ -222,7 +222,7 @@ pub struct Theme {
 }
 
 impl Theme {
-    pub const DARK: Self = Self {
+    pub(crate) const DARK: Self = Self {
         accent: Style::PLAIN.color(Color::Rgb(122, 162, 247)),
         muted: Style::PLAIN.color(Color::Rgb(130, 139, 163)),
         error: Style::PLAIN.color(Color::Rgb(247, 118, 142)),
@@ -241,7 +241,7 @@ impl Theme {
         selected: Style::PLAIN.reverse(),
     };
 
-    pub const LIGHT: Self = Self {
+    pub(crate) const LIGHT: Self = Self {
         accent: Style::PLAIN.color(Color::Rgb(38, 83, 181)),
         muted: Style::PLAIN.color(Color::Rgb(98, 104, 122)),
         error: Style::PLAIN.color(Color::Rgb(179, 27, 57)),

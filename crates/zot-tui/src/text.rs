@@ -13,8 +13,8 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::style::Style;
 
-pub use reveal::reveal;
-pub use sgr::from_sgr;
+pub(crate) use reveal::reveal;
+pub(crate) use sgr::from_sgr;
 
 const TAB_COLUMNS: usize = 4;
 
@@ -23,28 +23,28 @@ const TAB_COLUMNS: usize = 4;
 const MAX_MARKS: usize = 16;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub(crate) struct Span {
     pub text: String,
     pub style: Style,
 }
 
 /// One line, without control characters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Line(pub Vec<Span>);
+pub(crate) struct Line(pub Vec<Span>);
 
 impl Line {
-    pub fn plain(text: impl AsRef<str>) -> Self {
+    pub(crate) fn plain(text: impl AsRef<str>) -> Self {
         Self::styled(text, Style::PLAIN)
     }
 
-    pub fn styled(text: impl AsRef<str>, style: Style) -> Self {
+    pub(crate) fn styled(text: impl AsRef<str>, style: Style) -> Self {
         let mut line = Self::default();
         line.push(text, style);
         line
     }
 
     /// Adds text, with what could harm the terminal taken out.
-    pub fn push(&mut self, text: impl AsRef<str>, style: Style) {
+    pub(crate) fn push(&mut self, text: impl AsRef<str>, style: Style) {
         let text = clean(text.as_ref());
         if text.is_empty() {
             return;
@@ -55,20 +55,20 @@ impl Line {
         }
     }
 
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.0.iter().map(|span| width(&span.text)).sum()
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.0.iter().map(|span| span.text.as_str()).collect()
     }
 
     /// Adds another line behind this one.
-    pub fn append(&mut self, other: Self) {
+    pub(crate) fn append(&mut self, other: Self) {
         for span in other.0 {
             match self.0.last_mut() {
                 Some(last) if last.style == span.style => last.text.push_str(&span.text),
@@ -78,7 +78,7 @@ impl Line {
     }
 
     /// Cut to `columns`, with a mark where something is missing.
-    pub fn clipped(mut self, columns: usize) -> Self {
+    pub(crate) fn clipped(mut self, columns: usize) -> Self {
         if self.width() <= columns {
             return self;
         }
@@ -104,7 +104,7 @@ impl Line {
 
 /// How many columns `text` takes at most: some terminals draw an emoji of several parts as one,
 /// others part by part, and a line must not be too wide on either.
-pub fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     if text.is_ascii() {
         return text.len();
     }
@@ -133,7 +133,7 @@ fn may_join(character: char) -> bool {
 }
 
 /// How many columns `text` takes on a terminal that draws clusters as one.
-pub fn joined_width(text: &str) -> usize {
+pub(crate) fn joined_width(text: &str) -> usize {
     match text.is_ascii() {
         true => text.len(),
         false => text.width(),
@@ -142,7 +142,7 @@ pub fn joined_width(text: &str) -> usize {
 
 /// `text` without what terminals obey: escape sequences are dropped, tabs become blanks, other
 /// control characters (also those that turn the direction of writing) are shown as `·`.
-pub fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     let mut characters = text.chars();
     let mut marks = 0;
@@ -225,7 +225,7 @@ fn skip_sequence(first: char, characters: &mut std::str::Chars<'_>, strings_end:
 
 /// Breaks `line` into lines of at most `columns`, at blanks where there are some. Every line but
 /// the first begins with `indent` blanks.
-pub fn wrap(line: &Line, columns: usize, indent: usize) -> Vec<Line> {
+pub(crate) fn wrap(line: &Line, columns: usize, indent: usize) -> Vec<Line> {
     let columns = columns.max(2);
     if line.width() <= columns {
         return vec![line.clone()];

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Choices(Arc<Kept>);
+pub(crate) struct Choices(Arc<Kept>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Kept {

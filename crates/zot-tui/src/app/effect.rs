@@ -7,7 +7,7 @@ use crate::editor::Draft;
 
 /// Something has to be done.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
+pub(crate) enum Effect {
     Prompt(Prompt),
     Steer(Prompt),
     Cancel,
@@ -28,7 +28,6 @@ pub enum Effect {
     /// Asks for [`Input::Files`].
     ListFiles,
     ListModels,
-    ListCommands,
     /// Asks for [`Input::Prompts`].
     ListPrompts,
     /// Asks for [`Input::Sessions`].
@@ -89,7 +88,7 @@ pub enum Effect {
 
 /// What the agent is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
+pub(crate) struct Prompt {
     pub text: String,
     /// The user has typed it, and may have mentioned files. What others wrote can mention nothing.
     pub typed: bool,

@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// The newest is the last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct History {
+pub(crate) struct History {
     entries: Vec<Draft>,
     /// Where in the past the editor is.
     place: Option<usize>,
@@ -24,7 +24,7 @@ pub struct History {
 }
 
 impl History {
-    pub fn new(entries: Vec<Draft>) -> Self {
+    pub(crate) fn new(entries: Vec<Draft>) -> Self {
         Self {
             entries,
             ..Self::default()

@@ -8,7 +8,7 @@ use crate::style::Theme;
 
 /// Something happened.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Input {
+pub(crate) enum Input {
     Key(Key),
     Paste(String),
     Resized {
@@ -94,21 +94,21 @@ pub enum Input {
 
 /// What is to be done with a provider's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogAction {
+pub(crate) enum LogAction {
     In,
     Out,
 }
 
 /// Files to choose from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FileList {
+pub(crate) struct FileList {
     pub(super) files: Choices,
     pub(super) is_whole: bool,
 }
 
 impl FileList {
     /// All there are.
-    pub fn whole(files: Choices) -> Self {
+    pub(crate) fn whole(files: Choices) -> Self {
         Self {
             files,
             is_whole: true,
@@ -116,7 +116,7 @@ impl FileList {
     }
 
     /// Some, until all are known.
-    pub fn first(files: Choices) -> Self {
+    pub(crate) fn first(files: Choices) -> Self {
         Self {
             files,
             is_whole: false,
@@ -126,7 +126,7 @@ impl FileList {
 
 /// What is known of the agent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Info {
+pub(crate) struct Info {
     pub provider: String,
     pub model: String,
     pub cwd: String,

@@ -4,7 +4,7 @@ use super::{App, Effect, LEAVE_WINDOW_MS, Picker, PickerKind, Redraw};
 use crate::editor::Edit;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyCode {
+pub(crate) enum KeyCode {
     Character(char),
     Enter,
     Tab,
@@ -25,7 +25,7 @@ pub enum KeyCode {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
+pub(crate) struct Key {
     pub code: KeyCode,
     pub control: bool,
     pub alt: bool,
@@ -33,7 +33,7 @@ pub struct Key {
 }
 
 impl Key {
-    pub const fn plain(code: KeyCode) -> Self {
+    pub(crate) const fn plain(code: KeyCode) -> Self {
         Self {
             code,
             control: false,
@@ -42,14 +42,15 @@ impl Key {
         }
     }
 
-    pub const fn control(character: char) -> Self {
+    pub(crate) const fn control(character: char) -> Self {
         Self {
             control: true,
             ..Self::plain(KeyCode::Character(character))
         }
     }
 
-    pub const fn alt(character: char) -> Self {
+    #[cfg(test)]
+    pub(crate) const fn alt(character: char) -> Self {
         Self {
             alt: true,
             ..Self::plain(KeyCode::Character(character))

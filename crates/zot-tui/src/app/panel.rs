@@ -30,7 +30,7 @@ pub(crate) struct Panel {
 
 /// What a panel is to show.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PanelView {
+pub(crate) struct PanelView {
     pub extension: String,
     pub id: String,
     pub title: String,

@@ -12,7 +12,7 @@ const STALE_MS: u64 = 200;
 
 /// What a preview is of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
+pub(crate) enum Subject {
     /// Of the provider in use, by its id.
     Model(String),
     /// Of this conversation, by its number from 0.
@@ -27,7 +27,7 @@ pub enum Subject {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Preview {
+pub(crate) struct Preview {
     /// What is to be known of it, in short lines.
     pub facts: Vec<String>,
     pub body: PreviewBody,
@@ -35,7 +35,7 @@ pub struct Preview {
 
 /// The beginning of the thing itself.
 #[derive(Debug, Clone, PartialEq)]
-pub enum PreviewBody {
+pub(crate) enum PreviewBody {
     Nothing,
     Prose(String),
     Code { language: String, text: String },

@@ -22,7 +22,7 @@ pub(crate) struct Shell {
 
 /// What a command of the user printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShellOutput {
+pub(crate) struct ShellOutput {
     pub command: String,
     pub output: String,
     /// How it ended: `exit code 1`, `stopped`.

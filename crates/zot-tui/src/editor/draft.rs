@@ -39,7 +39,7 @@ impl Chip {
 
 /// A text with its chips, as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Draft {
+pub(crate) struct Draft {
     pub(super) text: String,
     pub(super) chips: Vec<Chip>,
     /// It begins with something pasted, which is neither a command nor a program to run.
@@ -79,7 +79,7 @@ impl Draft {
     }
 
     /// The text as it is sent: chips are what was pasted.
-    pub fn content(&self) -> String {
+    pub(crate) fn content(&self) -> String {
         let mut content = String::with_capacity(self.bytes());
         for character in self.text.chars() {
             match self.chip(character) {

@@ -8,7 +8,7 @@ use crate::text::{Line, clean, joined_width, width};
 
 /// The rows of the editor, and where the cursor is in them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout {
+pub(crate) struct Layout {
     pub rows: Vec<Line>,
     pub cursor: (usize, usize),
 }
@@ -24,7 +24,7 @@ struct Place<'a> {
 impl Editor {
     /// Lays the text out in `columns`, and one more for a cursor behind a full row. Lines are broken
     /// anywhere: what is being written must not jump when a word ends.
-    pub fn layout(&self, columns: usize, theme: &Theme) -> Layout {
+    pub(crate) fn layout(&self, columns: usize, theme: &Theme) -> Layout {
         let mut rows = vec![Line::default()];
         let mut cursor = (0, 0);
         self.walk(columns, |place| {
@@ -45,7 +45,7 @@ impl Editor {
 
     /// Moves the cursor up or down by one row of the screen, to the column it wants to be in.
     /// Returns whether there was such a row.
-    pub fn move_row(&mut self, by: isize, columns: usize) -> bool {
+    pub(crate) fn move_row(&mut self, by: isize, columns: usize) -> bool {
         let mut here = (0, 0);
         self.walk(columns, |place| {
             if place.index == self.cursor {

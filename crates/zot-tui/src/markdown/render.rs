@@ -11,7 +11,7 @@ use crate::text::{Line, wrap};
 use table::Table;
 
 /// Renders `text` in `columns`. Code keeps its lines, however long.
-pub fn render(text: &str, columns: usize, theme: &Theme) -> Vec<Line> {
+pub(crate) fn render(text: &str, columns: usize, theme: &Theme) -> Vec<Line> {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer = Writer::new(columns, theme);

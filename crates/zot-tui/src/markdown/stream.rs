@@ -29,7 +29,7 @@ struct Fence {
 
 /// Takes a message bit by bit. What it gives back is final; only the rest has to be drawn again.
 #[derive(Debug, Clone)]
-pub struct MarkdownStream {
+pub(crate) struct MarkdownStream {
     rest: String,
     /// How far `rest` was looked at, to its last complete line.
     seen: usize,
@@ -62,7 +62,7 @@ impl Default for MarkdownStream {
 
 impl MarkdownStream {
     /// Adds text and returns the lines that are final now.
-    pub fn push(&mut self, text: &str, columns: usize, theme: &Theme) -> Vec<Line> {
+    pub(crate) fn push(&mut self, text: &str, columns: usize, theme: &Theme) -> Vec<Line> {
         let pieces = self.take(text);
         let mut lines = self.lines(pieces, columns, theme);
         if self.fence.is_none() && self.rest.len() >= self.cut_at {
@@ -94,7 +94,7 @@ impl MarkdownStream {
     }
 
     /// The text has ended: everything is final.
-    pub fn finish(&mut self, columns: usize, theme: &Theme) -> Vec<Line> {
+    pub(crate) fn finish(&mut self, columns: usize, theme: &Theme) -> Vec<Line> {
         let mut pieces = Vec::new();
         if !self.rest.is_empty() && !self.rest.ends_with('\n') {
             pieces.extend(self.take("\n"));
@@ -190,7 +190,7 @@ impl MarkdownStream {
     }
 
     /// The part that may still change, as it looks now.
-    pub fn tail(&self, columns: usize, theme: &Theme) -> Vec<Line> {
+    pub(crate) fn tail(&self, columns: usize, theme: &Theme) -> Vec<Line> {
         if self.rest.is_empty() {
             return Vec::new();
         }

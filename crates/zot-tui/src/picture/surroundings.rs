@@ -3,11 +3,11 @@
 use super::{Protocol, kitty};
 
 /// What tmux is asked to say of itself and the terminal around it, for [`in_tmux`].
-pub const TMUX_FORMAT: &str = "#{allow-passthrough}\t#{client_termname}\t#{client_termtype}";
+pub(crate) const TMUX_FORMAT: &str = "#{allow-passthrough}\t#{client_termname}\t#{client_termtype}";
 
 /// Where the chat runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Surroundings {
+pub(crate) enum Surroundings {
     /// In a terminal that says how it takes pictures.
     Known(Protocol),
     /// In a terminal that has to be asked for sixels.
@@ -20,7 +20,7 @@ pub enum Surroundings {
 
 impl Surroundings {
     /// What the environment says.
-    pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
+    pub(crate) fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let term = set("TERM").unwrap_or_default();
         if set("TMUX").is_some() {
@@ -55,7 +55,7 @@ impl Surroundings {
 }
 
 /// How pictures get through tmux, from what it says in [`TMUX_FORMAT`].
-pub fn in_tmux(said: &str) -> Option<Protocol> {
+pub(crate) fn in_tmux(said: &str) -> Option<Protocol> {
     let mut fields = said.trim_end_matches('\n').split('\t');
     let passes = matches!(fields.next(), Some("on" | "all" | "1" | "2"));
     // Its terminfo entry, or what it says of itself.

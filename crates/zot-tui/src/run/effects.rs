@@ -155,10 +155,6 @@ impl Chat {
                     .spawn_blocking(move || vec![Input::Files(FileList::whole(files::list(&cwd)))]);
                 Vec::new()
             }
-            Effect::ListCommands => {
-                self.list_commands();
-                Vec::new()
-            }
             Effect::Invoke { name, arguments } => {
                 let runtime = Arc::clone(&self.runtime);
                 self.jobs.spawn(async move {

@@ -34,7 +34,7 @@ const FIELDS: &str = "color, background, bold, dim, italic, underline, reverse";
 
 /// What is wrong with a theme.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum ThemeError {
+pub(crate) enum ThemeError {
     #[error("not JSON: {0}")]
     Json(String),
     #[error("a theme is an object such as {{\"base\": \"dark\", \"accent\": \"#7aa2f7\"}}")]
@@ -58,7 +58,7 @@ pub enum ThemeError {
 impl Theme {
     /// Reads a theme. What it does not mention looks as in its base, which is the dark theme unless
     /// it says otherwise.
-    pub fn parse(text: &str) -> Result<Self, ThemeError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, ThemeError> {
         let value: Value =
             serde_json::from_str(text).map_err(|error| ThemeError::Json(error.to_string()))?;
         let Value::Object(mut entries) = value else {

@@ -8,7 +8,7 @@ use super::{TAB_COLUMNS, turns_direction};
 
 /// `text` with every character that a terminal would obey or not show written out, so that a
 /// command cannot look like a shorter one.
-pub fn reveal(text: &str) -> String {
+pub(crate) fn reveal(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -4,7 +4,7 @@ use super::Line;
 use crate::style::{Color, Style};
 
 /// A line whose `ESC [ … m` sequences have become styles. All others are taken out.
-pub fn from_sgr(text: &str, base: Style) -> Line {
+pub(crate) fn from_sgr(text: &str, base: Style) -> Line {
     let mut line = Line::default();
     let mut style = base;
     let mut rest = text;
