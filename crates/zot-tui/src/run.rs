@@ -6,7 +6,9 @@ mod dropped;
 mod editor_program;
 mod effects;
 mod events;
+mod extensions;
 mod files;
+mod guest;
 mod history_file;
 mod info;
 mod jail;
@@ -23,14 +25,11 @@ mod watch;
 
 use std::io;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
-use tokio_util::sync::CancellationToken;
 use zot_process::{EndSignal, EndSignals};
 use zot_sdk::sessions::Summary;
 use zot_sdk::{ApprovalPolicy, EventStream, ExtensionNotice, Runtime};
@@ -41,8 +40,10 @@ use crate::terminal::Terminal;
 
 use assembling::assemble;
 use events::next_event;
+use guest::{Guest, next_guest};
 use pictures::Pictures;
 use resizing::Resized;
+use shell::{Running, next_output};
 use studio::Studio;
 pub use watch::Watch;
 
@@ -117,9 +118,9 @@ struct Chat {
     /// Commands, listings: each ends with inputs.
     jobs: JoinSet<Vec<Input>>,
     /// What a command of the user prints, and what stops it.
-    shell: Option<(mpsc::Receiver<String>, CancellationToken)>,
+    shell: Option<Running>,
     /// Another program that has the terminal, until it ends with an input.
-    guest: Option<Pin<Box<dyn Future<Output = Input>>>>,
+    guest: Option<Guest>,
     /// Those that were listed last.
     sessions: Arc<[Summary]>,
     /// Draws the pictures, where the terminal can show them.
@@ -145,11 +146,7 @@ impl Chat {
     /// What is there before anything happens.
     fn begin(&mut self) -> io::Result<()> {
         for warning in std::mem::take(&mut self.options.warnings) {
-            let note = Input::Note {
-                text: warning,
-                is_error: false,
-            };
-            self.take(note)?;
+            self.take(Input::note(warning))?;
         }
         if let Some(earlier) = listings::resumed(&self.runtime, RESUMED_MESSAGES) {
             self.take(earlier)?;
@@ -228,7 +225,7 @@ impl Chat {
             notice = self.runtime.next_notice() => {
                 let input = match notice {
                     ExtensionNotice::Event(event) => Input::Agent(event),
-                    ExtensionNotice::Warning(text) => Input::Note { text, is_error: true },
+                    ExtensionNotice::Warning(text) => Input::failure(text),
                 };
                 self.take_soon(input)?
             }
@@ -281,10 +278,7 @@ impl Chat {
                             let session = match session.map(|id| self.listed_session(id)) {
                                 Some(Ok(path)) => Some(path),
                                 Some(Err(error)) => {
-                                    inputs.push(Input::Note {
-                                        text: error.to_string(),
-                                        is_error: true,
-                                    });
+                                    inputs.push(Input::failure(error));
                                     continue;
                                 }
                                 None => self.session_file(),
@@ -344,22 +338,6 @@ impl Chat {
         drop(self.terminal);
         self.runtime.close().await;
         written
-    }
-}
-
-async fn next_guest(guest: &mut Option<Pin<Box<dyn Future<Output = Input>>>>) -> Input {
-    match guest {
-        Some(guest) => guest.await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn next_output(
-    shell: &mut Option<(mpsc::Receiver<String>, CancellationToken)>,
-) -> Option<String> {
-    match shell {
-        Some((output, _)) => output.recv().await,
-        None => std::future::pending().await,
     }
 }
 

@@ -92,6 +92,24 @@ pub(crate) enum Input {
     Prompt(Prompt),
 }
 
+impl Input {
+    /// A line for the user.
+    pub(crate) fn note(text: impl Into<String>) -> Self {
+        Self::Note {
+            text: text.into(),
+            is_error: false,
+        }
+    }
+
+    /// Why something was not done.
+    pub(crate) fn failure(error: impl ToString) -> Self {
+        Self::Note {
+            text: error.to_string(),
+            is_error: true,
+        }
+    }
+}
+
 /// What is to be done with a provider's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogAction {

@@ -5,16 +5,12 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
-use zot_sdk::{ApprovalPolicy, Image, InvokedData, PanelAction};
+use zot_sdk::{ApprovalPolicy, Image, PanelAction};
 
 use super::info::info;
 use super::previews::Sources;
-use super::resizing::Resized;
-use super::{Chat, editor_program, files, history_file, listings, own_program, shell, themes};
-use crate::app::{Effect, FileList, Input, PanelView, Prompt};
-use crate::terminal::Terminal;
+use super::{Chat, editor_program, files, history_file, listings, own_program, themes};
+use crate::app::{Effect, FileList, Input, Prompt};
 
 /// What the clipboard sequence of terminals can carry.
 const MAX_COPIED_BYTES: usize = 74_000;
@@ -22,7 +18,7 @@ const MAX_COPIED_BYTES: usize = 74_000;
 impl Chat {
     /// What comes of an effect at once is returned.
     pub(super) fn perform(&mut self, effect: Effect) -> io::Result<Vec<Input>> {
-        let failed = |error: &dyn std::fmt::Display| vec![failure(error)];
+        let failed = |error: &dyn std::fmt::Display| vec![Input::failure(error)];
         Ok(match effect {
             Effect::Prompt(prompt) => {
                 let (text, images, mut notes) = self.with_mentions(prompt);
@@ -82,13 +78,12 @@ impl Chat {
                 Vec::new()
             }
             Effect::LogIn(words) => {
-                self.set_aside()?;
-                self.guest = Some(Box::pin(async move {
+                self.give_away(async move {
                     match own_program::run(&words).await {
                         Ok(()) => Input::LoggedIn,
-                        Err(error) => failure(&error),
+                        Err(error) => Input::failure(error),
                     }
-                }));
+                })?;
                 Vec::new()
             }
             Effect::ListPrompts => vec![Input::Prompts(listings::prompts(&self.runtime))],
@@ -155,33 +150,8 @@ impl Chat {
                     .spawn_blocking(move || vec![Input::Files(FileList::whole(files::list(&cwd)))]);
                 Vec::new()
             }
-            Effect::Invoke { name, arguments } => {
-                let runtime = Arc::clone(&self.runtime);
-                self.jobs.spawn(async move {
-                    match runtime.invoke_command(&name, &arguments).await {
-                        Ok(data) => invoked(data),
-                        Err(error) => vec![Input::Note {
-                            text: error.to_string(),
-                            is_error: true,
-                        }],
-                    }
-                });
-                Vec::new()
-            }
-            Effect::ReloadExtensions => {
-                let runtime = Arc::clone(&self.runtime);
-                self.jobs.spawn(async move {
-                    let (text, is_error) = match runtime.reload_extensions().await {
-                        Ok(loaded) => (format!("{} extensions are running", loaded.len()), false),
-                        Err(error) => (error.to_string(), true),
-                    };
-                    vec![
-                        Input::Note { text, is_error },
-                        listings::commands(&runtime).await,
-                    ]
-                });
-                Vec::new()
-            }
+            Effect::Invoke { name, arguments } => self.invoke(name, arguments),
+            Effect::ReloadExtensions => self.reload_extensions(),
             Effect::PanelKey {
                 extension,
                 panel: panel_id,
@@ -197,37 +167,12 @@ impl Chat {
             }
             Effect::PanelResize {
                 extension,
-                panel: panel_id,
+                panel,
                 width,
                 height,
-            } => {
-                let number = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
-                let action = PanelAction::Resize {
-                    panel_id,
-                    width: number(width),
-                    height: number(height),
-                };
-                self.tell_panel(extension, action)
-            }
-            Effect::PanelClose {
-                extension,
-                panel: panel_id,
-            } => {
-                // It may be gone already, which is what was wanted.
-                let _ = self
-                    .runtime
-                    .tell_panel(&extension, PanelAction::Close { panel_id });
-                Vec::new()
-            }
-            Effect::Shell(command) => {
-                let cwd = self.runtime.cwd().to_owned();
-                let (sender, receiver) = mpsc::channel(shell::PROGRESS_QUEUE);
-                let cancel = CancellationToken::new();
-                self.shell = Some((receiver, cancel.clone()));
-                self.jobs
-                    .spawn(async move { vec![shell::run(&cwd, command, &cancel, sender).await] });
-                Vec::new()
-            }
+            } => self.resize_panel(extension, panel, width, height),
+            Effect::PanelClose { extension, panel } => self.end_panel(&extension, panel),
+            Effect::Shell(command) => self.begin_shell(command),
             Effect::CancelShell => {
                 if let Some((_, cancel)) = &self.shell {
                     cancel.cancel();
@@ -235,13 +180,12 @@ impl Chat {
                 Vec::new()
             }
             Effect::OpenEditor(text) => {
-                self.set_aside()?;
-                self.guest = Some(Box::pin(async move {
+                self.give_away(async move {
                     match editor_program::edit(&text).await {
                         Ok(text) => Input::Edited(text),
-                        Err(error) => failure(&error),
+                        Err(error) => Input::failure(error),
                     }
-                }));
+                })?;
                 Vec::new()
             }
             Effect::Copy(text) => {
@@ -249,10 +193,7 @@ impl Chat {
                 let encoded = BASE64.encode(&text[..end]);
                 self.terminal
                     .write(format!("\x1b]52;c;{encoded}\x07").as_bytes())?;
-                vec![Input::Note {
-                    text: "copied (if the terminal allows it)".to_owned(),
-                    is_error: false,
-                }]
+                vec![Input::note("copied (if the terminal allows it)")]
             }
             Effect::Remember(draft) => match &self.options.history {
                 Some(path) => match history_file::append(path, &draft) {
@@ -262,21 +203,12 @@ impl Chat {
                 None => Vec::new(),
             },
             Effect::Suspend => {
-                self.set_aside()?;
-                // Stops here until the shell continues us.
-                rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
-                self.take_back()?;
+                self.suspend()?;
                 Vec::new()
             }
             // Whoever runs the chat does these.
             Effect::Resume { .. } | Effect::Quit => Vec::new(),
         })
-    }
-
-    pub(super) fn list_commands(&mut self) {
-        let runtime = Arc::clone(&self.runtime);
-        self.jobs
-            .spawn(async move { vec![listings::commands(&runtime).await] });
     }
 
     /// What the agent is asked, with the files that the user mentioned.
@@ -300,76 +232,7 @@ impl Chat {
             text.push_str("\n\n");
             text.push_str(&attached.text);
         }
-        let problems = attached.problems.iter().map(|one| failure(one)).collect();
+        let problems = attached.problems.iter().map(Input::failure).collect();
         (text, attached.images, problems)
     }
-
-    /// A panel whose extension does not listen is of no use to anybody.
-    fn tell_panel(&self, extension: String, action: PanelAction) -> Vec<Input> {
-        let (PanelAction::Key { panel_id, .. }
-        | PanelAction::Resize { panel_id, .. }
-        | PanelAction::Close { panel_id }) = &action;
-        let panel = panel_id.clone();
-        match self.runtime.tell_panel(&extension, action) {
-            Ok(()) => Vec::new(),
-            Err(error) => vec![Input::PanelLost {
-                extension,
-                panel,
-                reason: error.to_string(),
-            }],
-        }
-    }
-
-    /// Gives the terminal away.
-    fn set_aside(&mut self) -> io::Result<()> {
-        let bytes = self.renderer.clear();
-        self.terminal.write(bytes.as_bytes())?;
-        self.terminal.leave();
-        Ok(())
-    }
-
-    pub(super) fn take_back(&mut self) -> io::Result<()> {
-        self.terminal.resume()?;
-        let size = Terminal::size();
-        if size != self.app.size() {
-            self.resized = Some(Resized::settled(size));
-        }
-        Ok(())
-    }
-}
-
-fn failure(error: &dyn std::fmt::Display) -> Input {
-    Input::Note {
-        text: error.to_string(),
-        is_error: true,
-    }
-}
-
-fn invoked(data: InvokedData) -> Vec<Input> {
-    let mut inputs = Vec::new();
-    if let Some(error) = data.error {
-        inputs.push(Input::Note {
-            text: format!("{}: {error}", data.extension),
-            is_error: true,
-        });
-    }
-    if let Some(text) = data.display {
-        inputs.push(Input::Note {
-            text,
-            is_error: false,
-        });
-    }
-    if let Some(panel) = data.open_panel {
-        inputs.push(Input::PanelOpened(PanelView {
-            extension: data.extension,
-            id: panel.id,
-            title: panel.content.title,
-            lines: panel.content.lines,
-            footer: panel.content.footer,
-        }));
-    }
-    inputs.extend(data.insert.map(Input::Insert));
-    let prompt = data.prompt.map(Prompt::made);
-    inputs.extend(prompt.map(Input::Prompt));
-    inputs
 }

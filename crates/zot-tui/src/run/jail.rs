@@ -9,21 +9,18 @@ impl Chat {
     pub(super) fn jail(&mut self) -> Vec<Input> {
         let report = match self.runtime.jail() {
             Ok(report) => report,
-            Err(error) => return vec![note(error.to_string(), true)],
+            Err(error) => return vec![Input::failure(error)],
         };
         let mut inputs = vec![
             self.present_info(),
-            note(
-                format!(
-                    "jailed: from the next call on, zot's tools stay in {}. read, write and edit use \
+            Input::note(format!(
+                "jailed: from the next call on, zot's tools stay in {}. read, write and edit use \
                      no other file; bash reads only what programs need besides, and has a temporary \
                      folder for its home. {UNCONFINED} /unjail lifts this",
-                    report.folder.display()
-                ),
-                false,
-            ),
+                report.folder.display()
+            )),
         ];
-        inputs.extend(report.caveats().into_iter().map(|text| note(text, true)));
+        inputs.extend(report.caveats().into_iter().map(Input::failure));
         inputs
     }
 
@@ -33,10 +30,6 @@ impl Chat {
             None => "zot is not jailed; /jail would confine its tools to the working directory",
         };
         self.runtime.unjail();
-        vec![self.present_info(), note(text.to_owned(), false)]
+        vec![self.present_info(), Input::note(text)]
     }
-}
-
-fn note(text: String, is_error: bool) -> Input {
-    Input::Note { text, is_error }
 }

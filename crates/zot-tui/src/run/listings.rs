@@ -74,7 +74,7 @@ pub(super) fn context(runtime: &Runtime) -> Input {
             part.tokens, part.name
         ));
     }
-    note(text)
+    Input::note(text)
 }
 
 pub(super) fn skills(runtime: &Runtime) -> Input {
@@ -138,17 +138,7 @@ pub(super) fn tools(runtime: &Runtime) -> Input {
         let about = first_line(&tool.description);
         text.push_str(&format!("\n{}{from}{state}  {about}", tool.name));
     }
-    note(text)
-}
-
-/// Those of extensions, which have to be asked.
-pub(super) async fn commands(runtime: &Runtime) -> Input {
-    let commands = runtime.commands().await.into_iter();
-    Input::Commands(
-        commands
-            .map(|command| (command.name, command.description))
-            .collect(),
-    )
+    Input::note(text)
 }
 
 fn prompt(message: &Message) -> Option<&str> {
@@ -166,11 +156,4 @@ pub(super) fn first_line(text: &str) -> String {
         short.push('…');
     }
     short
-}
-
-fn note(text: String) -> Input {
-    Input::Note {
-        text,
-        is_error: false,
-    }
 }

@@ -38,10 +38,7 @@ pub(super) async fn ask(cwd: &Path, words: Vec<String>, session: Option<PathBuf>
                 is_error: !output.status.success(),
             }
         }
-        Err(error) => Input::Note {
-            text: format!("zot could not be started: {error}"),
-            is_error: true,
-        },
+        Err(error) => Input::failure(format!("zot could not be started: {error}")),
     }
 }
 

@@ -18,10 +18,7 @@ impl Chat {
                 self.sessions = sessions.into();
                 Input::Sessions(names(&self.sessions))
             }
-            Err(text) => Input::Note {
-                text,
-                is_error: false,
-            },
+            Err(text) => Input::note(text),
         }
     }
 

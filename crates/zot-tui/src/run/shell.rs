@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_process::{Completion, Outcome, OutputSink};
 
+use super::Chat;
 use crate::app::{Input, ShellOutput};
 
 /// Long enough for a build; esc is quicker.
@@ -22,10 +23,32 @@ const LIMIT: Duration = Duration::from_secs(60 * 60);
 const MAX_OUTPUT_BYTES: usize = 50 * 1024;
 
 /// Pieces of output that wait to be shown before the command does.
-pub(super) const PROGRESS_QUEUE: usize = 16;
+const PROGRESS_QUEUE: usize = 16;
+
+/// What the command that runs prints, and what stops it.
+pub(super) type Running = (mpsc::Receiver<String>, CancellationToken);
+
+impl Chat {
+    pub(super) fn begin_shell(&mut self, command: String) -> Vec<Input> {
+        let cwd = self.runtime.cwd().to_owned();
+        let (sender, receiver) = mpsc::channel(PROGRESS_QUEUE);
+        let cancel = CancellationToken::new();
+        self.shell = Some((receiver, cancel.clone()));
+        self.jobs
+            .spawn(async move { vec![run(&cwd, command, &cancel, sender).await] });
+        Vec::new()
+    }
+}
+
+pub(super) async fn next_output(shell: &mut Option<Running>) -> Option<String> {
+    match shell {
+        Some((output, _)) => output.recv().await,
+        None => std::future::pending().await,
+    }
+}
 
 /// Runs `command` with both streams together, and tells what it prints as it comes.
-pub(super) async fn run(
+async fn run(
     cwd: &Path,
     command: String,
     cancel: &CancellationToken,
