@@ -275,20 +275,11 @@ impl Chat {
                     match effect {
                         Effect::Quit => return Ok(Some(Ending::Left)),
                         Effect::Resume { session, fork } => {
-                            let session = match session.map(|id| self.listed_session(id)) {
-                                Some(Ok(path)) => Some(path),
-                                Some(Err(error)) => {
-                                    inputs.push(Input::failure(error));
-                                    continue;
-                                }
-                                None => self.session_file(),
-                            };
-                            return Ok(Some(Ending::Again {
-                                session,
-                                fork,
-                                is_jailed: self.runtime.jailed().is_some(),
-                                approval: self.runtime.approval(),
-                            }));
+                            match self.begin_again(session, fork) {
+                                Ok(ending) => return Ok(Some(ending)),
+                                Err(error) => inputs.push(Input::failure(error)),
+                            }
+                            continue;
                         }
                         _ => {}
                     }

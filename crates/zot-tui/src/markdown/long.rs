@@ -51,12 +51,9 @@ fn find_item(text: &str) -> Option<usize> {
 
 /// A place within a paragraph where a line ends on the screen.
 fn find_line(text: &str, end: usize, columns: usize, theme: &Theme) -> Option<usize> {
-    let blanks = text[..end].rmatch_indices([' ', '\n']);
-    let places = blanks.map(|(at, _)| at + 1);
-    let places = places.filter(|at| {
-        // What comes next must go on with the text, and not begin something.
-        text[*at..].starts_with(char::is_alphabetic) && is_balanced(&text[..*at])
-    });
+    let places = balanced_ends(&text[..end]).into_iter().rev();
+    // What comes next must go on with the text, and not begin something.
+    let places = places.filter(|at| text[*at..].starts_with(char::is_alphabetic));
     places.take(MAX_TRIES).find(|at| {
         let word = text[*at..].find([' ', '\n']).unwrap_or(text.len() - at);
         let before = render(&text[..*at], columns, theme);
@@ -83,13 +80,26 @@ fn is_paragraph(text: &str) -> bool {
     text.lines().all(begins) && !text.contains('|') && !text.lines().any(item_mark)
 }
 
-/// No emphasis, code or link is open.
-fn is_balanced(text: &str) -> bool {
-    let count = |mark: char| text.matches(mark).count();
-    ['*', '_', '`', '~']
-        .iter()
-        .all(|mark| count(*mark) % 2 == 0)
-        && count('[') == count(']')
-        && count('(') == count(')')
-        && count('<') == count('>')
+/// Where blanks end at which no emphasis, code or link is open.
+fn balanced_ends(text: &str) -> Vec<usize> {
+    const MARKS: [char; 4] = ['*', '_', '`', '~'];
+    const BRACKETS: [(char, char); 3] = [('[', ']'), ('(', ')'), ('<', '>')];
+    let mut is_open = [false; MARKS.len()];
+    let mut depths = [0_isize; BRACKETS.len()];
+    let mut ends = Vec::new();
+    for (at, character) in text.char_indices() {
+        if matches!(character, ' ' | '\n') {
+            if is_open == [false; MARKS.len()] && depths == [0; BRACKETS.len()] {
+                ends.push(at + 1);
+            }
+            continue;
+        }
+        if let Some(place) = MARKS.iter().position(|mark| *mark == character) {
+            is_open[place] = !is_open[place];
+        }
+        for (depth, (open, close)) in depths.iter_mut().zip(BRACKETS) {
+            *depth += isize::from(character == open) - isize::from(character == close);
+        }
+    }
+    ends
 }

@@ -6,9 +6,9 @@ use zot_sdk::Runtime;
 use zot_sdk::conversation::Timestamp;
 use zot_sdk::sessions::{Library, Scope, SessionError, Summary, check_free};
 
-use super::Chat;
 use super::listings::first_line;
 use super::previews::age;
+use super::{Chat, Ending};
 use crate::app::Input;
 
 impl Chat {
@@ -22,9 +22,27 @@ impl Chat {
         }
     }
 
+    /// Ends this chat for one with another session, or with this one (`None`).
+    pub(super) fn begin_again(
+        &self,
+        session: Option<String>,
+        fork: bool,
+    ) -> Result<Ending, SessionError> {
+        let session = match session {
+            Some(id) => Some(self.listed_session(id)?),
+            None => self.session_file(),
+        };
+        Ok(Ending::Again {
+            session,
+            fork,
+            is_jailed: self.runtime.jailed().is_some(),
+            approval: self.runtime.approval(),
+        })
+    }
+
     /// The file of a session that was listed, unless somebody else has it open: then the chat goes
     /// on as it is.
-    pub(super) fn listed_session(&self, id: String) -> Result<PathBuf, SessionError> {
+    fn listed_session(&self, id: String) -> Result<PathBuf, SessionError> {
         let Some(found) = self.sessions.iter().find(|one| one.id.starts_with(&id)) else {
             return Ok(PathBuf::from(id));
         };

@@ -148,11 +148,10 @@ fn foot(approval: &Approval, app: &App) -> (Vec<Line>, Option<usize>) {
     let mut lines = Vec::new();
     let Some(refusal) = &approval.refusal else {
         if !app.editor.is_empty() {
+            // Its last line, whatever is behind the chips in it.
+            let written = app.editor.layout(usize::MAX, theme).rows.pop();
             let mut draft = Line::styled("❯ ", theme.muted);
-            draft.push(
-                app.editor.content().lines().last().unwrap_or(""),
-                theme.muted,
-            );
+            draft.push(written.unwrap_or_default().text(), theme.muted);
             lines.push(draft.clipped(app.columns));
         }
         let keys = match app.rows < ROOMY {
