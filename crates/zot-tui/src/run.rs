@@ -37,9 +37,9 @@ use crate::renderer::{Renderer, Replaces};
 use crate::style::Depth;
 use crate::terminal::{Question, Terminal};
 
+pub use again::Carried;
 use pictures::Pictures;
 use studio::Studio;
-pub use again::Carried;
 pub use watch::Watch;
 
 /// While things stream in, the screen is drawn this often at most.
@@ -313,12 +313,7 @@ impl Chat {
         for _ in 0..MAX_BURST {
             let Some(event) = next else {
                 self.work = None;
-                let info = info(&self.runtime);
-                let used = self.app.context_used();
-                self.take_soon(Input::Info(Info {
-                    context_used: used,
-                    ..info
-                }))?;
+                self.take_soon(Input::Info(info(&self.runtime)))?;
                 return self.take_soon(Input::WorkEnded);
             };
             self.take_news()?;
