@@ -51,7 +51,7 @@ impl App {
     pub(super) fn end_aside(&mut self) -> Vec<Effect> {
         if let Some(mut aside) = self.aside.take() {
             if aside.cost_usd > 0.0 {
-                let cost = format!("\n\n*${:.4}, not counted above*", aside.cost_usd);
+                let cost = format!("\n\n*${:.4}, not counted by /cost*", aside.cost_usd);
                 aside.answer.push_str(&cost);
             }
             self.add(Item::Aside {
