@@ -48,6 +48,7 @@ pub(crate) fn run(
             history: Some(home.join("history.jsonl")),
             watch: Some(watch.clone()),
             themes: Some(home.join("themes")),
+            sessions: Some(home.join("sessions")),
             ..Options::default()
         };
         let wanted = config.clone();
