@@ -236,10 +236,13 @@ impl App {
             .collect();
         let read: u64 = turns.iter().map(|turn| turn.0).sum();
         let written: u64 = turns.iter().map(|turn| turn.1).sum();
+        let count = match turns.len() {
+            1 => "1 turn".to_owned(),
+            count => format!("{count} turns"),
+        };
         format!(
-            "${:.4} for {} turns · {read} tokens read, {written} written\n{chart}",
+            "${:.4} for {count} · {read} tokens read, {written} written\n{chart}",
             self.info.cost_usd,
-            turns.len()
         )
     }
 
