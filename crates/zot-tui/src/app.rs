@@ -192,7 +192,12 @@ impl App {
             Input::Aside(event) => self.take_aside(event),
             Input::AsideEnded => self.end_aside(),
             Input::Info(info) => {
-                self.info = info;
+                // Only answers tell how much of the context is used.
+                let context_used = self.info.context_used;
+                self.info = Info {
+                    context_used,
+                    ..info
+                };
                 Vec::new()
             }
             Input::Tick => Vec::new(),
@@ -247,7 +252,9 @@ impl App {
             Input::Prompts(prompts) => self.offer(PickerKind::Prompts, Choices::named(prompts)),
             Input::Earlier { title, messages } => {
                 self.note(title, false);
-                for item in item::items(&messages) {
+                let items = item::items(&messages);
+                self.chat.remember_answer(&items);
+                for item in items {
                     self.add(item);
                 }
                 Vec::new()
@@ -327,6 +334,7 @@ impl App {
         if self.has_keys() {
             return self.filter_by(&text);
         }
+        self.stay();
         self.editor.apply(Edit::Paste(text));
         // Nothing in it is meant as a command or the beginning of a name.
         self.picker = None;
@@ -362,14 +370,12 @@ impl App {
         (self.columns, self.rows)
     }
 
-    pub(crate) fn context_used(&self) -> u64 {
-        self.info.context_used
-    }
-
     fn end_work(&mut self) -> Vec<Effect> {
         self.approval = None;
         self.waiting_approvals.clear();
         self.steered.clear();
+        // That zot is working, say.
+        self.forget_remark();
         self.settle();
         match self.queued.pop_front() {
             Some(next) => self.submit(next.prompt),
@@ -384,6 +390,13 @@ impl App {
 
     fn say_for(&mut self, time_ms: u64, text: impl Into<String>) {
         self.remark = Some((text.into(), self.now_ms + time_ms));
+    }
+
+    /// What it was about is over; that another ctrl+c leaves is not.
+    fn forget_remark(&mut self) {
+        if self.leave_until_ms <= self.now_ms {
+            self.remark = None;
+        }
     }
 
     /// A note that stays.

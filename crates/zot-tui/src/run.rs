@@ -1,11 +1,13 @@
 //! Brings the terminal, the agent and the state together.
 
+mod again;
 mod assembling;
 mod bounded;
 mod dropped;
 mod editor_program;
 mod effects;
 mod events;
+mod exports;
 mod extensions;
 mod files;
 mod guest;
@@ -32,12 +34,13 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use zot_process::{EndSignal, EndSignals};
 use zot_sdk::sessions::Summary;
-use zot_sdk::{ApprovalPolicy, EventStream, ExtensionNotice, Runtime};
+use zot_sdk::{EventStream, ExtensionNotice, Runtime};
 
 use crate::app::{App, Effect, Input, Key, Prompt};
 use crate::renderer::{Renderer, Replaces};
 use crate::terminal::Terminal;
 
+pub use again::Carried;
 use assembling::assemble;
 use events::next_event;
 use guest::{Guest, next_guest};
@@ -71,6 +74,8 @@ pub struct Options {
     pub prompt: Option<String>,
     /// Where prompts are remembered.
     pub history: Option<PathBuf>,
+    /// Where sessions are kept.
+    pub sessions: Option<PathBuf>,
     /// Among the runtime's hooks, for pictures and what takes time.
     pub watch: Option<Arc<Watch>>,
     /// Shown first.
@@ -78,17 +83,13 @@ pub struct Options {
 }
 
 /// Why the chat ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
     Left,
-    /// To begin anew with this session, or a fork of it.
+    /// To begin anew with this session.
     Again {
         session: Option<PathBuf>,
-        fork: bool,
-        /// As confined as before.
-        is_jailed: bool,
-        /// Asking as before.
-        approval: ApprovalPolicy,
+        carried: Box<Carried>,
     },
     Signal(EndSignal),
     /// The terminal went away.
@@ -121,6 +122,8 @@ struct Chat {
     shell: Option<Running>,
     /// Another program that has the terminal, until it ends with an input.
     guest: Option<Guest>,
+    /// When the last of them ended.
+    guest_left: Option<Instant>,
     /// Those that were listed last.
     sessions: Arc<[Summary]>,
     /// Draws the pictures, where the terminal can show them.
@@ -171,6 +174,7 @@ impl Chat {
             signal = signals.next() => self.take_signal(signal)?,
             input = next_guest(&mut self.guest) => {
                 self.guest = None;
+                self.guest_left = Some(Instant::now());
                 self.take_back()?;
                 let ending = self.take(input)?;
                 self.draw()?;
@@ -237,11 +241,10 @@ impl Chat {
     }
 
     fn take_signal(&mut self, signal: EndSignal) -> io::Result<Option<Ending>> {
-        match (signal, &self.guest) {
-            // Meant for the program that has the terminal.
-            (EndSignal::Interrupted, Some(_)) => Ok(None),
-            (EndSignal::Interrupted, None) => self.take_soon(Input::Key(Key::control('c'))),
-            (EndSignal::HungUp | EndSignal::Terminated, _) => Ok(Some(Ending::Signal(signal))),
+        match signal {
+            EndSignal::Interrupted if self.is_guests_interrupt() => Ok(None),
+            EndSignal::Interrupted => self.take_soon(Input::Key(Key::control('c'))),
+            EndSignal::HungUp | EndSignal::Terminated => Ok(Some(Ending::Signal(signal))),
         }
     }
 

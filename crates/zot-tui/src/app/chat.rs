@@ -29,8 +29,23 @@ impl Chat {
     pub(crate) fn forget(&mut self) {
         *self = Self {
             expanded: self.expanded,
+            // What was spent stays spent.
+            turns: std::mem::take(&mut self.turns),
+            asides: std::mem::take(&mut self.asides),
             ..Self::default()
         };
+    }
+
+    /// The last answer of before this chat is the last one until there is another.
+    pub(super) fn remember_answer(&mut self, items: &[Item]) {
+        let answers = items.iter().rev();
+        let last = answers.filter_map(|item| match item {
+            Item::Assistant(text) => Some(text),
+            _ => None,
+        });
+        if self.last_answer.is_empty() {
+            self.last_answer = last.into_iter().next().cloned().unwrap_or_default();
+        }
     }
 
     /// What of the answer may still change, as lines.

@@ -43,6 +43,9 @@ alt+up edit the last queued · alt+enter or \\ enter new line · up/down history
 ctrl+_ undo · alt+_ redo · ctrl+g $EDITOR · ctrl+o unfold · ctrl+l redraw
 @ a file · / a command · !cmd run it, and tell zot with the next prompt";
 
+/// Who changes more than this in a name means something else.
+const MAX_TYPOS: usize = 2;
+
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 impl App {
@@ -78,6 +81,7 @@ impl App {
                 let effects = self.when_idle(Effect::Clear);
                 if !effects.is_empty() {
                     self.chat.forget();
+                    self.info.context_used = 0;
                     self.add(Item::Note("a new conversation".to_owned()));
                 }
                 effects
@@ -91,7 +95,11 @@ impl App {
             "/jump" => vec![Effect::ListPrompts],
             "/sessions" => self.when_idle(Effect::ListSessions),
             "/session" => self.session_command(arguments),
-            "/export" => export(arguments),
+            "/export" => vec![Effect::Export(arguments.to_owned())],
+            "/undo" if !arguments.split_whitespace().all(is_undo_word) => {
+                self.say("/undo takes a number of prompts: /undo 2");
+                Vec::new()
+            }
             "/undo" => {
                 let mut words = vec!["sessions", "undo", "--session", SESSION];
                 words.extend(arguments.split_whitespace());
@@ -143,6 +151,31 @@ impl App {
         })
     }
 
+    /// What to say of a command that there is not. A model could do nothing with it.
+    pub(super) fn unknown_command(&self, text: &str) -> Option<String> {
+        let name = text.split_whitespace().next()?;
+        // A path, or text that begins with a blank to be sent as it is.
+        let is_command =
+            text.strip_prefix(name).is_some() && name.strip_prefix('/').is_some_and(is_name);
+        if !is_command {
+            return None;
+        }
+        let choices = self.command_choices();
+        let wanted = name.to_lowercase();
+        let nearest = choices
+            .iter()
+            .map(|choice| (changes_between(&wanted, choice.name), choice.name))
+            .min()
+            .filter(|(changes, _)| *changes <= MAX_TYPOS);
+        let advice = match nearest {
+            Some((_, nearest)) => format!("did you mean {nearest}?"),
+            None => "/help lists them.".to_owned(),
+        };
+        Some(format!(
+            "there is no command {name}: {advice} A blank before it sends it as it is"
+        ))
+    }
+
     fn show(&mut self, text: impl Into<String>) -> Vec<Effect> {
         self.note(text.into(), false);
         Vec::new()
@@ -169,9 +202,9 @@ impl App {
         let (what, rest) = parts.unwrap_or((arguments, ""));
         let rest = rest.trim();
         match what {
-            "export" => export(rest),
+            "export" => vec![Effect::Export(rest.to_owned())],
             "tree" => vec![zot(&["sessions", "tree"])],
-            "import" if !rest.is_empty() => vec![zot(&["sessions", "import", rest])],
+            "import" if !rest.is_empty() => vec![Effect::Import(rest.to_owned())],
             "fork" => self.when_idle(Effect::Resume {
                 session: None,
                 fork: true,
@@ -196,10 +229,13 @@ impl App {
             .collect();
         let read: u64 = turns.iter().map(|turn| turn.0).sum();
         let written: u64 = turns.iter().map(|turn| turn.1).sum();
+        let count = match turns.len() {
+            1 => "1 turn".to_owned(),
+            count => format!("{count} turns"),
+        };
         let mut cost = format!(
-            "${:.4} for {} turns · {read} tokens read, {written} written\n{chart}",
+            "${:.4} for {count} · {read} tokens read, {written} written\n{chart}",
             self.info.cost_usd,
-            turns.len()
         );
         if !asides.is_empty() {
             let spent: f64 = asides.iter().sum();
@@ -212,6 +248,9 @@ impl App {
     fn context(&self) -> String {
         let (used, window) = (self.info.context_used, self.info.context_window);
         match window {
+            _ if used == 0 && !self.chat.last_answer.is_empty() => {
+                "how much is used is known after the next answer".to_owned()
+            }
             0 => format!("{used} tokens; the model's limit is not known"),
             window => format!(
                 "{used} of {window} tokens ({} %)",
@@ -232,12 +271,24 @@ fn zot(words: &[&str]) -> Effect {
     Effect::Zot(owned(words))
 }
 
-fn export(file: &str) -> Vec<Effect> {
-    let file = match file {
-        "" => "session.html",
-        file => file,
-    };
-    vec![zot(&["sessions", "export", SESSION, "--output", file])]
+/// A number of prompts, or that what was changed since is undone too.
+fn is_undo_word(word: &str) -> bool {
+    word == "--force" || word.parse::<u32>().is_ok_and(|count| count > 0)
+}
+
+/// How many letters have to be put in, left out or exchanged to make one of the other.
+fn changes_between(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
+    for (above, letter) in one.chars().enumerate() {
+        let mut diagonal = above;
+        row[0] = above + 1;
+        for (left, wanted) in other.chars().enumerate() {
+            let replaced = diagonal + usize::from(letter != wanted);
+            diagonal = row[left + 1];
+            row[left + 1] = replaced.min(diagonal + 1).min(row[left] + 1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
 }
 
 /// Whether this can be the name of a command, and is no path.

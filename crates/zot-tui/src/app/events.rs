@@ -42,7 +42,7 @@ impl App {
                     work.retry = Some(Retry {
                         failures,
                         at_ms,
-                        message,
+                        message: advice::readable(&message),
                     });
                 }
             }
@@ -176,6 +176,11 @@ impl App {
                 extension,
                 panel_id,
             } => self.close_panel(&extension, &panel_id),
+            Event::TurnEnd { stop, .. } if stop == "length" => {
+                let text =
+                    "the answer ends at the model's limit for one answer: say \"go on\" for more";
+                self.note(text.to_owned(), true);
+            }
             Event::TurnStart { .. }
             | Event::TurnEnd { .. }
             | Event::ToolUseEnd { .. }

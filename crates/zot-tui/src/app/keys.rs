@@ -104,10 +104,8 @@ fn modifiers(control: bool, alt: bool, shift: bool) -> String {
 
 impl App {
     pub(super) fn press(&mut self, key: Key) -> Vec<Effect> {
-        if key != Key::control('c') && self.leave_until_ms > 0 {
-            // Whoever does something else in between did not mean to leave.
-            self.leave_until_ms = 0;
-            self.remark = None;
+        if key != Key::control('c') {
+            self.stay();
         }
         if let Some(effects) = self.press_approval(&key) {
             return effects;
@@ -169,6 +167,14 @@ impl App {
         }
     }
 
+    /// Whoever does something else between two ctrl+c did not mean to leave.
+    pub(super) fn stay(&mut self) {
+        if self.leave_until_ms > 0 {
+            self.leave_until_ms = 0;
+            self.remark = None;
+        }
+    }
+
     fn press_control(&mut self, letter: char) -> Vec<Effect> {
         let edit = match letter.to_ascii_lowercase() {
             'c' => return self.press_interrupt(),
@@ -211,6 +217,8 @@ impl App {
     }
 
     pub(super) fn press_enter(&mut self) -> Vec<Effect> {
+        // What was said of the last one does not belong to this one.
+        self.remark = None;
         // A backslash at the end continues the line, in terminals that know no shift+enter.
         if self.editor.before_cursor().ends_with('\\') {
             self.editor.apply(Edit::Backspace);
@@ -220,7 +228,11 @@ impl App {
             true => None,
             false => self.editor.text().strip_prefix('!'),
         };
-        let is_shell = command.is_some_and(|command| !command.trim().is_empty());
+        if command.is_some_and(|command| command.trim().is_empty()) {
+            self.say("! takes a command: !ls");
+            return Vec::new();
+        }
+        let is_shell = command.is_some();
         if is_shell && self.shell.running.is_some() {
             self.say("a command is running: esc stops it");
             return Vec::new();
@@ -237,6 +249,9 @@ impl App {
             effects.extend(self.run_shell(text[1..].trim()));
         } else if let Some(done) = self.run_command(&text) {
             effects.extend(done);
+        } else if let Some(remark) = self.unknown_command(&text) {
+            self.say(remark);
+            self.editor.set(draft);
         } else {
             effects.extend(self.submit_draft(draft));
         }

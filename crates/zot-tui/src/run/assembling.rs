@@ -57,6 +57,7 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
         jobs: JoinSet::new(),
         shell: None,
         guest: None,
+        guest_left: None,
         sessions: Arc::default(),
         studio,
         begun: Instant::now(),

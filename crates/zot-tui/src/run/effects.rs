@@ -7,9 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use zot_sdk::{ApprovalPolicy, Image, PanelAction};
 
-use super::info::info;
 use super::previews::Sources;
-use super::{Chat, editor_program, files, history_file, listings, own_program, themes};
+use super::{Chat, editor_program, exports, files, history_file, listings, own_program, themes};
 use crate::app::{Effect, FileList, Input, Prompt};
 
 /// What the clipboard sequence of terminals can carry.
@@ -60,9 +59,10 @@ impl Chat {
             }
             Effect::SetApproval(scope) => {
                 let policy = self.runtime.approval();
+                let unknown = listings::unknown_tools(&self.runtime, &scope);
                 self.runtime
                     .set_approval(ApprovalPolicy { scope, ..policy });
-                Vec::new()
+                Vec::from_iter(unknown.map(Input::failure))
             }
             Effect::Jail => self.jail(),
             Effect::Unjail => self.unjail(),
@@ -77,13 +77,28 @@ impl Chat {
                     .spawn(async move { vec![own_program::ask(&cwd, words, file).await] });
                 Vec::new()
             }
+            Effect::Export(name) => match exports::destination(self.runtime.cwd(), &name) {
+                Ok(path) => {
+                    let path = path.display().to_string();
+                    let words = ["sessions", "export", "SESSION", "--output", &path];
+                    self.perform(Effect::Zot(words.map(str::to_owned).to_vec()))?
+                }
+                Err(error) => failed(&error),
+            },
+            Effect::Import(file) => {
+                let cwd = self.runtime.cwd().to_owned();
+                let file = exports::expanded(&file);
+                self.jobs
+                    .spawn(async move { vec![own_program::import(&cwd, &file).await] });
+                Vec::new()
+            }
             Effect::LogIn(words) => {
-                self.give_away(async move {
-                    match own_program::run(&words).await {
-                        Ok(()) => Input::LoggedIn,
-                        Err(error) => Input::failure(error),
-                    }
-                })?;
+                let is_login = words.first().is_some_and(|word| word == "login");
+                self.give_away(async move { own_program::log(&words).await })?;
+                if is_login {
+                    self.terminal
+                        .write(b"ctrl+c leads back to the chat without a key\n")?;
+                }
                 Vec::new()
             }
             Effect::ListPrompts => vec![Input::Prompts(listings::prompts(&self.runtime))],
@@ -127,7 +142,7 @@ impl Chat {
                 Err(error) => failed(&error),
             },
             Effect::SetModel(model) => match self.runtime.set_model(&model) {
-                Ok(()) => vec![Input::Info(info(&self.runtime))],
+                Ok(()) => vec![self.present_info()],
                 Err(error) => failed(&error),
             },
             Effect::Clear => match self.runtime.clear() {

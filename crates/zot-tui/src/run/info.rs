@@ -6,16 +6,12 @@ use super::Chat;
 use crate::app::{Info, Input};
 
 impl Chat {
-    /// What has changed, though not in the conversation.
     pub(super) fn present_info(&self) -> Input {
-        Input::Info(Info {
-            context_used: self.app.context_used(),
-            ..info(&self.runtime)
-        })
+        Input::Info(info(&self.runtime))
     }
 }
 
-/// At the beginning of a conversation.
+/// All but how much of the context is used: answers tell that.
 pub(super) fn info(runtime: &Runtime) -> Info {
     let model = runtime.model();
     let window = runtime

@@ -1,9 +1,13 @@
 //! zot itself as a program, for what it can do outside a conversation.
 
+use std::ffi::OsString;
 use std::io;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Output, Stdio};
 
+use rustix::process::Signal;
+use serde_json::Value;
 use tokio::process::Command;
 
 use crate::app::Input;
@@ -16,40 +20,73 @@ pub(super) async fn ask(cwd: &Path, words: Vec<String>, session: Option<PathBuf>
             (Some(path), "SESSION") => path.clone().into_os_string(),
             _ => word.into(),
         });
-    let output = async {
-        Command::new(std::env::current_exe()?)
-            .args(words)
-            .current_dir(cwd)
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
-            .output()
-            .await
-    };
-    match output.await {
-        Ok(output) => {
-            let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
-            text.push_str(&String::from_utf8_lossy(&output.stderr));
-            let text = match text.trim_end() {
-                "" => "done".to_owned(),
-                text => text.to_owned(),
-            };
-            Input::Note {
-                text,
-                is_error: !output.status.success(),
-            }
-        }
-        Err(error) => Input::failure(format!("zot could not be started: {error}")),
-    }
+    told(output(cwd, words.collect()).await, str::to_owned)
 }
 
-/// Runs zot with `words` in the terminal.
-pub(super) async fn run(words: &[String]) -> io::Result<()> {
-    let status = Command::new(std::env::current_exe()?)
+/// Makes a session of `file`.
+pub(super) async fn import(cwd: &Path, file: &Path) -> Input {
+    let words = ["sessions", "import", "--json"].map(OsString::from);
+    let words = words.into_iter().chain([file.into()]).collect();
+    told(output(cwd, words).await, |printed| {
+        let made: Option<Value> = serde_json::from_str(printed).ok();
+        let id = made.as_ref().and_then(|made| made["id"].as_str());
+        let id: String = id.unwrap_or("new").chars().take(8).collect();
+        format!("it is session {id}: /sessions goes on with it\n")
+    })
+}
+
+async fn output(cwd: &Path, words: Vec<OsString>) -> io::Result<Output> {
+    Command::new(std::env::current_exe()?)
         .args(words)
-        .status()
-        .await?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("zot {} failed", words.join(" ")))),
+        .current_dir(cwd)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+}
+
+/// What a run has to say. Who says it is known.
+fn told(output: io::Result<Output>, on_success: impl Fn(&str) -> String) -> Input {
+    let output = match output {
+        Ok(output) => output,
+        Err(error) => {
+            return Input::failure(format!("zot could not be started: {error}"));
+        }
+    };
+    let is_error = !output.status.success();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let mut text = match is_error {
+        true => printed.into_owned(),
+        false => on_success(&printed),
+    };
+    for line in String::from_utf8_lossy(&output.stderr).lines() {
+        text.push_str(line.strip_prefix("zot: ").unwrap_or(line));
+        text.push('\n');
     }
+    let text = match text.trim_end() {
+        "" => "done".to_owned(),
+        text => text.to_owned(),
+    };
+    Input::Note { text, is_error }
+}
+
+/// Runs zot in the terminal, to change credentials.
+pub(super) async fn log(words: &[String]) -> Input {
+    let ended = match std::env::current_exe() {
+        Ok(program) => Command::new(program).args(words).status().await,
+        Err(error) => Err(error),
+    };
+    let what = format!("zot {}", words.join(" "));
+    let (text, is_error) = match ended {
+        Ok(status) if status.success() => return Input::LoggedIn,
+        Ok(status) if is_interrupted(status) => (format!("{what} was given up"), false),
+        Ok(_) => (format!("{what} failed"), true),
+        Err(error) => (format!("{what} could not be started: {error}"), true),
+    };
+    Input::Note { text, is_error }
+}
+
+fn is_interrupted(status: ExitStatus) -> bool {
+    let signal = Signal::INT.as_raw();
+    status.signal() == Some(signal) || status.code() == Some(128 + signal)
 }

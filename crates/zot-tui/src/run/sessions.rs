@@ -1,14 +1,14 @@
 //! The sessions of the working directory.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use zot_sdk::Runtime;
 use zot_sdk::conversation::Timestamp;
-use zot_sdk::sessions::{Library, Scope, SessionError, Summary, check_free};
+use zot_sdk::sessions::{Library, Scope, Summary};
 
+use super::Chat;
 use super::listings::first_line;
 use super::previews::age;
-use super::{Chat, Ending};
 use crate::app::Input;
 
 impl Chat {
@@ -20,40 +20,6 @@ impl Chat {
             }
             Err(text) => Input::note(text),
         }
-    }
-
-    /// Ends this chat for one with another session, or with this one (`None`).
-    pub(super) fn begin_again(
-        &self,
-        session: Option<String>,
-        fork: bool,
-    ) -> Result<Ending, SessionError> {
-        let session = match session {
-            Some(id) => Some(self.listed_session(id)?),
-            None => self.session_file(),
-        };
-        Ok(Ending::Again {
-            session,
-            fork,
-            is_jailed: self.runtime.jailed().is_some(),
-            approval: self.runtime.approval(),
-        })
-    }
-
-    /// The file of a session that was listed, unless somebody else has it open: then the chat goes
-    /// on as it is.
-    fn listed_session(&self, id: String) -> Result<PathBuf, SessionError> {
-        let Some(found) = self.sessions.iter().find(|one| one.id.starts_with(&id)) else {
-            return Ok(PathBuf::from(id));
-        };
-        check_free(&found.path)?;
-        Ok(found.path.clone())
-    }
-
-    /// The file of this conversation, if there is something in it.
-    pub(super) fn session_file(&self) -> Option<PathBuf> {
-        let session = self.runtime.session()?;
-        session.path.exists().then(|| session.path.clone())
     }
 }
 
