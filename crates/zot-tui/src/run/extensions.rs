@@ -1,0 +1,111 @@
+//! Commands and panels of extensions.
+
+use std::sync::Arc;
+
+use zot_sdk::{InvokedData, PanelAction, Runtime};
+
+use super::Chat;
+use crate::app::{Input, PanelView, Prompt};
+
+impl Chat {
+    pub(super) fn list_commands(&mut self) {
+        let runtime = Arc::clone(&self.runtime);
+        self.jobs
+            .spawn(async move { vec![commands(&runtime).await] });
+    }
+
+    pub(super) fn invoke(&mut self, name: String, arguments: String) -> Vec<Input> {
+        let runtime = Arc::clone(&self.runtime);
+        self.jobs.spawn(async move {
+            match runtime.invoke_command(&name, &arguments).await {
+                Ok(data) => invoked(data),
+                Err(error) => vec![Input::failure(error)],
+            }
+        });
+        Vec::new()
+    }
+
+    pub(super) fn reload_extensions(&mut self) -> Vec<Input> {
+        let runtime = Arc::clone(&self.runtime);
+        self.jobs.spawn(async move {
+            let said = match runtime.reload_extensions().await {
+                Ok(loaded) => Input::note(format!("{} extensions are running", loaded.len())),
+                Err(error) => Input::failure(error),
+            };
+            vec![said, commands(&runtime).await]
+        });
+        Vec::new()
+    }
+
+    /// A panel whose extension does not listen is of no use to anybody.
+    pub(super) fn tell_panel(&self, extension: String, action: PanelAction) -> Vec<Input> {
+        let (PanelAction::Key { panel_id, .. }
+        | PanelAction::Resize { panel_id, .. }
+        | PanelAction::Close { panel_id }) = &action;
+        let panel = panel_id.clone();
+        match self.runtime.tell_panel(&extension, action) {
+            Ok(()) => Vec::new(),
+            Err(error) => vec![Input::PanelLost {
+                extension,
+                panel,
+                reason: error.to_string(),
+            }],
+        }
+    }
+
+    pub(super) fn resize_panel(
+        &self,
+        extension: String,
+        panel_id: String,
+        width: usize,
+        height: usize,
+    ) -> Vec<Input> {
+        let number = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
+        let action = PanelAction::Resize {
+            panel_id,
+            width: number(width),
+            height: number(height),
+        };
+        self.tell_panel(extension, action)
+    }
+
+    pub(super) fn end_panel(&self, extension: &str, panel_id: String) -> Vec<Input> {
+        // It may be gone already, which is what was wanted.
+        let _ = self
+            .runtime
+            .tell_panel(extension, PanelAction::Close { panel_id });
+        Vec::new()
+    }
+}
+
+/// Those of extensions, which have to be asked.
+async fn commands(runtime: &Runtime) -> Input {
+    let commands = runtime.commands().await.into_iter();
+    Input::Commands(
+        commands
+            .map(|command| (command.name, command.description))
+            .collect(),
+    )
+}
+
+/// What comes of a command.
+fn invoked(data: InvokedData) -> Vec<Input> {
+    let mut inputs = Vec::new();
+    if let Some(error) = data.error {
+        inputs.push(Input::failure(format!("{}: {error}", data.extension)));
+    }
+    inputs.extend(data.display.map(Input::note));
+    if let Some(panel) = data.open_panel {
+        inputs.push(Input::PanelOpened(PanelView {
+            extension: data.extension,
+            id: panel.id,
+            title: panel.content.title,
+            lines: panel.content.lines,
+            footer: panel.content.footer,
+        }));
+    }
+    inputs.extend(data.insert.map(Input::Insert));
+    let prompt = data.prompt.map(Prompt::made);
+    inputs.extend(prompt.map(Input::Prompt));
+    inputs
+}
