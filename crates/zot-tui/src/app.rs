@@ -42,7 +42,7 @@ pub(crate) use arguments::Arguments;
 pub(crate) use aside::Aside;
 pub(crate) use chat::Chat;
 pub(crate) use choices::{Choice, Choices};
-pub(crate) use effect::{Effect, Prompt};
+pub(crate) use effect::{Effect, Prompt, SESSION};
 pub(crate) use history::{History, MAX_ENTRIES as MAX_HISTORY};
 pub(crate) use input::{FileList, Info, Input, LogAction};
 pub(crate) use item::{Item, Tool, ToolState};

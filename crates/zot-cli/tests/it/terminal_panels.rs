@@ -133,7 +133,7 @@ fn an_answer_goes_on_behind_a_panel_and_a_question_comes_before_it() {
     let (_place, _extensions, arguments) = installed(&["board", "other"]);
     let terminal = Terminal::open(&format!("MODEL --no-yolo {arguments}"));
     terminal.wait_for("/help");
-    terminal.type_line("slow:300:10");
+    terminal.type_line("slow:500:10");
     terminal.wait_for("esc to stop");
     terminal.type_line("/board");
     terminal.wait_for("│ size 98x26");

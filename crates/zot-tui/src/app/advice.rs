@@ -1,5 +1,8 @@
 //! What can be done about an error of a provider.
 
+#[cfg(test)]
+mod tests;
+
 use serde_json::Value;
 
 /// The words a server has said, out of the JSON it put them into.
@@ -60,6 +63,3 @@ fn seconds(milliseconds: u64) -> String {
         seconds => format!("{} min", seconds.div_ceil(60)),
     }
 }
-
-#[cfg(test)]
-mod tests;

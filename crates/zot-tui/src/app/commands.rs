@@ -1,6 +1,6 @@
 //! What begins with a slash.
 
-use super::{App, Choices, Effect, Item, LogAction};
+use super::{App, Choices, Effect, Item, LogAction, SESSION};
 
 /// The commands there are, and what they do.
 const COMMANDS: [(&str, &str); 25] = [
@@ -259,9 +259,6 @@ impl App {
         }
     }
 }
-
-/// Stands for the file of the conversation.
-const SESSION: &str = "SESSION";
 
 fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()

@@ -5,6 +5,9 @@ use zot_sdk::{ApprovalScope, Decision};
 use super::{LogAction, ShellOutput, Subject};
 use crate::editor::Draft;
 
+/// Stands for the file of the conversation among the words of [`Effect::Zot`].
+pub(crate) const SESSION: &str = "SESSION";
+
 /// Something has to be done.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Effect {
@@ -37,7 +40,7 @@ pub(crate) enum Effect {
         session: Option<String>,
         fork: bool,
     },
-    /// Runs zot itself about this session and shows what it prints; `SESSION` stands for its file.
+    /// Runs zot itself about this session and shows what it prints; [`SESSION`] stands for its file.
     Zot(Vec<String>),
     /// Writes the conversation to this file, or to one that gets a name (empty).
     Export(String),

@@ -9,7 +9,7 @@ use zot_sdk::{ApprovalPolicy, Image, PanelAction};
 
 use super::previews::Sources;
 use super::{Chat, editor_program, exports, files, history_file, listings, own_program, themes};
-use crate::app::{Effect, FileList, Input, Prompt};
+use crate::app::{Effect, FileList, Input, Prompt, SESSION};
 
 /// What the clipboard sequence of terminals can carry.
 const MAX_COPIED_BYTES: usize = 74_000;
@@ -69,7 +69,7 @@ impl Chat {
             Effect::ListSessions => vec![self.list_sessions()],
             Effect::Zot(words) => {
                 let file = self.session_file();
-                if file.is_none() && words.iter().any(|word| word == "SESSION") {
+                if file.is_none() && words.iter().any(|word| word == SESSION) {
                     return Ok(failed(&"nothing of this conversation is on disk yet"));
                 }
                 let cwd = self.runtime.cwd().to_owned();
@@ -80,7 +80,7 @@ impl Chat {
             Effect::Export(name) => match exports::destination(self.runtime.cwd(), &name) {
                 Ok(path) => {
                     let path = path.display().to_string();
-                    let words = ["sessions", "export", "SESSION", "--output", &path];
+                    let words = ["sessions", "export", SESSION, "--output", &path];
                     self.perform(Effect::Zot(words.map(str::to_owned).to_vec()))?
                 }
                 Err(error) => failed(&error),

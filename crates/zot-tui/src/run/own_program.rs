@@ -10,14 +10,14 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::app::Input;
+use crate::app::{Input, SESSION};
 
-/// Runs zot with `words` and tells what it printed. `SESSION` stands for `session`.
+/// Runs zot with `words` and tells what it printed. [`SESSION`] stands for `session`.
 pub(super) async fn ask(cwd: &Path, words: Vec<String>, session: Option<PathBuf>) -> Input {
     let words = words
         .into_iter()
         .map(|word| match (&session, word.as_str()) {
-            (Some(path), "SESSION") => path.clone().into_os_string(),
+            (Some(path), SESSION) => path.clone().into_os_string(),
             _ => word.into(),
         });
     told(output(cwd, words.collect()).await, str::to_owned)
