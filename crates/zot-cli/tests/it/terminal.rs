@@ -3,6 +3,7 @@
 mod again;
 mod approvals;
 mod jail;
+mod leaving;
 mod pickers;
 
 use std::process::{Command, Output};
