@@ -124,6 +124,8 @@ struct Chat {
     guest: Option<Guest>,
     /// When the last of them ended.
     guest_left: Option<Instant>,
+    /// By the user, with `/model`.
+    chosen_model: Option<String>,
     /// Those that were listed last.
     sessions: Arc<[Summary]>,
     /// Draws the pictures, where the terminal can show them.

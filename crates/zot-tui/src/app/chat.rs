@@ -48,6 +48,12 @@ impl Chat {
         }
     }
 
+    /// Whether nothing came after a prompt or a result.
+    pub(super) fn is_unanswered(&self) -> bool {
+        let last = self.log.newest_first().next().map(|entry| &entry.item);
+        self.text.is_empty() && matches!(last, Some(Item::User(_) | Item::Tool(_)))
+    }
+
     /// What of the answer may still change, as lines.
     pub(crate) fn tail(&self, columns: usize, theme: &Theme) -> Vec<Line> {
         self.stream.tail(columns, theme)

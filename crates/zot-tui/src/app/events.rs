@@ -181,6 +181,9 @@ impl App {
                     "the answer ends at the model's limit for one answer: say \"go on\" for more";
                 self.note(text.to_owned(), true);
             }
+            Event::TurnEnd { stop, .. } if stop == "end" && self.chat.is_unanswered() => {
+                self.note("the model gave no answer".to_owned(), true);
+            }
             Event::TurnStart { .. }
             | Event::TurnEnd { .. }
             | Event::ToolUseEnd { .. }

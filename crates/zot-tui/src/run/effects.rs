@@ -142,7 +142,10 @@ impl Chat {
                 Err(error) => failed(&error),
             },
             Effect::SetModel(model) => match self.runtime.set_model(&model) {
-                Ok(()) => vec![self.present_info()],
+                Ok(()) => {
+                    self.chosen_model = Some(model);
+                    vec![self.present_info()]
+                }
                 Err(error) => failed(&error),
             },
             Effect::Clear => match self.runtime.clear() {

@@ -5,9 +5,7 @@ use std::process::Command;
 use super::Terminal;
 
 fn check(leave: impl Fn(&Terminal)) {
-    let Some(terminal) = Terminal::open("MODEL slow:400:20") else {
-        return;
-    };
+    let terminal = Terminal::open("MODEL slow:400:20");
     terminal.wait_for("alpha beta gamm delta");
     leave(&terminal);
     terminal.wait_for_shell();
