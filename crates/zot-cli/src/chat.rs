@@ -7,7 +7,7 @@ use zot_rpc::executor;
 use zot_sdk::{
     AssemblyError, Config, HttpClient, OnRequest, Persistence, Resumption, Runtime, zot_home,
 };
-use zot_tui::{Ending, Options, Watch};
+use zot_tui::{Carried, Ending, Options, Watch};
 
 use crate::arguments::Arguments;
 use crate::configuration;
@@ -40,7 +40,10 @@ pub(crate) fn run(
     }
     let mut prompt = prompt;
     let mut picks_session = picks_session;
+    // A conversation that is in no file.
+    let mut unkept = Vec::new();
     loop {
+        let messages = std::mem::take(&mut unkept);
         let mut options = Options {
             prompt: prompt.take(),
             picks_session: std::mem::take(&mut picks_session),
@@ -55,6 +58,13 @@ pub(crate) fn run(
         let ending = executor::run(|_| async move {
             let runtime = assemble(wanted, &mut options)?;
             options.warnings.extend_from_slice(runtime.warnings());
+            if !messages.is_empty()
+                && let Err(error) = runtime.set_messages(messages)
+            {
+                options
+                    .warnings
+                    .push(format!("the conversation could not be taken along: {error}"));
+            }
             Ok::<_, Failure>(zot_tui::run(Arc::new(runtime), options).await?)
         })??;
         match ending {
@@ -63,22 +73,24 @@ pub(crate) fn run(
                 return Ok(ExitCode::from(128 + u8::try_from(signal).unwrap_or(0)));
             }
             Ending::TerminalGone => return Ok(ExitCode::from(129)),
-            Ending::Again {
-                session,
-                fork,
-                is_jailed,
-            } => {
+            Ending::Again { session, carried } => {
+                let Carried {
+                    is_jailed,
+                    approval,
+                    messages,
+                } = *carried;
                 config.jail = is_jailed;
                 // The chat may have changed them.
                 settings = configuration::layers(config.cwd.as_deref())?.settings();
-                config.persistence = match session {
-                    Some(session) => Persistence::Resume(session.display().to_string()),
-                    None => Persistence::SessionFile,
+                config.approval = approval;
+                config.session.resumption = Resumption::Append;
+                config.persistence = match (session, config.persistence) {
+                    (Some(session), _) => Persistence::Resume(session.display().to_string()),
+                    // Who wanted nothing to be kept still does.
+                    (None, Persistence::Never) => Persistence::Never,
+                    (None, _) => Persistence::SessionFile,
                 };
-                config.session.resumption = match fork {
-                    true => Resumption::Fork,
-                    false => Resumption::Append,
-                };
+                unkept = messages;
             }
         }
     }
@@ -89,8 +101,8 @@ fn assemble(config: Config, options: &mut Options) -> Result<Runtime, Failure> {
     match Runtime::new(config.clone()) {
         Err(AssemblyError::NoCredential { auth_file }) => {
             options.warnings.push(format!(
-                "no provider has a key, so this is the offline stand-in, which follows fixed rules. Set a \
-                 variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or run `zot login` (it writes {})",
+                "no provider has a key, so this is the offline stand-in, which follows fixed rules. /login \
+                 gives one (it is kept in {}); so does a variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY",
                 auth_file.display()
             ));
             Ok(Runtime::new(Config {

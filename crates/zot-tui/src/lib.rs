@@ -15,4 +15,4 @@ mod terminal;
 pub mod text;
 mod view;
 
-pub use run::{Ending, Options, Watch, run};
+pub use run::{Carried, Ending, Options, Watch, run};

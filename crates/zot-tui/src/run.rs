@@ -1,5 +1,6 @@
 //! Brings the terminal, the agent and the state together.
 
+mod again;
 mod bounded;
 mod dropped;
 mod editor_program;
@@ -27,7 +28,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
-use zot_sdk::sessions::{SessionError, Summary, check_free};
+use zot_sdk::sessions::Summary;
 use zot_sdk::{Event, EventStream, ExtensionNotice, Image, Runtime, VERSION};
 
 use crate::app::{App, Effect, History, Info, Input, Key, Prompt};
@@ -38,6 +39,7 @@ use crate::terminal::{Question, Terminal};
 
 use pictures::Pictures;
 use studio::Studio;
+pub use again::Carried;
 pub use watch::Watch;
 
 /// While things stream in, the screen is drawn this often at most.
@@ -77,15 +79,13 @@ pub struct Options {
 }
 
 /// Why the chat ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
     Left,
-    /// To begin anew with this session, or a fork of it.
+    /// To begin anew with this session.
     Again {
         session: Option<PathBuf>,
-        fork: bool,
-        /// As confined as before.
-        is_jailed: bool,
+        carried: Box<Carried>,
     },
     /// By this signal.
     Signal(i32),
@@ -406,22 +406,14 @@ impl Chat {
                     match effect {
                         Effect::Quit => return Ok(Some(Ending::Left)),
                         Effect::Resume { session, fork } => {
-                            let session = match session.map(|id| self.listed_session(id)) {
-                                Some(Ok(path)) => Some(path),
-                                Some(Err(error)) => {
-                                    inputs.push(Input::Note {
-                                        text: error.to_string(),
-                                        is_error: true,
-                                    });
-                                    continue;
-                                }
-                                None => self.session_file(),
-                            };
-                            return Ok(Some(Ending::Again {
-                                session,
-                                fork,
-                                is_jailed: self.runtime.jailed().is_some(),
-                            }));
+                            match self.begin_again(session, fork) {
+                                Ok(ending) => return Ok(Some(ending)),
+                                Err(text) => inputs.push(Input::Note {
+                                    text,
+                                    is_error: true,
+                                }),
+                            }
+                            continue;
                         }
                         _ => {}
                     }
@@ -430,22 +422,6 @@ impl Chat {
             }
         }
         Ok(None)
-    }
-
-    /// The file of a session that was listed, unless somebody else has it open: then the chat goes
-    /// on as it is.
-    fn listed_session(&self, id: String) -> Result<PathBuf, SessionError> {
-        let Some(found) = self.sessions.iter().find(|one| one.id.starts_with(&id)) else {
-            return Ok(PathBuf::from(id));
-        };
-        check_free(&found.path)?;
-        Ok(found.path.clone())
-    }
-
-    /// The file of this conversation, if there is something in it.
-    fn session_file(&self) -> Option<PathBuf> {
-        let session = self.runtime.session()?;
-        session.path.exists().then(|| session.path.clone())
     }
 
     fn draw(&mut self) -> io::Result<()> {
