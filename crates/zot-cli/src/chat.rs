@@ -61,9 +61,9 @@ pub(crate) fn run(
             if !messages.is_empty()
                 && let Err(error) = runtime.set_messages(messages)
             {
-                options
-                    .warnings
-                    .push(format!("the conversation could not be taken along: {error}"));
+                options.warnings.push(format!(
+                    "the conversation could not be taken along: {error}"
+                ));
             }
             Ok::<_, Failure>(zot_tui::run(Arc::new(runtime), options).await?)
         })??;

@@ -435,7 +435,12 @@ impl App {
             Input::Aside(event) => self.take_aside(event),
             Input::AsideEnded => self.end_aside(),
             Input::Info(info) => {
-                self.info = info;
+                // Only answers tell how much of the context is used.
+                let context_used = self.info.context_used;
+                self.info = Info {
+                    context_used,
+                    ..info
+                };
                 Vec::new()
             }
             Input::Tick => Vec::new(),
@@ -488,7 +493,9 @@ impl App {
             Input::Prompts(prompts) => self.offer(PickerKind::Prompts, Choices::named(prompts)),
             Input::Earlier { title, messages } => {
                 self.note(title, false);
-                for item in chat::items(&messages) {
+                let items = chat::items(&messages);
+                self.chat.remember_answer(&items);
+                for item in items {
                     self.add(item);
                 }
                 Vec::new()
@@ -603,14 +610,15 @@ impl App {
         (self.columns, self.rows)
     }
 
-    pub(crate) fn context_used(&self) -> u64 {
-        self.info.context_used
-    }
-
     fn end_work(&mut self) -> Vec<Effect> {
         self.approval = None;
         self.waiting_approvals.clear();
         self.steered.clear();
+        // That zot is working, say.
+        self.remark = self
+            .remark
+            .take()
+            .filter(|_| self.leave_until_ms > self.now_ms);
         self.settle();
         match self.queued.pop_front() {
             Some(next) => self.submit(next.prompt),

@@ -37,9 +37,9 @@ use crate::renderer::{Renderer, Replaces};
 use crate::style::Depth;
 use crate::terminal::{Question, Terminal};
 
+pub use again::Carried;
 use pictures::Pictures;
 use studio::Studio;
-pub use again::Carried;
 pub use watch::Watch;
 
 /// While things stream in, the screen is drawn this often at most.
@@ -381,11 +381,8 @@ impl Chat {
     }
 
     fn refresh_info(&mut self) -> io::Result<()> {
-        let info = Info {
-            context_used: self.app.context_used(),
-            ..info(&self.runtime)
-        };
-        self.take_soon(Input::Info(info)).map(drop)
+        self.take_soon(Input::Info(info(&self.runtime)))?;
+        Ok(())
     }
 
     fn take_soon(&mut self, input: Input) -> io::Result<Option<Ending>> {

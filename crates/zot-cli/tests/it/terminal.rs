@@ -1,5 +1,6 @@
 //! The chat in a real terminal: tmux types, and the screen is read.
 
+mod again;
 mod jail;
 mod pickers;
 

@@ -110,8 +110,22 @@ impl Chat {
     pub(crate) fn forget(&mut self) {
         *self = Self {
             expanded: self.expanded,
+            // What was spent stays spent.
+            turns: std::mem::take(&mut self.turns),
             ..Self::default()
         };
+    }
+
+    /// The last answer of before this chat is the last one until there is another.
+    pub(super) fn remember_answer(&mut self, items: &[Item]) {
+        let answers = items.iter().rev();
+        let last = answers.filter_map(|item| match item {
+            Item::Assistant(text) => Some(text),
+            _ => None,
+        });
+        if self.last_answer.is_empty() {
+            self.last_answer = last.into_iter().next().cloned().unwrap_or_default();
+        }
     }
 
     /// What of the answer may still change, as lines.
@@ -189,7 +203,7 @@ impl App {
                     work.retry = Some(Retry {
                         failures,
                         at_ms,
-                        message,
+                        message: advice::readable(&message),
                     });
                 }
             }
@@ -323,6 +337,11 @@ impl App {
                 extension,
                 panel_id,
             } => self.close_panel(&extension, &panel_id),
+            Event::TurnEnd { stop, .. } if stop == "length" => {
+                let text =
+                    "the answer ends at the model's limit for one answer: say \"go on\" for more";
+                self.note(text.to_owned(), true);
+            }
             Event::TurnStart { .. }
             | Event::TurnEnd { .. }
             | Event::ToolUseEnd { .. }

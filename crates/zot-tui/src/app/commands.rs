@@ -43,6 +43,9 @@ alt+up edit the last queued · alt+enter or \\ enter new line · up/down history
 ctrl+_ undo · alt+_ redo · ctrl+g $EDITOR · ctrl+o unfold · ctrl+l redraw
 @ a file · / a command · !cmd run it, and tell zot with the next prompt";
 
+/// Who changes more than this in a name means something else.
+const MAX_TYPOS: usize = 2;
+
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 impl App {
@@ -78,6 +81,7 @@ impl App {
                 let effects = self.when_idle(Effect::Clear);
                 if !effects.is_empty() {
                     self.chat.forget();
+                    self.info.context_used = 0;
                     self.add(Item::Note("a new conversation".to_owned()));
                 }
                 effects
@@ -141,6 +145,31 @@ impl App {
                 }]
             }
         })
+    }
+
+    /// What to say of a command that there is not. A model could do nothing with it.
+    pub(super) fn unknown_command(&self, text: &str) -> Option<String> {
+        let name = text.split_whitespace().next()?;
+        // A path, or text that begins with a blank to be sent as it is.
+        let is_command =
+            text.strip_prefix(name).is_some() && name.strip_prefix('/').is_some_and(is_name);
+        if !is_command {
+            return None;
+        }
+        let choices = self.command_choices();
+        let wanted = name.to_lowercase();
+        let nearest = choices
+            .iter()
+            .map(|choice| (changes_between(&wanted, &choice.name), &choice.name))
+            .min()
+            .filter(|(changes, _)| *changes <= MAX_TYPOS);
+        let advice = match nearest {
+            Some((_, nearest)) => format!("did you mean {nearest}?"),
+            None => "/help lists them.".to_owned(),
+        };
+        Some(format!(
+            "there is no command {name}: {advice} A blank before it sends it as it is"
+        ))
     }
 
     fn show(&mut self, text: impl Into<String>) -> Vec<Effect> {
@@ -212,6 +241,9 @@ impl App {
     fn context(&self) -> String {
         let (used, window) = (self.info.context_used, self.info.context_window);
         match window {
+            _ if used == 0 && !self.chat.last_answer.is_empty() => {
+                "how much is used is known after the next answer".to_owned()
+            }
             0 => format!("{used} tokens; the model's limit is not known"),
             window => format!(
                 "{used} of {window} tokens ({} %)",
@@ -238,6 +270,21 @@ fn export(file: &str) -> Vec<Effect> {
         file => file,
     };
     vec![zot(&["sessions", "export", SESSION, "--output", file])]
+}
+
+/// How many letters have to be put in, left out or exchanged to make one of the other.
+fn changes_between(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
+    for (above, letter) in one.chars().enumerate() {
+        let mut diagonal = above;
+        row[0] = above + 1;
+        for (left, wanted) in other.chars().enumerate() {
+            let replaced = diagonal + usize::from(letter != wanted);
+            diagonal = row[left + 1];
+            row[left + 1] = replaced.min(diagonal + 1).min(row[left] + 1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
 }
 
 /// Whether this can be the name of a command, and is no path.

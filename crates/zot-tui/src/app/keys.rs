@@ -238,6 +238,8 @@ impl App {
     }
 
     pub(super) fn press_enter(&mut self) -> Vec<Effect> {
+        // What was said of the last one does not belong to this one.
+        self.remark = None;
         // A backslash at the end continues the line, in terminals that know no shift+enter.
         if self.editor.before_cursor().ends_with('\\') {
             self.editor.apply(Edit::Backspace);
@@ -247,7 +249,11 @@ impl App {
             true => None,
             false => self.editor.text().strip_prefix('!'),
         };
-        let is_shell = command.is_some_and(|command| !command.trim().is_empty());
+        if command.is_some_and(|command| command.trim().is_empty()) {
+            self.say("! takes a command: !ls");
+            return Vec::new();
+        }
+        let is_shell = command.is_some();
         if is_shell && self.shell.running.is_some() {
             self.say("a command is running: esc stops it");
             return Vec::new();
@@ -264,6 +270,9 @@ impl App {
             effects.extend(self.run_shell(text[1..].trim()));
         } else if let Some(done) = self.run_command(&text) {
             effects.extend(done);
+        } else if let Some(remark) = self.unknown_command(&text) {
+            self.say(remark);
+            self.editor.set(draft);
         } else {
             effects.extend(self.submit_draft(draft));
         }

@@ -21,7 +21,11 @@ pub struct Carried {
 impl Chat {
     /// Ends this chat for one with another session, or with this one (`None`). The error is for
     /// the user; the chat goes on then.
-    pub(super) fn begin_again(&self, session: Option<String>, fork: bool) -> Result<Ending, String> {
+    pub(super) fn begin_again(
+        &self,
+        session: Option<String>,
+        fork: bool,
+    ) -> Result<Ending, String> {
         let is_own = session.is_none();
         let mut session = match session {
             Some(id) => Some(self.listed_session(id)?),

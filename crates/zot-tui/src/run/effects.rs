@@ -66,9 +66,10 @@ impl Chat {
             }
             Effect::SetApproval(scope) => {
                 let policy = self.runtime.approval();
+                let unknown = listings::unknown_tools(&self.runtime, &scope);
                 self.runtime
                     .set_approval(ApprovalPolicy { scope, ..policy });
-                Vec::new()
+                unknown.iter().map(|text| failure(text)).collect()
             }
             Effect::Jail => self.jail(),
             Effect::Unjail => self.unjail(),

@@ -1,7 +1,7 @@
 //! `/jail` and `/unjail`.
 
 use super::{Chat, info};
-use crate::app::{Info, Input};
+use crate::app::Input;
 
 const UNCONFINED: &str = "Not confined: extensions, and what you do yourself with !cmd and @file.";
 
@@ -37,10 +37,7 @@ impl Chat {
     }
 
     fn present_info(&self) -> Input {
-        Input::Info(Info {
-            context_used: self.app.context_used(),
-            ..info(&self.runtime)
-        })
+        Input::Info(info(&self.runtime))
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use zot_sdk::conversation::Timestamp;
 use zot_sdk::sessions::{Library, Scope, Summary};
 use zot_sdk::{
-    ContentBlock, CredentialKind, CredentialStatus, Credentials, Message, Role, Runtime,
+    ApprovalScope, ContentBlock, CredentialKind, CredentialStatus, Credentials, Message, Role,
+    Runtime,
 };
 
 use super::previews::age;
@@ -104,6 +105,27 @@ pub(super) fn context(runtime: &Runtime) -> Input {
         ));
     }
     note(text)
+}
+
+/// What to say of tools to be asked about that there are not: a typing error, or tools of an
+/// extension that is still starting.
+pub(super) fn unknown_tools(runtime: &Runtime, scope: &ApprovalScope) -> Option<String> {
+    let ApprovalScope::Tools(wanted) = scope else {
+        return None;
+    };
+    let known: Vec<String> = runtime.tools().into_iter().map(|tool| tool.name).collect();
+    let unknown: Vec<&str> = wanted
+        .iter()
+        .filter(|name| !known.contains(name))
+        .map(String::as_str)
+        .collect();
+    (!unknown.is_empty()).then(|| {
+        format!(
+            "no tool is called {} now: there are {}",
+            unknown.join(" or "),
+            known.join(", ")
+        )
+    })
 }
 
 pub(super) fn skills(runtime: &Runtime) -> Input {

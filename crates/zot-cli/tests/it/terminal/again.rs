@@ -1,0 +1,44 @@
+//! A chat that begins anew, with other keys or in a copy, goes on with what there was.
+
+use super::Terminal;
+
+#[test]
+fn a_copy_is_a_session_at_once_and_outlives_a_logout() {
+    let Some(terminal) = Terminal::open("--provider offline") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_line("run: echo first");
+    terminal.wait_for("exit code 0");
+    terminal.type_line("/session fork");
+    terminal.wait_for("going on with a conversation of 4 messages");
+    terminal.type_line("/export copy.md");
+    terminal.wait_for("copy.md: 4 messages");
+    terminal.type_line("/logout nobody");
+    terminal.wait_for("There is no credential of nobody");
+    terminal.wait_until("the conversation", |screen| {
+        let (_, after) = screen
+            .rsplit_once("There is no credential")
+            .unwrap_or_default();
+        after.contains("a conversation of 4 messages")
+    });
+}
+
+#[test]
+fn what_is_in_no_file_is_taken_along_and_stays_in_none() {
+    let Some(terminal) = Terminal::open("--provider offline --no-session") else {
+        return;
+    };
+    terminal.wait_for("/help");
+    terminal.type_line("run: echo first");
+    terminal.wait_for("exit code 0");
+    terminal.type_line("/confirm on");
+    terminal.wait_for("asks before tools");
+    terminal.type_line("/logout nobody");
+    terminal.wait_for("There is no credential of nobody");
+    terminal.wait_for("going on with a conversation of 4 messages");
+    terminal.wait_for("asks before tools");
+    terminal.type_line("run: echo second");
+    terminal.wait_for("may zot run bash?");
+    assert!(!terminal.workdir.zot_home().join("sessions").exists());
+}

@@ -1,0 +1,158 @@
+//! What people do who have not read the documents, or come from another program.
+
+use super::*;
+
+fn enter(chat: &mut Chat, text: &str) -> Vec<Effect> {
+    chat.write(text);
+    chat.press(KeyCode::Escape);
+    chat.press(KeyCode::Enter)
+}
+
+fn usage(chat: &mut Chat, input: u64, cost_usd: f64) {
+    let counts = json!({"input": input, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": cost_usd});
+    let mut event = counts.clone();
+    event["type"] = json!("usage");
+    event["cumulative"] = counts;
+    chat.event(event);
+}
+
+fn ready(columns: u16, rows: u16) -> Chat {
+    let mut chat = Chat::new(columns, rows);
+    chat.input(Input::Commands(vec![("todo".to_owned(), String::new())]));
+    chat
+}
+
+fn asks_the_model(effects: &[Effect]) -> bool {
+    effects
+        .iter()
+        .any(|effect| matches!(effect, Effect::Prompt(_)))
+}
+
+#[test]
+fn a_command_that_there_is_not_is_no_prompt() {
+    for (typed, meant) in [
+        ("/modle", "did you mean /model?"),
+        ("/Help", "did you mean /help?"),
+        ("/todoo x", "did you mean /todo?"),
+        ("/frobnicate", "/help lists them."),
+    ] {
+        let mut chat = ready(120, 24);
+        let effects = enter(&mut chat, typed);
+        assert!(!asks_the_model(&effects), "{typed}: {effects:?}");
+        let name = typed.split(' ').next().unwrap();
+        let said =
+            format!("there is no command {name}: {meant} A blank before it sends it as it is");
+        assert!(chat.rows().contains(&said), "{:?}", chat.rows());
+        assert_eq!(chat.app.editor.text(), typed);
+    }
+}
+
+#[test]
+fn paths_and_what_begins_with_a_blank_are_prompts() {
+    for typed in ["/etc/hosts is odd", " /modle", "/usr/bin"] {
+        let mut chat = ready(80, 24);
+        let effects = enter(&mut chat, typed);
+        assert!(asks_the_model(&effects), "{typed}: {effects:?}");
+    }
+}
+
+#[test]
+fn an_exclamation_mark_alone_is_no_prompt() {
+    let mut chat = ready(80, 24);
+    assert_eq!(enter(&mut chat, "! "), []);
+    assert!(chat.rows().contains(&"! takes a command: !ls".to_owned()));
+    assert_eq!(chat.app.editor.text(), "! ");
+}
+
+#[test]
+fn a_remark_goes_with_the_next_line_and_with_what_it_was_about() {
+    let mut chat = ready(80, 24);
+    chat.prompt("go");
+    enter(&mut chat, "/compact");
+    let remark = "zot is working: press esc first".to_owned();
+    assert!(chat.rows().contains(&remark));
+    chat.input(Input::WorkEnded);
+    assert!(!chat.rows().contains(&remark), "{:?}", chat.rows());
+    chat.input(Input::Prompts(Vec::new()));
+    assert!(chat.rows().contains(&"nothing was said yet".to_owned()));
+    enter(&mut chat, "/cost");
+    assert!(!chat.rows().contains(&"nothing was said yet".to_owned()));
+}
+
+#[test]
+fn a_new_conversation_has_an_empty_context_and_what_was_spent_stays() {
+    let mut chat = ready(80, 24);
+    chat.prompt("go");
+    usage(&mut chat, 100, 0.5);
+    chat.input(Input::WorkEnded);
+    let footer = |chat: &Chat| chat.rows().last().cloned().unwrap_or_default();
+    assert!(footer(&chat).contains("context 10 %"), "{}", footer(&chat));
+    // Another model changes nothing about the conversation.
+    let info = Info {
+        context_used: 0,
+        ..chat.app.info.clone()
+    };
+    chat.input(Input::Info(info));
+    assert!(footer(&chat).contains("context 10 %"), "{}", footer(&chat));
+    enter(&mut chat, "/clear");
+    assert!(!footer(&chat).contains("context"), "{}", footer(&chat));
+    enter(&mut chat, "/cost");
+    let rows = chat.rows();
+    assert!(
+        rows.iter().any(|row| row.contains("$0.5000 for 1 turns")),
+        "{rows:?}"
+    );
+}
+
+#[test]
+fn the_answer_of_a_resumed_conversation_is_copied() {
+    let mut chat = ready(80, 24);
+    let messages = json!([
+        {"role": "user", "time": "", "content": [{"type": "text", "text": "one"}]},
+        {"role": "assistant", "time": "", "content": [{"type": "text", "text": "first"}]},
+        {"role": "assistant", "time": "", "content": [{"type": "text", "text": "second"}]},
+    ]);
+    let earlier = |messages: &serde_json::Value| Input::Earlier {
+        title: String::new(),
+        messages: serde_json::from_value(messages.clone()).unwrap(),
+    };
+    chat.input(earlier(&messages));
+    // A look back changes nothing.
+    chat.input(earlier(&json!([messages[1]])));
+    let effects = enter(&mut chat, "/copy");
+    assert!(
+        effects.contains(&Effect::Copy("second".to_owned())),
+        "{effects:?}"
+    );
+    enter(&mut chat, "/context");
+    let said = "· how much is used is known after the next answer".to_owned();
+    assert!(chat.rows().contains(&said), "{:?}", chat.rows());
+}
+
+#[test]
+fn an_answer_that_was_cut_off_says_so() {
+    let mut chat = ready(80, 24);
+    chat.prompt("go");
+    chat.delta("cut o");
+    chat.event(json!({"type": "assistant_message", "time": "", "content": []}));
+    chat.event(json!({"type": "turn_end", "stop": "length"}));
+    let rows = chat.rows();
+    assert!(
+        rows.iter().any(|row| row.contains("limit for one answer")),
+        "{rows:?}"
+    );
+}
+
+#[test]
+fn a_retry_says_what_the_server_said() {
+    let mut chat = ready(100, 24);
+    chat.prompt("go");
+    chat.event(json!({"type": "retry", "failures": 1, "wait_ms": 2_000,
+        "message": "openai: http 429: {\"error\":{\"message\":\"too many requests\"}}"}));
+    let rows = chat.rows();
+    assert!(
+        rows.iter()
+            .any(|row| row.ends_with("http 429: too many requests")),
+        "{rows:?}"
+    );
+}
