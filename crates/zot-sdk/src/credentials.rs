@@ -285,7 +285,7 @@ impl Credentials {
     fn entry(&self, provider: &str) -> Result<&ProviderEntry, AssemblyError> {
         self.providers
             .get(provider)
-            .ok_or_else(|| unknown_provider(provider.to_owned(), &self.providers))
+            .ok_or_else(|| unknown_provider(provider.to_owned(), &self.providers, &[]))
     }
 }
 

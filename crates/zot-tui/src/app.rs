@@ -206,6 +206,10 @@ pub enum Effect {
     },
     /// Runs zot itself about this session and shows what it prints; `SESSION` stands for its file.
     Zot(Vec<String>),
+    /// Writes the conversation to this file, or to one that gets a name (empty).
+    Export(String),
+    /// Makes a session of this file.
+    Import(String),
     /// Runs zot itself in the terminal, and begins anew when that succeeds.
     LogIn(Vec<String>),
     /// Asks for [`Input::Earlier`]: a prompt, by its number, and what came of it.

@@ -5,6 +5,7 @@ mod bounded;
 mod dropped;
 mod editor_program;
 mod effects;
+mod exports;
 mod files;
 mod history_file;
 mod jail;

@@ -40,7 +40,7 @@ pub(crate) fn select(
         return offline(config, catalog);
     }
     let Some(entry) = providers.get(&name) else {
-        return Err(unknown_provider(name, providers));
+        return Err(unknown_provider(name, providers, &[OFFLINE, REPLAY]));
     };
     if entry.catalog != entry.name {
         catalog.share(&entry.catalog, &entry.name);
@@ -243,11 +243,16 @@ fn unknown_model(catalog: &Catalog, provider: &str, model: &str) -> AssemblyErro
     }
 }
 
-pub(crate) fn unknown_provider(name: String, providers: &Providers) -> AssemblyError {
+/// Besides `providers`, those that are built in are known where they make sense.
+pub(crate) fn unknown_provider(
+    name: String,
+    providers: &Providers,
+    built_in: &[&str],
+) -> AssemblyError {
     let known: Vec<String> = providers
         .iter()
         .map(|entry| entry.name.as_ref())
-        .chain([OFFLINE, REPLAY])
+        .chain(built_in.iter().copied())
         .map(ToOwned::to_owned)
         .collect();
     AssemblyError::UnknownProvider {

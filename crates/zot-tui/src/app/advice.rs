@@ -4,6 +4,10 @@ use serde_json::Value;
 
 /// The words a server has said, out of the JSON it put them into.
 pub(super) fn readable(message: &str) -> String {
+    // The words of the original's protocol.
+    if message == "nothing to compact: keep-tail covers the whole transcript" {
+        return "nothing to compact: the conversation is short".to_owned();
+    }
     let Some(start) = message.find('{') else {
         return message.to_owned();
     };

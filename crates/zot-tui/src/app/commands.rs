@@ -95,7 +95,11 @@ impl App {
             "/jump" => vec![Effect::ListPrompts],
             "/sessions" => self.when_idle(Effect::ListSessions),
             "/session" => self.session_command(arguments),
-            "/export" => export(arguments),
+            "/export" => vec![Effect::Export(arguments.to_owned())],
+            "/undo" if !arguments.split_whitespace().all(is_undo_word) => {
+                self.say("/undo takes a number of prompts: /undo 2");
+                Vec::new()
+            }
             "/undo" => {
                 let mut words = vec!["sessions", "undo", "--session", SESSION];
                 words.extend(arguments.split_whitespace());
@@ -198,9 +202,9 @@ impl App {
         let (what, rest) = parts.unwrap_or((arguments, ""));
         let rest = rest.trim();
         match what {
-            "export" => export(rest),
+            "export" => vec![Effect::Export(rest.to_owned())],
             "tree" => vec![zot(&["sessions", "tree"])],
-            "import" if !rest.is_empty() => vec![zot(&["sessions", "import", rest])],
+            "import" if !rest.is_empty() => vec![Effect::Import(rest.to_owned())],
             "fork" => self.when_idle(Effect::Resume {
                 session: None,
                 fork: true,
@@ -264,12 +268,9 @@ fn zot(words: &[&str]) -> Effect {
     Effect::Zot(owned(words))
 }
 
-fn export(file: &str) -> Vec<Effect> {
-    let file = match file {
-        "" => "session.html",
-        file => file,
-    };
-    vec![zot(&["sessions", "export", SESSION, "--output", file])]
+/// A number of prompts, or that what was changed since is undone too.
+fn is_undo_word(word: &str) -> bool {
+    word == "--force" || word.parse::<u32>().is_ok_and(|count| count > 0)
 }
 
 /// How many letters have to be put in, left out or exchanged to make one of the other.

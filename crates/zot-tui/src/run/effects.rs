@@ -12,8 +12,8 @@ use zot_sdk::{ApprovalPolicy, Image, InvokedData, PanelAction};
 
 use super::previews::Sources;
 use super::{
-    Chat, Resized, commands, editor_program, files, history_file, info, listings, own_program,
-    shell, themes,
+    Chat, Resized, commands, editor_program, exports, files, history_file, info, listings,
+    own_program, shell, themes,
 };
 use crate::app::{Effect, FileList, Input, PanelView, Prompt};
 use crate::terminal::Terminal;
@@ -82,6 +82,21 @@ impl Chat {
                 let cwd = self.runtime.cwd().to_owned();
                 self.jobs
                     .spawn(async move { vec![own_program::ask(&cwd, words, file).await] });
+                Vec::new()
+            }
+            Effect::Export(name) => match exports::destination(self.runtime.cwd(), &name) {
+                Ok(path) => {
+                    let path = path.display().to_string();
+                    let words = ["sessions", "export", "SESSION", "--output", &path];
+                    self.perform(Effect::Zot(words.map(str::to_owned).to_vec()))?
+                }
+                Err(error) => failed(&error),
+            },
+            Effect::Import(file) => {
+                let cwd = self.runtime.cwd().to_owned();
+                let file = exports::expanded(&file);
+                self.jobs
+                    .spawn(async move { vec![own_program::import(&cwd, &file).await] });
                 Vec::new()
             }
             Effect::LogIn(words) => {

@@ -1,9 +1,11 @@
 //! zot itself as a program, for what it can do outside a conversation.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 
+use serde_json::Value;
 use tokio::process::Command;
 
 use crate::app::Input;
@@ -16,33 +18,57 @@ pub(super) async fn ask(cwd: &Path, words: Vec<String>, session: Option<PathBuf>
             (Some(path), "SESSION") => path.clone().into_os_string(),
             _ => word.into(),
         });
-    let output = async {
-        Command::new(std::env::current_exe()?)
-            .args(words)
-            .current_dir(cwd)
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
-            .output()
-            .await
-    };
-    match output.await {
-        Ok(output) => {
-            let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
-            text.push_str(&String::from_utf8_lossy(&output.stderr));
-            let text = match text.trim_end() {
-                "" => "done".to_owned(),
-                text => text.to_owned(),
+    told(output(cwd, words.collect()).await, str::to_owned)
+}
+
+/// Makes a session of `file`.
+pub(super) async fn import(cwd: &Path, file: &Path) -> Input {
+    let words = ["sessions", "import", "--json"].map(OsString::from);
+    let words = words.into_iter().chain([file.into()]).collect();
+    told(output(cwd, words).await, |printed| {
+        let made: Option<Value> = serde_json::from_str(printed).ok();
+        let id = made.as_ref().and_then(|made| made["id"].as_str());
+        let id: String = id.unwrap_or("new").chars().take(8).collect();
+        format!("it is session {id}: /sessions goes on with it\n")
+    })
+}
+
+async fn output(cwd: &Path, words: Vec<OsString>) -> io::Result<Output> {
+    Command::new(std::env::current_exe()?)
+        .args(words)
+        .current_dir(cwd)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+}
+
+/// What a run has to say. Who says it is known.
+fn told(output: io::Result<Output>, on_success: impl Fn(&str) -> String) -> Input {
+    let output = match output {
+        Ok(output) => output,
+        Err(error) => {
+            return Input::Note {
+                text: format!("zot could not be started: {error}"),
+                is_error: true,
             };
-            Input::Note {
-                text,
-                is_error: !output.status.success(),
-            }
         }
-        Err(error) => Input::Note {
-            text: format!("zot could not be started: {error}"),
-            is_error: true,
-        },
+    };
+    let is_error = !output.status.success();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let mut text = match is_error {
+        true => printed.into_owned(),
+        false => on_success(&printed),
+    };
+    for line in String::from_utf8_lossy(&output.stderr).lines() {
+        text.push_str(line.strip_prefix("zot: ").unwrap_or(line));
+        text.push('\n');
     }
+    let text = match text.trim_end() {
+        "" => "done".to_owned(),
+        text => text.to_owned(),
+    };
+    Input::Note { text, is_error }
 }
 
 /// Runs zot with `words` in the terminal.

@@ -19,6 +19,9 @@ const CONTEXT_ROWS: usize = 2;
 /// On a lower screen the keys are named in fewer words.
 const ROOMY: usize = 16;
 
+/// On one that is lower still only the keys are named: what they allow has to be seen.
+const TINY: usize = 8;
+
 /// A longer argument is not shown beside a preview; ctrl+o shows it.
 const MAX_FIELD_BYTES: usize = 300;
 
@@ -155,9 +158,10 @@ fn foot(approval: &Approval, app: &App) -> (Vec<Line>, Option<usize>) {
             );
             lines.push(draft.clipped(app.columns));
         }
-        let keys = match app.rows < ROOMY {
-            true => "y yes · e exactly this · a this tool · s all · n no… · esc no",
-            false => {
+        let keys = match app.rows {
+            ..TINY => "y e a s n · esc",
+            ..ROOMY => "y yes · e exactly this · a this tool · s all · n no… · esc no",
+            _ => {
                 "y yes · e always exactly this · a always this tool · s everything from now on · \
                  n no, with a word · esc no · ctrl+o arguments"
             }

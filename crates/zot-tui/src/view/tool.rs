@@ -66,9 +66,11 @@ pub(super) fn finished(tool: &Tool, columns: usize, theme: &Theme, expanded: boo
     let mut foot = Line::default();
     if changes.is_empty() {
         let (output, ending) = result(tool, is_title_whole);
+        // Folded, it is short; unfolded, it is as it was.
         changes = output
+            .trim_matches('\n')
             .lines()
-            .filter(|line| !line.is_empty())
+            .filter(|line| expanded || !line.is_empty())
             .map(|line| Line::styled(line, theme.muted))
             .collect();
         foot.push(ending, theme.muted);
@@ -165,7 +167,12 @@ fn result(tool: &Tool, is_title_whole: bool) -> (&str, String) {
     let (output, ending) = match output.rsplit_once("\n[exit ") {
         Some((before, ending)) if !ending.contains('\n') => {
             let ending = ending.replacen("]  Took ", " · ", 1);
-            (before, format!("exit {ending}"))
+            // What was stopped, took too long or was ended by a signal has no exit code.
+            let ending = match ending.strip_prefix("-1") {
+                Some(time) => format!("killed{time}"),
+                None => format!("exit {ending}"),
+            };
+            (before, ending)
         }
         _ => (output, String::new()),
     };

@@ -156,3 +156,39 @@ fn a_retry_says_what_the_server_said() {
         "{rows:?}"
     );
 }
+
+#[test]
+fn undo_takes_numbers_and_says_so() {
+    for wrong in ["/undo abc", "/undo 0", "/undo -1"] {
+        let mut chat = ready(80, 24);
+        let effects = enter(&mut chat, wrong);
+        let runs = effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Zot(_)));
+        assert!(!runs, "{wrong}: {effects:?}");
+        let said = "/undo takes a number of prompts: /undo 2".to_owned();
+        assert!(chat.rows().contains(&said), "{:?}", chat.rows());
+    }
+    let mut chat = ready(80, 24);
+    let effects = enter(&mut chat, "/undo 2 --force");
+    let words = ["sessions", "undo", "--session", "SESSION", "2", "--force"];
+    let wanted = Effect::Zot(words.map(str::to_owned).to_vec());
+    assert!(effects.contains(&wanted), "{effects:?}");
+}
+
+#[test]
+fn what_is_asked_about_is_seen_on_the_smallest_screen() {
+    let mut chat = Chat::new(20, 5);
+    chat.prompt("go");
+    chat.event(json!({"type": "tool_use_start", "id": "c1", "name": "bash"}));
+    let args = json!({"command": "rm -r everything that there is"});
+    chat.event(json!({"type": "tool_call", "id": "c1", "name": "bash", "args": args}));
+    chat.event(
+        json!({"type": "tool_confirm", "id": "c1", "name": "bash", "args": args,
+        "preview": "rm -r everything that there is"}),
+    );
+    let rows = chat.rows();
+    assert_eq!(rows[0], "may zot run bash?", "{rows:?}");
+    assert_eq!(rows[2], "  rm -r everything", "{rows:?}");
+    assert_eq!(rows[4], "y e a s n · esc", "{rows:?}");
+}

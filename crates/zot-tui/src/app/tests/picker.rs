@@ -63,10 +63,9 @@ fn a_command_that_is_written_out_is_the_one_that_runs() {
         last_command(&mut chat, "/sessions"),
         Some(Effect::ListSessions)
     );
-    let export = ["sessions", "export", "SESSION", "--output"];
     for command in ["/export", "/session export"] {
-        let file = |file| zot(&[&export[..], &[file]].concat());
-        assert_eq!(last_command(&mut chat, command), file("session.html"));
+        let file = |file: &str| Some(Effect::Export(file.to_owned()));
+        assert_eq!(last_command(&mut chat, command), file(""));
         let named = format!("{command}  my notes.md");
         assert_eq!(last_command(&mut chat, &named), file("my notes.md"));
     }
@@ -76,7 +75,7 @@ fn a_command_that_is_written_out_is_the_one_that_runs() {
     );
     assert_eq!(
         last_command(&mut chat, "/session import a.zotsession"),
-        zot(&["sessions", "import", "a.zotsession"])
+        Some(Effect::Import("a.zotsession".to_owned()))
     );
     assert_eq!(
         last_command(&mut chat, "/session fork"),

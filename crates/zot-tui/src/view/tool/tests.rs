@@ -1,4 +1,38 @@
 use super::arguments::{edits, field};
+use super::*;
+
+/// A command that is over, as text.
+fn shown(output: &str, expanded: bool) -> Vec<String> {
+    let tool = Tool {
+        id: String::new(),
+        name: "bash".to_owned(),
+        arguments: r#"{"command":"cat a"}"#.to_owned(),
+        output: output.to_owned(),
+        state: ToolState::Succeeded,
+        started_ms: 0,
+        took_ms: 0,
+    };
+    let lines = finished(&tool, 60, &Theme::DARK, expanded);
+    let text = |line: Line| line.0.iter().map(|span| span.text.as_str()).collect();
+    lines.into_iter().map(text).collect()
+}
+
+#[test]
+fn what_is_unfolded_has_its_blank_lines() {
+    let output = "$ cat a\n\none\n\n  two\n\n[exit 0]  Took 0.1s";
+    let edge = ["╭ bash  cat a", "╰ exit 0 · 0.1s"];
+    assert_eq!(
+        shown(output, true),
+        [edge[0], "│ one", "│ ", "│   two", edge[1]]
+    );
+    assert_eq!(shown(output, false), [edge[0], "│ one", "│   two", edge[1]]);
+}
+
+#[test]
+fn what_was_stopped_has_no_exit_code() {
+    let shown = shown("$ cat a\n\n[exit -1]  Took 2.0s", false);
+    assert_eq!(shown, ["╭ bash  cat a", "╰ killed · 2.0s"]);
+}
 
 #[test]
 fn a_field_is_read_as_far_as_it_has_come() {

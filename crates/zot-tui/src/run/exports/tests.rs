@@ -1,0 +1,35 @@
+use std::fs;
+
+use super::*;
+
+#[test]
+fn a_file_without_a_name_gets_one_that_is_free() {
+    let folder = tempfile::tempdir().unwrap();
+    let next = || destination(folder.path(), "").unwrap();
+    assert_eq!(next(), Path::new("session.html"));
+    fs::write(folder.path().join("session.html"), "").unwrap();
+    assert_eq!(next(), Path::new("session-2.html"));
+    fs::write(folder.path().join("session-2.html"), "").unwrap();
+    assert_eq!(next(), Path::new("session-3.html"));
+}
+
+#[test]
+fn nothing_is_replaced_and_the_name_says_what_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let wanted = |name: &str| destination(folder.path(), name);
+    fs::write(folder.path().join("there.md"), "").unwrap();
+    assert_eq!(
+        wanted("there.md").unwrap_err(),
+        "there.md is there already: give another name"
+    );
+    assert!(wanted("x.pdf").unwrap_err().contains("NAME.html"));
+    assert!(wanted("plain").unwrap_err().contains("NAME.html"));
+    assert_eq!(wanted("new.md").unwrap(), Path::new("new.md"));
+}
+
+#[test]
+fn a_path_may_begin_at_home() {
+    let home = std::env::home_dir().unwrap();
+    assert_eq!(expanded("~/notes/a.md"), home.join("notes/a.md"));
+    assert_eq!(expanded("~other/a.md"), Path::new("~other/a.md"));
+}
