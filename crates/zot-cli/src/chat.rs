@@ -52,6 +52,7 @@ pub(crate) fn run(
             theme: settings.theme.take(),
             themes: Some(home.join("themes")),
             keeps_scrollback: settings.keep_scrollback == Some(true),
+            sessions: Some(home.join("sessions")),
             ..Options::default()
         };
         let wanted = config.clone();

@@ -579,6 +579,7 @@ impl App {
         if self.has_keys() {
             return self.filter_by(&text);
         }
+        self.stay();
         self.editor.apply(Edit::Paste(text));
         // Nothing in it is meant as a command or the beginning of a name.
         self.picker = None;

@@ -58,6 +58,9 @@ const RESUMED_MESSAGES: usize = 40;
 /// How long a cancelled prompt may take to wind down when the user leaves.
 const WIND_DOWN: Duration = Duration::from_secs(3);
 
+/// How long after another program's end a signal may still be one that was meant for it.
+const GUEST_LEAVES: Duration = Duration::from_millis(100);
+
 /// How the chat is to begin.
 #[derive(Clone, Default)]
 pub struct Options {
@@ -73,6 +76,8 @@ pub struct Options {
     pub prompt: Option<String>,
     /// Where prompts are remembered.
     pub history: Option<PathBuf>,
+    /// Where sessions are kept.
+    pub sessions: Option<PathBuf>,
     /// Among the runtime's hooks, for pictures and what takes time.
     pub watch: Option<Arc<Watch>>,
     /// Shown first.
@@ -135,6 +140,7 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
         jobs: JoinSet::new(),
         shell: None,
         guest: None,
+        guest_left: None,
         sessions: Arc::default(),
         studio,
         begun: Instant::now(),
@@ -165,6 +171,8 @@ struct Chat {
     shell: Option<(mpsc::Receiver<String>, CancellationToken)>,
     /// Another program that has the terminal, until it ends with an input.
     guest: Option<Pin<Box<dyn Future<Output = Input>>>>,
+    /// When the last of them ended.
+    guest_left: Option<Instant>,
     /// Those that were listed last.
     sessions: Arc<[Summary]>,
     /// Draws the pictures, where the terminal can show them.
@@ -223,12 +231,13 @@ impl Chat {
                 biased;
                 _ = signals.terminate.recv() => Some(Ending::Signal(15)),
                 _ = signals.hang_up.recv() => Some(Ending::Signal(1)),
-                _ = signals.interrupt.recv() => match self.guest {
-                    Some(_) => None,
-                    None => self.take_soon(Input::Key(Key::control('c')))?,
+                _ = signals.interrupt.recv() => match self.is_guests_interrupt() {
+                    true => None,
+                    false => self.take_soon(Input::Key(Key::control('c')))?,
                 },
                 input = next_guest(&mut self.guest) => {
                     self.guest = None;
+                    self.guest_left = Some(Instant::now());
                     self.take_back()?;
                     let ending = self.take(input)?;
                     self.draw()?;
@@ -299,6 +308,15 @@ impl Chat {
                 return Ok(ending);
             }
         }
+    }
+
+    /// Whether ctrl+c was for a program that has, or had until now, the terminal. That it has ended
+    /// may be known before the signal is that ended it.
+    fn is_guests_interrupt(&self) -> bool {
+        let just_left = self
+            .guest_left
+            .is_some_and(|when| when.elapsed() < GUEST_LEAVES);
+        self.guest.is_some() || just_left
     }
 
     fn take_resize(&mut self) -> io::Result<()> {

@@ -105,10 +105,8 @@ fn modifiers(control: bool, alt: bool, shift: bool) -> String {
 
 impl App {
     pub(super) fn press(&mut self, key: Key) -> Vec<Effect> {
-        if key != Key::control('c') && self.leave_until_ms > 0 {
-            // Whoever does something else in between did not mean to leave.
-            self.leave_until_ms = 0;
-            self.remark = None;
+        if key != Key::control('c') {
+            self.stay();
         }
         if self.types_on(&key) {
             self.typed_ms = self.now_ms;
@@ -171,6 +169,14 @@ impl App {
                 KeyCode::End => self.edit(Edit::LineEnd),
                 _ => Vec::new(),
             },
+        }
+    }
+
+    /// Whoever does something else between two ctrl+c did not mean to leave.
+    pub(super) fn stay(&mut self) {
+        if self.leave_until_ms > 0 {
+            self.leave_until_ms = 0;
+            self.remark = None;
         }
     }
 

@@ -66,7 +66,9 @@ impl Chat {
 
     /// Made at once, so that everything can be done with the copy that can be done with a session.
     fn copy_of(&self, parent: &Path) -> Result<PathBuf, String> {
-        let sessions = parent.parent().and_then(Path::parent).unwrap_or(parent);
+        let Some(sessions) = &self.options.sessions else {
+            return Err("there is no folder for sessions".to_owned());
+        };
         let cwd = self.runtime.cwd().display().to_string();
         let whole = read(parent, View::Current).map_err(|error| error.to_string())?;
         let copy = fork(sessions, &whole, None, cwd, Durability::ProcessEnd)

@@ -101,12 +101,11 @@ impl Chat {
             }
             Effect::LogIn(words) => {
                 self.set_aside()?;
-                self.guest = Some(Box::pin(async move {
-                    match own_program::run(&words).await {
-                        Ok(()) => Input::LoggedIn,
-                        Err(error) => failure(&error),
-                    }
-                }));
+                if words.first().is_some_and(|word| word == "login") {
+                    self.terminal
+                        .write(b"ctrl+c leads back to the chat without a key\n")?;
+                }
+                self.guest = Some(Box::pin(async move { own_program::log(&words).await }));
                 Vec::new()
             }
             Effect::ListPrompts => vec![Input::Prompts(listings::prompts(&self.runtime))],

@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::{ExitStatus, Output, Stdio};
 
+use rustix::process::Signal;
 use serde_json::Value;
 use tokio::process::Command;
 
@@ -71,14 +73,23 @@ fn told(output: io::Result<Output>, on_success: impl Fn(&str) -> String) -> Inpu
     Input::Note { text, is_error }
 }
 
-/// Runs zot with `words` in the terminal.
-pub(super) async fn run(words: &[String]) -> io::Result<()> {
-    let status = Command::new(std::env::current_exe()?)
-        .args(words)
-        .status()
-        .await?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("zot {} failed", words.join(" ")))),
-    }
+/// Runs zot in the terminal, to change credentials.
+pub(super) async fn log(words: &[String]) -> Input {
+    let ended = match std::env::current_exe() {
+        Ok(program) => Command::new(program).args(words).status().await,
+        Err(error) => Err(error),
+    };
+    let what = format!("zot {}", words.join(" "));
+    let (text, is_error) = match ended {
+        Ok(status) if status.success() => return Input::LoggedIn,
+        Ok(status) if is_interrupted(status) => (format!("{what} was given up"), false),
+        Ok(_) => (format!("{what} failed"), true),
+        Err(error) => (format!("{what} could not be started: {error}"), true),
+    };
+    Input::Note { text, is_error }
+}
+
+fn is_interrupted(status: ExitStatus) -> bool {
+    let signal = Signal::INT.as_raw();
+    status.signal() == Some(signal) || status.code() == Some(128 + signal)
 }

@@ -192,3 +192,12 @@ fn what_is_asked_about_is_seen_on_the_smallest_screen() {
     assert_eq!(rows[2], "  rm -r everything", "{rows:?}");
     assert_eq!(rows[4], "y e a s n · esc", "{rows:?}");
 }
+
+#[test]
+fn a_paste_between_two_interrupts_means_to_stay() {
+    let mut chat = ready(80, 24);
+    chat.control('c');
+    chat.input(Input::Paste("text".to_owned()));
+    assert!(!chat.rows().contains(&"ctrl+c again to leave".to_owned()));
+    assert!(!chat.control('c').contains(&Effect::Quit));
+}
