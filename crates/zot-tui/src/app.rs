@@ -620,10 +620,7 @@ impl App {
         self.waiting_approvals.clear();
         self.steered.clear();
         // That zot is working, say.
-        self.remark = self
-            .remark
-            .take()
-            .filter(|_| self.leave_until_ms > self.now_ms);
+        self.forget_remark();
         self.settle();
         match self.queued.pop_front() {
             Some(next) => self.submit(next.prompt),
@@ -638,6 +635,13 @@ impl App {
 
     fn say_for(&mut self, time_ms: u64, text: impl Into<String>) {
         self.remark = Some((text.into(), self.now_ms + time_ms));
+    }
+
+    /// What it was about is over; that another ctrl+c leaves is not.
+    fn forget_remark(&mut self) {
+        if self.leave_until_ms <= self.now_ms {
+            self.remark = None;
+        }
     }
 
     /// A note that stays.

@@ -436,6 +436,12 @@ impl App {
 pub(super) fn items(messages: &[Message]) -> Vec<Item> {
     let mut items = Vec::new();
     for message in messages {
+        if message.role == Role::User {
+            let text = text_of(&message.content);
+            if !text.is_empty() {
+                items.push(Item::User(text));
+            }
+        }
         for block in &message.content {
             match block {
                 ContentBlock::ToolCall { id, name, args } => {
@@ -465,12 +471,10 @@ pub(super) fn items(messages: &[Message]) -> Vec<Item> {
                         }
                     }
                 }
+                _ if message.role == Role::User => {}
                 said => {
                     let text = text_of(std::slice::from_ref(said));
-                    items.push(match message.role {
-                        Role::User => Item::User(text),
-                        Role::Assistant | Role::Tool => Item::Assistant(text),
-                    });
+                    items.push(Item::Assistant(text));
                 }
             }
         }
@@ -492,6 +496,9 @@ fn text_of(content: &[ContentBlock]) -> String {
         match block {
             ContentBlock::Text { text: more } => text.push_str(more),
             ContentBlock::Image { mime_type, bytes } => {
+                if !text.is_empty() && !text.ends_with('\n') {
+                    text.push('\n');
+                }
                 text.push_str(&format!("[picture: {mime_type}, {bytes} bytes]"));
             }
             ContentBlock::ToolCall { .. } | ContentBlock::ToolResult { .. } => {}

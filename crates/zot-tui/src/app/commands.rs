@@ -229,15 +229,18 @@ impl App {
             .collect();
         let read: u64 = turns.iter().map(|turn| turn.0).sum();
         let written: u64 = turns.iter().map(|turn| turn.1).sum();
+        let count = match turns.len() {
+            1 => "1 turn".to_owned(),
+            count => format!("{count} turns"),
+        };
         let mut cost = format!(
-            "${:.4} for {} turns · {read} tokens read, {written} written\n{chart}",
+            "${:.4} for {count} · {read} tokens read, {written} written\n{chart}",
             self.info.cost_usd,
-            turns.len()
         );
         if !asides.is_empty() {
             let spent: f64 = asides.iter().sum();
-            let count = asides.len();
-            cost.push_str(&format!("\n${spent:.4} of it on the side (/btw × {count})"));
+            let questions = asides.len();
+            cost.push_str(&format!("\n${spent:.4} of it on the side (/btw × {questions})"));
         }
         cost
     }

@@ -94,6 +94,8 @@ impl App {
         let Some(mut call) = self.shell.running.take() else {
             return;
         };
+        // That a command is running.
+        self.forget_remark();
         call.took_ms = self.now_ms.saturating_sub(call.started_ms);
         call.output = format!("{}\n[{}]", output.output.trim_end(), output.ending);
         call.state = match output.succeeded() {

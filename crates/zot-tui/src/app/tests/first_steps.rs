@@ -99,7 +99,7 @@ fn a_new_conversation_has_an_empty_context_and_what_was_spent_stays() {
     enter(&mut chat, "/cost");
     let rows = chat.rows();
     assert!(
-        rows.iter().any(|row| row.contains("$0.5000 for 1 turns")),
+        rows.iter().any(|row| row.contains("$0.5000 for 1 turn ·")),
         "{rows:?}"
     );
 }
@@ -200,4 +200,38 @@ fn a_paste_between_two_interrupts_means_to_stay() {
     chat.input(Input::Paste("text".to_owned()));
     assert!(!chat.rows().contains(&"ctrl+c again to leave".to_owned()));
     assert!(!chat.control('c').contains(&Effect::Quit));
+}
+
+#[test]
+fn a_prompt_with_a_picture_is_one_message_now_and_later() {
+    let content = json!([
+        {"type": "text", "text": "look"},
+        {"type": "image", "mime_type": "image/png", "bytes": 75},
+    ]);
+    let shown = ["❯ look", "  [picture: image/png, 75 bytes]"];
+    let mut chat = ready(80, 24);
+    chat.event(json!({"type": "user_message", "time": "", "content": content}));
+    assert_eq!(chat.rows()[3..5], shown);
+    let mut chat = ready(80, 24);
+    let messages = json!([{"role": "user", "time": "", "content": content}]);
+    chat.input(Input::Earlier {
+        title: "again".to_owned(),
+        messages: serde_json::from_value(messages).unwrap(),
+    });
+    assert_eq!(chat.rows()[5..7], shown, "{:?}", chat.rows());
+}
+
+#[test]
+fn that_a_command_runs_is_not_said_when_it_is_over() {
+    let mut chat = ready(80, 24);
+    enter(&mut chat, "!sleep 5");
+    enter(&mut chat, "!echo");
+    let remark = "a command is running: esc stops it".to_owned();
+    assert!(chat.rows().contains(&remark), "{:?}", chat.rows());
+    chat.input(Input::ShellEnded(ShellOutput {
+        command: "sleep 5".to_owned(),
+        output: String::new(),
+        ending: "exit code 0".to_owned(),
+    }));
+    assert!(!chat.rows().contains(&remark), "{:?}", chat.rows());
 }
