@@ -628,6 +628,15 @@ impl App {
         }
     }
 
+    /// The user leaves: what was unfinished is finished as it is, and nothing comes next.
+    pub(crate) fn wind_up(&mut self) {
+        if let Some(work) = &mut self.work {
+            work.cancelling = true;
+        }
+        self.queued.clear();
+        self.settle();
+    }
+
     /// A remark above the editor, for a while.
     pub(crate) fn say(&mut self, text: impl Into<String>) {
         self.say_for(REMARK_MS, text);

@@ -488,13 +488,22 @@ impl Chat {
     async fn end(mut self) -> io::Result<()> {
         if let Some(mut work) = self.work.take() {
             self.runtime.cancel();
-            let wind_down = async { while work.next().await.is_some() {} };
+            let now_ms = self.begun.elapsed().as_millis() as u64;
+            let app = &mut self.app;
+            let wind_down = async {
+                while let Some(event) = work.next().await {
+                    app.update(now_ms, Input::Agent(event));
+                }
+            };
             let _ = timeout(WIND_DOWN, wind_down).await;
+            self.app.wind_up();
         }
         self.jobs.shutdown().await;
         self.studio.shutdown().await;
+        // What was said stays.
+        let drawn = self.draw();
         let bytes = self.renderer.clear();
-        let written = self.terminal.write(bytes.as_bytes());
+        let written = drawn.and(self.terminal.write(bytes.as_bytes()));
         drop(self.terminal);
         self.runtime.close().await;
         written

@@ -2,6 +2,7 @@
 
 mod again;
 mod jail;
+mod leaving;
 mod pickers;
 
 use std::process::{Command, Output};

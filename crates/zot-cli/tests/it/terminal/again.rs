@@ -2,6 +2,15 @@
 
 use super::Terminal;
 
+/// The sequence that colours the line at the bottom.
+fn footer_colour(terminal: &Terminal) -> Option<String> {
+    let shown = terminal.tmux(&["capture-pane", "-p", "-e"]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let footer = shown.trim_end().lines().last()?;
+    let (_, sequence) = footer.split_once("38;5;")?;
+    Some(sequence.split_once('m')?.0.to_owned())
+}
+
 #[test]
 fn a_copy_is_a_session_at_once_and_outlives_a_logout() {
     let Some(terminal) = Terminal::open("--provider offline") else {
@@ -10,8 +19,13 @@ fn a_copy_is_a_session_at_once_and_outlives_a_logout() {
     terminal.wait_for("/help");
     terminal.type_line("run: echo first");
     terminal.wait_for("exit code 0");
+    let dark = footer_colour(&terminal);
+    terminal.type_line("/theme light");
+    terminal.wait_until("other colours", |_| footer_colour(&terminal) != dark);
+    let light = footer_colour(&terminal);
     terminal.type_line("/session fork");
     terminal.wait_for("going on with a conversation of 4 messages");
+    terminal.wait_until("the same colours", |_| footer_colour(&terminal) == light);
     terminal.type_line("/export copy.md");
     terminal.wait_for("copy.md: 4 messages");
     terminal.type_line("/logout nobody");
