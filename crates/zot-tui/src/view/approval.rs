@@ -160,7 +160,7 @@ fn foot(approval: &Approval, app: &App) -> (Vec<Line>, Option<usize>) {
         }
         let keys = match app.rows {
             ..TINY => "y e a s n · esc",
-            ..ROOMY => "y yes · e exactly this · a this tool · s all · n no… · esc no",
+            TINY..ROOMY => "y yes · e exactly this · a this tool · s all · n no… · esc no",
             _ => {
                 "y yes · e always exactly this · a always this tool · s everything from now on · \
                  n no, with a word · esc no · ctrl+o arguments"
