@@ -78,9 +78,11 @@ pub(crate) fn run(
                 let Carried {
                     is_jailed,
                     approval,
+                    model,
                     messages,
                 } = *carried;
                 config.jail = is_jailed;
+                config.model = model.or(config.model);
                 // The chat may have changed them.
                 settings = configuration::layers(config.cwd.as_deref())?.settings();
                 config.approval = approval;

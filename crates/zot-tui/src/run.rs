@@ -141,6 +141,7 @@ pub async fn run(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Endi
         shell: None,
         guest: None,
         guest_left: None,
+        chosen_model: None,
         sessions: Arc::default(),
         studio,
         begun: Instant::now(),
@@ -173,6 +174,8 @@ struct Chat {
     guest: Option<Pin<Box<dyn Future<Output = Input>>>>,
     /// When the last of them ended.
     guest_left: Option<Instant>,
+    /// By the user, with `/model`.
+    chosen_model: Option<String>,
     /// Those that were listed last.
     sessions: Arc<[Summary]>,
     /// Draws the pictures, where the terminal can show them.

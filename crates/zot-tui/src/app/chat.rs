@@ -128,6 +128,12 @@ impl Chat {
         }
     }
 
+    /// Whether nothing came after a prompt or a result.
+    fn is_unanswered(&self) -> bool {
+        let last = self.log.newest_first().next().map(|entry| &entry.item);
+        self.text.is_empty() && matches!(last, Some(Item::User(_) | Item::Tool(_)))
+    }
+
     /// What of the answer may still change, as lines.
     pub(crate) fn tail(&self, columns: usize, theme: &Theme) -> Vec<Line> {
         self.stream.tail(columns, theme)
@@ -341,6 +347,9 @@ impl App {
                 let text =
                     "the answer ends at the model's limit for one answer: say \"go on\" for more";
                 self.note(text.to_owned(), true);
+            }
+            Event::TurnEnd { stop, .. } if stop == "end" && self.chat.is_unanswered() => {
+                self.note("the model gave no answer".to_owned(), true);
             }
             Event::TurnStart { .. }
             | Event::TurnEnd { .. }

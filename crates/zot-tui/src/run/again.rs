@@ -14,6 +14,8 @@ pub struct Carried {
     pub is_jailed: bool,
     /// As the user wanted to be asked.
     pub approval: ApprovalPolicy,
+    /// The model that was chosen here, for a copy of the conversation.
+    pub model: Option<String>,
     /// The conversation, if it is in no file.
     pub messages: Vec<FullMessage>,
 }
@@ -43,6 +45,7 @@ impl Chat {
             carried: Box::new(Carried {
                 is_jailed: self.runtime.jailed().is_some(),
                 approval: self.runtime.approval(),
+                model: self.chosen_model.clone().filter(|_| fork),
                 messages,
             }),
         })

@@ -149,7 +149,10 @@ impl Chat {
                 Err(error) => failed(&error),
             },
             Effect::SetModel(model) => match self.runtime.set_model(&model) {
-                Ok(()) => vec![Input::Info(info(&self.runtime))],
+                Ok(()) => {
+                    self.chosen_model = Some(model);
+                    vec![Input::Info(info(&self.runtime))]
+                }
                 Err(error) => failed(&error),
             },
             Effect::Clear => match self.runtime.clear() {

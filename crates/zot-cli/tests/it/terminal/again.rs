@@ -56,3 +56,19 @@ fn what_is_in_no_file_is_taken_along_and_stays_in_none() {
     terminal.wait_for("may zot run bash?");
     assert!(!terminal.workdir.zot_home().join("sessions").exists());
 }
+
+#[test]
+fn a_copy_goes_on_with_the_model_that_was_chosen() {
+    let Some(terminal) = Terminal::open("MODEL say:3") else {
+        return;
+    };
+    terminal.wait_for("alpha beta gamm");
+    terminal.type_line("/model gpt-4o-mini");
+    let footer = |screen: &str| screen.trim_end().lines().last().map(str::to_owned);
+    let is_chosen =
+        |screen: &str| footer(screen).is_some_and(|footer| footer.starts_with("gpt-4o-mini"));
+    terminal.wait_until("the model", is_chosen);
+    terminal.type_line("/session fork");
+    terminal.wait_for("going on with a conversation of 2 messages");
+    terminal.wait_until("the same model", is_chosen);
+}

@@ -235,3 +235,18 @@ fn that_a_command_runs_is_not_said_when_it_is_over() {
     }));
     assert!(!chat.rows().contains(&remark), "{:?}", chat.rows());
 }
+
+#[test]
+fn an_answer_of_nothing_is_said_to_be_one() {
+    let said = "✗ the model gave no answer".to_owned();
+    let mut chat = ready(80, 24);
+    chat.prompt("go");
+    chat.event(json!({"type": "turn_end", "stop": "end"}));
+    assert!(chat.rows().contains(&said), "{:?}", chat.rows());
+    let mut chat = ready(80, 24);
+    chat.prompt("go");
+    chat.delta("something");
+    chat.event(json!({"type": "assistant_message", "time": "", "content": []}));
+    chat.event(json!({"type": "turn_end", "stop": "end"}));
+    assert!(!chat.rows().contains(&said), "{:?}", chat.rows());
+}
