@@ -50,8 +50,8 @@ use shell::{Running, next_output};
 use studio::Studio;
 pub use watch::Watch;
 
-/// While things stream in, the screen is drawn this often at most.
-const FRAME: Duration = Duration::from_millis(16);
+/// While things stream in, the screen is drawn this often at most; for a key it is drawn at once.
+const FRAME: Duration = Duration::from_millis(33);
 
 /// What of a conversation that is taken up is shown.
 const RESUMED_MESSAGES: usize = 40;

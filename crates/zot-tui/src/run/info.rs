@@ -1,5 +1,7 @@
 //! What is known of the agent.
 
+use std::path::Path;
+
 use zot_sdk::{Runtime, VERSION};
 
 use super::Chat;
@@ -22,12 +24,22 @@ pub(super) fn info(runtime: &Runtime) -> Info {
     Info {
         provider: runtime.provider().to_owned(),
         model,
-        cwd: runtime.cwd().display().to_string(),
+        cwd: shown(runtime.cwd()),
         version: VERSION.to_owned(),
         cost_usd: runtime.cost().cost_usd,
         context_window: window,
         context_used: 0,
         approval: runtime.approval().scope,
         is_jailed: runtime.jailed().is_some(),
+    }
+}
+
+/// A folder as people write it, with `~` for their own.
+fn shown(folder: &Path) -> String {
+    let home = std::env::home_dir();
+    match home.and_then(|home| folder.strip_prefix(home).ok().map(Path::to_owned)) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => folder.display().to_string(),
     }
 }
