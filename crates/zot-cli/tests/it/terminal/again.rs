@@ -42,6 +42,8 @@ fn what_is_in_no_file_is_taken_along_and_stays_in_none() {
     terminal.wait_for("/help");
     terminal.type_line("run: echo first");
     terminal.wait_for("exit code 0");
+    terminal.type_line("/export");
+    terminal.wait_for("this conversation is kept nowhere (--no-session)");
     terminal.type_line("/confirm on");
     terminal.wait_for("asks before tools");
     terminal.type_line("/logout nobody");
