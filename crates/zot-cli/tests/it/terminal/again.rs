@@ -68,3 +68,12 @@ fn a_copy_goes_on_with_the_model_that_was_chosen() {
     terminal.wait_for("going on with a conversation of 2 messages");
     terminal.wait_until("the same model", is_chosen);
 }
+
+#[test]
+fn without_the_key_of_its_provider_it_goes_on_offline_and_offers_a_login() {
+    let terminal = Terminal::open("--provider groq");
+    terminal.wait_for("groq has no key, so this is the offline stand-in");
+    terminal.wait_for("/login groq");
+    terminal.type_line("run: echo still here");
+    terminal.wait_for("exit code 0");
+}
