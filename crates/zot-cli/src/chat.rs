@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use zot_rpc::executor;
+use zot_sdk::auth::CredentialError;
 use zot_sdk::{
     AssemblyError, Config, HttpClient, OnRequest, Persistence, Resumption, Runtime, zot_home,
 };
@@ -97,21 +98,32 @@ pub(crate) fn run(
     }
 }
 
-/// Whoever has no key yet gets a chat all the same, and is told how to get a better one.
+/// Whoever has no key yet, or has it no more, gets a chat all the same, and is told how to get a
+/// better one.
 fn assemble(config: Config, options: &mut Options) -> Result<Runtime, Failure> {
-    match Runtime::new(config.clone()) {
+    let (reason, command, auth_file) = match Runtime::new(config.clone()) {
         Err(AssemblyError::NoCredential { auth_file }) => {
-            options.warnings.push(format!(
-                "no provider has a key, so this is the offline stand-in, which follows fixed rules. /login \
-                 gives one (it is kept in {}); so does a variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY",
-                auth_file.display()
-            ));
-            Ok(Runtime::new(Config {
-                provider: Some("offline".to_owned()),
-                model: None,
-                ..config
-            })?)
+            let reason = "no provider has a key".to_owned();
+            (reason, "/login".to_owned(), auth_file)
         }
-        made => Ok(made?),
-    }
+        Err(AssemblyError::Credential(CredentialError::Missing {
+            provider,
+            auth_file,
+            ..
+        })) => {
+            let command = format!("/login {provider}");
+            (format!("{provider} has no key"), command, auth_file)
+        }
+        made => return Ok(made?),
+    };
+    options.warnings.push(format!(
+        "{reason}, so this is the offline stand-in, which follows fixed rules. {command} \
+         gives one (it is kept in {}); so does a variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY",
+        auth_file.display()
+    ));
+    Ok(Runtime::new(Config {
+        provider: Some("offline".to_owned()),
+        model: None,
+        ..config
+    })?)
 }

@@ -70,7 +70,10 @@ impl Chat {
             Effect::Zot(words) => {
                 let file = self.session_file();
                 if file.is_none() && words.iter().any(|word| word == SESSION) {
-                    return Ok(failed(&"nothing of this conversation is on disk yet"));
+                    return Ok(failed(&match self.runtime.session() {
+                        Some(_) => "nothing of this conversation is on disk yet",
+                        None => "this conversation is kept nowhere (--no-session)",
+                    }));
                 }
                 let cwd = self.runtime.cwd().to_owned();
                 self.jobs

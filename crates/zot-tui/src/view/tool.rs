@@ -68,6 +68,7 @@ pub(super) fn finished(tool: &Tool, columns: usize, theme: &Theme, expanded: boo
         changes = output
             .trim_matches('\n')
             .lines()
+            .flat_map(|line| written_over(line, expanded))
             .filter(|line| expanded || !line.is_empty())
             .map(|line| Line::styled(line, theme.muted))
             .collect();
@@ -181,6 +182,15 @@ fn result(tool: &Tool, is_title_whole: bool) -> (&str, String) {
     }
 }
 
+/// A line that was written again and again from its beginning, as programs show how far they are:
+/// the last state of it, or all.
+fn written_over(line: &str, all: bool) -> impl Iterator<Item = &str> {
+    let states = line.trim_end_matches('\r').rsplit('\r');
+    let mut states: Vec<&str> = states.take(if all { usize::MAX } else { 1 }).collect();
+    states.reverse();
+    states.into_iter()
+}
+
 fn lines_noun(count: usize) -> String {
     match count {
         1 => "1 line".to_owned(),
@@ -239,6 +249,7 @@ fn printed(output: &str, theme: &Theme) -> (Vec<Line>, usize) {
     let lines = output.trim_end().lines().filter(|line| !line.is_empty());
     let mut last: Vec<&str> = lines.rev().take(PROGRESS_LINES).collect();
     last.reverse();
-    let lines = last.iter().map(|line| Line::styled(*line, theme.muted));
+    let lines = last.iter().flat_map(|line| written_over(line, false));
+    let lines = lines.map(|line| Line::styled(line, theme.muted));
     (lines.collect(), last.len())
 }

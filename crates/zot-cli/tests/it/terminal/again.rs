@@ -42,6 +42,8 @@ fn what_is_in_no_file_is_taken_along_and_stays_in_none() {
     terminal.wait_for("/help");
     terminal.type_line("run: echo first");
     terminal.wait_for("exit code 0");
+    terminal.type_line("/export");
+    terminal.wait_for("this conversation is kept nowhere (--no-session)");
     terminal.type_line("/confirm on");
     terminal.wait_for("asks before tools");
     terminal.type_line("/logout nobody");
@@ -65,4 +67,13 @@ fn a_copy_goes_on_with_the_model_that_was_chosen() {
     terminal.type_line("/session fork");
     terminal.wait_for("going on with a conversation of 2 messages");
     terminal.wait_until("the same model", is_chosen);
+}
+
+#[test]
+fn without_the_key_of_its_provider_it_goes_on_offline_and_offers_a_login() {
+    let terminal = Terminal::open("--provider groq");
+    terminal.wait_for("groq has no key, so this is the offline stand-in");
+    terminal.wait_for("/login groq");
+    terminal.type_line("run: echo still here");
+    terminal.wait_for("exit code 0");
 }

@@ -29,6 +29,19 @@ fn what_is_unfolded_has_its_blank_lines() {
 }
 
 #[test]
+fn what_a_program_writes_over_is_shown_when_unfolded() {
+    let output = "$ cat a\n\n10%\r20%\r30%\r\ndone\r\n\n[exit 0]  Took 0.1s";
+    let edge = ["╭ bash  cat a", "╰ exit 0 · 0.1s"];
+    assert_eq!(shown(output, false), [edge[0], "│ 30%", "│ done", edge[1]]);
+    assert_eq!(
+        shown(output, true),
+        [edge[0], "│ 10%", "│ 20%", "│ 30%", "│ done", edge[1]]
+    );
+    let (lines, _) = printed("10%\r20%", &Theme::DARK);
+    assert_eq!(lines[0].0[0].text, "20%");
+}
+
+#[test]
 fn what_was_stopped_has_no_exit_code() {
     let shown = shown("$ cat a\n\n[exit -1]  Took 2.0s", false);
     assert_eq!(shown, ["╭ bash  cat a", "╰ killed · 2.0s"]);
