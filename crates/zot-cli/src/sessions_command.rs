@@ -54,6 +54,9 @@ enum Action {
     /// Show what was said, with the number of every prompt
     Show {
         id: String,
+        /// Only what it is, not what was said
+        #[arg(long, conflicts_with = "json")]
+        summary: bool,
         #[arg(long)]
         json: bool,
     },
@@ -178,7 +181,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     }));
     match action {
         Action::List(arguments) => list::run(place, &arguments)?,
-        Action::Show { id, json } => show::run(place, &id, Format::of(json))?,
+        Action::Show { id, summary, json } => {
+            let extent = if summary {
+                show::Extent::Summary
+            } else {
+                show::Extent::Whole
+            };
+            show::run(place, &id, extent, Format::of(json))?
+        }
         Action::Search {
             words,
             here,

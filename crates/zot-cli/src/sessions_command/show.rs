@@ -15,7 +15,16 @@ use crate::output::{Format, say};
 const RESULT_LINES: usize = 6;
 const RESULT_WIDTH: usize = 160;
 
-pub(super) fn run(place: &Place, id: &str, format: Format) -> Result<(), Failure> {
+/// How much of a session is shown to people.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// What it is.
+    Summary,
+    /// And what was said.
+    Whole,
+}
+
+pub(super) fn run(place: &Place, id: &str, extent: Extent, format: Format) -> Result<(), Failure> {
     let path = place.library.find(id)?;
     let session = read(&path, View::Everything)?;
     if format == Format::Json {
@@ -57,6 +66,21 @@ pub(super) fn run(place: &Place, id: &str, format: Format) -> Result<(), Failure
     )?;
     for finding in session.report.findings() {
         writeln!(output, "note       {finding}")?;
+    }
+    if extent == Extent::Summary {
+        let is_prompt = |message: &&Message| message.role == Role::User;
+        let prompts = session
+            .messages
+            .iter()
+            .map(AsRef::as_ref)
+            .filter(is_prompt)
+            .count();
+        let said = session.messages.len();
+        writeln!(
+            output,
+            "said       {said} messages, {prompts} of them prompts"
+        )?;
+        return Ok(output.flush()?);
     }
     let mut prompt = 0;
     for message in &session.messages {

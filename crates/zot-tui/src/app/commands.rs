@@ -209,7 +209,7 @@ impl App {
                 session: None,
                 fork: true,
             }),
-            "" => vec![zot(&["sessions", "show", SESSION])],
+            "" => vec![zot(&["sessions", "show", "--summary", SESSION])],
             _ => self.show("/session export [FILE] · fork · tree · import FILE"),
         }
     }

@@ -61,6 +61,10 @@ fn show_numbers_the_prompts_and_names_what_is_wrong() {
     ] {
         assert!(shown.contains(part), "{part}\n{shown}");
     }
+    let summary = place.sessions(&["show", "--summary", &id]).stdout;
+    assert!(summary.contains("messages, "), "{summary}");
+    assert!(shown.starts_with(summary.split("said  ").next().unwrap()));
+    assert!(!summary.contains("] user"), "{summary}");
     let value = place.sessions_json(&["show", &id]);
     assert_eq!(value["messages"].as_array().unwrap().len(), 8);
     assert_eq!(value["findings"], serde_json::json!([]));

@@ -57,7 +57,7 @@ fn a_command_that_is_written_out_is_the_one_that_runs() {
     chat.input(Input::Commands(others.to_vec()));
     assert_eq!(
         last_command(&mut chat, "/session"),
-        zot(&["sessions", "show", "SESSION"])
+        zot(&["sessions", "show", "--summary", "SESSION"])
     );
     assert_eq!(
         last_command(&mut chat, "/sessions"),
