@@ -1,6 +1,5 @@
 //! The terminal itself: put into the state that a chat needs, and put back whatever happens.
 
-mod burst;
 mod decoder;
 mod mode;
 mod reader;
@@ -17,10 +16,9 @@ use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use crate::app::{Input, MIN_COLUMNS, MIN_ROWS};
-use burst::Burst;
 use decoder::{Decoder, Told};
 use reader::Reader;
 
@@ -80,8 +78,6 @@ pub(crate) struct Terminal {
     reader: Option<Reader>,
     resized: Signal,
     decoder: Decoder,
-    /// Looks for pastes that are not marked as such.
-    burst: Burst,
     /// What has come and was not asked for yet.
     ready: VecDeque<Input>,
     /// Until when more may follow what has come.
@@ -111,7 +107,6 @@ impl Terminal {
             reader: None,
             resized: signal(SignalKind::window_change())?,
             decoder: Decoder::default(),
-            burst: Burst::default(),
             ready: VecDeque::new(),
             undecided_until: None,
             answers_due: None,
@@ -147,7 +142,6 @@ impl Terminal {
         }
         // What was typed after the key that asked for it was meant for the other.
         self.ready.clear();
-        self.burst = Burst::default();
         restore();
     }
 
@@ -203,17 +197,13 @@ impl Terminal {
     /// The next thing the user does; `None` when the terminal is gone.
     pub(crate) async fn next(&mut self) -> Option<io::Result<Input>> {
         loop {
-            let mut inputs = Vec::new();
             while let Some(told) = self.decoder.next() {
-                inputs.extend(self.input(told));
-            }
-            if !inputs.is_empty() {
-                self.ready.extend(self.burst.take(inputs));
+                let input = self.input(told);
+                self.ready.extend(input);
             }
             if let Some(input) = self.ready.pop_front() {
                 return Some(Ok(input));
             }
-            let is_pasting = self.burst.is_open();
             let undecided = async {
                 match self.undecided_until {
                     Some(until) => sleep_until(until).await,
@@ -236,7 +226,6 @@ impl Terminal {
                     let (columns, rows) = Self::size();
                     return Some(Ok(Input::Resized { columns, rows }));
                 }
-                () = sleep(burst::GAP), if is_pasting => self.ready.extend(self.burst.end()),
                 () = undecided => {
                     self.undecided_until = None;
                     if let Some(input) = self.decoder.give_up().and_then(|told| self.input(told)) {

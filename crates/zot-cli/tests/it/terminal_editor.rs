@@ -113,10 +113,28 @@ fn a_paste_of_any_size_is_a_chip_and_runs_nothing() {
     wait_for_written(&terminal, "❯ /exit");
     terminal.press("Enter");
     terminal.wait_for("My rules do not cover");
-    // In terminals that do not mark a paste it comes as keys.
-    paste(&terminal, "the first line\nthe second line\n", &[]);
-    terminal.type_text("and more");
-    wait_for_written(&terminal, "❯ the first line\n  the second line\n  and more");
+}
+
+/// What a script types, or somebody ahead of a slow machine, is no paste.
+#[test]
+fn lines_that_come_in_one_go_are_prompts_of_their_own() {
+    let terminal = Terminal::open("MODEL");
+    terminal.wait_for("/help");
+    terminal.tmux(&[
+        "send-keys",
+        "say:2",
+        "Enter",
+        "say:3",
+        "Enter",
+        "half a line",
+    ]);
+    wait_for_written(&terminal, "❯ half a line");
+    let screen = terminal.wait_until("both", |screen| {
+        screen.contains("❯ say:2")
+            && screen.contains("❯ say:3")
+            && screen.contains("alpha beta gamm")
+    });
+    assert!(!screen.contains("queued"), "{screen}");
 }
 
 #[test]
