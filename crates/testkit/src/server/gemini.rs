@@ -61,6 +61,16 @@ pub(super) fn text_delta(text: &str) -> String {
     chunk(&[json!({ "text": text })])
 }
 
+/// The answer to a request that does not stream.
+pub(super) fn whole(seen: &Conversation, completion: &Completion) -> String {
+    let mut parts = vec![json!({ "text": completion.text() })];
+    parts.extend(completion.tools.iter().map(call));
+    let deltas = completion.say + completion.pieces.len();
+    let candidate = json!({"content": {"role": "model", "parts": parts},
+        "finishReason": "STOP", "index": 0});
+    json!({"candidates": [candidate], "usageMetadata": usage(seen, deltas)}).to_string()
+}
+
 pub(super) fn error_body(status: u16, message: &str) -> String {
     let name = match status {
         400 => "INVALID_ARGUMENT",

@@ -36,6 +36,7 @@ pub(super) struct OpenAiDecoder {
     /// Events that were not JSON, and whether a good one came after them.
     skipped: u64,
     last_was_malformed: bool,
+    is_document: bool,
 }
 
 impl OpenAiDecoder {
@@ -48,6 +49,7 @@ impl OpenAiDecoder {
             shape: Shape::default(),
             skipped: 0,
             last_was_malformed: false,
+            is_document: false,
         }
     }
 
@@ -56,7 +58,12 @@ impl OpenAiDecoder {
         choice: Choice<'_>,
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError> {
-        if let Some(delta) = choice.delta {
+        // Some servers repeat the whole message at the end of a stream.
+        let said = match self.is_document {
+            true => choice.message,
+            false => choice.delta,
+        };
+        if let Some(delta) = said {
             self.delta(delta, events);
         }
         if let Some(usage) = choice.usage {
@@ -274,6 +281,26 @@ impl Decoder for OpenAiDecoder {
             }
             _ => Err(self.incomplete(cut.unwrap_or("the answer ended without a finish_reason"))),
         }
+    }
+
+    /// A document that parsed is whole: some servers give no reason then.
+    fn document(
+        &mut self,
+        body: &[u8],
+        events: &mut VecDeque<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        self.is_document = true;
+        let before = events.len();
+        let event = SseEvent {
+            name: b"",
+            data: body,
+        };
+        self.event(event, events)?;
+        if self.stop.is_none() && events.len() > before {
+            self.close(events);
+            self.stop = Some(stop_reason("", !self.calls.is_empty()));
+        }
+        self.end(None, events)
     }
 }
 
