@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::process::{Command, Output};
 use std::thread;
 
@@ -531,4 +532,74 @@ fn the_client_leaves_standard_input_alone_when_told_to() {
         text(&output.stdout),
         "alpha \nalpha beta \nalpha beta gamm \n"
     );
+}
+
+/// The layout of the original's installer, started as the packaged units start it: with the lines of
+/// `original.conf`, below another root.
+#[test]
+fn an_installed_original_is_taken_over() {
+    let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
+    let setting = |file: &str, name: &str| {
+        let text = fs::read_to_string(units.join(file)).unwrap();
+        let lines = text.lines().filter_map(|line| line.strip_prefix(name));
+        lines.map(ToOwned::to_owned).collect::<Vec<_>>()
+    };
+    for unit in ["zino.service", "zino-rtr.service"] {
+        let files = setting(unit, "EnvironmentFile=-");
+        assert!(files.contains(&"/etc/zino/env".to_owned()), "{files:?}");
+    }
+    let [directory] = &setting("original.conf", "WorkingDirectory=")[..] else {
+        panic!("one directory");
+    };
+    let [config] = &setting("original.conf", "Environment=ZINO_CONFIG=")[..] else {
+        panic!("one configuration");
+    };
+
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let below = |path: &str| installation.path(path.trim_start_matches('/'));
+    fs::create_dir_all(below(directory)).unwrap();
+    fs::create_dir_all(below(config).parent().unwrap()).unwrap();
+    for name in ["SYSTEM.md", "tools", "skills"] {
+        fs::rename(installation.path(name), below(directory).join(name)).unwrap();
+    }
+    let root = installation.path("");
+    let text = fs::read_to_string(installation.path("ZINO.toml")).unwrap();
+    let text = text.replace("\"run/", &format!("\"{}run/", root.display()));
+    let text = text.replace("api.key = \"x\"\n", "");
+    let data = root.join("var/lib/zino/mem");
+    fs::write(
+        below(config),
+        format!("{text}mem.data_dir = \"{}\"\n", data.display()),
+    )
+    .unwrap();
+    fs::write(
+        below(config).with_file_name(".env"),
+        "LLM_API_KEY=sk-original\n",
+    )
+    .unwrap();
+    let mut command = installation.command(&["up"]);
+    command
+        .current_dir(below(directory))
+        .env_remove("LLM_API_KEY")
+        .env("ZINO_CONFIG", below(config));
+    let process = installation.spawn(command, "up");
+    eventually("it listens", || installation.socket(Daemon).exists());
+    let call = "raw:<tool_call>{\"name\": \"execute_bash\", \"arguments\": \
+                {\"code\": \"pwd\"}}</tool_call>";
+    let ask = json!({ "message": call, "channel_id": "c" });
+    let mut answer = Vec::new();
+    eventually("it answers", || {
+        answer = match UnixStream::connect(installation.socket(Daemon)) {
+            Ok(_) => installation.ask(Daemon, &ask),
+            Err(_) => return false,
+        };
+        true
+    });
+    let expected = json!({ "type": "response", "content": "final answer" });
+    assert_eq!(answer, [expected], "{}", process.log());
+    let last = model.requests().pop().unwrap();
+    assert_eq!(last.headers["authorization"], "Bearer sk-original");
+    assert!(last.body.to_string().contains(directory.as_str()));
+    assert!(data.join("channels/c.json").exists());
 }
