@@ -70,16 +70,18 @@ impl OpenAiDecoder {
             events.push_back(ModelEvent::Usage(usage.usage()));
         }
         match choice.finish_reason.as_deref() {
-            None | Some("") => {}
+            None | Some("") if !self.is_document => {}
             Some("error") => {
                 let cause = "the provider ended the answer with an error";
                 return Err(stream_error(&self.endpoint.provider, cause));
             }
-            Some(reason) if self.stop.is_none() => {
+            // A document is whole: some servers give no reason then.
+            reason if self.stop.is_none() => {
                 self.close(events);
+                let reason = reason.unwrap_or_default();
                 self.stop = Some(stop_reason(reason, !self.calls.is_empty()));
             }
-            Some(_) => {}
+            _ => {}
         }
         Ok(())
     }
@@ -283,23 +285,17 @@ impl Decoder for OpenAiDecoder {
         }
     }
 
-    /// A document that parsed is whole: some servers give no reason then.
     fn document(
         &mut self,
         body: &[u8],
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError> {
         self.is_document = true;
-        let before = events.len();
         let event = SseEvent {
             name: b"",
             data: body,
         };
         self.event(event, events)?;
-        if self.stop.is_none() && events.len() > before {
-            self.close(events);
-            self.stop = Some(stop_reason("", !self.calls.is_empty()));
-        }
         self.end(None, events)
     }
 }
