@@ -99,7 +99,7 @@ fn without_streaming_no_server_is_asked_for_a_stream() {
         assert_eq!(capabilities["streaming"], false);
         let response = json!({ "type": "response", "content": "alpha beta " });
         for stream in [false, true] {
-            assert_eq!(installation.ask(Router, &infer(stream)), [response.clone()]);
+            assert_eq!(installation.ask_one(Router, &infer(stream)), response);
         }
         let ask = json!({ "message": "say:2" });
         assert_eq!(installation.ask(Daemon, &ask), [response]);
@@ -454,7 +454,13 @@ fn the_client_prints_what_the_original_prints() {
         (false, &[response("hello")], 0, "hello\n", ""),
         (false, &[response("line\n")], 0, "line\n\n", ""),
         (false, &[response("")], 0, "\n", ""),
-        (false, &[error.clone()], 1, "", "Error: not today\n"),
+        (
+            false,
+            &[json!({ "type": "error", "message": "not today" })],
+            1,
+            "",
+            "Error: not today\n",
+        ),
         (
             false,
             &[json!({ "type": "odd" })],
