@@ -16,9 +16,12 @@ use zot_conversation::BoxFuture;
 use crate::config::Config;
 use crate::definitions::{Skill, load_executors, load_skills};
 use crate::kind::ServiceKind;
+use crate::lenient;
 use crate::logging::Log;
 use crate::peer::Peer;
-use crate::service::{Answer, Answers, HungUp, Object, Service, unknown_type, wants_stream};
+use crate::service::{
+    Answer, Answers, HungUp, Object, Service, number, unknown_type, wants_stream,
+};
 
 use blocks::{Blocks, Piece, response_block};
 use interrupt::Interrupt;
@@ -95,14 +98,14 @@ impl AgentLoopService {
     }
 
     fn read(&self, mut request: Object) -> Result<Run, String> {
-        let mode = match wants_stream(&request)? {
+        let mode = match wants_stream(&request) {
             true => Mode::Streaming,
             false => Mode::Collected,
         };
         let max_iterations = match request.get("max_iterations") {
             None | Some(Value::Null) => self.config.agr.max_iterations.max(1),
-            Some(given) => given
-                .as_u64()
+            Some(given) => lenient::integer(given)
+                .and_then(|given| u64::try_from(given).ok())
                 .filter(|given| *given > 0)
                 .ok_or("max_iterations must be a whole number above 0")?,
         };
@@ -111,11 +114,12 @@ impl AgentLoopService {
             Some(Value::Array(messages)) => messages,
             Some(_) => return Err("messages must be an array".to_owned()),
         };
-        // What they may be is for `rtr` to say.
-        let sampling = ["temperature", "top_p"]
-            .into_iter()
-            .filter_map(|name| Some((name.to_owned(), request.remove(name)?)))
-            .collect();
+        let mut sampling = Object::new();
+        for name in ["temperature", "top_p"] {
+            if let Some(number) = number(&request, name)? {
+                sampling.insert(name.to_owned(), number.into());
+            }
+        }
         let definitions = self.lock().clone();
         Ok(Run {
             messages,

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use zot_wire::MAX_FRAME_BYTES;
 
 use crate::kind::ServiceKind;
+use crate::lenient;
 use crate::logging::Level;
 
 /// Everything the services are told. Relative paths start where the process was started.
@@ -34,6 +35,9 @@ pub struct Config {
     pub skills: Folder,
     pub logging: Logging,
     pub wire: Wire,
+    /// Where the file is; `None` for one that was not read from a file.
+    #[serde(skip)]
+    pub directory: Option<PathBuf>,
 }
 
 /// `[api]`: where the model is.
@@ -42,6 +46,7 @@ pub struct Config {
 pub struct Api {
     pub base_url: Option<String>,
     /// `LLM_API_KEY` when not given.
+    #[serde(deserialize_with = "lenient::read_optional_text")]
     pub key: Option<String>,
     /// Ours: a provider of `zot` instead of an OpenAI-compatible server; `offline` needs nothing.
     pub provider: Option<String>,
@@ -70,10 +75,13 @@ pub struct Model {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default)]
 pub struct Agent {
+    #[serde(deserialize_with = "lenient::read_number")]
     pub temperature: f64,
+    #[serde(deserialize_with = "lenient::read_number")]
     pub top_p: f64,
     /// What the system prompt says; the loop itself goes by `[agr] max_iterations`.
-    pub max_iterations: u64,
+    #[serde(deserialize_with = "lenient::read_shown")]
+    pub max_iterations: String,
 }
 
 impl Default for Agent {
@@ -81,7 +89,7 @@ impl Default for Agent {
         Self {
             temperature: 0.7,
             top_p: 1.0,
-            max_iterations: 5,
+            max_iterations: "5".to_owned(),
         }
     }
 }
@@ -98,8 +106,10 @@ pub struct Daemon {
 #[serde(default)]
 pub struct Router {
     pub socket: Option<PathBuf>,
+    #[serde(deserialize_with = "lenient::read_truth")]
     pub streaming: bool,
     /// Ours: the longest a whole answer may take, in seconds.
+    #[serde(deserialize_with = "lenient::read_number")]
     pub timeout: f64,
 }
 
@@ -118,6 +128,7 @@ impl Default for Router {
 #[serde(default)]
 pub struct AgentLoop {
     pub socket: Option<PathBuf>,
+    #[serde(deserialize_with = "lenient::read_count")]
     pub max_iterations: u64,
 }
 
@@ -157,10 +168,13 @@ impl Default for SystemPrompt {
 pub struct Executor {
     pub socket: Option<PathBuf>,
     /// In seconds.
+    #[serde(deserialize_with = "lenient::read_number")]
     pub timeout: f64,
     /// Ours: how many programs run at a time; more wait.
+    #[serde(deserialize_with = "lenient::read_count")]
     pub concurrency: usize,
     /// Ours: how much of each output stream is kept.
+    #[serde(deserialize_with = "lenient::read_count")]
     pub max_output_bytes: usize,
     /// Ours: hold programs to the working directory.
     pub sandbox: bool,
@@ -206,7 +220,9 @@ impl Default for Memory {
 #[serde(default)]
 pub struct Context {
     pub socket: Option<PathBuf>,
+    #[serde(deserialize_with = "lenient::read_integer")]
     pub history_limit: i64,
+    #[serde(deserialize_with = "lenient::read_integer")]
     pub hard_memory_top_k: i64,
 }
 
@@ -238,10 +254,13 @@ pub struct Logging {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default)]
 pub struct Wire {
+    #[serde(deserialize_with = "lenient::read_count")]
     pub max_frame_bytes: usize,
     /// How long `sys`, `ctx` and `mem` may take to answer, in seconds; then it goes on without.
+    #[serde(deserialize_with = "lenient::read_number")]
     pub answer_timeout: f64,
     /// How long `agr` and `exc` may be silent, in seconds; see [`Config::idle_limit`].
+    #[serde(deserialize_with = "lenient::read_optional_number")]
     pub idle_timeout: Option<f64>,
 }
 
@@ -304,10 +323,12 @@ impl Config {
                 });
             }
         };
-        Self::parse(&text).map_err(|error| ConfigError::Wrong {
+        let mut loaded = Self::parse(&text).map_err(|error| ConfigError::Wrong {
             path: path.to_owned(),
             error,
-        })
+        })?;
+        loaded.config.directory = path.parent().map(Path::to_owned);
+        Ok(loaded)
     }
 
     pub fn parse(text: &str) -> Result<Loaded, String> {
@@ -321,6 +342,18 @@ impl Config {
         {
             warnings.push(format!(
                 "[logging] level {level:?} is unknown (DEBUG, INFO, WARNING, ERROR): INFO is used"
+            ));
+        }
+        let streaming = table
+            .get("rtr")
+            .and_then(|section| section.get("streaming"));
+        if let Some(toml::Value::String(text)) = streaming
+            && config.rtr.streaming
+            && ["false", "no", "off", "0"].contains(&text.to_ascii_lowercase().as_str())
+        {
+            warnings.push(format!(
+                "[rtr] streaming = {text:?} counts as true, as every text but the empty one: write \
+                 streaming = false"
             ));
         }
         let given = [

@@ -10,7 +10,7 @@ use crate::definitions::load_skills;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::peer::Peer;
-use crate::service::{Answer, Answers, Object, Service, unknown_type};
+use crate::service::{Answer, Answers, Object, Service, channel_id, unknown_type};
 
 pub struct ContextService {
     config: Config,
@@ -37,11 +37,7 @@ impl ContextService {
             Some(Value::String(text)) => text,
             Some(_) => return Answer::error("user_message must be a string"),
         };
-        let channel = match request.get("channel_id") {
-            None | Some(Value::Null) => None,
-            Some(Value::String(channel)) => Some(channel).filter(|channel| !channel.is_empty()),
-            Some(_) => return Answer::error("channel_id must be a string"),
-        };
+        let channel = channel_id(request);
         let mut messages = self
             .examples
             .lock()
@@ -55,7 +51,7 @@ impl ContextService {
             }
         };
         let history = async {
-            match channel {
+            match &channel {
                 Some(channel) => self.history(channel).await,
                 None => Vec::new(),
             }

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::peer::Peer;
-use crate::service::{Answer, Answers, Object, Service, wants_stream};
+use crate::service::{Answer, Answers, Object, Service, channel_id, wants_stream};
 
 /// The services the daemon brings together.
 #[derive(Clone)]
@@ -44,15 +44,10 @@ impl Request {
         if message.is_empty() {
             return Err("Empty message.".to_owned());
         }
-        let channel = match request.get("channel_id") {
-            None | Some(Value::Null) => None,
-            Some(Value::String(channel)) => Some(channel.clone()).filter(|id| !id.is_empty()),
-            Some(_) => return Err("channel_id must be a string".to_owned()),
-        };
         Ok(Self {
             message: message.to_owned(),
-            channel,
-            stream: wants_stream(request)?,
+            channel: channel_id(request),
+            stream: wants_stream(request),
         })
     }
 }

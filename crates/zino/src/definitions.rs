@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::lenient;
 use crate::logging::Log;
 
 /// What a file says about the program that runs code.
@@ -16,6 +17,8 @@ use crate::logging::Log;
 pub struct Meta {
     pub executor: Option<String>,
     pub file_extension: Option<String>,
+    /// The original asks only whether it counts as true.
+    #[serde(deserialize_with = "lenient::read_optional_text")]
     pub static_analysis: Option<String>,
 }
 

@@ -26,6 +26,7 @@ use zot_process::launch::ConfineError;
 use crate::config::Config;
 use crate::definitions::{ExecutorDefinition, load_executors};
 use crate::kind::ServiceKind;
+use crate::lenient;
 use crate::logging::Log;
 use crate::service::{Answer, Answers, Object, Service, unknown_type};
 
@@ -112,7 +113,7 @@ impl ExecutorService {
 
     async fn execute(&self, request: &Object) -> Result<Answer, String> {
         let (name, code) = arguments(request)?;
-        let outcome = match self.find(name) {
+        let outcome = match self.find(&name) {
             Some(executor) => self.run(&executor, code).await,
             None => Outcome::failed(format!("Unknown executor: {name}")),
         };
@@ -126,7 +127,7 @@ impl ExecutorService {
 
     async fn validate(&self, request: &Object) -> Result<Answer, String> {
         let (name, code) = arguments(request)?;
-        let errors = match self.find(name) {
+        let errors = match self.find(&name) {
             None => Some(format!("Unknown executor: {name}")),
             Some(executor) => {
                 let _slot = self.slots.acquire().await;
@@ -310,12 +311,21 @@ impl Service for ExecutorService {
     }
 }
 
-fn arguments(request: &Object) -> Result<(&str, &str), String> {
-    let text = |name: &str| {
-        let value = request.get(name).and_then(Value::as_str);
-        value.ok_or_else(|| format!("{name} must be a string"))
+/// The executor's name and the code; what is left out is empty, as in the original. A number is a
+/// name like any other that no executor has.
+fn arguments(request: &Object) -> Result<(String, &str), String> {
+    let name = match request.get("executor") {
+        None => Some(String::new()),
+        Some(value) => lenient::shown(value),
     };
-    Ok((text("executor")?, text("code")?))
+    let code = match request.get("code") {
+        None => Some(""),
+        Some(value) => value.as_str(),
+    };
+    Ok((
+        name.ok_or("executor must be a string")?,
+        code.ok_or("code must be a string")?,
+    ))
 }
 
 fn working_directory(given: Option<&Path>) -> Result<PathBuf, ExecutorError> {

@@ -8,12 +8,12 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use zino::config::{Config, Loaded};
+use zino::config::{Config, ConfigError, Loaded};
 use zino::kind::ServiceKind;
 use zino::memory::{MemoryService, Mended};
 use zino::peer::Peer;
 use zino::program::check::{Finding, Verdict, check};
-use zino::program::client::{Question, ask};
+use zino::program::client::{ClientError, Question, ask};
 use zino::program::init::{Written, init};
 use zino::program::run::{config_path, run};
 use zino::program::status::{Health, Status, status};
@@ -89,6 +89,9 @@ struct Cli {
     /// The conversation to go on with; `-ch` works too
     #[arg(long, value_name = "ID")]
     channel: Option<String>,
+    /// Leave standard input alone, as in `while read` loops
+    #[arg(long, short)]
+    no_stdin: bool,
     #[command(flatten)]
     config: ConfigArgument,
     #[arg(value_name = "MESSAGE")]
@@ -169,11 +172,14 @@ fn load(argument: ConfigArgument) -> Result<Loaded, Failure> {
 
 /// Loads the configuration and says what is odd about it.
 fn load_and_warn(argument: ConfigArgument) -> Result<Config, Failure> {
-    let Loaded { config, warnings } = load(argument)?;
+    load(argument).map(warn)
+}
+
+fn warn(Loaded { config, warnings }: Loaded) -> Config {
     for warning in warnings {
         let _ = writeln!(io::stderr(), "zino: warning: {warning}");
     }
-    Ok(config)
+    config
 }
 
 fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
@@ -295,7 +301,9 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
     let mut message = words.join(" ");
     let input = io::stdin();
     let expects_input = !dashes.is_empty()
-        || !input.is_terminal() && (message.is_empty() || speaks_within(&input, PIPE_PATIENCE));
+        || !cli.no_stdin
+            && !input.is_terminal()
+            && (message.is_empty() || speaks_within(&input, PIPE_PATIENCE));
     if expects_input {
         let mut piped = String::new();
         let read = input
@@ -320,16 +328,31 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
         );
         return Ok(ExitCode::from(2));
     }
-    let config = load_and_warn(cli.config)?;
-    let daemon = Peer::socket(
-        config.socket(ServiceKind::Daemon),
-        config.wire.max_frame_bytes,
-    );
+    // The client alone needs no configuration: like the original's it then asks at the usual place.
+    let path = config_path(cli.config.config);
+    let (config, is_missing) = match Config::load(&path) {
+        Ok(loaded) => (warn(loaded), false),
+        Err(ConfigError::Missing(_)) => (Config::default(), true),
+        Err(error) => return Err(error.to_string()),
+    };
+    let socket = config.socket(ServiceKind::Daemon);
+    let daemon = Peer::socket(socket.clone(), config.wire.max_frame_bytes);
     let question = Question {
         message,
         channel: cli.channel,
         stream: cli.stream,
     };
-    block_on(ask(&daemon, question, &mut io::stdout()))?.map_err(|error| error.to_string())?;
-    Ok(ExitCode::SUCCESS)
+    match block_on(ask(&daemon, question, &mut io::stdout()))? {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(ClientError::Told(told)) => {
+            let _ = writeln!(io::stderr(), "{told}");
+            Ok(ExitCode::FAILURE)
+        }
+        Err(error @ ClientError::Unreachable(_)) if is_missing => Err(format!(
+            "{error} There is no configuration at {}, so {} was tried.",
+            path.display(),
+            socket.display()
+        )),
+        Err(error) => Err(error.to_string()),
+    }
 }

@@ -228,9 +228,10 @@ impl Store {
                 json!({ "type": "hard_memories", "results": results })
             }
             Some("store_hard") => {
+                let tag = tag(request)?;
                 let memory = NewMemory {
                     messages: messages(request)?,
-                    tag: tag(request)?,
+                    tag: &tag,
                 };
                 json!({ "type": "ok", "id": self.hard.store(&[memory])? })
             }

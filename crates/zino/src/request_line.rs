@@ -97,7 +97,7 @@ impl Subject {
         let kind = match text("type") {
             Some(kind @ ("ping" | "version")) => kind.to_owned(),
             // What clients ask of the daemon has no type: it is one thing, in two ways.
-            _ if service == ServiceKind::Daemon => match wants_stream(request) == Ok(true) {
+            _ if service == ServiceKind::Daemon => match wants_stream(request) {
                 true => "stream".to_owned(),
                 false => "request".to_owned(),
             },

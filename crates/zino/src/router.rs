@@ -15,9 +15,12 @@ use zot_conversation::{
 };
 
 use crate::config::Config;
+use crate::environment_file::EnvironmentFile;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
-use crate::service::{Answer, Answers, HungUp, Object, Service, unknown_type, wants_stream};
+use crate::service::{
+    Answer, Answers, HungUp, Object, Service, number, unknown_type, wants_stream,
+};
 
 pub use endpoints::RouterError;
 use endpoints::{Speech, Target};
@@ -71,7 +74,11 @@ impl From<HungUp> for Unfinished {
 impl RouterService {
     /// Contacts nobody yet.
     pub fn new(config: &Config, log: Log) -> Result<Self, RouterError> {
-        Self::with_environment(config, log, &|name| std::env::var(name).ok())
+        let (file, warnings) = EnvironmentFile::beside(config);
+        for warning in warnings {
+            log.warning(format_args!("{warning}"));
+        }
+        Self::with_environment(config, log, &|name| file.variable(name))
     }
 
     fn with_environment(
@@ -99,18 +106,11 @@ impl RouterService {
     }
 
     fn read(&self, request: Object) -> Result<Inference, String> {
-        let number = |name: &str| match request.get(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(value) => match value.as_f64() {
-                Some(number) => Ok(Some(number)),
-                None => Err(format!("{name} must be a number")),
-            },
-        };
         let sampling = Sampling {
-            temperature: number("temperature")?,
-            top_p: number("top_p")?,
+            temperature: number(&request, "temperature")?,
+            top_p: number(&request, "top_p")?,
         };
-        let mode = match wants_stream(&request)? && self.streaming {
+        let mode = match wants_stream(&request) && self.streaming {
             true => Mode::Streaming,
             false => Mode::Collected,
         };
@@ -209,7 +209,11 @@ impl RouterService {
             }
         };
         let mut calls = CallWriter::default();
-        let mut stream: ModelStream<'_> = target.client.stream(ModelRequest {
+        let client = match inference.mode {
+            Mode::Streaming => &target.streaming,
+            Mode::Collected => &target.collecting,
+        };
+        let mut stream: ModelStream<'_> = client.stream(ModelRequest {
             model: &target.model,
             system: &conversation.system,
             messages: &messages,

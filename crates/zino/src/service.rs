@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use zot_conversation::BoxFuture;
 
 use crate::kind::ServiceKind;
+use crate::lenient;
 use crate::logging::Log;
 
 /// A request, or the fields of an answer.
@@ -147,24 +148,37 @@ impl Answers {
     }
 }
 
-/// Whether an answer is wanted in pieces. Many languages have numbers for truth, and the original
-/// takes them; a text like `"false"` would be true to it, so that is refused.
-pub(crate) fn wants_stream(request: &Object) -> Result<bool, String> {
-    match request.get("stream") {
-        None | Some(Value::Null) => Ok(false),
-        Some(Value::Bool(value)) => Ok(*value),
-        Some(Value::Number(number)) => Ok(number.as_f64() != Some(0.0)),
-        Some(_) => Err("stream must be true or false".to_owned()),
+/// Whether an answer is wanted in pieces. Whatever counts as true in Python does, as in the
+/// original.
+pub(crate) fn wants_stream(request: &Object) -> bool {
+    request.get("stream").is_some_and(lenient::is_true)
+}
+
+/// The channel of a request to the daemon or `ctx`. The original answers whatever it is, but only a
+/// text leads to a history there; a number is taken for its text, so that its history is kept.
+pub(crate) fn channel_id(request: &Object) -> Option<String> {
+    match request.get("channel_id") {
+        Some(Value::String(channel)) => Some(channel.clone()).filter(|id| !id.is_empty()),
+        Some(number @ Value::Number(_)) if lenient::is_true(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// A number of a request, if it is given.
+pub(crate) fn number(request: &Object, name: &str) -> Result<Option<f64>, String> {
+    match request.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match lenient::number(value) {
+            Some(number) => Ok(Some(number)),
+            None => Err(format!("{name} must be a number")),
+        },
     }
 }
 
 /// The answer to a `type` a service does not know.
 pub fn unknown_type(request: &Object) -> Answer {
-    let kind = match request.get("type") {
-        Some(Value::String(kind)) => kind.clone(),
-        // As Python prints what is not there.
-        None | Some(Value::Null) => "None".to_owned(),
-        Some(other) => other.to_string(),
-    };
+    // As Python prints it; what is not there is None.
+    let kind = request.get("type").unwrap_or(&Value::Null);
+    let kind = lenient::shown(kind).unwrap_or_else(|| kind.to_string());
     Answer::error(format!("Unknown message type: {kind}"))
 }

@@ -18,17 +18,27 @@ use crate::service::{Answer, Answers, Object, Service, unknown_type};
 pub struct SystemPromptService {
     config: Config,
     log: Log,
-    prompt: Mutex<String>,
+    state: Mutex<State>,
+}
+
+/// What is served, and the part of it that callers can change.
+struct State {
+    soft_memory: String,
+    prompt: String,
 }
 
 impl SystemPromptService {
     /// Fails when the template cannot be read: there would be nothing to serve.
     pub fn new(config: Config, log: Log) -> Result<Self, String> {
-        let prompt = render(&config, &config.sys.soft_memory, log)?;
+        let soft_memory = config.sys.soft_memory.clone();
+        let prompt = render(&config, &soft_memory, log)?;
         Ok(Self {
             config,
             log,
-            prompt: Mutex::new(prompt),
+            state: Mutex::new(State {
+                soft_memory,
+                prompt,
+            }),
         })
     }
 
@@ -45,7 +55,7 @@ impl SystemPromptService {
                     None => "",
                     Some(_) => return Answer::error("content must be a string"),
                 };
-                match self.render_with(content) {
+                match self.set_soft_memory(content) {
                     Ok(()) => self.prompt(),
                     Err(error) => Answer::error(error),
                 }
@@ -55,17 +65,18 @@ impl SystemPromptService {
     }
 
     fn prompt(&self) -> Answer {
-        Answer::message(json!({ "type": "system_prompt", "content": *self.lock() }))
+        Answer::message(json!({ "type": "system_prompt", "content": self.lock().prompt }))
     }
 
-    fn render_with(&self, soft_memory: &str) -> Result<(), String> {
-        let prompt = render(&self.config, soft_memory, self.log)?;
-        *self.lock() = prompt;
+    fn set_soft_memory(&self, content: &str) -> Result<(), String> {
+        let mut state = self.lock();
+        state.prompt = render(&self.config, content, self.log)?;
+        content.clone_into(&mut state.soft_memory);
         Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, String> {
-        self.prompt.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -78,10 +89,12 @@ impl Service for SystemPromptService {
         Box::pin(async move { answers.finish(self.answer(&request)).await })
     }
 
-    /// Reads everything again; the soft memory is the configuration's once more, as the original
-    /// has it.
+    /// Reads template, tools and skills again. The soft memory that was set stays, as in the
+    /// original.
     fn reload(&self) -> Result<(), String> {
-        self.render_with(&self.config.sys.soft_memory)
+        let mut state = self.lock();
+        state.prompt = render(&self.config, &state.soft_memory, self.log)?;
+        Ok(())
     }
 }
 
@@ -101,12 +114,11 @@ fn render(config: &Config, soft_memory: &str, log: Log) -> Result<String, String
             format!("  - {name:?}: {executor} executor, static analysis: {analysis}")
         })
         .collect();
-    let iterations = config.agent.max_iterations.to_string();
     let values = [
         ("%%PERSONALITY%%", config.sys.personality.as_str()),
         ("%%TOOL_LIST%%", &lines(&tools)),
         ("%%SKILL_LINES%%", &lines(&skills)),
-        ("%%MAX_ITERATIONS%%", &iterations),
+        ("%%MAX_ITERATIONS%%", &config.agent.max_iterations),
         ("%%SOFT_MEMORIES%%", soft_memory),
     ];
     Ok(fill(&template, &values))

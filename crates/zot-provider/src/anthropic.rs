@@ -45,7 +45,7 @@ impl AnthropicClient {
             .headers_with_key(HeaderName::from_static("x-api-key"), "")?;
         headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let body = cache.body(provider, request);
+        let body = cache.body(provider, self.http.delivery(), request);
         Call::new(&self.http, &self.endpoint, path, headers, body)
     }
 }

@@ -11,19 +11,23 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_core::Stream;
-use http::{HeaderMap, Uri};
+use http::header::ACCEPT;
+use http::{HeaderMap, HeaderValue, Uri};
 use tokio::time::{Instant, Sleep};
 use zot_conversation::{BoxFuture, ModelError, ModelErrorKind, ModelEvent, Timestamp, ToolCallId};
 
 use crate::body::RequestBody;
 use crate::endpoint::Endpoint;
 use crate::error::{cause_chain, connection_error, http_error, stream_error};
-use crate::http::{HttpClient, Response, ResponseBody, SendError};
+use crate::http::{Delivery, HttpClient, Response, ResponseBody, SendError};
 use crate::retry::{self, Failure};
 use crate::sse::{SseDecoder, SseError, SseEvent};
 
 /// What is read of the body of a refusal; a longer one costs the connection.
 const MAX_ERROR_BODY: usize = 64 * 1024;
+
+/// The longest answer that is read as one document.
+const MAX_DOCUMENT_BYTES: usize = 64 * 1024 * 1024;
 
 /// How long the body of a refusal may take; what has arrived by then is reported.
 const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
@@ -47,6 +51,23 @@ pub(crate) trait Decoder: Send + Unpin {
         cut: Option<&str>,
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError>;
+
+    /// Takes a whole answer that was not streamed. Where its shape is that of a streamed event,
+    /// nothing more is needed.
+    fn document(
+        &mut self,
+        body: &[u8],
+        events: &mut VecDeque<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        let event = SseEvent {
+            name: b"",
+            data: body,
+        };
+        match self.event(event, events)? {
+            Progress::More => self.end(None, events),
+            Progress::Done => Ok(()),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,9 +91,12 @@ impl Call {
         http: &HttpClient,
         endpoint: &Arc<Endpoint>,
         path: &str,
-        headers: HeaderMap,
+        mut headers: HeaderMap,
         body: RequestBody,
     ) -> Result<Self, ModelError> {
+        if http.delivery() == Delivery::Whole {
+            headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        }
         let uri = endpoint
             .uri(path)
             .map_err(|reason| invalid_endpoint(&endpoint.provider, reason))?;
@@ -195,6 +219,8 @@ pub(crate) struct Answer<'a, D> {
     idle: Duration,
     decoding: Decoding<'a, D>,
     content_type: Option<String>,
+    /// Whether the answer is one document.
+    whole: bool,
     /// Delivered after the events that came before it.
     failure: Option<ModelError>,
 }
@@ -223,10 +249,21 @@ struct Decoding<'a, D> {
     outcome: Result<Progress, ModelError>,
     /// Whether the body held any event at all, of whatever meaning.
     is_event_stream: bool,
+    /// What has come of an answer that is not streamed.
+    document: Option<Vec<u8>>,
 }
 
 impl<D: Decoder> Decoding<'_, D> {
     fn feed(&mut self, data: &[u8]) {
+        if let Some(document) = &mut self.document {
+            if document.len() + data.len() > MAX_DOCUMENT_BYTES {
+                let cause = format!("the answer is longer than {MAX_DOCUMENT_BYTES} bytes");
+                self.outcome = Err(stream_error(self.provider, cause));
+            } else {
+                document.extend_from_slice(data);
+            }
+            return;
+        }
         let Self {
             decoder,
             events,
@@ -244,6 +281,9 @@ impl<D: Decoder> Decoding<'_, D> {
     }
 
     fn end(&mut self, cut: Option<&str>) -> Result<(), ModelError> {
+        if let (None, Some(document)) = (cut, self.document.take()) {
+            return self.decoder.document(&document, &mut self.events);
+        }
         if cut.is_none() {
             let Self {
                 decoder,
@@ -279,9 +319,15 @@ impl<'a, D: Decoder> Answer<'a, D> {
         decoder: D,
         call: impl FnOnce() -> Result<Call, ModelError> + Send + 'a,
     ) -> Self {
+        let timeouts = http.timeouts();
+        let (idle, document) = match http.delivery() {
+            Delivery::Streamed => (timeouts.idle, None),
+            // A server may send its headers first and nothing more until the model is done.
+            Delivery::Whole => (timeouts.headers, Some(Vec::new())),
+        };
         Self {
             state: State::Opening(Box::pin(async move { call()?.open(0).await })),
-            idle: http.timeouts().idle,
+            idle,
             decoding: Decoding {
                 provider,
                 decoder,
@@ -289,8 +335,10 @@ impl<'a, D: Decoder> Answer<'a, D> {
                 events: VecDeque::new(),
                 outcome: Ok(Progress::More),
                 is_event_stream: false,
+                document,
             },
             content_type: None,
+            whole: false,
             failure: None,
         }
     }
@@ -317,6 +365,11 @@ impl<'a, D: Decoder> Answer<'a, D> {
                 }
                 Ok(Opened::Accepted(response)) => {
                     self.content_type = response.content_type;
+                    // Some servers stream whatever they are asked.
+                    if self.is_content("text/event-stream") {
+                        self.decoding.document = None;
+                    }
+                    self.whole = self.decoding.document.is_some();
                     self.decoding.events.push_back(ModelEvent::Start);
                     self.state = State::Reading(Reading::new(response.body, self.idle));
                 }
@@ -371,16 +424,25 @@ impl<'a, D: Decoder> Answer<'a, D> {
     /// wrong than the end that is missing.
     fn other_content(&self) -> Option<ModelError> {
         let content_type = self.content_type.as_deref()?;
-        let named_wrong = !content_type.starts_with("text/event-stream");
+        let (expected, name) = match self.whole {
+            true => ("application/json", "JSON"),
+            false => ("text/event-stream", "an event stream"),
+        };
+        let named_wrong = !self.is_content(expected);
         (named_wrong && !self.decoding.is_event_stream).then(|| {
             stream_error(
                 self.decoding.provider,
                 format_args!(
-                    "the server sent {content_type} instead of an event stream: is the base URL \
+                    "the server sent {content_type} instead of {name}: is the base URL \
                      the address of its API?"
                 ),
             )
         })
+    }
+
+    fn is_content(&self, expected: &str) -> bool {
+        let content_type = self.content_type.as_deref();
+        content_type.is_some_and(|content_type| content_type.starts_with(expected))
     }
 
     fn done(&mut self) {

@@ -13,7 +13,7 @@ use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ToolImages}
 
 use crate::call::{Answer, Call};
 use crate::endpoint::Endpoint;
-use crate::http::HttpClient;
+use crate::http::{Delivery, HttpClient};
 use request::RequestCache;
 use stream::GeminiDecoder;
 
@@ -47,7 +47,7 @@ impl GeminiClient {
         Call::new(
             &self.http,
             &self.endpoint,
-            &path(&self.endpoint.base_url, request.model),
+            &path(&self.endpoint.base_url, request.model, self.http.delivery()),
             headers,
             body,
         )
@@ -72,7 +72,7 @@ impl Model for GeminiClient {
 }
 
 /// What follows the base URL.
-fn path(base_url: &str, model: &str) -> String {
+fn path(base_url: &str, model: &str, delivery: Delivery) -> String {
     let base = base_url.trim().trim_end_matches('/');
     let versioned = ["/v1beta", "/v1alpha", "/v1"]
         .iter()
@@ -93,7 +93,10 @@ fn path(base_url: &str, model: &str) -> String {
             _ => drop(write!(path, "%{byte:02X}")),
         }
     }
-    path.push_str(":streamGenerateContent?alt=sse");
+    path.push_str(match delivery {
+        Delivery::Streamed => ":streamGenerateContent?alt=sse",
+        Delivery::Whole => ":generateContent",
+    });
     path
 }
 

@@ -57,6 +57,16 @@ impl Default for Timeouts {
 pub struct HttpClient {
     shared: Arc<Shared>,
     patience: Patience,
+    delivery: Delivery,
+}
+
+/// How servers are asked to send an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    #[default]
+    Streamed,
+    /// As one JSON document.
+    Whole,
 }
 
 struct Shared {
@@ -137,6 +147,7 @@ impl HttpClient {
                 dialler: Dialler::new(network, plain),
             }),
             patience: Patience::default(),
+            delivery: Delivery::default(),
         }
     }
 
@@ -150,6 +161,19 @@ impl HttpClient {
 
     pub(crate) fn patience(&self) -> Patience {
         self.patience
+    }
+
+    /// The same client, which asks for whole answers: for servers that cannot stream. Their text is
+    /// then one event.
+    pub fn unstreamed(self) -> Self {
+        Self {
+            delivery: Delivery::Whole,
+            ..self
+        }
+    }
+
+    pub(crate) fn delivery(&self) -> Delivery {
+        self.delivery
     }
 
     pub fn timeouts(&self) -> Timeouts {

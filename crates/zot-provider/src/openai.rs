@@ -95,7 +95,7 @@ impl OpenAiClient {
         let provider = &self.endpoint.provider;
         let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let body = cache.body(provider, self.quirks, request);
+        let body = cache.body(provider, self.quirks, self.http.delivery(), request);
         Call::new(
             &self.http,
             &self.endpoint,

@@ -40,7 +40,7 @@ impl ResponsesClient {
         let provider = &self.endpoint.provider;
         let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let body = cache.body(provider, request);
+        let body = cache.body(provider, self.http.delivery(), request);
         Call::new(&self.http, &self.endpoint, "/responses", headers, body)
     }
 }

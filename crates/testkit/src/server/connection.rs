@@ -105,7 +105,9 @@ async fn respond(
         path if path.ends_with("/chat/completions") => Wire::OpenAi,
         path if path.ends_with("/messages") => Wire::Anthropic,
         path if path.ends_with("/responses") => Wire::OpenAiResponses,
-        path if path.ends_with(":streamGenerateContent") => Wire::Gemini,
+        path if path.ends_with(":streamGenerateContent") || path.ends_with(":generateContent") => {
+            Wire::Gemini
+        }
         _ => {
             writer.write_all(&side_route(&request, shared)).await?;
             return Ok(After::KeepOpen);
@@ -120,6 +122,7 @@ async fn respond(
             return Ok(After::KeepOpen);
         }
     };
+    let streams = body["stream"] == true || request.path.ends_with(":streamGenerateContent");
     let mut headers = request.headers;
     headers.retain(|name, _| RECORDED_HEADERS.contains(&name.as_str()));
     shared.record(RecordedRequest {
@@ -154,7 +157,7 @@ async fn respond(
         })),
     };
     match planned {
-        Ok(plan) => carry_out(writer, wire, &body, &seen, plan, shared).await,
+        Ok(plan) => carry_out(writer, wire, streams, &body, &seen, plan, shared).await,
         Err(bad) => {
             let answer = invalid_request(&format!("model server: bad directive: {}", bad.0));
             writer.write_all(&answer).await?;
@@ -166,6 +169,7 @@ async fn respond(
 async fn carry_out(
     writer: &mut WriteHalf<'_>,
     wire: Wire,
+    streams: bool,
     body: &Value,
     seen: &Conversation,
     plan: Plan,
@@ -180,7 +184,7 @@ async fn carry_out(
         }
         Answer::Reset => return Ok(After::Reset),
         Answer::Flood(size) => return Ok(delivery::flood(writer, wire, size).await?.into()),
-        Answer::Completion(completion) if wire == Wire::Gemini || body["stream"] == true => {
+        Answer::Completion(completion) if streams => {
             let streamed =
                 delivery::stream(writer, wire, body, seen, completion, &transport, shared);
             return Ok(streamed.await?.into());
@@ -190,8 +194,8 @@ async fn carry_out(
             let text = match wire {
                 Wire::OpenAi => openai::whole(body, seen, &completion),
                 Wire::Anthropic => anthropic::whole(body, seen, &completion),
-                // The path of the Gemini wire always streams.
-                Wire::OpenAiResponses | Wire::Gemini => responses::whole(body, seen, &completion),
+                Wire::OpenAiResponses => responses::whole(body, seen, &completion),
+                Wire::Gemini => gemini::whole(seen, &completion),
             };
             http::whole(200, JSON, &text, None)
         }

@@ -45,12 +45,8 @@ pub(super) fn events(seen: &Conversation, completion: &Completion) -> Events {
         if let (Some(signature), true) = (signature, completion.tools.is_empty()) {
             last["thoughtSignature"] = signature.into();
         }
-        let reason = match completion.stop {
-            Stop::Length => "MAX_TOKENS",
-            Stop::End | Stop::ToolUse => "STOP",
-        };
         let candidate = json!({"content": {"role": "model", "parts": [last]},
-            "finishReason": reason, "index": 0});
+            "finishReason": finish_reason(completion.stop), "index": 0});
         let last = json!({"candidates": [candidate], "usageMetadata": usage(seen, deltas)});
         tail.push(format!("data: {last}\n\n"));
     }
@@ -59,6 +55,16 @@ pub(super) fn events(seen: &Conversation, completion: &Completion) -> Events {
 
 pub(super) fn text_delta(text: &str) -> String {
     chunk(&[json!({ "text": text })])
+}
+
+/// The answer to a request that does not stream.
+pub(super) fn whole(seen: &Conversation, completion: &Completion) -> String {
+    let mut parts = vec![json!({ "text": completion.text() })];
+    parts.extend(completion.tools.iter().map(call));
+    let deltas = completion.say + completion.pieces.len();
+    let candidate = json!({"content": {"role": "model", "parts": parts},
+        "finishReason": finish_reason(completion.stop), "index": 0});
+    json!({"candidates": [candidate], "usageMetadata": usage(seen, deltas)}).to_string()
 }
 
 pub(super) fn error_body(status: u16, message: &str) -> String {
@@ -84,6 +90,13 @@ pub(super) fn overflow_body() -> String {
 /// The start of an event that holds a text delta without an end.
 pub(super) fn endless_delta() -> &'static str {
     r#"data: {"candidates":[{"content":{"role":"model","parts":[{"text":""#
+}
+
+fn finish_reason(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Length => "MAX_TOKENS",
+        Stop::End | Stop::ToolUse => "STOP",
+    }
 }
 
 fn chunk(parts: &[Value]) -> String {

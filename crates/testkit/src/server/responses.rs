@@ -89,8 +89,12 @@ pub(super) fn whole(body: &Value, seen: &Conversation, completion: &Completion) 
         let id = Wire::OpenAiResponses.call_id(seen.calls + index + 1);
         output.push(call(&id, &tool.name, &tool.arguments));
     }
-    json!({"id": "resp_fake", "object": "response", "status": "completed",
-        "model": body["model"], "output": output,
+    let (status, details) = match completion.stop {
+        Stop::Length => ("incomplete", json!({"reason": "max_output_tokens"})),
+        Stop::End | Stop::ToolUse => ("completed", Value::Null),
+    };
+    json!({"id": "resp_fake", "object": "response", "status": status,
+        "incomplete_details": details, "model": body["model"], "output": output,
         "usage": usage(seen, completion.say + completion.pieces.len())})
     .to_string()
 }

@@ -20,9 +20,9 @@ pub(super) enum RuntimeError {
     Unreachable(io::Error),
     #[error(transparent)]
     Call(CallError),
-    /// What the other service said.
-    #[error("{0}")]
-    Refused(String),
+    /// An error answer of `rtr`, in the original's words.
+    #[error("rtr{} error: {message}", if *.streaming { " stream" } else { "" })]
+    Router { streaming: bool, message: String },
     #[error("{0} answered with something unexpected")]
     Unexpected(&'static str),
     #[error("the answer of rtr is longer than {0} bytes")]
@@ -53,6 +53,8 @@ fn described(error: &io::Error) -> String {
 /// An answer that is being read.
 pub(super) struct Reading {
     call: Call,
+    /// Whether it was asked for in pieces.
+    streaming: bool,
     ahead: VecDeque<String>,
     ahead_bytes: usize,
     /// How much may still come: a longer text would fit in no frame.
@@ -69,6 +71,7 @@ impl Reading {
         limit: usize,
     ) -> Result<Self, RuntimeError> {
         Ok(Self {
+            streaming: request.get("stream") == Some(&Value::Bool(true)),
             call: router.call(request).await?,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
@@ -118,7 +121,7 @@ impl Reading {
         match received {
             Ok(Some(Answer::Chunk(text))) => self.push(text),
             Ok(Some(Answer::Done { .. })) => self.ended = Some(Ok(())),
-            Ok(Some(Answer::Message(object))) => match response(object) {
+            Ok(Some(Answer::Message(object))) => match self.response(object) {
                 Ok(text) => {
                     self.ended = Some(Ok(()));
                     self.push(text);
@@ -139,26 +142,27 @@ impl Reading {
         self.ahead_bytes += text.len();
         self.ahead.push_back(text);
     }
-}
 
-/// The text of a collected answer of `rtr`.
-fn response(mut object: Object) -> Result<String, RuntimeError> {
-    match object.get("type").and_then(Value::as_str) {
-        Some("response") => match object.remove("content") {
-            Some(Value::String(content)) => Ok(content),
+    /// The text of a collected answer of `rtr`.
+    fn response(&self, mut object: Object) -> Result<String, RuntimeError> {
+        match object.get("type").and_then(Value::as_str) {
+            Some("response") => match object.remove("content") {
+                Some(Value::String(content)) => Ok(content),
+                _ => Err(RuntimeError::Unexpected("rtr")),
+            },
+            Some("error") => Err(RuntimeError::Router {
+                streaming: self.streaming,
+                message: error_text(&object),
+            }),
             _ => Err(RuntimeError::Unexpected("rtr")),
-        },
-        _ => Err(refusal(&object, "rtr")),
+        }
     }
 }
 
-/// What an answer that is not the expected one says.
-pub(super) fn refusal(answer: &Object, service: &'static str) -> RuntimeError {
-    let is_error = answer.get("type").is_some_and(|kind| kind == "error");
-    match answer.get("message").and_then(Value::as_str) {
-        Some(message) if is_error => RuntimeError::Refused(message.to_owned()),
-        _ => RuntimeError::Unexpected(service),
-    }
+/// What an error answer says.
+pub(super) fn error_text(answer: &Object) -> String {
+    let message = answer.get("message").and_then(Value::as_str);
+    message.unwrap_or("Unknown error").to_owned()
 }
 
 /// The whole text of an answer.

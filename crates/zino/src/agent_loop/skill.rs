@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::reading::{RuntimeError, collect, refusal};
+use super::reading::{RuntimeError, collect, error_text};
 use super::{AgentLoopService, Mode, Run};
+use crate::daemon::object as object_of;
 use crate::definitions::Skill;
 use crate::service::{Answer, Object};
 
@@ -18,10 +19,14 @@ impl AgentLoopService {
             ("code".to_owned(), code.into()),
         ]);
         match self.executor.ask(request).await? {
-            Answer::Message(object) if object.get("type").is_some_and(|kind| kind == "result") => {
-                Ok(report(&object))
-            }
-            Answer::Message(object) => Err(refusal(&object, "exc")),
+            Answer::Message(object) => match object.get("type").and_then(Value::as_str) {
+                Some("result") => Ok(report(&object)),
+                // For the model to read, as the result of a program that did not run.
+                Some("error") => Ok(report(&object_of(
+                    json!({ "exit_code": -1, "stderr": error_text(&object) }),
+                ))),
+                _ => Err(RuntimeError::Unexpected("exc")),
+            },
             Answer::Chunk(_) | Answer::Done { .. } => Err(RuntimeError::Unexpected("exc")),
         }
     }

@@ -216,13 +216,17 @@ fn the_last_iteration_answers_with_its_responses() {
 fn wrong_requests_are_refused() {
     let cases = [
         (json!({ "messages": "x" }), "messages must be an array"),
-        (json!({ "stream": "1" }), "stream must be true or false"),
+        (
+            json!({ "temperature": "hot" }),
+            "temperature must be a number",
+        ),
+        (json!({ "top_p": [1] }), "top_p must be a number"),
         (
             json!({ "max_iterations": 0 }),
             "max_iterations must be a whole number above 0",
         ),
         (
-            json!({ "max_iterations": "5" }),
+            json!({ "max_iterations": "5.0" }),
             "max_iterations must be a whole number above 0",
         ),
     ];
@@ -249,7 +253,7 @@ fn sampling_is_passed_on() {
     );
     let asked = Value::Object(outcome.asked[0].clone());
     let expected = json!({
-        "type": "infer", "messages": [], "stream": false, "temperature": 0.5, "top_p": 1,
+        "type": "infer", "messages": [], "stream": false, "temperature": 0.5, "top_p": 1.0,
     });
     assert_eq!(asked, expected);
 }

@@ -42,8 +42,49 @@ fn numbers_may_be_whole_and_types_are_checked() {
         .config;
     assert_eq!(config.exc.timeout, 3.0);
     assert_eq!(config.agent.temperature, 1.0);
-    let error = Config::parse("[rtr]\nstreaming = \"yes\"\n").unwrap_err();
-    assert!(error.contains("streaming"), "{error}");
+    let error = Config::parse("[exc]\nsandbox = \"yes\"\n").unwrap_err();
+    assert!(error.contains("sandbox"), "{error}");
+}
+
+/// What the original only uses as a number or for its truth.
+#[test]
+fn values_are_read_as_python_uses_them() {
+    let config = Config::parse(
+        "[agent]\ntemperature = \"0.2\"\ntop_p = true\nmax_iterations = \"a few\"\n\
+         [agr]\nmax_iterations = \" 7 \"\n[rtr]\nstreaming = 0\n[exc]\ntimeout = \"2.5\"\n\
+         [ctx]\nhistory_limit = \"10\"\nhard_memory_top_k = 2.9\n[api]\nkey = false\n",
+    )
+    .unwrap()
+    .config;
+    assert_eq!(config.agent.temperature, 0.2);
+    assert_eq!(config.agent.top_p, 1.0);
+    assert_eq!(config.agent.max_iterations, "a few");
+    assert_eq!(config.agr.max_iterations, 7);
+    assert!(!config.rtr.streaming);
+    assert_eq!(config.exc.timeout, 2.5);
+    assert_eq!(config.ctx.history_limit, 10);
+    assert_eq!(config.ctx.hard_memory_top_k, 2);
+    assert_eq!(config.api.key, None);
+    for (value, expected, warnings) in [
+        ("\"yes\"", true, 0),
+        ("\"\"", false, 0),
+        ("1", true, 0),
+        ("[]", false, 0),
+        ("\"False\"", true, 1),
+    ] {
+        let loaded = Config::parse(&format!("[rtr]\nstreaming = {value}\n")).unwrap();
+        assert_eq!(loaded.config.rtr.streaming, expected, "{value}");
+        assert_eq!(loaded.warnings.len(), warnings, "{value}");
+    }
+    for (wrong, key) in [
+        ("[agent]\ntemperature = \"hot\"\n", "temperature"),
+        ("[agr]\nmax_iterations = \"1.5\"\n", "max_iterations"),
+        ("[ctx]\nhistory_limit = []\n", "history_limit"),
+        ("[api]\nkey = 5\n", "key"),
+    ] {
+        let error = Config::parse(wrong).unwrap_err();
+        assert!(error.contains(key), "{wrong}: {error}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{DaemonService, object};
+use crate::lenient;
 use crate::peer::{Call, CallError};
 use crate::service::{Answer, Answers};
 
@@ -76,7 +77,7 @@ impl DaemonService {
         let router = router.within(self.config.answer_limit());
         match router.ask(request).await {
             Ok(Answer::Message(capabilities)) => {
-                capabilities.get("streaming") == Some(&Value::Bool(true))
+                capabilities.get("streaming").is_some_and(lenient::is_true)
             }
             _ => false,
         }

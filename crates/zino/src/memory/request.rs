@@ -1,9 +1,12 @@
 //! The fields of requests.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::error::StoreError;
 use super::index::Wanted;
+use crate::lenient;
 use crate::service::{HungUp, Object};
 
 /// How many memories a search gives when it does not say.
@@ -30,8 +33,8 @@ pub(super) enum Refused {
 
 pub(super) fn channel(request: &Object) -> Result<&str, Refused> {
     match request.get("channel_id") {
-        None | Some(Value::Null) => Err(Refused::NoChannel),
-        Some(Value::String(channel)) if channel.is_empty() => Err(Refused::NoChannel),
+        None => Err(Refused::NoChannel),
+        Some(value) if !lenient::is_true(value) => Err(Refused::NoChannel),
         Some(Value::String(channel)) => Ok(channel),
         Some(_) => Err(Refused::Wrong("channel_id", "a string")),
     }
@@ -65,12 +68,20 @@ pub(super) fn text<'request>(
     }
 }
 
-pub(super) fn tag(request: &Object) -> Result<&str, Refused> {
-    text(request, "tag")
+/// The original stores a tag of any type, and one that is no text breaks every later search. A
+/// number is stored as its text; what counts as false is no tag.
+pub(super) fn tag(request: &Object) -> Result<Cow<'_, str>, Refused> {
+    match request.get("tag") {
+        Some(number @ Value::Number(_)) if lenient::is_true(number) => {
+            Ok(Cow::Owned(number.to_string()))
+        }
+        Some(value) if !lenient::is_true(value) => Ok(Cow::Borrowed("")),
+        _ => text(request, "tag").map(Cow::Borrowed),
+    }
 }
 
 pub(super) fn number(request: &Object, name: &'static str) -> Result<u64, Refused> {
-    let number = request.get(name).and_then(Value::as_u64);
+    let number = integer(request, name)?.and_then(|number| u64::try_from(number).ok());
     number.ok_or(Refused::Wrong(name, "a whole number"))
 }
 
@@ -97,10 +108,8 @@ pub(super) fn messages(request: &Object) -> Result<&[Value], Refused> {
 fn integer(request: &Object, name: &'static str) -> Result<Option<i64>, Refused> {
     match request.get(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(value) => match value.as_i64() {
+        Some(value) => match lenient::integer(value) {
             Some(number) => Ok(Some(number)),
-            // Beyond what can be there anyway.
-            None if value.is_u64() => Ok(Some(i64::MAX)),
             None => Err(Refused::Wrong(name, "a whole number")),
         },
     }

@@ -139,7 +139,7 @@ async fn odd_requests_are_refused_by_name() {
     )
     .await;
     check(
-        json!({ "type": "store_hard", "messages": [], "tag": 1 }),
+        json!({ "type": "store_hard", "messages": [], "tag": ["x"] }),
         "tag must be a string",
     )
     .await;

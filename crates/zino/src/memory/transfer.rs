@@ -5,7 +5,7 @@ use tokio::sync::mpsc::Sender;
 
 use super::Store;
 use super::hard::NewMemory;
-use super::request::{Refused, channel, messages, tag, text};
+use super::request::{Refused, channel, messages, text};
 use crate::service::{Answer, HungUp, Object};
 
 /// How many messages or memories go together.
@@ -112,7 +112,7 @@ fn item(value: &Value) -> Result<Item<'_>, Refused> {
         }),
         Some("hard") => Ok(Item::Hard(NewMemory {
             messages: messages(object)?,
-            tag: tag(object)?,
+            tag: text(object, "tag")?,
         })),
         Some("soft") => Ok(Item::Soft(text(object, "content")?)),
         _ => Err(Refused::Wrong("kind", "history, hard or soft")),

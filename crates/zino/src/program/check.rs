@@ -6,9 +6,10 @@ use std::path::Path;
 
 use serde_json::Value;
 use zot_provider::network::{NetworkSettings, Plan, probe};
-use zot_provider::{Endpoint, HttpClient};
+use zot_provider::{Endpoint, HttpClient, Timeouts};
 
 use crate::config::{Config, Loaded};
+use crate::environment_file::EnvironmentFile;
 use crate::kind::ServiceKind;
 use crate::logging::{Level, Log};
 use crate::memory::{MemoryService, Mended};
@@ -57,7 +58,8 @@ pub async fn check(loaded: &Loaded) -> Vec<Finding> {
     check_folder(config.skills_dir(), "skills", &mut findings);
     check_sockets(config, &mut findings);
     check_data(config, &mut findings);
-    check_model(config, &mut findings).await;
+    let variables = check_environment_file(config, &mut findings);
+    check_model(config, &variables, &mut findings).await;
     findings.0
 }
 
@@ -188,7 +190,32 @@ fn is_writable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-async fn check_model(config: &Config, findings: &mut Findings) {
+/// What `rtr` would take from a `.env` file.
+fn check_environment_file(config: &Config, findings: &mut Findings) -> EnvironmentFile {
+    let (file, warnings) = EnvironmentFile::beside(config);
+    for warning in warnings {
+        findings.add(Verdict::Doubtful, ".env", warning);
+    }
+    if let Some(path) = file.path() {
+        let key_variables = zot_provider::providers()
+            .iter()
+            .flat_map(|entry| &entry.key_variables);
+        let mut names: Vec<&str> = std::iter::once("LLM_API_KEY")
+            .chain(key_variables.map(AsRef::as_ref))
+            .filter(|name| file.provides(name))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        let told = match names.as_slice() {
+            [] => "no key that is not set already".to_owned(),
+            names => names.join(", "),
+        };
+        findings.add(Verdict::Good, ".env", format!("{}: {told}", path.display()));
+    }
+    file
+}
+
+async fn check_model(config: &Config, variables: &EnvironmentFile, findings: &mut Findings) {
     if config.api.provider.as_deref() == Some("offline") {
         return findings.add(Verdict::Good, "model", "offline: the built-in stand-in");
     }
@@ -203,8 +230,8 @@ async fn check_model(config: &Config, findings: &mut Findings) {
     if config.service.model.is_none() {
         findings.add(Verdict::Bad, "model", "[service] model is missing");
     }
-    if config.api.key.is_none() && env::var_os("LLM_API_KEY").is_none() {
-        let message = "no key: neither [api] key nor LLM_API_KEY is set";
+    if config.api.key.is_none() && variables.variable("LLM_API_KEY").is_none() {
+        let message = "no key: neither [api] key nor LLM_API_KEY is set, nor is it in .env";
         findings.add(Verdict::Doubtful, "model", message);
     }
     let endpoint = Endpoint {
@@ -212,11 +239,13 @@ async fn check_model(config: &Config, findings: &mut Findings) {
         base_url: base_url.clone(),
         api_key: None,
     };
-    let plan = match Plan::new(&endpoint, None, &NetworkSettings::from_environment()) {
+    let network = NetworkSettings::read(&|name| variables.variable(name));
+    let plan = match Plan::new(&endpoint, None, &network) {
         Ok(plan) => plan,
         Err(error) => return findings.add(Verdict::Bad, "model", error.to_string()),
     };
-    for step in probe(&plan, &HttpClient::new()).await {
+    let http = HttpClient::with_network(Timeouts::default(), network);
+    for step in probe(&plan, &http).await {
         match step.outcome {
             Ok(told) => findings.add(Verdict::Good, "model", format!("{}: {told}", step.stage)),
             Err(error) => findings.add(Verdict::Bad, "model", format!("{}: {error}", step.stage)),

@@ -1,4 +1,4 @@
-//! `zino cli`: asks the daemon one thing.
+//! `zino cli`: asks the daemon one thing, and prints the answer as the original's client does.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::daemon::object;
 use crate::peer::{CallError, Peer};
-use crate::service::Answer;
+use crate::service::{Answer, Object};
 
 /// What to ask, and how.
 #[derive(Debug)]
@@ -23,59 +23,68 @@ pub enum ClientError {
     Unreachable(CallError),
     #[error("{0}")]
     Broken(CallError),
+    /// What the daemon has to say, ready for standard error.
     #[error("{0}")]
-    Refused(String),
+    Told(String),
     #[error("cannot write the answer: {0}")]
     Output(#[from] io::Error),
 }
 
-/// Asks, and writes the answer as it comes.
+/// Asks, and writes the answer as it comes. To the byte what the original prints: an answer and a
+/// line end after it, whatever it ends with.
 pub async fn ask(
     daemon: &Peer,
     question: Question,
     output: &mut (dyn io::Write + Send),
 ) -> Result<(), ClientError> {
-    let mut request = json!({ "message": question.message, "stream": question.stream });
-    if let Some(channel) = question.channel {
+    let stream = question.stream;
+    let mut request = json!({ "message": question.message, "stream": stream });
+    // An empty one is none.
+    if let Some(channel) = question.channel.filter(|channel| !channel.is_empty()) {
         request["channel_id"] = channel.into();
     }
     let mut call = daemon
         .call(object(request))
         .await
         .map_err(ClientError::Unreachable)?;
-    let mut ends_line = true;
     loop {
         match call.next().await.map_err(ClientError::Broken)? {
             Some(Answer::Chunk(delta)) => {
                 output.write_all(delta.as_bytes())?;
                 output.flush()?;
-                ends_line = delta.ends_with('\n') || (delta.is_empty() && ends_line);
             }
             Some(Answer::Done { .. }) => break,
-            Some(answer @ Answer::Message(_)) => {
-                if let Some(error) = answer.error_message() {
-                    end_line(output, ends_line)?;
-                    return Err(ClientError::Refused(error.to_owned()));
-                }
-                if let Answer::Message(fields) = &answer
-                    && let Some(Value::String(content)) = fields.get("content")
-                {
-                    output.write_all(content.as_bytes())?;
-                    ends_line = content.ends_with('\n');
-                    break;
-                }
+            Some(Answer::Message(fields)) => {
+                let content = response(&fields, stream).map_err(ClientError::Told)?;
+                output.write_all(content.as_bytes())?;
+                break;
             }
             None => return Err(ClientError::Broken(CallError::EndedEarly)),
         }
     }
-    end_line(output, ends_line)?;
+    output.write_all(b"\n")?;
     output.flush()?;
     Ok(())
 }
 
-fn end_line(output: &mut (dyn io::Write + Send), ends_line: bool) -> io::Result<()> {
-    match ends_line {
-        true => Ok(()),
-        false => output.write_all(b"\n"),
+/// The text of an answer in one piece, or what is said instead: on a new line where a part of the
+/// answer may stand on the last one.
+fn response(fields: &Object, stream: bool) -> Result<&str, String> {
+    let line_end = if stream { "\n" } else { "" };
+    match fields.get("type").and_then(Value::as_str) {
+        Some("response") => Ok(fields.get("content").and_then(Value::as_str).unwrap_or("")),
+        Some("error") => {
+            let message = fields.get("message").and_then(Value::as_str);
+            Err(format!("{line_end}Error: {}", message.unwrap_or("None")))
+        }
+        _ => {
+            let packet = Value::Object(fields.clone());
+            let kind = if stream {
+                "Unknown packet"
+            } else {
+                "Unexpected"
+            };
+            Err(format!("{line_end}{kind}: {packet}"))
+        }
     }
 }

@@ -25,7 +25,9 @@ const KEY_VARIABLE: &str = "LLM_API_KEY";
 
 /// One server with the model that is asked there.
 pub(super) struct Target {
-    pub(super) client: Arc<dyn Model>,
+    pub(super) streaming: Arc<dyn Model>,
+    /// Asked for whole answers, which is without streaming where the original does that.
+    pub(super) collecting: Arc<dyn Model>,
     pub(super) model: String,
     pub(super) max_output: u64,
     pub(super) speech: Speech,
@@ -78,6 +80,14 @@ pub enum RouterError {
 
 type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
+/// How servers are reached.
+struct Connections {
+    http: HttpClient,
+    network: NetworkSettings,
+    /// `[rtr] streaming`.
+    streaming: bool,
+}
+
 /// One server as the configuration has it.
 struct Given<'a> {
     section: String,
@@ -93,11 +103,17 @@ pub(super) fn targets(
     time_limit: Duration,
     environment: Environment<'_>,
 ) -> Result<Vec<Target>, RouterError> {
-    let http = HttpClient::with_timeouts(Timeouts {
+    let timeouts = Timeouts {
         // Never the first to end: the limit of the whole answer speaks for all servers.
         headers: time_limit.saturating_mul(2),
         ..Timeouts::default()
-    });
+    };
+    let network = NetworkSettings::read(environment);
+    let connections = Connections {
+        http: HttpClient::with_network(timeouts, network.clone()),
+        network,
+        streaming: config.rtr.streaming,
+    };
     let catalog = Catalog::builtin();
     let api = &config.api;
     let first = Given {
@@ -114,7 +130,7 @@ pub(super) fn targets(
     let others = others.map(|(index, endpoint)| fallback(index, endpoint, config));
     std::iter::once(first)
         .chain(others)
-        .map(|given| target(given, &http, &catalog, environment))
+        .map(|given| target(given, &connections, &catalog, environment))
         .collect()
 }
 
@@ -134,20 +150,21 @@ fn fallback<'a>(index: usize, endpoint: &'a config::Endpoint, config: &'a Config
 
 fn target(
     given: Given<'_>,
-    http: &HttpClient,
+    connections: &Connections,
     catalog: &Catalog,
     environment: Environment<'_>,
 ) -> Result<Target, RouterError> {
     match given.provider {
         Some(OfflineModel::NAME) => Ok(Target {
-            client: Arc::new(OfflineModel),
+            streaming: Arc::new(OfflineModel),
+            collecting: Arc::new(OfflineModel),
             model: given.model.unwrap_or(OfflineModel::NAME).to_owned(),
             max_output: ModelInfo::unknown(OfflineModel::NAME, "").max_output,
             speech: Speech::StandIn,
         }),
         Some(name) => {
             let entry = provider(name).ok_or_else(|| unknown(&given.section, name))?;
-            named(given, entry, http, catalog, environment)
+            named(given, entry, connections, catalog, environment)
         }
         None => {
             let base_url = given.base_url.ok_or_else(|| RouterError::NoBaseUrl {
@@ -157,7 +174,16 @@ fn target(
             let info = ModelInfo::unknown(COMPATIBLE, model);
             let wire = without_output_limit(Wire::OpenAiChat(OpenAiQuirks::COMPATIBLE));
             let endpoint = endpoint(COMPATIBLE, base_url, given.key);
-            over_network(&given.section, endpoint, wire, &info, http)
+            // The original streams only what is asked for in pieces.
+            let collected = Collected::Whole;
+            over_network(
+                &given.section,
+                endpoint,
+                wire,
+                &info,
+                connections,
+                collected,
+            )
         }
     }
 }
@@ -165,7 +191,7 @@ fn target(
 fn named(
     given: Given<'_>,
     entry: &ProviderEntry,
-    http: &HttpClient,
+    connections: &Connections,
     catalog: &Catalog,
     environment: Environment<'_>,
 ) -> Result<Target, RouterError> {
@@ -194,7 +220,26 @@ fn named(
         .or(info.base_url.as_deref())
         .unwrap_or(&entry.base_url);
     let endpoint = endpoint(&entry.name, base_url, key);
-    over_network(&given.section, endpoint, wire, &info, http)
+    let collected = match connections.streaming {
+        // Their servers all can, and some refuse anything else.
+        true => Collected::Streamed,
+        false => Collected::Whole,
+    };
+    over_network(
+        &given.section,
+        endpoint,
+        wire,
+        &info,
+        connections,
+        collected,
+    )
+}
+
+/// How a server is asked for an answer that nobody wants in pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Collected {
+    Streamed,
+    Whole,
 }
 
 fn endpoint(provider: &str, base_url: &str, api_key: Option<String>) -> Endpoint {
@@ -210,9 +255,10 @@ fn over_network(
     endpoint: Endpoint,
     wire: Wire,
     model: &ModelInfo,
-    http: &HttpClient,
+    connections: &Connections,
+    collected: Collected,
 ) -> Result<Target, RouterError> {
-    let plan = Plan::new(&endpoint, None, &NetworkSettings::from_environment());
+    let plan = Plan::new(&endpoint, None, &connections.network);
     if let Err(reason @ PlanError::BaseUrl { .. }) = plan {
         return Err(RouterError::BaseUrl {
             section: section.to_owned(),
@@ -220,8 +266,14 @@ fn over_network(
             reason,
         });
     }
+    let streaming = wire.client(connections.http.clone(), endpoint.clone());
+    let collecting = match collected {
+        Collected::Streamed => Arc::clone(&streaming),
+        Collected::Whole => wire.client(connections.http.clone().unstreamed(), endpoint),
+    };
     Ok(Target {
-        client: wire.client(http.clone(), endpoint),
+        streaming,
+        collecting,
         model: model.id.to_string(),
         max_output: model.max_output,
         speech: Speech::Text(match wire {

@@ -89,7 +89,7 @@ async fn what_the_model_reads() {
         (
             "x <task>{\"skill\": \"bash\", \"request\": \"err:401:no\"}</task> y".to_owned(),
             "task",
-            "Skill pipeline error: Error code: 401 - no",
+            "Skill pipeline error: rtr error: Error code: 401 - no",
         ),
     ];
     for (text, kind, result) in cases {
@@ -135,7 +135,12 @@ async fn errors_are_reported_once() {
     let stack = whole(&model, "");
     for stream in [false, true] {
         let frames = stack.ask(AgentLoop, run("err:401:no", stream)).await;
-        let message = "Agentic runtime error: Error code: 401 - no";
+        let source = if stream {
+            "rtr stream error"
+        } else {
+            "rtr error"
+        };
+        let message = format!("Agentic runtime error: {source}: Error code: 401 - no");
         assert_eq!(frames, [json!({ "type": "error", "message": message })]);
     }
     stack.end().await;

@@ -161,7 +161,7 @@ fn a_bad_configuration_is_told() {
         "zino: no configuration at nowhere.toml: `zino init` writes one, --config FILE names another\n"
     );
     let cases = [
-        ("[rtr]\nstreaming = \"yes\"\n", "streaming"),
+        ("[exc]\nsandbox = \"yes\"\n", "sandbox"),
         ("[agr]\nmax_iterations = -1\n", "max_iterations"),
         ("[mem]\ndata_dir = 5\n", "data_dir"),
         ("[exc]\ntimeout = \"long\"\n", "timeout"),
@@ -301,16 +301,22 @@ fn the_client() {
     let history = json!({ "type": "get_history", "channel_id": "one" });
     let history = installation.ask_one(Memory, &history);
     assert_eq!(history["messages"].as_array().unwrap().len(), 4);
-    // What fails is told, on a line of its own, with what came before.
+    // What fails is told as the original tells it.
     let output = installation.run(&["cli", "err:400:not today"]);
     let (code, printed, complaint) = told(&output);
     assert_eq!((code, printed), (1, ""));
-    assert!(complaint.contains("not today"), "{complaint}");
+    assert_eq!(
+        complaint,
+        "Error: Agentic runtime error: rtr error: Error code: 400 - not today\n"
+    );
     let output = installation.run(&["cli", "-s", "errmid"]);
     let (code, printed, complaint) = told(&output);
     assert_eq!(code, 1);
-    assert!(printed.ends_with('\n') && printed.len() > 1, "{printed:?}");
-    assert!(complaint.starts_with("zino: "), "{complaint}");
+    assert_eq!(printed, "alpha beta ");
+    assert!(
+        complaint.starts_with("\nError: Agentic runtime error: rtr stream error: "),
+        "{complaint}"
+    );
 }
 
 /// A stream is shown as it comes, and an interrupted client ends the work it asked for.

@@ -220,6 +220,15 @@ async fn wrong_requests_and_missing_programs_are_answered() {
     let said = stack
         .ask(Executor, json!({ "type": "execute", "code": "x" }))
         .await;
+    // As the original has it: a name that is not there is empty, and a number is one, too.
+    assert_eq!(said, [result(-1, "", "Unknown executor: ")]);
+    let said = stack
+        .ask(Executor, json!({ "type": "execute", "executor": 5 }))
+        .await;
+    assert_eq!(said, [result(-1, "", "Unknown executor: 5")]);
+    let said = stack
+        .ask(Executor, json!({ "type": "execute", "executor": ["x"] }))
+        .await;
     let expected = json!({ "type": "error", "message": "executor must be a string" });
     assert_eq!(said, [expected]);
     let unknown = result(-1, "", "Unknown executor: bash");

@@ -13,6 +13,7 @@ mod degradation;
 mod executor;
 mod installation;
 mod mixed;
+mod original;
 mod router;
 mod stack;
 mod transcript;

@@ -68,8 +68,7 @@ async fn wrong_requests_are_refused() {
             json!({ "temperature": "hot" }),
             "temperature must be a number",
         ),
-        (json!({ "top_p": true }), "top_p must be a number"),
-        (json!({ "stream": "yes" }), "stream must be true or false"),
+        (json!({ "top_p": [1] }), "top_p must be a number"),
     ];
     for (mut request, expected) in cases {
         request["type"] = json!("infer");

@@ -15,6 +15,7 @@ use zot_conversation::{
 };
 
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
+use crate::http::Delivery;
 use crate::json;
 
 /// The least the provider accepts.
@@ -30,9 +31,14 @@ pub(super) struct RequestCache {
 }
 
 impl RequestCache {
-    pub(super) fn body(&mut self, provider: &str, request: &ModelRequest<'_>) -> RequestBody {
+    pub(super) fn body(
+        &mut self,
+        provider: &str,
+        delivery: Delivery,
+        request: &ModelRequest<'_>,
+    ) -> RequestBody {
         let mut body = RequestBody::default();
-        body.begin(&Options::new(provider, request));
+        body.begin(&Options::new(provider, delivery, request));
         body.push(self.head.get(request.system, request.tools, |buffer| {
             write_head(request.system, request.tools, buffer);
         }));
@@ -72,7 +78,7 @@ enum Thinking {
 }
 
 impl<'a> Options<'a> {
-    fn new(provider: &str, request: &ModelRequest<'a>) -> Self {
+    fn new(provider: &str, delivery: Delivery, request: &ModelRequest<'a>) -> Self {
         let thinking = request
             .reasoning
             .filter(|_| accepts_thinking(provider, request.messages))
@@ -86,7 +92,7 @@ impl<'a> Options<'a> {
         Self {
             model: request.model,
             max_tokens: request.max_output,
-            stream: true,
+            stream: delivery == Delivery::Streamed,
             thinking,
             temperature,
             // Newer models refuse both at once.

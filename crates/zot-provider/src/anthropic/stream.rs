@@ -88,6 +88,16 @@ struct WireUsage {
     cache_creation_input_tokens: Option<u64>,
 }
 
+/// An answer that is not streamed.
+#[derive(Deserialize)]
+struct Document {
+    #[serde(default)]
+    content: Vec<WireBlock>,
+    stop_reason: Option<String>,
+    usage: Option<Box<WireUsage>>,
+    error: Option<Box<ErrorObject>>,
+}
+
 /// A content block that has started and not ended.
 enum OpenBlock {
     Text,
@@ -302,6 +312,27 @@ impl Decoder for AnthropicDecoder {
     ) -> Result<(), ModelError> {
         let cause = cut.unwrap_or("the answer ended without message_stop");
         Err(broke_off(&self.endpoint.provider, cause, self.skipped))
+    }
+
+    fn document(
+        &mut self,
+        body: &[u8],
+        events: &mut VecDeque<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        let Ok(document) = serde_json::from_slice::<Document>(body) else {
+            self.skipped += 1;
+            return self.end(None, events);
+        };
+        if let Some(error) = document.error {
+            return Err(error.into_error(&self.endpoint));
+        }
+        for (index, block) in (0..).zip(document.content) {
+            self.start_block(index, block, events);
+        }
+        self.stop = document.stop_reason.as_deref().map(stop_reason);
+        self.count(document.usage, events);
+        self.stop_message(events);
+        Ok(())
     }
 }
 

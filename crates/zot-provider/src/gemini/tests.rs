@@ -1,4 +1,5 @@
 use super::path;
+use crate::http::Delivery;
 
 #[test]
 fn paths() {
@@ -12,7 +13,9 @@ fn paths() {
         ("https://x/v1", "tunedModels/t", "/tunedModels/t"),
         ("https://x", "a b?c#", "/v1beta/models/a%20b%3Fc%23"),
     ] {
-        let expected = format!("{expected}:streamGenerateContent?alt=sse");
-        assert_eq!(path(base, model), expected);
+        let streamed = format!("{expected}:streamGenerateContent?alt=sse");
+        assert_eq!(path(base, model, Delivery::Streamed), streamed);
+        let whole = format!("{expected}:generateContent");
+        assert_eq!(path(base, model, Delivery::Whole), whole);
     }
 }

@@ -41,6 +41,9 @@ impl<'a> Chunk<'a> {
 pub(super) struct Choice<'a> {
     #[serde(borrow)]
     pub(super) delta: Option<Delta<'a>>,
+    /// What an answer has that is not streamed.
+    #[serde(borrow)]
+    pub(super) message: Option<Delta<'a>>,
     pub(super) finish_reason: Option<String>,
     /// Some servers put the counts here.
     pub(super) usage: Option<Box<WireUsage>>,

@@ -12,6 +12,7 @@ use zot_conversation::{
 
 use super::{EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport};
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
+use crate::http::Delivery;
 use crate::json;
 use crate::sampling;
 
@@ -29,10 +30,11 @@ impl RequestCache {
         &mut self,
         provider: &str,
         quirks: OpenAiQuirks,
+        delivery: Delivery,
         request: &ModelRequest<'_>,
     ) -> RequestBody {
         let mut body = RequestBody::default();
-        body.begin(&Options::new(quirks, request));
+        body.begin(&Options::new(quirks, delivery, request));
         body.push(self.head.get(request.system, request.tools, |buffer| {
             write_head(request.system, request.tools, buffer);
         }));
@@ -72,13 +74,14 @@ struct StreamOptions {
 }
 
 impl<'a> Options<'a> {
-    fn new(quirks: OpenAiQuirks, request: &ModelRequest<'a>) -> Self {
+    fn new(quirks: OpenAiQuirks, delivery: Delivery, request: &ModelRequest<'a>) -> Self {
+        let stream = delivery == Delivery::Streamed;
         let Sampling { temperature, top_p } = sampling::openai(request);
         let limit = |field| (quirks.output_limit == field).then_some(request.max_output);
         Self {
             model: request.model,
-            stream: true,
-            stream_options: (quirks.usage_report == UsageReport::OnRequest).then_some(
+            stream,
+            stream_options: (stream && quirks.usage_report == UsageReport::OnRequest).then_some(
                 StreamOptions {
                     include_usage: true,
                 },

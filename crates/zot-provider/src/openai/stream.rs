@@ -36,6 +36,7 @@ pub(super) struct OpenAiDecoder {
     /// Events that were not JSON, and whether a good one came after them.
     skipped: u64,
     last_was_malformed: bool,
+    is_document: bool,
 }
 
 impl OpenAiDecoder {
@@ -48,6 +49,7 @@ impl OpenAiDecoder {
             shape: Shape::default(),
             skipped: 0,
             last_was_malformed: false,
+            is_document: false,
         }
     }
 
@@ -56,23 +58,30 @@ impl OpenAiDecoder {
         choice: Choice<'_>,
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError> {
-        if let Some(delta) = choice.delta {
+        // Some servers repeat the whole message at the end of a stream.
+        let said = match self.is_document {
+            true => choice.message,
+            false => choice.delta,
+        };
+        if let Some(delta) = said {
             self.delta(delta, events);
         }
         if let Some(usage) = choice.usage {
             events.push_back(ModelEvent::Usage(usage.usage()));
         }
         match choice.finish_reason.as_deref() {
-            None | Some("") => {}
+            None | Some("") if !self.is_document => {}
             Some("error") => {
                 let cause = "the provider ended the answer with an error";
                 return Err(stream_error(&self.endpoint.provider, cause));
             }
-            Some(reason) if self.stop.is_none() => {
+            // A document is whole: some servers give no reason then.
+            reason if self.stop.is_none() => {
                 self.close(events);
+                let reason = reason.unwrap_or_default();
                 self.stop = Some(stop_reason(reason, !self.calls.is_empty()));
             }
-            Some(_) => {}
+            _ => {}
         }
         Ok(())
     }
@@ -274,6 +283,20 @@ impl Decoder for OpenAiDecoder {
             }
             _ => Err(self.incomplete(cut.unwrap_or("the answer ended without a finish_reason"))),
         }
+    }
+
+    fn document(
+        &mut self,
+        body: &[u8],
+        events: &mut VecDeque<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        self.is_document = true;
+        let event = SseEvent {
+            name: b"",
+            data: body,
+        };
+        self.event(event, events)?;
+        self.end(None, events)
     }
 }
 

@@ -11,6 +11,7 @@ use zot_conversation::{
 };
 
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
+use crate::http::Delivery;
 use crate::json;
 use crate::sampling;
 
@@ -50,14 +51,19 @@ impl Replay {
 }
 
 impl RequestCache {
-    pub(super) fn body(&mut self, provider: &str, request: &ModelRequest<'_>) -> RequestBody {
+    pub(super) fn body(
+        &mut self,
+        provider: &str,
+        delivery: Delivery,
+        request: &ModelRequest<'_>,
+    ) -> RequestBody {
         let replay = Replay::of(request.model);
         if replay != self.replay {
             self.messages = MessageCache::default();
             self.replay = replay;
         }
         let mut body = RequestBody::default();
-        body.begin(&Options::new(replay, request));
+        body.begin(&Options::new(replay, delivery, request));
         body.push(self.head.get(request.system, request.tools, |buffer| {
             write_head(request.system, request.tools, buffer);
         }));
@@ -92,11 +98,11 @@ struct ReasoningOptions {
 }
 
 impl<'a> Options<'a> {
-    fn new(replay: Replay, request: &ModelRequest<'a>) -> Self {
+    fn new(replay: Replay, delivery: Delivery, request: &ModelRequest<'a>) -> Self {
         let Sampling { temperature, top_p } = sampling::openai(request);
         Self {
             model: request.model,
-            stream: true,
+            stream: delivery == Delivery::Streamed,
             store: false,
             max_output_tokens: request.max_output,
             include: (replay == Replay::WithReasoning).then_some(["reasoning.encrypted_content"]),

@@ -19,6 +19,16 @@ const CHAT_END_MARKER: &[u8] = b"[DONE]";
 /// Between two parts of a reasoning summary.
 const PART_BREAK: &str = "\n\n";
 
+/// An answer that is not streamed.
+#[derive(Deserialize)]
+struct Document {
+    #[serde(default)]
+    output: Vec<WireItem>,
+    status: Option<String>,
+    #[serde(flatten)]
+    response: WireResponse,
+}
+
 /// An output item that has begun and not ended.
 struct OpenItem {
     index: Option<u64>,
@@ -306,6 +316,30 @@ impl Decoder for ResponsesDecoder {
     ) -> Result<(), ModelError> {
         let cause = cut.unwrap_or("the answer ended without response.completed");
         Err(broke_off(&self.endpoint.provider, cause, self.skipped))
+    }
+
+    fn document(
+        &mut self,
+        body: &[u8],
+        events: &mut VecDeque<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        let Ok(document) = serde_json::from_slice::<Document>(body) else {
+            self.skipped += 1;
+            return self.end(None, events);
+        };
+        if let Some(error) = document.response.error {
+            return Err(error.into_error(&self.endpoint));
+        }
+        for (index, item) in (0..).zip(document.output) {
+            self.finish_item(Some(index), item, events);
+        }
+        let stop = match (document.status.as_deref(), self.called_tools) {
+            (Some("incomplete"), _) => incomplete_reason(Some(&document.response)),
+            (_, true) => StopReason::ToolUse,
+            (_, false) => StopReason::End,
+        };
+        self.stop(Some(Box::new(document.response)), stop, events);
+        Ok(())
     }
 }
 

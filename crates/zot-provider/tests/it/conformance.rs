@@ -6,6 +6,7 @@ mod answers;
 mod breaking;
 mod failures;
 mod requests;
+mod unstreamed;
 
 use std::future::poll_fn;
 use std::sync::Arc;

@@ -64,7 +64,12 @@ fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -
 }
 
 fn body(cache: &mut RequestCache, request: &ModelRequest<'_>) -> String {
-    String::from_utf8(cache.body("anthropic", request).to_vec()).unwrap()
+    String::from_utf8(
+        cache
+            .body("anthropic", Delivery::Streamed, request)
+            .to_vec(),
+    )
+    .unwrap()
 }
 
 fn fresh(request: &ModelRequest<'_>) -> String {

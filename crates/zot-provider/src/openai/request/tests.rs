@@ -60,7 +60,12 @@ fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -
 }
 
 fn body(cache: &mut RequestCache, quirks: OpenAiQuirks, request: &ModelRequest<'_>) -> String {
-    String::from_utf8(cache.body("openai", quirks, request).to_vec()).unwrap()
+    String::from_utf8(
+        cache
+            .body("openai", quirks, Delivery::Streamed, request)
+            .to_vec(),
+    )
+    .unwrap()
 }
 
 fn fresh(quirks: OpenAiQuirks, request: &ModelRequest<'_>) -> String {

@@ -63,7 +63,7 @@ fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -
 }
 
 fn body(cache: &mut RequestCache, request: &ModelRequest<'_>) -> String {
-    String::from_utf8(cache.body("mine", request).to_vec()).unwrap()
+    String::from_utf8(cache.body("mine", Delivery::Streamed, request).to_vec()).unwrap()
 }
 
 fn fresh(request: &ModelRequest<'_>) -> String {

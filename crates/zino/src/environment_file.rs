@@ -1,0 +1,113 @@
+//! `.env`: variables for `rtr`, above all the key, as the original reads them with python-dotenv.
+//!
+//! They are looked up where the environment would be and never put into it, so no program that `exc`
+//! runs can see them.
+
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::config::Config;
+
+const NAME: &str = ".env";
+
+/// A longer file is not one of variables.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// The variables of a file; none when there is no file.
+#[derive(Debug, Default)]
+pub struct EnvironmentFile {
+    path: Option<PathBuf>,
+    variables: BTreeMap<String, String>,
+}
+
+impl EnvironmentFile {
+    /// The first `.env` there is: beside the configuration, then where the process was started, which
+    /// is where an installed original has its programs. What is wrong with it is told, and is no
+    /// reason to stop.
+    pub fn beside(config: &Config) -> (Self, Vec<String>) {
+        let Some(directory) = &config.directory else {
+            return (Self::default(), Vec::new());
+        };
+        let mut warnings = Vec::new();
+        for path in [directory.join(NAME), PathBuf::from(NAME)] {
+            match read(&path) {
+                Ok(None) => {}
+                Ok(Some(text)) => {
+                    let (file, problems) = Self::from_text(&path, &text);
+                    warnings.extend(problems);
+                    return (file, warnings);
+                }
+                Err(error) => {
+                    warnings.push(format!("{} is not used: {error}", path.display()));
+                    return (Self::default(), warnings);
+                }
+            }
+        }
+        (Self::default(), warnings)
+    }
+
+    fn from_text(path: &Path, text: &str) -> (Self, Vec<String>) {
+        let parsed = parse::parse(text, &|name| env::var(name).ok());
+        let problems = parsed.bad_lines.iter().map(|line| {
+            format!(
+                "{} line {line} is left out: expected NAME=VALUE",
+                path.display()
+            )
+        });
+        let problems = problems.collect();
+        let file = Self {
+            path: Some(path.to_owned()),
+            variables: parsed.variables,
+        };
+        (file, problems)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// A variable of the process or, where that has none, of the file. One that is set but empty is
+    /// set, as in the original.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        match env::var_os(name) {
+            Some(value) => value.into_string().ok(),
+            None => self.variables.get(name).cloned(),
+        }
+    }
+
+    /// Whether a variable comes from the file.
+    pub fn provides(&self, name: &str) -> bool {
+        env::var_os(name).is_none() && self.variables.contains_key(name)
+    }
+}
+
+fn read(path: &Path) -> Result<Option<String>, String> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    // A directory of this name, often that of a Python environment, is not meant.
+    if metadata.is_dir() {
+        return Ok(None);
+    }
+    if !metadata.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
+    if metadata.len() > MAX_BYTES {
+        return Err(format!("it is longer than {MAX_BYTES} bytes"));
+    }
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(text)),
+        Err(_) => Err("it is not UTF-8".to_owned()),
+    }
+}
