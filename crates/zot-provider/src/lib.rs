@@ -26,7 +26,7 @@ pub mod sse;
 
 pub use crate::anthropic::AnthropicClient;
 pub use crate::api_key::ApiKey;
-pub use crate::endpoint::Endpoint;
+pub use crate::endpoint::{Endpoint, exact_base_url};
 pub use crate::gemini::GeminiClient;
 pub use crate::http::{FetchError, Fetched, HttpClient, Timeouts};
 pub use crate::openai::{

@@ -10,12 +10,12 @@ use std::sync::{Arc, LazyLock};
 
 use zot_conversation::Model;
 
-use crate::anthropic::AnthropicClient;
+use crate::anthropic::{self, AnthropicClient};
 use crate::endpoint::Endpoint;
-use crate::gemini::GeminiClient;
+use crate::gemini::{self, GeminiClient};
 use crate::http::HttpClient;
-use crate::openai::{OpenAiClient, OpenAiQuirks};
-use crate::responses::ResponsesClient;
+use crate::openai::{self, OpenAiClient, OpenAiQuirks};
+use crate::responses::{self, ResponsesClient};
 
 pub use file::ProvidersError;
 pub use oauth::OAuthEntry;
@@ -54,6 +54,18 @@ impl Wire {
             Self::OpenAiResponses => Arc::new(ResponsesClient::new(http, endpoint)),
             Self::Gemini => Arc::new(GeminiClient::new(http, endpoint)),
         }
+    }
+
+    /// The address that requests for `model` are sent to, as it may be shown.
+    pub fn request_url(self, endpoint: &Endpoint, model: &str) -> Result<String, String> {
+        let target = match self {
+            Self::Anthropic => anthropic::TARGET,
+            Self::OpenAiChat(_) => openai::TARGET,
+            Self::OpenAiResponses => responses::TARGET,
+            Self::Gemini => gemini::target(model),
+        };
+        let uri = endpoint.uri(&target)?;
+        Ok(endpoint.shown_url(&uri))
     }
 }
 

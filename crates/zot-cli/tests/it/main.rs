@@ -11,6 +11,7 @@ mod aborting;
 mod additions;
 mod answers;
 mod authentication;
+mod base_urls;
 mod command_line;
 mod commands;
 mod compaction;
