@@ -161,7 +161,8 @@ impl Shared {
             return false;
         };
         let operation = path.strip_prefix(root.as_str()).unwrap_or_default();
-        let known = ["/chat/completions", "/messages", "/responses", "/models"].contains(&operation);
+        let known =
+            ["/chat/completions", "/messages", "/responses", "/models"].contains(&operation);
         let is_gemini = operation
             .strip_prefix("/models/")
             .is_some_and(|model| !model.contains('/'));

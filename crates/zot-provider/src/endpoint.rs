@@ -47,7 +47,10 @@ pub(crate) struct Base<'a> {
 impl Base<'_> {
     /// The version that goes between the base URL and the operation, if any.
     pub(crate) fn added_version(&self, target: &Target<'_>) -> Option<&'static str> {
-        let after_scheme = self.path.split_once("://").map_or(self.path, |(_, rest)| rest);
+        let after_scheme = self
+            .path
+            .split_once("://")
+            .map_or(self.path, |(_, rest)| rest);
         // Without a slash there is only a host.
         let last = after_scheme.rsplit_once('/').map_or("", |(_, last)| last);
         (!self.exact && !is_version(last)).then_some(target.version)
@@ -115,7 +118,9 @@ impl Endpoint {
         let (path, query) = text.split_once('?').unwrap_or((text, ""));
         let mut path = path.trim_end_matches('/');
         // Azure: the version is in the query, and the path is that of a deployment.
-        exact |= query.split('&').any(|field| field.starts_with("api-version="));
+        exact |= query
+            .split('&')
+            .any(|field| field.starts_with("api-version="));
         if let Some(root) = OPERATIONS.iter().find_map(|name| path.strip_suffix(name)) {
             path = root.trim_end_matches('/');
             exact = true;

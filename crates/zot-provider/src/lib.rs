@@ -33,6 +33,7 @@ pub use crate::openai::{
     EffortField, OpenAiClient, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport,
 };
 pub use crate::providers::{
-    KeyRequirement, OAuthEntry, ProviderEntry, Providers, ProvidersError, Wire, provider, providers,
+    KeyRequirement, OAuthEntry, ProviderEntry, Providers, ProvidersProblem, Wire, provider,
+    providers,
 };
 pub use crate::responses::ResponsesClient;

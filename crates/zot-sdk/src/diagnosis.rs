@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use zot_provider::catalog::Catalog;
 use zot_provider::network::{self, NetworkSettings, Plan, PlanError, ProbeStep};
-use zot_provider::{Endpoint, HttpClient, Providers, Wire};
+use zot_provider::{Endpoint, HttpClient, Wire};
 
 use crate::assembly::{AssemblyError, select, variable};
 use crate::config::Config;
+use crate::tables::Tables;
 
 /// What a runtime made from a configuration would use.
 pub struct Diagnosis {
@@ -26,9 +26,9 @@ pub fn diagnose(config: &Config) -> Result<Diagnosis, AssemblyError> {
         .home
         .clone()
         .unwrap_or_else(|| zot_auth::zot_home(&variable));
-    let mut catalog = Catalog::load(Some(&home.join("models.json")))?;
-    let providers = Providers::load(&home.join("providers.json"))?;
-    let selected = select(config, &mut catalog, &providers, &home.join("auth.json"))?;
+    let mut tables = Tables::load(&home);
+    let auth_file = home.join("auth.json");
+    let selected = select(config, &mut tables.catalog, &tables.providers, &auth_file)?;
     let key_source = selected
         .credential
         .as_ref()

@@ -28,7 +28,15 @@ fn spellings(version: &str) -> Vec<(String, String)> {
         ("/gateway#".to_owned(), "/gateway".to_owned()),
         ("/#".to_owned(), String::new()),
     ];
-    for own in ["/v1", "/v1/", "/api/paas/v4", "/v2", "/v1beta", "/v1beta/", "/x/v1alpha"] {
+    for own in [
+        "/v1",
+        "/v1/",
+        "/api/paas/v4",
+        "/v2",
+        "/v1beta",
+        "/v1beta/",
+        "/x/v1alpha",
+    ] {
         spellings.push((own.to_owned(), own.trim_end_matches('/').to_owned()));
     }
     spellings
@@ -102,11 +110,21 @@ fn doctor_shows_where_requests_go() {
     let workdir = Workdir::new("work");
     for (arguments, expected) in [
         (
-            &["--provider", "anthropic", "--base-url", "http://127.0.0.1:9"][..],
+            &[
+                "--provider",
+                "anthropic",
+                "--base-url",
+                "http://127.0.0.1:9",
+            ][..],
             "POST http://127.0.0.1:9/v1/messages\n",
         ),
         (
-            &["--provider", "openai", "--base-url", "http://127.0.0.1:9/x#"],
+            &[
+                "--provider",
+                "openai",
+                "--base-url",
+                "http://127.0.0.1:9/x#",
+            ],
             "POST http://127.0.0.1:9/x/chat/completions\n",
         ),
         (
@@ -118,7 +136,11 @@ fn doctor_shows_where_requests_go() {
             .arguments(["doctor", "--network", "--api-key", "x"])
             .arguments(arguments)
             .run("");
-        assert!(run.stdout.contains(expected), "{arguments:?}: {}", run.stdout);
+        assert!(
+            run.stdout.contains(expected),
+            "{arguments:?}: {}",
+            run.stdout
+        );
     }
 }
 
