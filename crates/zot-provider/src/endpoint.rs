@@ -167,6 +167,12 @@ impl Endpoint {
         format!("{scheme}://{host}{}", uri.path())
     }
 
+    fn is_azure(&self) -> bool {
+        let host = self.base_uri().ok();
+        let host = host.as_ref().and_then(Uri::host).unwrap_or_default();
+        host.to_ascii_lowercase().ends_with(".azure.com")
+    }
+
     /// The secret of the moment, which must not appear in any text.
     pub(crate) fn secret(&self) -> Option<Arc<str>> {
         self.api_key.as_ref().map(ApiKey::secret)
@@ -192,6 +198,10 @@ impl Endpoint {
         if let Some(key) = &self.api_key {
             let (name, prefix) = match key.is_token() {
                 true => (AUTHORIZATION, "Bearer "),
+                // There a bearer is a token of Entra ID, and a key has a header of its own.
+                false if name == AUTHORIZATION && self.is_azure() => {
+                    (HeaderName::from_static("api-key"), "")
+                }
                 false => (name, prefix),
             };
             let value = secret_header(&format!("{prefix}{}", key.secret())).map_err(|reason| {

@@ -72,6 +72,8 @@ pub enum AssemblyError {
     Providers(#[from] ProvidersProblem),
     #[error("provider {provider} has no default model: name one with --model")]
     NoModel { provider: String },
+    #[error("cannot read {}: {source}; $ZOT_HOME must be a directory", .path.display())]
+    Home { path: PathBuf, source: io::Error },
     #[error("cannot work in {}: {source}", .path.display())]
     WorkingDirectory { path: PathBuf, source: io::Error },
     #[error("cannot read {}: {source}", .path.display())]
@@ -145,7 +147,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         mut catalog,
         providers,
         problems,
-    } = Tables::load(&home);
+    } = Tables::load(&home)?;
     let cwd = working_directory(config.cwd.as_deref())?;
     let sessions = home.join("sessions");
     let mut session_warnings = Vec::new();

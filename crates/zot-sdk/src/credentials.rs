@@ -69,7 +69,7 @@ impl Credentials {
     pub fn open(home: Option<PathBuf>) -> Result<Self, AssemblyError> {
         let home = home.unwrap_or_else(|| zot_auth::zot_home(&variable));
         Ok(Self {
-            tables: Tables::load(&home),
+            tables: Tables::load(&home)?,
             file: AuthFile::new(home.join("auth.json")),
             http: HttpClient::new(),
             home,

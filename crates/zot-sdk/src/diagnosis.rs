@@ -26,7 +26,7 @@ pub fn diagnose(config: &Config) -> Result<Diagnosis, AssemblyError> {
         .home
         .clone()
         .unwrap_or_else(|| zot_auth::zot_home(&variable));
-    let mut tables = Tables::load(&home);
+    let mut tables = Tables::load(&home)?;
     let auth_file = home.join("auth.json");
     let selected = select(config, &mut tables.catalog, &tables.providers, &auth_file)?;
     let key_source = selected

@@ -32,6 +32,7 @@ mod input;
 mod jail;
 mod live_models;
 mod login;
+mod models_of_ones_own;
 mod pictures;
 mod queueing;
 mod recorded;

@@ -1,4 +1,7 @@
+use http::header::AUTHORIZATION;
+
 use super::{Endpoint, Target, exact_base_url, is_version};
+use crate::api_key::ApiKey;
 use crate::openai::OpenAiQuirks;
 use crate::providers::Wire;
 
@@ -129,6 +132,28 @@ fn an_address_can_be_marked_as_exact() {
         chat(&exact_base_url("http://h/x")),
         "http://h/x/chat/completions"
     );
+}
+
+#[test]
+fn azure_has_a_header_of_its_own_for_keys() {
+    let headers = |base_url: &str, key: ApiKey| {
+        let endpoint = Endpoint {
+            api_key: Some(key),
+            ..endpoint(base_url)
+        };
+        endpoint.headers_with_key(AUTHORIZATION, "Bearer ").unwrap()
+    };
+    let azure = headers("https://r.openai.azure.com/openai/v1", ApiKey::from("k"));
+    assert_eq!(azure["api-key"], "k");
+    assert!(!azure.contains_key(AUTHORIZATION));
+    for (base_url, key) in [
+        ("https://azure.com.example/v1", ApiKey::from("k")),
+        ("https://r.openai.azure.com/openai/v1", ApiKey::token("k")),
+    ] {
+        let headers = headers(base_url, key);
+        assert_eq!(headers[AUTHORIZATION], "Bearer k");
+        assert!(!headers.contains_key("api-key"));
+    }
 }
 
 #[test]
