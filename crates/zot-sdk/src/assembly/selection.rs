@@ -83,11 +83,10 @@ pub(crate) fn select(
     }
     let found = entry_credential(entry, config.api_key.as_deref(), auth_file);
     let credential = match found {
-        _ if entry.key == KeyRequirement::Unused => None,
         Ok(credential) => Some(credential),
         // A server of one's own often wants no key.
         Err(CredentialError::Missing { .. })
-            if entry.key == KeyRequirement::Optional || given_url.is_some() || model.own_server =>
+            if entry.key != KeyRequirement::Needed || given_url.is_some() || model.own_server =>
         {
             None
         }
@@ -180,6 +179,13 @@ pub(crate) fn entry_credential(
     explicit: Option<&str>,
     auth_file: &Path,
 ) -> Result<Credential, CredentialError> {
+    if entry.key == KeyRequirement::Unused {
+        return Err(CredentialError::Missing {
+            provider: entry.name.to_string(),
+            variables: Vec::new(),
+            auth_file: auth_file.to_owned(),
+        });
+    }
     let variables: Vec<&str> = entry.key_variables.iter().map(AsRef::as_ref).collect();
     let logins = match entry.oauth {
         Some(_) => Logins::Accepted,
@@ -292,7 +298,10 @@ fn offline(config: &Config, catalog: &Catalog) -> Result<Selected, AssemblyError
     let wanted = config
         .model
         .as_deref()
-        .or(preferred.filter(|model| catalog.find(OFFLINE, model).is_some()))
+        .or(preferred.filter(|model| match &config.preferred.provider {
+            Some(provider) => provider == OFFLINE,
+            None => catalog.find(OFFLINE, model).is_some(),
+        }))
         .unwrap_or(OFFLINE);
     let model = find_model(catalog, OFFLINE, wanted, false)
         .ok_or_else(|| unknown_model(catalog, OFFLINE, wanted))?;
