@@ -52,6 +52,8 @@ struct Shared {
     script: Option<Mutex<VecDeque<Reply>>>,
     /// Prebuilt `say:N` bodies.
     blobs: Mutex<HashMap<BlobKey, Arc<[u8]>>>,
+    /// The only path below which anything is known; without it every path is.
+    root: Option<String>,
     in_progress: AtomicUsize,
     answered: AtomicU64,
 }
@@ -75,6 +77,21 @@ impl ModelServer {
             ..Shared::default()
         };
         Self::run(0, shared).expect("bind a loopback port for the model server")
+    }
+
+    /// Starts a server that obeys directives below the path `root` (for example `/v1`) and answers
+    /// 404 everywhere else, as real ones do.
+    pub fn strict(root: &str) -> Self {
+        let shared = Shared {
+            root: Some(root.to_owned()),
+            ..Shared::default()
+        };
+        Self::run(0, shared).expect("bind a loopback port for the model server")
+    }
+
+    /// Scheme, host and port, without a path.
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     fn run(port: u16, shared: Shared) -> io::Result<Self> {
@@ -138,6 +155,20 @@ impl Drop for ModelServer {
 }
 
 impl Shared {
+    /// Whether a strict server knows nothing at `path`.
+    fn is_elsewhere(&self, path: &str) -> bool {
+        let Some(root) = &self.root else {
+            return false;
+        };
+        let operation = path.strip_prefix(root.as_str()).unwrap_or_default();
+        let known =
+            ["/chat/completions", "/messages", "/responses", "/models"].contains(&operation);
+        let is_gemini = operation
+            .strip_prefix("/models/")
+            .is_some_and(|model| !model.contains('/'));
+        !known && !is_gemini
+    }
+
     fn reset(&self) {
         lock(&self.requests).clear();
         lock(&self.attempts).clear();

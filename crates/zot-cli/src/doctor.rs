@@ -189,6 +189,7 @@ fn write_json(checks: &[Check], plan: Option<&Plan>, steps: &[ProbeStep]) -> io:
         json!({
             "provider": plan.provider,
             "base_url": plan.base_url,
+            "request_url": plan.request_url,
             "host": plan.host,
             "port": plan.port,
             "encrypted": plan.secure,

@@ -3,8 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
+use zot_sdk::AssemblyError;
 use zot_sdk::config_files::ConfigError;
-use zot_sdk::{AssemblyError, CatalogError};
 
 /// Exit code of a model or provider error, and of anything else that failed while running.
 pub(crate) const FAILED: u8 = 1;
@@ -19,8 +19,6 @@ pub(crate) enum Failure {
     Assembly(#[from] AssemblyError),
     #[error(transparent)]
     Config(#[from] ConfigError),
-    #[error(transparent)]
-    Catalog(#[from] CatalogError),
     #[error("{0}")]
     Agent(String),
     #[error("rpc: bad auth token")]
@@ -42,7 +40,7 @@ impl Failure {
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
-            Self::Usage(_) | Self::Assembly(_) | Self::Config(_) | Self::Catalog(_) => USAGE,
+            Self::Usage(_) | Self::Assembly(_) | Self::Config(_) => USAGE,
             Self::Agent(_) | Self::BadToken | Self::ReaderGone | Self::Io(_) => FAILED,
         })
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use zot_rpc::executor;
-use zot_sdk::{Catalog, Credentials, ModelInfo, zot_home};
+use zot_sdk::{Credentials, ModelInfo, zot_home};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -13,19 +13,17 @@ use crate::warn;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let home = zot_home(&|name| env::var(name).ok());
-    let mut catalog = Catalog::load(Some(&home.join("models.json")))?;
     let credentials = Credentials::open(Some(home))?;
+    warn(credentials.problems());
+    let mut catalog = credentials.catalog().clone();
     if arguments.refresh() {
         refresh(&credentials, arguments.provider())?;
     }
     credentials.add_live_models(&mut catalog);
+    let only = arguments.provider().map(|name| credentials.canonical(name));
     let models: Vec<&ModelInfo> = catalog
         .all()
-        .filter(|model| {
-            arguments
-                .provider()
-                .is_none_or(|provider| model.provider == provider)
-        })
+        .filter(|model| only.is_none_or(|provider| model.provider == provider))
         .collect();
     if models.is_empty() {
         return Err(Failure::Usage(format!(

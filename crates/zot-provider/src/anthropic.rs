@@ -10,10 +10,13 @@ use http::{HeaderName, HeaderValue};
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream};
 
 use crate::call::{Answer, Call};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
 use request::RequestCache;
 use stream::AnthropicDecoder;
+
+/// Where requests are sent to.
+pub(crate) const TARGET: Target<'static> = Target::new("/v1", "/messages");
 
 const API_VERSION: &str = "2023-06-01";
 
@@ -25,7 +28,7 @@ pub struct AnthropicClient {
 }
 
 impl AnthropicClient {
-    /// `endpoint.base_url` is the address before `/v1/messages`.
+    /// `endpoint.base_url` is the address before `/v1/messages`, or before `/messages`.
     pub fn new(http: HttpClient, endpoint: Endpoint) -> Self {
         Self {
             http,
@@ -36,17 +39,13 @@ impl AnthropicClient {
 
     fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
-        let path = match self.endpoint.base().0.ends_with("/v1") {
-            true => "/messages",
-            false => "/v1/messages",
-        };
         let mut headers = self
             .endpoint
             .headers_with_key(HeaderName::from_static("x-api-key"), "")?;
         headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let body = cache.body(provider, self.http.delivery(), request);
-        Call::new(&self.http, &self.endpoint, path, headers, body)
+        Call::new(&self.http, &self.endpoint, TARGET, headers, body)
     }
 }
 

@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use futures_core::Stream;
 use http::header::ACCEPT;
-use http::{HeaderMap, HeaderValue, Uri};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use tokio::time::{Instant, Sleep};
 use zot_conversation::{BoxFuture, ModelError, ModelErrorKind, ModelEvent, Timestamp, ToolCallId};
 
 use crate::body::RequestBody;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Target};
 use crate::error::{cause_chain, connection_error, http_error, stream_error};
 use crate::http::{Delivery, HttpClient, Response, ResponseBody, SendError};
 use crate::retry::{self, Failure};
@@ -81,16 +81,18 @@ pub(crate) struct Call {
     pub(crate) http: HttpClient,
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) uri: Uri,
+    /// The part of the path that the user did not give.
+    added_version: Option<&'static str>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: RequestBody,
 }
 
 impl Call {
-    /// A request to `path` below the endpoint's base URL.
+    /// A request to `target` below the endpoint's base URL.
     pub(crate) fn new(
         http: &HttpClient,
         endpoint: &Arc<Endpoint>,
-        path: &str,
+        target: Target<'_>,
         mut headers: HeaderMap,
         body: RequestBody,
     ) -> Result<Self, ModelError> {
@@ -98,11 +100,12 @@ impl Call {
             headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         }
         let uri = endpoint
-            .uri(path)
+            .uri(&target)
             .map_err(|reason| invalid_endpoint(&endpoint.provider, reason))?;
         Ok(Self {
             http: http.clone(),
             endpoint: Arc::clone(endpoint),
+            added_version: endpoint.base().added_version(&target),
             uri,
             headers,
             body,
@@ -151,18 +154,39 @@ impl Call {
             _ => read_error_body(response.body).await,
         };
         let retry_after = retry_after.or_else(|| retry::retry_delay(&body));
-        let error = http_error(
+        let mut error = http_error(
             &self.endpoint.provider,
             status,
             retry_after,
             &body,
             self.endpoint.secret().as_deref(),
         );
+        if matches!(
+            status,
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+        ) {
+            error.message.push_str(&self.wrong_path(&body));
+        }
         let failure = Failure::Status {
             status,
             retry_after,
         };
         (failure, error)
+    }
+
+    /// What to say about a server that does not know the address that was asked for.
+    fn wrong_path(&self, body: &[u8]) -> String {
+        let url = self.endpoint.shown_url(&self.uri);
+        // Services answer the same way to a model that they do not have.
+        let about_model = String::from_utf8_lossy(body)
+            .to_ascii_lowercase()
+            .contains("model");
+        match self.added_version.filter(|_| !about_model) {
+            Some(version) => format!(
+                " (POST {url}; if {version} does not belong there, end the base URL with #)"
+            ),
+            None => format!(" (POST {url})"),
+        }
     }
 
     fn no_answer(&self, error: &SendError) -> (Failure, ModelError) {

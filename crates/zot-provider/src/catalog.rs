@@ -15,7 +15,7 @@ mod nearest;
 mod user_file;
 
 pub use nearest::nearest_names;
-pub use user_file::CatalogError;
+pub use user_file::{CatalogProblem, UserModels, UserProvider};
 
 /// What is known about one model.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +34,8 @@ pub struct ModelInfo {
     pub prices: Prices,
     /// A server other than the provider's usual one.
     pub base_url: Option<String>,
+    /// Whether the user named `base_url`, whose server may want no key.
+    pub own_server: bool,
     pub tool_dialect: ToolDialect,
 }
 
@@ -64,6 +66,7 @@ impl ModelInfo {
             reasoning: false,
             prices: Prices::default(),
             base_url: None,
+            own_server: false,
             tool_dialect: ToolDialect::Native,
         }
     }
@@ -86,13 +89,14 @@ impl Catalog {
 
     /// The built-in snapshot with the user's `models.json` merged into it.
     ///
-    /// A file that does not exist changes nothing.
-    pub fn load(models_json_path: Option<&Path>) -> Result<Self, CatalogError> {
+    /// A file that does not exist changes nothing; what cannot be used of one is left out and named.
+    pub fn load(models_json_path: Option<&Path>) -> (Self, UserModels) {
         let mut catalog = Self::builtin();
-        if let Some(path) = models_json_path {
-            user_file::merge(path, &mut catalog.models)?;
-        }
-        Ok(catalog)
+        let said = match models_json_path {
+            Some(path) => user_file::merge(path, &mut catalog.models),
+            None => UserModels::default(),
+        };
+        (catalog, said)
     }
 
     /// Adds the models that `provider` says it has and that are not known yet.

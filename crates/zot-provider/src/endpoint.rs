@@ -1,5 +1,6 @@
 //! Where a provider is and how it is asked.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,11 +10,86 @@ use zot_conversation::{ModelError, ModelErrorKind};
 
 use crate::api_key::ApiKey;
 
+/// What requests are sent to, and what a base URL may therefore end in when somebody gives the
+/// whole address.
+const OPERATIONS: [&str; 3] = ["/chat/completions", "/responses", "/messages"];
+
+/// What a wire adds to a base URL.
+#[derive(Debug, Clone)]
+pub(crate) struct Target<'a> {
+    /// The version to ask for where the base URL names none, for example `/v1`.
+    pub(crate) version: &'static str,
+    /// For example `/chat/completions`; may have a query.
+    pub(crate) operation: Cow<'a, str>,
+}
+
+impl Target<'static> {
+    pub(crate) const fn new(version: &'static str, operation: &'static str) -> Self {
+        Self {
+            version,
+            operation: Cow::Borrowed(operation),
+        }
+    }
+}
+
+/// A base URL taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Base<'a> {
+    /// Scheme, host and path, without slashes at the end.
+    pub(crate) path: &'a str,
+    /// Without its question mark; some gateways want one in every request.
+    pub(crate) query: &'a str,
+    /// Whether no version may be added: the URL ends in `#` or in what requests are sent to, or its
+    /// query names the version.
+    pub(crate) exact: bool,
+}
+
+impl Base<'_> {
+    /// The version that goes between the base URL and the operation, if any.
+    pub(crate) fn added_version(&self, target: &Target<'_>) -> Option<&'static str> {
+        let after_scheme = self
+            .path
+            .split_once("://")
+            .map_or(self.path, |(_, rest)| rest);
+        // Without a slash there is only a host.
+        let last = after_scheme.rsplit_once('/').map_or("", |(_, last)| last);
+        (!self.exact && !is_version(last)).then_some(target.version)
+    }
+}
+
+/// Whether a segment of a path is a version: `v1`, `v4`, `v1beta`, `v1beta2`, `v1.1`.
+fn is_version(segment: &str) -> bool {
+    let Some(rest) = segment.strip_prefix(['v', 'V']) else {
+        return false;
+    };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    if digits.len() == rest.len() {
+        return false;
+    }
+    if let Some(minor) = digits.strip_prefix('.') {
+        return is_number(minor);
+    }
+    let stage = ["alpha", "beta", "preview"];
+    let after = stage.iter().find_map(|stage| digits.strip_prefix(stage));
+    digits.is_empty() || after.is_some_and(|number| number.is_empty() || is_number(number))
+}
+
+/// `base_url` so that no version is added to it, whatever its path.
+///
+/// For programs whose users give the address that other clients of the same server are given.
+pub fn exact_base_url(base_url: &str) -> String {
+    let base = base_url.trim();
+    let base = base.split_once('#').map_or(base, |(base, _)| base);
+    format!("{base}#")
+}
+
 /// One provider's address and credential.
 #[derive(Clone)]
 pub struct Endpoint {
     /// The name used in error texts and in reasoning blocks.
     pub provider: String,
+    /// What comes before `/v1/messages` and the like; see `docs/providers.md` for what is added.
     pub base_url: String,
     /// Without a key no authorisation is sent.
     pub api_key: Option<ApiKey>,
@@ -31,20 +107,50 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// The base URL without slashes at its end, and its query, which some gateways want. A fragment
-    /// is never sent.
-    pub(crate) fn base(&self) -> (&str, &str) {
-        let base = self.base_url.trim();
-        let base = base.split_once('#').map_or(base, |(base, _)| base);
-        let query = base.find('?').unwrap_or(base.len());
-        let (base, query) = base.split_at(query);
-        (base.trim_end_matches('/'), query)
+    /// The base URL taken apart; see [`Base`].
+    pub(crate) fn base(&self) -> Base<'_> {
+        let text = self.base_url.trim();
+        let (text, mut exact) = match text.split_once('#') {
+            // A fragment that says something is never sent, and has no other meaning.
+            Some((text, fragment)) => (text, fragment.is_empty()),
+            None => (text, false),
+        };
+        let (path, query) = text.split_once('?').unwrap_or((text, ""));
+        let mut path = path.trim_end_matches('/');
+        // Azure: the version is in the query, and the path is that of a deployment.
+        exact |= query
+            .split('&')
+            .any(|field| field.starts_with("api-version="));
+        if let Some(root) = OPERATIONS.iter().find_map(|name| path.strip_suffix(name)) {
+            path = root.trim_end_matches('/');
+            exact = true;
+        }
+        Base { path, query, exact }
     }
 
-    /// The address of `path`, or why there is none.
-    pub(crate) fn uri(&self, path: &str) -> Result<Uri, String> {
-        let (base, query) = self.base();
-        let uri: Uri = format!("{base}{path}{query}")
+    /// The address of `target`, or why there is none.
+    pub(crate) fn uri(&self, target: &Target<'_>) -> Result<Uri, String> {
+        let base = self.base();
+        let version = base.added_version(target).unwrap_or_default();
+        self.address(&base, &format!("{version}{}", target.operation))
+    }
+
+    /// The base URL itself, without anything that a wire adds.
+    pub(crate) fn base_uri(&self) -> Result<Uri, String> {
+        self.address(&self.base(), "")
+    }
+
+    fn address(&self, base: &Base<'_>, suffix: &str) -> Result<Uri, String> {
+        let (suffix, own_query) = suffix.split_once('?').unwrap_or((suffix, ""));
+        let queries = [own_query, base.query].into_iter();
+        let query =
+            queries
+                .filter(|query| !query.is_empty())
+                .fold(String::new(), |joined, query| match joined.is_empty() {
+                    true => format!("?{query}"),
+                    false => format!("{joined}&{query}"),
+                });
+        let uri: Uri = format!("{}{suffix}{query}", base.path)
             .parse()
             .map_err(|error| format!("{error}"))?;
         match uri.scheme_str() {
@@ -59,6 +165,12 @@ impl Endpoint {
         let authority = uri.authority().map_or("", |authority| authority.as_str());
         let host = authority.rsplit('@').next().unwrap_or_default();
         format!("{scheme}://{host}{}", uri.path())
+    }
+
+    fn is_azure(&self) -> bool {
+        let host = self.base_uri().ok();
+        let host = host.as_ref().and_then(Uri::host).unwrap_or_default();
+        host.to_ascii_lowercase().ends_with(".azure.com")
     }
 
     /// The secret of the moment, which must not appear in any text.
@@ -86,6 +198,10 @@ impl Endpoint {
         if let Some(key) = &self.api_key {
             let (name, prefix) = match key.is_token() {
                 true => (AUTHORIZATION, "Bearer "),
+                // There a bearer is a token of Entra ID, and a key has a header of its own.
+                false if name == AUTHORIZATION && self.is_azure() => {
+                    (HeaderName::from_static("api-key"), "")
+                }
                 false => (name, prefix),
             };
             let value = secret_header(&format!("{prefix}{}", key.secret())).map_err(|reason| {
@@ -107,3 +223,6 @@ fn secret_header(value: &str) -> Result<HeaderValue, &'static str> {
     value.set_sensitive(true);
     Ok(value)
 }
+
+#[cfg(test)]
+mod tests;

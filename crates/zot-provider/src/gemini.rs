@@ -12,10 +12,13 @@ use http::HeaderName;
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ToolImages};
 
 use crate::call::{Answer, Call};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Target};
 use crate::http::{Delivery, HttpClient};
 use request::RequestCache;
 use stream::GeminiDecoder;
+
+/// The version that is asked for unless the base URL names another.
+pub(crate) const VERSION: &str = "/v1beta";
 
 /// Marks the ids of calls that the server named itself, which it wants back; without the mark an
 /// id is ours or another provider's, and is not sent.
@@ -47,7 +50,7 @@ impl GeminiClient {
         Call::new(
             &self.http,
             &self.endpoint,
-            &path(&self.endpoint.base_url, request.model, self.http.delivery()),
+            target(request.model, self.http.delivery()),
             headers,
             body,
         )
@@ -71,16 +74,9 @@ impl Model for GeminiClient {
     }
 }
 
-/// What follows the base URL.
-fn path(base_url: &str, model: &str, delivery: Delivery) -> String {
-    let base = base_url.trim().trim_end_matches('/');
-    let versioned = ["/v1beta", "/v1alpha", "/v1"]
-        .iter()
-        .any(|version| base.ends_with(version));
-    let mut path = match versioned {
-        true => String::from("/"),
-        false => String::from("/v1beta/"),
-    };
+/// Where requests for `model` are sent to.
+pub(crate) fn target(model: &str, delivery: Delivery) -> Target<'static> {
+    let mut path = String::from("/");
     if !model.contains('/') {
         path.push_str("models/");
     }
@@ -97,7 +93,10 @@ fn path(base_url: &str, model: &str, delivery: Delivery) -> String {
         Delivery::Streamed => ":streamGenerateContent?alt=sse",
         Delivery::Whole => ":generateContent",
     });
-    path
+    Target {
+        version: VERSION,
+        operation: path.into(),
+    }
 }
 
 #[cfg(test)]

@@ -26,13 +26,14 @@ pub mod sse;
 
 pub use crate::anthropic::AnthropicClient;
 pub use crate::api_key::ApiKey;
-pub use crate::endpoint::Endpoint;
+pub use crate::endpoint::{Endpoint, exact_base_url};
 pub use crate::gemini::GeminiClient;
 pub use crate::http::{FetchError, Fetched, HttpClient, Timeouts};
 pub use crate::openai::{
     EffortField, OpenAiClient, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport,
 };
 pub use crate::providers::{
-    KeyRequirement, OAuthEntry, ProviderEntry, Providers, ProvidersError, Wire, provider, providers,
+    KeyRequirement, OAuthEntry, ProviderEntry, Providers, ProvidersProblem, Wire, provider,
+    providers,
 };
 pub use crate::responses::ResponsesClient;

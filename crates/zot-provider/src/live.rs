@@ -5,9 +5,10 @@ mod cache;
 use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
 use crate::providers::Wire;
+use crate::{anthropic, gemini, openai};
 
 pub use cache::{CacheError, MAX_AGE, ModelCache, RememberedModels};
 
@@ -46,23 +47,24 @@ pub async fn fetch(
         provider: provider(),
         reason,
     };
-    let (path, key_header, prefix) = match wire {
-        Wire::Anthropic if endpoint.base().0.ends_with("/v1") => {
-            ("/models?limit=1000", "x-api-key", "")
-        }
-        Wire::Anthropic => ("/v1/models?limit=1000", "x-api-key", ""),
-        Wire::OpenAiChat(_) | Wire::OpenAiResponses => ("/models", "authorization", "Bearer "),
-        Wire::Gemini if is_versioned(endpoint.base().0) => {
-            ("/models?pageSize=1000", "x-goog-api-key", "")
-        }
-        Wire::Gemini => ("/v1beta/models?pageSize=1000", "x-goog-api-key", ""),
+    let (target, key_header, prefix) = match wire {
+        Wire::Anthropic => (
+            Target::new(anthropic::TARGET.version, "/models?limit=1000"),
+            "x-api-key",
+            "",
+        ),
+        Wire::OpenAiChat(_) | Wire::OpenAiResponses => (
+            Target::new(openai::TARGET.version, "/models"),
+            "authorization",
+            "Bearer ",
+        ),
+        Wire::Gemini => (
+            Target::new(gemini::VERSION, "/models?pageSize=1000"),
+            "x-goog-api-key",
+            "",
+        ),
     };
-    // A gateway's own query takes the place of ours.
-    let path = match endpoint.base().1 {
-        "" => path,
-        _ => path.split('?').next().unwrap_or(path),
-    };
-    let uri = endpoint.uri(path).map_err(failed)?;
+    let uri = endpoint.uri(&target).map_err(failed)?;
     let mut headers = endpoint
         .headers_with_key(HeaderName::from_static(key_header), prefix)
         .map_err(|error| failed(error.message))?;
@@ -96,12 +98,6 @@ pub async fn fetch(
         }),
         status => Err(failed(format!("{url}: http {status}"))),
     }
-}
-
-fn is_versioned(base: &str) -> bool {
-    ["/v1beta", "/v1alpha", "/v1"]
-        .iter()
-        .any(|version| base.ends_with(version))
 }
 
 #[derive(Deserialize)]

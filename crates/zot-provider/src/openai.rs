@@ -12,10 +12,13 @@ use http::header::AUTHORIZATION;
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ToolImages};
 
 use crate::call::{Answer, Call};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
 use request::RequestCache;
 use stream::OpenAiDecoder;
+
+/// Where requests are sent to.
+pub(crate) const TARGET: Target<'static> = Target::new("/v1", "/chat/completions");
 
 /// Where compatible servers differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +84,7 @@ pub struct OpenAiClient {
 }
 
 impl OpenAiClient {
-    /// `endpoint.base_url` is the address before `/chat/completions`.
+    /// `endpoint.base_url` is the address before `/v1/chat/completions`, or before `/chat/completions`.
     pub fn new(http: HttpClient, endpoint: Endpoint, quirks: OpenAiQuirks) -> Self {
         Self {
             http,
@@ -96,13 +99,7 @@ impl OpenAiClient {
         let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let body = cache.body(provider, self.quirks, self.http.delivery(), request);
-        Call::new(
-            &self.http,
-            &self.endpoint,
-            "/chat/completions",
-            headers,
-            body,
-        )
+        Call::new(&self.http, &self.endpoint, TARGET, headers, body)
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod file;
 mod oauth;
+mod user_provider;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,20 +11,23 @@ use std::sync::{Arc, LazyLock};
 
 use zot_conversation::Model;
 
-use crate::anthropic::AnthropicClient;
+use crate::anthropic::{self, AnthropicClient};
+use crate::catalog::UserProvider;
 use crate::endpoint::Endpoint;
-use crate::gemini::GeminiClient;
-use crate::http::HttpClient;
-use crate::openai::{OpenAiClient, OpenAiQuirks};
-use crate::responses::ResponsesClient;
+use crate::gemini::{self, GeminiClient};
+use crate::http::{Delivery, HttpClient};
+use crate::openai::{self, OpenAiClient, OpenAiQuirks};
+use crate::responses::{self, ResponsesClient};
 
-pub use file::ProvidersError;
+use file::ProvidersError;
 pub use oauth::OAuthEntry;
 
 /// What is known about a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderEntry {
     pub name: Cow<'static, str>,
+    /// Other names it may be called by.
+    pub aliases: Vec<Cow<'static, str>>,
     pub base_url: Cow<'static, str>,
     pub wire: Wire,
     /// Environment variables that may hold the key; the first that is set wins.
@@ -46,6 +50,14 @@ pub enum Wire {
 }
 
 impl Wire {
+    /// What the wires are called; the original zot has other names for them, which are understood.
+    pub const NAMES: [&str; 4] = ["anthropic", "openai", "openai-responses", "gemini"];
+
+    /// The wire of that name, in any of its spellings.
+    pub fn named(name: &str) -> Option<Self> {
+        file::wire_named(&name.trim().to_ascii_lowercase())
+    }
+
     /// A client that speaks it with `endpoint`.
     pub fn client(self, http: HttpClient, endpoint: Endpoint) -> Arc<dyn Model> {
         match self {
@@ -55,18 +67,42 @@ impl Wire {
             Self::Gemini => Arc::new(GeminiClient::new(http, endpoint)),
         }
     }
+
+    /// The address that requests for `model` are sent to, as it may be shown.
+    pub fn request_url(self, endpoint: &Endpoint, model: &str) -> Result<String, String> {
+        let target = match self {
+            Self::Anthropic => anthropic::TARGET,
+            Self::OpenAiChat(_) => openai::TARGET,
+            Self::OpenAiResponses => responses::TARGET,
+            Self::Gemini => gemini::target(model, Delivery::Streamed),
+        };
+        let uri = endpoint.uri(&target)?;
+        Ok(endpoint.shown_url(&uri))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRequirement {
     Needed,
     Optional,
+    /// None is sent, whatever is set or stored.
+    Unused,
 }
 
 /// A table of providers, in the order in which they are offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Providers {
     entries: Cow<'static, [ProviderEntry]>,
+    problems: Vec<ProvidersProblem>,
+}
+
+/// An entry of the user's `providers.json`, or all of it, that is not used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct ProvidersProblem {
+    /// `None` when nothing of the file can be used.
+    provider: Option<String>,
+    problem: String,
 }
 
 const BUILTIN_JSON: &str = include_str!("providers.json");
@@ -80,23 +116,84 @@ impl Providers {
     pub fn builtin() -> Self {
         Self {
             entries: Cow::Borrowed(providers()),
+            problems: Vec::new(),
         }
     }
 
     /// The built-in entries with the user's `providers.json` merged into them.
     ///
-    /// A file that does not exist changes nothing.
-    pub fn load(providers_json: &Path) -> Result<Self, ProvidersError> {
-        Ok(match file::read(providers_json)? {
-            Some(json) => Self {
-                entries: Cow::Owned(file::merge(providers_json, &json, providers())?),
-            },
-            None => Self::builtin(),
-        })
+    /// A file that does not exist changes nothing; entries that cannot be used are left out.
+    pub fn load(providers_json: &Path) -> Self {
+        let json = match file::read(providers_json) {
+            Ok(Some(json)) => json,
+            Ok(None) => return Self::builtin(),
+            Err(error) => return Self::broken(&error),
+        };
+        match file::merge(providers_json, &json, providers()) {
+            Ok((entries, problems)) => {
+                let problems = problems.into_iter();
+                Self {
+                    entries: Cow::Owned(entries),
+                    problems: problems
+                        .map(|(provider, error)| ProvidersProblem {
+                            provider: Some(provider),
+                            problem: error.to_string(),
+                        })
+                        .collect(),
+                }
+            }
+            Err(error) => Self::broken(&error),
+        }
     }
 
+    fn broken(error: &ProvidersError) -> Self {
+        Self {
+            problems: vec![ProvidersProblem {
+                provider: None,
+                problem: error.to_string(),
+            }],
+            ..Self::builtin()
+        }
+    }
+
+    /// Adds the providers that `models.json` describes, and changes those that it names.
+    pub fn add_user_providers(&mut self, described: &[UserProvider]) {
+        for user in described {
+            let known = self.position(&user.name);
+            match known.and_then(|position| self.entries.to_mut().get_mut(position)) {
+                Some(entry) => user_provider::change(entry, user),
+                None => {
+                    if let Some(entry) = user_provider::entry(user) {
+                        self.entries.to_mut().push(entry);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is wrong with the user's `providers.json`.
+    pub fn problems(&self) -> &[ProvidersProblem] {
+        &self.problems
+    }
+
+    /// Why `name` cannot be used although the user's `providers.json` may describe it.
+    pub fn problem_of(&self, name: &str) -> Option<&ProvidersProblem> {
+        let is_unknown = self.get(name).is_none();
+        self.problems
+            .iter()
+            .find(|problem| match &problem.provider {
+                Some(provider) => provider == name,
+                None => is_unknown,
+            })
+    }
+
+    /// The provider of that name, or that is also called so.
     pub fn get(&self, name: &str) -> Option<&ProviderEntry> {
-        self.iter().find(|entry| entry.name == name)
+        self.entries.get(self.position(name)?)
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        position(&self.entries, name)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &ProviderEntry> {
@@ -104,9 +201,21 @@ impl Providers {
     }
 }
 
-/// The built-in provider called `name`.
+/// The built-in provider called `name`, or that is also called so.
 pub fn provider(name: &str) -> Option<&'static ProviderEntry> {
-    providers().iter().find(|entry| entry.name == name)
+    providers().get(position(providers(), name)?)
+}
+
+/// A name as it is comes first; then other names, and then whatever the case of the letters.
+fn position(entries: &[ProviderEntry], name: &str) -> Option<usize> {
+    let find = |name: &str| {
+        let named = entries.iter().position(|entry| entry.name == name);
+        named.or_else(|| {
+            let is_alias = |entry: &ProviderEntry| entry.aliases.iter().any(|alias| alias == name);
+            entries.iter().position(is_alias)
+        })
+    };
+    find(name).or_else(|| find(&name.trim().to_ascii_lowercase()))
 }
 
 /// All built-in providers, in the order in which they are offered.

@@ -14,10 +14,13 @@ use http::header::AUTHORIZATION;
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream};
 
 use crate::call::{Answer, Call};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
 use request::RequestCache;
 use stream::ResponsesDecoder;
+
+/// Where requests are sent to.
+pub(crate) const TARGET: Target<'static> = Target::new("/v1", "/responses");
 
 /// A client of one endpoint that speaks the Responses API.
 pub struct ResponsesClient {
@@ -27,7 +30,7 @@ pub struct ResponsesClient {
 }
 
 impl ResponsesClient {
-    /// `endpoint.base_url` is the address before `/responses`.
+    /// `endpoint.base_url` is the address before `/v1/responses`, or before `/responses`.
     pub fn new(http: HttpClient, endpoint: Endpoint) -> Self {
         Self {
             http,
@@ -41,7 +44,7 @@ impl ResponsesClient {
         let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let body = cache.body(provider, self.http.delivery(), request);
-        Call::new(&self.http, &self.endpoint, "/responses", headers, body)
+        Call::new(&self.http, &self.endpoint, TARGET, headers, body)
     }
 }
 

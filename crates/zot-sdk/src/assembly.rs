@@ -16,10 +16,10 @@ use zot_auth::{AuthFile, Credential, CredentialError, CredentialRequest, Logins}
 use zot_context::Templates;
 use zot_conversation::{Model, Prices, ToolSet};
 use zot_extension_host::{Discovery, HostConfig, SearchPaths, discover};
+use zot_provider::ProvidersProblem;
 use zot_provider::cassette::CassetteError;
-use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect, nearest_names};
+use zot_provider::catalog::{Catalog, ModelInfo, ToolDialect, nearest_names};
 use zot_provider::network::PlanError;
-use zot_provider::{Providers, ProvidersError};
 use zot_session::{Checkpoints, FindError, ForkError, SessionError, SessionMeta};
 use zot_tools::{Checkpoint, JailError, ToolsConfig, builtin_tools};
 
@@ -31,6 +31,7 @@ use crate::rescue::Rescue;
 use crate::runtime::{VERSION, did_you_mean};
 use crate::surroundings::{Skills, Surroundings};
 use crate::system_prompt::{Base, PromptParts};
+use crate::tables::Tables;
 
 use connecting::Connection;
 use selection::Selected;
@@ -66,10 +67,13 @@ pub enum AssemblyError {
     NoCredential { auth_file: PathBuf },
     #[error(transparent)]
     Credential(#[from] CredentialError),
+    /// The provider that is asked for is described in a way that cannot be used.
     #[error(transparent)]
-    Catalog(#[from] CatalogError),
-    #[error(transparent)]
-    Providers(#[from] ProvidersError),
+    Providers(#[from] ProvidersProblem),
+    #[error("provider {provider} has no default model: name one with --model")]
+    NoModel { provider: String },
+    #[error("cannot read {}: {source}; $ZOT_HOME must be a directory", .path.display())]
+    Home { path: PathBuf, source: io::Error },
     #[error("cannot work in {}: {source}", .path.display())]
     WorkingDirectory { path: PathBuf, source: io::Error },
     #[error("cannot read {}: {source}", .path.display())]
@@ -139,8 +143,11 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         .home
         .clone()
         .unwrap_or_else(|| zot_auth::zot_home(&variable));
-    let mut catalog = Catalog::load(Some(&home.join("models.json")))?;
-    let providers = Providers::load(&home.join("providers.json"))?;
+    let Tables {
+        mut catalog,
+        providers,
+        problems,
+    } = Tables::load(&home)?;
     let cwd = working_directory(config.cwd.as_deref())?;
     let sessions = home.join("sessions");
     let mut session_warnings = Vec::new();
@@ -219,6 +226,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         oauth,
         mut warnings,
     } = selected;
+    warnings.extend(problems);
     warnings.extend(surroundings.warnings);
     warnings.extend(session_warnings);
     if config.jail {

@@ -9,16 +9,17 @@ use zot_auth::{
 };
 use zot_provider::catalog::Catalog;
 use zot_provider::live::{self, LiveError, LiveModel, ModelCache};
-use zot_provider::{ApiKey, Endpoint, HttpClient, KeyRequirement, ProviderEntry, Providers};
+use zot_provider::{ApiKey, Endpoint, HttpClient, KeyRequirement, ProviderEntry};
 
 use crate::assembly::connecting::{HttpTransport, oauth_client};
 use crate::assembly::{AssemblyError, entry_credential, unknown_provider, variable};
 use crate::live_models::{CACHE, LiveModels};
+use crate::tables::Tables;
 
 /// The credentials of a user.
 pub struct Credentials {
     home: PathBuf,
-    providers: Providers,
+    tables: Tables,
     file: AuthFile,
     http: HttpClient,
 }
@@ -68,11 +69,27 @@ impl Credentials {
     pub fn open(home: Option<PathBuf>) -> Result<Self, AssemblyError> {
         let home = home.unwrap_or_else(|| zot_auth::zot_home(&variable));
         Ok(Self {
-            providers: Providers::load(&home.join("providers.json"))?,
+            tables: Tables::load(&home)?,
             file: AuthFile::new(home.join("auth.json")),
             http: HttpClient::new(),
             home,
         })
+    }
+
+    /// The models of all providers, without those that they list themselves.
+    pub fn catalog(&self) -> &Catalog {
+        &self.tables.catalog
+    }
+
+    /// What of `models.json` and `providers.json` is not used, and why.
+    pub fn problems(&self) -> &[String] {
+        &self.tables.problems
+    }
+
+    /// The name of the provider that is also called `name`.
+    pub fn canonical<'a>(&'a self, name: &'a str) -> &'a str {
+        let entry = self.tables.providers.get(name);
+        entry.map_or(name, |entry| &entry.name)
     }
 
     pub fn file(&self) -> &AuthFile {
@@ -82,6 +99,7 @@ impl Credentials {
     /// Those that a key can be given for, the usual ones first.
     pub fn providers(&self) -> Vec<String> {
         let (needed, optional): (Vec<_>, Vec<_>) = self
+            .tables
             .providers
             .iter()
             .partition(|entry| entry.key == KeyRequirement::Needed);
@@ -99,7 +117,7 @@ impl Credentials {
     pub async fn check(&self, provider: &str, key: &str) -> Result<KeyCheck, KeyRefused> {
         let entry = self.entry(provider).map_err(KeyRefused::from)?;
         let endpoint = Endpoint {
-            provider: provider.to_owned(),
+            provider: entry.name.to_string(),
             base_url: entry.base_url.to_string(),
             api_key: Some(ApiKey::from(key)),
         };
@@ -130,14 +148,14 @@ impl Credentials {
     ) -> Result<Vec<(String, Result<usize, String>)>, AssemblyError> {
         let wanted: Vec<&ProviderEntry> = match only {
             Some(name) => vec![self.entry(name)?],
-            None => self.providers.iter().collect(),
+            None => self.tables.providers.iter().collect(),
         };
         let mut said = Vec::new();
         for entry in wanted {
             let key = match entry_credential(entry, None, self.file.path()) {
                 Ok(credential) => Some(self.key_of(entry, &credential).await),
                 Err(_) if only.is_none() => continue,
-                Err(_) if entry.key == KeyRequirement::Optional => None,
+                Err(_) if entry.key != KeyRequirement::Needed => None,
                 Err(error) => return Err(error.into()),
             };
             let outcome = match key.transpose() {
@@ -165,7 +183,7 @@ impl Credentials {
     /// Adds to `catalog` what providers last said they have.
     pub fn add_live_models(&self, catalog: &mut Catalog) {
         let cache = ModelCache::load(&self.home.join(CACHE));
-        for entry in self.providers.iter() {
+        for entry in self.tables.providers.iter() {
             if let Some(remembered) = cache.get(&entry.name, &entry.base_url) {
                 catalog.add_live(&entry.name, &remembered.models);
             }
@@ -203,8 +221,8 @@ impl Credentials {
 
     /// Keeps a key in `auth.json`.
     pub fn keep_key(&self, provider: &str, key: &str) -> Result<(), AssemblyError> {
-        self.entry(provider)?;
-        Ok(self.file.put_key(provider, key)?)
+        let entry = self.entry(provider)?;
+        Ok(self.file.put_key(&entry.name, key)?)
     }
 
     /// Waits for the browser, and keeps the login.
@@ -237,7 +255,7 @@ impl Credentials {
     }
 
     fn keep_login(&self, provider: &str, tokens: &Tokens) -> Result<(), OAuthError> {
-        Ok(self.file.put_login(provider, tokens)?)
+        Ok(self.file.put_login(self.canonical(provider), tokens)?)
     }
 
     /// Every credential there is, as it would be used. Entries of `auth.json` that a variable hides
@@ -245,7 +263,7 @@ impl Credentials {
     pub fn status(&self) -> Result<Vec<CredentialStatus>, CredentialError> {
         let stored = self.file.entries()?;
         let mut found = Vec::new();
-        for entry in self.providers.iter() {
+        for entry in self.tables.providers.iter() {
             // An entry that is of no use is shown below.
             let Ok(credential) = entry_credential(entry, None, self.file.path()) else {
                 continue;
@@ -283,9 +301,13 @@ impl Credentials {
     }
 
     fn entry(&self, provider: &str) -> Result<&ProviderEntry, AssemblyError> {
-        self.providers
+        let providers = &self.tables.providers;
+        if let Some(problem) = providers.problem_of(provider) {
+            return Err(problem.clone().into());
+        }
+        providers
             .get(provider)
-            .ok_or_else(|| unknown_provider(provider.to_owned(), &self.providers, &[]))
+            .ok_or_else(|| unknown_provider(provider.to_owned(), providers, &[]))
     }
 }
 

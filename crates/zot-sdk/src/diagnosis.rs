@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use zot_provider::catalog::Catalog;
 use zot_provider::network::{self, NetworkSettings, Plan, PlanError, ProbeStep};
-use zot_provider::{Endpoint, HttpClient, Providers};
+use zot_provider::{Endpoint, HttpClient, Wire};
 
 use crate::assembly::{AssemblyError, select, variable};
 use crate::config::Config;
+use crate::tables::Tables;
 
 /// What a runtime made from a configuration would use.
 pub struct Diagnosis {
@@ -17,7 +17,7 @@ pub struct Diagnosis {
     /// Where the key comes from; never the key.
     pub key_source: Option<String>,
     pub warnings: Vec<String>,
-    endpoint: Option<Endpoint>,
+    endpoint: Option<(Wire, Endpoint)>,
 }
 
 /// Looks at a configuration without starting or contacting anything.
@@ -26,18 +26,21 @@ pub fn diagnose(config: &Config) -> Result<Diagnosis, AssemblyError> {
         .home
         .clone()
         .unwrap_or_else(|| zot_auth::zot_home(&variable));
-    let mut catalog = Catalog::load(Some(&home.join("models.json")))?;
-    let providers = Providers::load(&home.join("providers.json"))?;
-    let selected = select(config, &mut catalog, &providers, &home.join("auth.json"))?;
+    let mut tables = Tables::load(&home)?;
+    let auth_file = home.join("auth.json");
+    let selected = select(config, &mut tables.catalog, &tables.providers, &auth_file)?;
     let key_source = selected
         .credential
         .as_ref()
         .map(|credential| credential.source().to_string());
     Ok(Diagnosis {
-        endpoint: selected.wire.map(|_| Endpoint {
-            provider: selected.provider.clone(),
-            base_url: selected.base_url,
-            api_key: None,
+        endpoint: selected.wire.map(|wire| {
+            let endpoint = Endpoint {
+                provider: selected.provider.clone(),
+                base_url: selected.base_url,
+                api_key: None,
+            };
+            (wire, endpoint)
         }),
         home,
         provider: selected.provider,
@@ -51,10 +54,11 @@ impl Diagnosis {
     /// What would be contacted; `None` when nothing would.
     pub fn network_plan(&self) -> Result<Option<Plan>, PlanError> {
         let settings = NetworkSettings::from_environment();
-        self.endpoint
-            .as_ref()
-            .map(|endpoint| Plan::new(endpoint, self.key_source.as_deref(), &settings))
-            .transpose()
+        let Some((wire, endpoint)) = &self.endpoint else {
+            return Ok(None);
+        };
+        let plan = Plan::new(endpoint, self.key_source.as_deref(), &settings)?;
+        Ok(Some(plan.for_requests(*wire, endpoint, &self.model)))
     }
 }
 

@@ -100,6 +100,7 @@ mod settings;
 mod stream;
 mod surroundings;
 mod system_prompt;
+mod tables;
 mod toolbox;
 mod undo;
 
@@ -139,7 +140,7 @@ pub use zot_extension_host as extensions;
 pub use zot_extension_host::{InvokeError, ReloadError, RequestError};
 pub use zot_provider::HttpClient;
 pub use zot_provider::cassette;
-pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect};
+pub use zot_provider::catalog::{Catalog, ModelInfo, ToolDialect};
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};
 pub use zot_session as sessions;
 pub use zot_session::{Durability, IfChanged};

@@ -102,6 +102,11 @@ async fn respond(
     shared: &Shared,
 ) -> io::Result<After> {
     let wire = match request.path.as_str() {
+        path if shared.is_elsewhere(path) => {
+            let text = http::whole(404, "text/plain", "404 page not found", None);
+            writer.write_all(&text).await?;
+            return Ok(After::KeepOpen);
+        }
         path if path.ends_with("/chat/completions") => Wire::OpenAi,
         path if path.ends_with("/messages") => Wire::Anthropic,
         path if path.ends_with("/responses") => Wire::OpenAiResponses,
@@ -128,6 +133,7 @@ async fn respond(
     shared.record(RecordedRequest {
         wire,
         path: request.path,
+        query: request.query,
         headers,
         body: body.clone(),
     });

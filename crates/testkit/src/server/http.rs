@@ -22,6 +22,8 @@ pub(super) struct Request {
     pub(super) method: String,
     /// Without the query.
     pub(super) path: String,
+    /// Without its question mark.
+    pub(super) query: String,
     /// Names in lower case.
     pub(super) headers: BTreeMap<String, String>,
     pub(super) body: Vec<u8>,
@@ -35,7 +37,7 @@ pub(super) async fn read_request(
     let mut continued = false;
     loop {
         if let Some(head_end) = find(buffer, b"\r\n\r\n", 0) {
-            let (method, path, headers) = parse_head(&buffer[..head_end])?;
+            let (method, path, query, headers) = parse_head(&buffer[..head_end])?;
             let expects = headers.get("expect").is_some_and(|v| v == "100-continue");
             if expects && !continued {
                 continued = true;
@@ -46,6 +48,7 @@ pub(super) async fn read_request(
                 return Ok(Some(Request {
                     method,
                     path,
+                    query,
                     headers,
                     body,
                 }));
@@ -87,7 +90,7 @@ pub(super) fn push_chunk(out: &mut Vec<u8>, payload: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-type Head = (String, String, BTreeMap<String, String>);
+type Head = (String, String, String, BTreeMap<String, String>);
 
 fn parse_head(head: &[u8]) -> io::Result<Head> {
     let head = String::from_utf8_lossy(head);
@@ -101,8 +104,9 @@ fn parse_head(head: &[u8]) -> io::Result<Head> {
         let name = name.trim().to_ascii_lowercase();
         (name, value.trim().to_owned())
     });
-    let path = target.split('?').next().unwrap_or_default();
-    Ok((method.to_owned(), path.to_owned(), headers.collect()))
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let (path, query) = (path.to_owned(), query.to_owned());
+    Ok((method.to_owned(), path, query, headers.collect()))
 }
 
 /// The body that starts at `start` and where it ends, once it is complete.

@@ -90,6 +90,8 @@ impl Reply {
 pub struct RecordedRequest {
     pub wire: Wire,
     pub path: String,
+    /// Without its question mark.
+    pub query: String,
     /// Names in lower case.
     pub headers: BTreeMap<String, String>,
     pub body: Value,

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use zot_provider::network::{NetworkSettings, Plan, PlanError};
 use zot_provider::offline::OfflineModel;
 use zot_provider::{
     Endpoint, HttpClient, KeyRequirement, OpenAiQuirks, OutputLimitField, ProviderEntry, Timeouts,
-    Wire, provider, providers,
+    Wire, exact_base_url, provider, providers,
 };
 
 use super::messages::Ending;
@@ -173,7 +174,7 @@ fn target(
             let model = given.model.ok_or(RouterError::NoModel)?;
             let info = ModelInfo::unknown(COMPATIBLE, model);
             let wire = without_output_limit(Wire::OpenAiChat(OpenAiQuirks::COMPATIBLE));
-            let endpoint = endpoint(COMPATIBLE, base_url, given.key);
+            let endpoint = endpoint(COMPATIBLE, &exact_base_url(base_url), given.key);
             // The original streams only what is asked for in pieces.
             let collected = Collected::Whole;
             over_network(
@@ -215,11 +216,15 @@ fn named(
             without_output_limit(entry.wire),
         ),
     };
-    let base_url = given
-        .base_url
-        .or(info.base_url.as_deref())
-        .unwrap_or(&entry.base_url);
-    let endpoint = endpoint(&entry.name, base_url, key);
+    let base_url = match (given.base_url, wire) {
+        // As the `openai` package for Python takes it, which ZINO uses.
+        (Some(base_url), Wire::OpenAiChat(_) | Wire::OpenAiResponses) => {
+            Cow::Owned(exact_base_url(base_url))
+        }
+        (Some(base_url), Wire::Anthropic | Wire::Gemini) => Cow::Borrowed(base_url),
+        (None, _) => Cow::Borrowed(info.base_url.as_deref().unwrap_or(&entry.base_url)),
+    };
+    let endpoint = endpoint(&entry.name, &base_url, key);
     let collected = match connections.streaming {
         // Their servers all can, and some refuse anything else.
         true => Collected::Streamed,
@@ -262,7 +267,7 @@ fn over_network(
     if let Err(reason @ PlanError::BaseUrl { .. }) = plan {
         return Err(RouterError::BaseUrl {
             section: section.to_owned(),
-            base_url: endpoint.base_url,
+            base_url: endpoint.base_url.trim_end_matches('#').to_owned(),
             reason,
         });
     }

@@ -101,6 +101,21 @@ async fn every_provider_of_zot_can_be_asked() {
     stack.end().await;
 }
 
+/// As the original does with it: no version is added to `base_url`.
+#[tokio::test]
+async fn the_base_url_is_taken_as_it_is() {
+    for root in ["", "/v1", "/gateway", "/openai/deployments/x"] {
+        let model = ModelServer::strict(root);
+        let base_url = format!("{}{root}/", model.origin());
+        for provider in ["", "api.provider = \"groq\"\n"] {
+            let stack = Stack::new(&base_url, provider).with_router();
+            let answer = stack.ask(Router, infer("say:1", false)).await;
+            assert_eq!(answer[0]["type"], "response", "{root}: {answer:?}");
+            stack.end().await;
+        }
+    }
+}
+
 #[tokio::test]
 async fn without_streaming_everything_is_collected() {
     let model = ModelServer::start();

@@ -5,9 +5,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use zot_sdk::{Catalog, Config, Credentials};
+use zot_sdk::{Config, Credentials};
 
-use super::Check;
+use super::{Check, State};
 use crate::configuration;
 
 /// Permission bits with which group or others could change what zot trusts.
@@ -88,9 +88,6 @@ pub(super) fn settings(config: &mut Config) -> Vec<Check> {
 pub(super) fn credentials() -> Vec<Check> {
     let mut checks = Vec::new();
     let home = configuration::home();
-    if let Err(error) = Catalog::load(Some(&home.join("models.json"))) {
-        checks.push(Check::failed("models", &error));
-    }
     let credentials = match Credentials::open(Some(home)) {
         Ok(credentials) => credentials,
         Err(error) => {
@@ -98,6 +95,17 @@ pub(super) fn credentials() -> Vec<Check> {
             return checks;
         }
     };
+    for problem in credentials.problems() {
+        checks.push(Check {
+            name: match problem.contains("models.json") {
+                true => "models",
+                false => "providers",
+            },
+            state: State::Wrong,
+            found: problem.clone(),
+            fix: None,
+        });
+    }
     checks.push(match credentials.status() {
         Err(error) => Check::failed("keys", &error),
         Ok(found) if found.is_empty() => {

@@ -216,7 +216,7 @@ fn a_fallback_that_cannot_be_is_refused_at_the_start() {
             "unknown provider \"secnd\"; did you mean second?",
         ),
         ("groq", "no API key for groq"),
-        ("anthropic/no-such-model", "unknown model"),
+        ("anthropic/gpt-5", "it belongs to --provider openai"),
     ] {
         let run = three.zot(&["-p", "--fallback", wrong, "say:1"]).run("");
         assert_eq!(run.code, Some(2), "{}", run.stderr);

@@ -41,6 +41,8 @@ struct Model<'a> {
     cache_read: f64,
     #[serde(default)]
     cache_write: f64,
+    /// Where it is, unless its provider's other models are there, too.
+    base_url: Option<&'a str>,
 }
 
 /// The built-in catalog. A test reads the same bytes, so the empty one is never seen.
@@ -70,7 +72,8 @@ pub(super) fn parse(json: &'static str) -> serde_json::Result<Catalog> {
                 cache_read: model.cache_read,
                 cache_write: model.cache_write,
             },
-            base_url: None,
+            base_url: model.base_url.map(ToOwned::to_owned),
+            own_server: false,
             tool_dialect: ToolDialect::Native,
         }));
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use tempfile::NamedTempFile;
 use zot_conversation::Prices;
 
-use super::{Catalog, CatalogError, ModelInfo, builtin};
+use super::{Catalog, CatalogProblem, ModelInfo, UserProvider, builtin};
 
 /// What the original program answers to `get_models`.
 const RECORDING: &str = include_str!("fixtures/get_models.jsonl");
@@ -16,8 +16,11 @@ fn models_file(content: &str) -> NamedTempFile {
     file
 }
 
-fn load(content: &str) -> Result<Catalog, CatalogError> {
-    Catalog::load(Some(models_file(content).path()))
+fn load(content: &str) -> Catalog {
+    let (catalog, said) = Catalog::load(Some(models_file(content).path()));
+    let problems: Vec<String> = said.problems.iter().map(ToString::to_string).collect();
+    assert!(problems.is_empty(), "{problems:?}");
+    catalog
 }
 
 #[test]
@@ -116,8 +119,7 @@ fn a_user_file_overrides_single_fields() {
         r#"{"providers":{"openai":{"models":[
             {"id":"gpt-4o","contextWindow":64000,"priceOutput":9.5,"baseUrl":"http://localhost:1/v1","note":"mine"}
         ]}}}"#,
-    )
-    .unwrap();
+    );
     let before = Catalog::builtin();
     let expected = ModelInfo {
         context_window: 64_000,
@@ -126,6 +128,7 @@ fn a_user_file_overrides_single_fields() {
             ..before.find("openai", "gpt-4o").unwrap().prices
         },
         base_url: Some("http://localhost:1/v1".to_owned()),
+        own_server: true,
         ..before.find("openai", "gpt-4o").unwrap().clone()
     };
     assert_eq!(catalog.find("openai", "gpt-4o"), Some(&expected));
@@ -144,8 +147,7 @@ fn a_user_file_adds_models_and_providers() {
                 "contextWindow":0,"priceInput":1,"priceCacheRead":0.5,"priceCacheWrite":2}]},
             "openai":{"models":[{"id":"gpt-9"}]}
         }}"#,
-    )
-    .unwrap();
+    );
     assert_eq!(
         catalog.find("ollama", "qwen3:8b"),
         Some(&ModelInfo::unknown("ollama", "qwen3:8b"))
@@ -170,7 +172,7 @@ fn a_user_file_adds_models_and_providers() {
 #[test]
 fn models_can_be_shared_with_another_provider() {
     let mut catalog =
-        load(r#"{"providers":{"twin":{"models":[{"id":"gpt-4o","contextWindow":1}]}}}"#).unwrap();
+        load(r#"{"providers":{"twin":{"models":[{"id":"gpt-4o","contextWindow":1}]}}}"#);
     catalog.share("openai", "twin");
     let count = catalog.models("openai").count();
     assert_eq!(catalog.models("twin").count(), count);
@@ -188,56 +190,200 @@ fn no_file_means_the_built_in_models() {
     let folder = tempfile::tempdir().unwrap();
     let count = Catalog::builtin().models.len();
     let missing = folder.path().join("models.json");
-    assert_eq!(Catalog::load(None).unwrap().models.len(), count);
-    assert_eq!(Catalog::load(Some(&missing)).unwrap().models.len(), count);
-    for empty in ["{}", r#"{"providers":{}}"#, r#"{"providers":{"x":{}}}"#] {
-        assert_eq!(load(empty).unwrap().models.len(), count);
-    }
-}
-
-#[test]
-fn a_bad_file_is_named_with_line_and_remedy() {
-    for (content, line) in [
-        ("{\"providers\":\n  {\"openai\": }}", "line 2"),
-        (
-            "{\"providers\":{\"x\":{\"models\":[\n\n{\"name\":\"n\"}]}}}",
-            "line 3",
-        ),
-        (
-            "{\"providers\":{\"x\":{\"models\":[{\"id\":\"m\",\n\"maxTokens\":-5}]}}}",
-            "line 2",
-        ),
-        ("[1]", "line 1"),
-        ("", "line 1"),
+    assert_eq!(Catalog::load(None).0.models.len(), count);
+    assert_eq!(Catalog::load(Some(&missing)).0.models.len(), count);
+    for empty in [
+        "{}",
+        r#"{"providers":{}}"#,
+        r#"{"providers":{"x":{}}}"#,
+        r#"{"providers":null}"#,
     ] {
-        let file = models_file(content);
-        let error = Catalog::load(Some(file.path())).unwrap_err();
-        let text = error.to_string();
-        assert!(matches!(error, CatalogError::Malformed { .. }), "{text}");
-        assert!(text.contains(line), "{content:?}: {text}");
-        assert!(text.contains(&file.path().display().to_string()), "{text}");
-        assert!(text.contains("correct the file"), "{text}");
+        assert_eq!(load(empty).models.len(), count);
+    }
+}
+
+/// What is said about a file of which something cannot be used, and the rest of it.
+fn doubtful(content: &str) -> (Catalog, Vec<String>) {
+    let file = models_file(content);
+    let (catalog, said) = Catalog::load(Some(file.path()));
+    let problems: Vec<String> = said.problems.iter().map(ToString::to_string).collect();
+    for problem in &problems {
+        let name = file.path().display().to_string();
+        assert!(problem.contains(&name), "{problem}");
+    }
+    (catalog, problems)
+}
+
+#[test]
+fn a_file_that_is_not_json_is_named_with_its_line() {
+    let count = Catalog::builtin().models.len();
+    for (content, part) in [
+        ("{\"providers\":\n  {\"openai\": }}", "line 2"),
+        ("", "line 1"),
+        ("[1]", "expected a JSON object"),
+        (r#"{"providers":[]}"#, "got a list"),
+    ] {
+        let (catalog, problems) = doubtful(content);
+        assert_eq!(catalog.models.len(), count);
+        let [problem] = problems.as_slice() else {
+            panic!("{content}: {problems:?}");
+        };
+        assert!(problem.contains(part), "{content:?}: {problem}");
     }
 }
 
 #[test]
-fn nonsense_values_are_refused() {
-    let negative = load(r#"{"providers":{"x":{"models":[{"id":"m","priceInput":-1}]}}}"#);
-    let text = negative.unwrap_err().to_string();
-    assert!(text.contains("priceInput"), "{text}");
-    let unnamed = load(r#"{"providers":{"x":{"models":[{"id":""}]}}}"#);
-    assert!(matches!(unnamed, Err(CatalogError::EmptyId { .. })));
+fn what_is_wrong_is_left_out_and_the_rest_stays() {
+    for (bad, parts) in [
+        (r#"{"name":"n"}"#, &["model number 1", "\"id\""][..]),
+        (r#"{"id":""}"#, &["\"id\""]),
+        (r#"{"id":7}"#, &["\"id\"", "got 7"]),
+        ("5", &["expected an object, got a number"]),
+        (
+            r#"{"id":"m","baseUrl":[]}"#,
+            &["\"m\"", "baseUrl", "left out"],
+        ),
+    ] {
+        let (catalog, problems) = doubtful(&format!(
+            r#"{{"providers":{{"x":{{"models":[{bad},{{"id":"good"}}]}},"y":{{"models":[{{"id":"z"}}]}}}}}}"#
+        ));
+        assert!(catalog.find("x", "good").is_some(), "{bad}");
+        assert!(catalog.find("y", "z").is_some(), "{bad}");
+        assert!(catalog.find("x", "m").is_none(), "{bad}");
+        let problems = problems.join("\n");
+        for part in parts {
+            assert!(problems.contains(part), "{part:?} is not in {problems}");
+        }
+    }
 }
 
 #[test]
-fn an_unreadable_file_is_an_error() {
+fn a_field_that_makes_no_sense_is_ignored_alone() {
+    for (field, part) in [
+        (r#""contextWindow":"big""#, "a string"),
+        (r#""contextWindow":-5"#, "-5"),
+        (r#""maxTokens":1.5"#, "1.5"),
+        (r#""priceInput":-1"#, "priceInput"),
+        (r#""reasoning":"yes""#, "reasoning"),
+        (r#""toolDialect":"klingon""#, "klingon"),
+        (r#""name":{}"#, "an object"),
+    ] {
+        let (catalog, problems) = doubtful(&format!(
+            r#"{{"providers":{{"x":{{"models":[{{"id":"m",{field},"priceOutput":2}}]}}}}}}"#
+        ));
+        let expected = ModelInfo {
+            prices: Prices {
+                output: 2.0,
+                ..Prices::default()
+            },
+            ..ModelInfo::unknown("x", "m")
+        };
+        assert_eq!(catalog.find("x", "m"), Some(&expected), "{field}");
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].contains(part), "{problems:?}");
+    }
+}
+
+#[test]
+fn files_of_the_original_are_understood() {
+    let file = models_file(
+        r#"{"providers":{
+            "openai-codex":{"models":[{"id":"a","name":"","input":["text"],"api":"whatever","priceInput":0,
+                "contextWindow":128000.0,"baseUrl":""}]},
+            "openai-responses":{"models":[{"id":"b"}]},
+            "anthropic-messages":{"models":[{"id":"c"}]},
+            "moonshot":{"models":[{"id":"d"}]},
+            "google":{"models":[{"id":"e"}]},
+            "deepseek-chat":{"models":[{"id":"f"}]},
+            "my-company":{"baseUrl":"https://llm.example/v1","api":"anthropic-messages","auth":"none",
+                "models":[{"id":"g"},{"id":"h","baseUrl":"http://other"}]},
+            "local":{"models":[{"id":"i"},{"id":"j","baseUrl":"http://box:1"}]}
+        }}"#,
+    );
+    let (catalog, said) = Catalog::load(Some(file.path()));
+    assert!(said.problems.is_empty(), "{:?}", said.problems);
+    for (provider, id) in [
+        ("openai", "a"),
+        ("openai", "b"),
+        ("anthropic", "c"),
+        ("kimi", "d"),
+        ("gemini", "e"),
+        ("deepseek", "f"),
+    ] {
+        assert!(catalog.find(provider, id).is_some(), "{provider} {id}");
+    }
+    assert_eq!(catalog.find("openai", "a").unwrap().context_window, 128_000);
+    assert_eq!(catalog.find("openai", "a").unwrap().base_url, None);
+    let url = |id| catalog.find("my-company", id).unwrap().base_url.clone();
+    assert_eq!(url("g").as_deref(), Some("https://llm.example/v1"));
+    assert_eq!(url("h").as_deref(), Some("http://other"));
+    let company = UserProvider {
+        name: "my-company".to_owned(),
+        base_url: Some("https://llm.example/v1".to_owned()),
+        is_for_all: true,
+        wire: Some(crate::Wire::Anthropic),
+        keyless: true,
+        first_model: Some("g".to_owned()),
+    };
+    let local = UserProvider {
+        name: "local".to_owned(),
+        base_url: Some("http://box:1".to_owned()),
+        is_for_all: false,
+        wire: None,
+        keyless: false,
+        first_model: Some("i".to_owned()),
+    };
+    let mut providers = said.providers;
+    providers.sort_by(|a, b| b.name.cmp(&a.name));
+    assert_eq!(providers, [company, local]);
+    let (_, problems) = doubtful(r#"{"providers":{"x":{"baseUrl":"http://x","api":"grpc"}}}"#);
+    assert!(problems[0].contains("grpc") && problems[0].contains("using openai"));
+}
+
+#[test]
+fn models_that_the_original_knows_are_known() {
+    let catalog = Catalog::builtin();
+    for (provider, ids) in [
+        (
+            "anthropic",
+            "claude-sonnet-4-5 claude-opus-4-1 claude-opus-4-0 claude-sonnet-4-0 claude-haiku-4-5 \
+             claude-3-7-sonnet-20250219 claude-3-5-sonnet-20241022 claude-3-5-haiku-latest \
+             claude-3-opus-20240229 claude-opus-4-5 claude-opus-4-6 claude-opus-4-7 claude-sonnet-4-6",
+        ),
+        (
+            "openai",
+            "gpt-5 gpt-5-mini gpt-5-nano gpt-4.1 gpt-4.1-mini gpt-4.1-nano gpt-4o gpt-4o-mini o4-mini o3 \
+             o3-mini o1 gpt-5.1 gpt-5.2 gpt-5.3 gpt-5.4 gpt-5.4-mini gpt-5.5",
+        ),
+        ("deepseek", "deepseek-v4-pro deepseek-v4-flash"),
+        ("kimi", "kimi-for-coding"),
+        (
+            "gemini",
+            "gemini-2.5-pro gemini-2.5-flash gemini-2.5-flash-lite gemini-2.0-flash gemini-2.0-flash-lite",
+        ),
+    ] {
+        for id in ids.split_whitespace() {
+            assert!(catalog.find(provider, id).is_some(), "{provider} {id}");
+        }
+    }
+    let coding = catalog.find("kimi", "kimi-for-coding").unwrap();
+    let url = coding.base_url.as_deref();
+    assert_eq!(url, Some("https://api.kimi.com/coding/v1"));
+    assert!(!coding.own_server);
+}
+
+#[test]
+fn an_unreadable_file_leaves_the_built_in_models() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("models.json");
     fs::create_dir(&path).unwrap();
-    let error = Catalog::load(Some(&path)).unwrap_err();
-    assert!(matches!(error, CatalogError::Unreadable { .. }));
-
     let huge = models_file(&" ".repeat((4 << 20) + 1));
-    let error = Catalog::load(Some(huge.path())).unwrap_err();
-    assert!(matches!(error, CatalogError::Unreadable { .. }));
+    for path in [path.as_path(), huge.path()] {
+        let (catalog, said) = Catalog::load(Some(path));
+        assert_eq!(catalog.models.len(), Catalog::builtin().models.len());
+        assert!(matches!(
+            said.problems.as_slice(),
+            [CatalogProblem::Unreadable { .. }]
+        ));
+    }
 }

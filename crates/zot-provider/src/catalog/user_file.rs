@@ -1,112 +1,360 @@
-//! `$ZOT_HOME/models.json`: models the user adds, fields the user corrects.
+//! `$ZOT_HOME/models.json`: models the user adds, fields the user corrects, servers of their own.
+//!
+//! The file may have been written for the original zot or by hand. What cannot be used is left out
+//! with a problem that names it; everything else stays in force.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::{ModelInfo, ToolDialect};
+use crate::providers::{Wire, provider};
 
 /// Room for tens of thousands of models.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Why the user's `models.json` cannot be used.
+/// Something in the user's `models.json` that is not used.
 #[derive(Debug, thiserror::Error)]
-pub enum CatalogError {
-    #[error("cannot read {}", .path.display())]
-    Unreadable {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+pub enum CatalogProblem {
+    #[error("cannot read {}: {source}; using the built-in models", .path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
     /// The JSON error ends with the line and the column.
     #[error(
-        "{}: {problem}: correct the file, or move it away to use the built-in models",
+        "{}: {problem}: correct the file; until then only the built-in models are known",
         .path.display()
     )]
     Malformed {
         path: PathBuf,
         problem: serde_json::Error,
     },
-    #[error(
-        "{}: model {id:?} of {provider} has {field} {value}, which must not be negative: correct the file",
-        .path.display()
-    )]
-    NegativePrice {
+    #[error("{}: {place}: {problem}", .path.display())]
+    Entry {
         path: PathBuf,
-        provider: String,
-        id: String,
-        field: &'static str,
-        value: f64,
+        /// For example `openai, model "gpt-9"`.
+        place: String,
+        problem: String,
     },
-    #[error(
-        "{}: a model of {provider} has an empty \"id\": give it the id the provider knows",
-        .path.display()
-    )]
-    EmptyId { path: PathBuf, provider: String },
 }
 
-#[derive(Deserialize)]
-struct UserFile {
-    #[serde(default)]
-    providers: BTreeMap<String, UserProvider>,
+/// What `models.json` says besides models.
+#[derive(Debug, Default)]
+pub struct UserModels {
+    /// Providers that have an address or a wire of their own.
+    pub providers: Vec<UserProvider>,
+    /// What is not used, and why.
+    pub problems: Vec<CatalogProblem>,
 }
 
-#[derive(Deserialize)]
-struct UserProvider {
-    #[serde(default)]
-    models: Vec<UserModel>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct UserModel {
-    id: String,
-    name: Option<String>,
-    reasoning: Option<bool>,
-    context_window: Option<u64>,
-    max_tokens: Option<u64>,
-    base_url: Option<String>,
-    price_input: Option<f64>,
-    price_output: Option<f64>,
-    price_cache_read: Option<f64>,
-    price_cache_write: Option<f64>,
-    tool_dialect: Option<ToolDialect>,
+/// A provider as `models.json` describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserProvider {
+    pub name: String,
+    /// That of the provider, else that of its first model with one.
+    pub base_url: Option<String>,
+    /// Whether `base_url` is meant for all models of the provider.
+    pub is_for_all: bool,
+    pub wire: Option<Wire>,
+    /// Whether no key may be sent, not even one that is stored.
+    pub keyless: bool,
+    pub first_model: Option<String>,
 }
 
 /// Adds the models of the file at `path` to `models`, or corrects those that are there already.
-pub(super) fn merge(path: &Path, models: &mut Vec<ModelInfo>) -> Result<(), CatalogError> {
-    let Some(json) = read(path).map_err(|source| CatalogError::Unreadable {
-        path: path.to_owned(),
-        source,
-    })?
-    else {
-        return Ok(());
+pub(super) fn merge(path: &Path, models: &mut Vec<ModelInfo>) -> UserModels {
+    let mut reader = Reader {
+        path,
+        found: UserModels::default(),
     };
-    let file: UserFile =
-        serde_json::from_slice(&json).map_err(|problem| CatalogError::Malformed {
-            path: path.to_owned(),
-            problem,
-        })?;
-    for (provider, entry) in file.providers {
-        for model in entry.models {
-            check(path, &provider, &model)?;
-            let index = models
-                .iter()
-                .position(|known| known.id == model.id && known.provider == provider);
-            let index = index.unwrap_or_else(|| {
-                models.push(ModelInfo::unknown(&provider, &model.id));
-                models.len() - 1
-            });
-            if let Some(known) = models.get_mut(index) {
-                apply(model, known);
+    match read(path) {
+        Ok(None) => {}
+        Ok(Some(json)) => match serde_json::from_slice::<Value>(&json) {
+            Ok(Value::Object(file)) => reader.file(file, models),
+            Ok(_) => reader.problem("the file", "expected a JSON object with \"providers\""),
+            Err(problem) => {
+                let path = path.to_owned();
+                let problem = CatalogProblem::Malformed { path, problem };
+                reader.found.problems.push(problem);
+            }
+        },
+        Err(source) => {
+            let path = path.to_owned();
+            let problem = CatalogProblem::Unreadable { path, source };
+            reader.found.problems.push(problem);
+        }
+    }
+    reader.found
+}
+
+/// The name of the provider that `given` is a name for, and the one under which its models are kept.
+fn names(given: &str) -> (String, String) {
+    match provider(given) {
+        Some(known) => (known.name.to_string(), known.catalog.to_string()),
+        None => (given.to_owned(), given.to_owned()),
+    }
+}
+
+struct Reader<'a> {
+    path: &'a Path,
+    found: UserModels,
+}
+
+impl Reader<'_> {
+    fn problem(&mut self, place: impl Into<String>, problem: impl Display) {
+        self.found.problems.push(CatalogProblem::Entry {
+            path: self.path.to_owned(),
+            place: place.into(),
+            problem: problem.to_string(),
+        });
+    }
+
+    fn file(&mut self, mut file: Map<String, Value>, models: &mut Vec<ModelInfo>) {
+        let providers = match file.remove("providers") {
+            None | Some(Value::Null) => return,
+            Some(Value::Object(providers)) => providers,
+            Some(other) => {
+                let problem = format!("expected an object, got {}", kind(&other));
+                return self.problem("\"providers\"", problem);
+            }
+        };
+        for (name, entry) in providers {
+            match entry {
+                Value::Null => {}
+                _ if name.trim().is_empty() => {
+                    self.problem("\"providers\"", "a provider without a name is left out");
+                }
+                Value::Object(entry) => self.provider(&name, entry, models),
+                other => {
+                    let problem = format!("expected an object, got {}", kind(&other));
+                    self.problem(name, problem);
+                }
             }
         }
     }
-    Ok(())
+
+    fn provider(&mut self, given: &str, entry: Map<String, Value>, models: &mut Vec<ModelInfo>) {
+        let (name, catalog) = names(given);
+        let mut fields = Fields::new(given.to_owned(), entry);
+        let base_url = fields.text("baseUrl");
+        let api = fields.text("api");
+        let auth = fields.text("auth");
+        let listed = fields.list("models");
+        let wire = api.and_then(|api| {
+            let wire = Wire::named(&api);
+            if wire.is_none() {
+                fields.problem(format!(
+                    "unknown \"api\" {api:?}, using openai; known: {}",
+                    Wire::NAMES.join(", ")
+                ));
+            }
+            wire.or_else(|| Wire::named("openai"))
+        });
+        let keyless = auth.as_deref().map(str::trim) == Some("none");
+        if let Some(auth) = auth.filter(|_| !keyless) {
+            fields.problem(format!("unknown \"auth\" {auth:?}; the only value is none"));
+        }
+        let mut used = UserProvider {
+            name,
+            is_for_all: base_url.is_some(),
+            base_url,
+            wire,
+            keyless,
+            first_model: None,
+        };
+        self.take_problems(fields);
+        for (index, model) in listed.into_iter().enumerate() {
+            let place = format!("{given}, model number {}", index + 1);
+            match model {
+                Value::Object(model) => self.model(place, model, &catalog, &mut used, models),
+                other => {
+                    let problem = format!("expected an object, got {}", kind(&other));
+                    self.problem(place, problem);
+                }
+            }
+        }
+        if used.base_url.is_some() || used.wire.is_some() {
+            self.found.providers.push(used);
+        }
+    }
+
+    fn model(
+        &mut self,
+        place: String,
+        model: Map<String, Value>,
+        catalog: &str,
+        provider: &mut UserProvider,
+        models: &mut Vec<ModelInfo>,
+    ) {
+        let mut fields = Fields::new(place, model);
+        let Some(id) = fields.text("id") else {
+            fields.problem("left out: it needs an \"id\", the name its provider knows");
+            return self.take_problems(fields);
+        };
+        fields.place = format!("{}, model {id:?}", provider.name);
+        let given_url = fields
+            .fields
+            .get("baseUrl")
+            .is_some_and(|url| !url.is_null());
+        let own_url = fields.text("baseUrl");
+        if given_url && own_url.is_none() && !fields.problems.is_empty() {
+            // It is meant for another server than the one that would be asked without it.
+            fields.problem("left out");
+            return self.take_problems(fields);
+        }
+        let position = models
+            .iter()
+            .position(|known| known.id == id && known.provider == catalog);
+        let position = position.unwrap_or_else(|| {
+            models.push(ModelInfo::unknown(catalog, &id));
+            models.len() - 1
+        });
+        if let Some(known) = models.get_mut(position) {
+            apply(&mut fields, known);
+            let for_all = provider.base_url.as_ref().filter(|_| provider.is_for_all);
+            if let Some(url) = own_url.as_ref().or(for_all) {
+                known.base_url = Some(url.clone());
+                known.own_server = true;
+            }
+        }
+        provider.base_url = provider.base_url.take().or(own_url);
+        provider.first_model = provider.first_model.take().or(Some(id));
+        self.take_problems(fields);
+    }
+
+    fn take_problems(&mut self, fields: Fields) {
+        for problem in fields.problems {
+            self.problem(fields.place.clone(), problem);
+        }
+    }
+}
+
+/// Overrides the fields the file gives. A limit or price of zero counts as not given, as Go programs
+/// write it; so does one that makes no sense.
+fn apply(fields: &mut Fields, known: &mut ModelInfo) {
+    if let Some(name) = fields.text("name") {
+        known.name = Cow::Owned(name);
+    }
+    if let Some(tokens) = fields.tokens("contextWindow") {
+        known.context_window = tokens;
+    }
+    if let Some(tokens) = fields.tokens("maxTokens") {
+        known.max_output = tokens;
+    }
+    if let Some(reasoning) = fields.flag("reasoning") {
+        known.reasoning = reasoning;
+    }
+    if let Some(dialect) = fields.text("toolDialect") {
+        match ToolDialect::deserialize(Value::String(dialect)) {
+            Ok(dialect) => known.tool_dialect = dialect,
+            Err(problem) => fields.problem(format!("\"toolDialect\": {problem}")),
+        }
+    }
+    let prices = &mut known.prices;
+    for (field, price) in [
+        ("priceInput", &mut prices.input),
+        ("priceOutput", &mut prices.output),
+        ("priceCacheRead", &mut prices.cache_read),
+        ("priceCacheWrite", &mut prices.cache_write),
+    ] {
+        if let Some(given) = fields.price(field) {
+            *price = given;
+        }
+    }
+}
+
+/// The fields of one object; what is wrong with them is collected.
+struct Fields {
+    /// Where the object is, for people.
+    place: String,
+    fields: Map<String, Value>,
+    problems: Vec<String>,
+}
+
+impl Fields {
+    fn new(place: String, fields: Map<String, Value>) -> Self {
+        Self {
+            place,
+            fields,
+            problems: Vec::new(),
+        }
+    }
+
+    fn problem(&mut self, problem: impl Into<String>) {
+        self.problems.push(problem.into());
+    }
+
+    /// The value of a field as `read` understands it; `null` counts as not given.
+    fn value<T>(
+        &mut self,
+        name: &str,
+        expected: &str,
+        read: impl FnOnce(&Value) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.fields.get(name).filter(|value| !value.is_null())?;
+        let read = read(value);
+        if read.is_none() {
+            let got = match value {
+                Value::Number(number) => number.to_string(),
+                other => kind(other).to_owned(),
+            };
+            self.problem(format!(
+                "\"{name}\" is ignored: expected {expected}, got {got}"
+            ));
+        }
+        read
+    }
+
+    /// A text that says something.
+    fn text(&mut self, name: &str) -> Option<String> {
+        let text = self.value(name, "a string", |value| value.as_str().map(str::to_owned))?;
+        (!text.trim().is_empty()).then_some(text)
+    }
+
+    fn flag(&mut self, name: &str) -> Option<bool> {
+        self.value(name, "true or false", Value::as_bool)
+    }
+
+    fn tokens(&mut self, name: &str) -> Option<u64> {
+        let read = |value: &Value| {
+            // Some programs write every number with a fraction.
+            let number = value.as_f64().filter(|number| number.fract() == 0.0)?;
+            value.as_u64().or_else(|| whole(number))
+        };
+        let tokens = self.value(name, "a number of tokens", read)?;
+        (tokens > 0).then_some(tokens)
+    }
+
+    fn price(&mut self, name: &str) -> Option<f64> {
+        let price = self.value(name, "a price in US dollars", |value| {
+            value.as_f64().filter(|price| *price >= 0.0)
+        })?;
+        (price > 0.0).then_some(price)
+    }
+
+    fn list(&mut self, name: &str) -> Vec<Value> {
+        self.value(name, "a list", |value| value.as_array().cloned())
+            .unwrap_or_default()
+    }
+}
+
+/// A number without a fraction as an integer, if it is one that tokens can be counted with.
+fn whole(number: f64) -> Option<u64> {
+    format!("{number:.0}").parse().ok()
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
 }
 
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
@@ -124,54 +372,4 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         ));
     }
     Ok(Some(bytes))
-}
-
-fn check(path: &Path, provider: &str, model: &UserModel) -> Result<(), CatalogError> {
-    if model.id.is_empty() {
-        return Err(CatalogError::EmptyId {
-            path: path.to_owned(),
-            provider: provider.to_owned(),
-        });
-    }
-    let prices = [
-        ("priceInput", model.price_input),
-        ("priceOutput", model.price_output),
-        ("priceCacheRead", model.price_cache_read),
-        ("priceCacheWrite", model.price_cache_write),
-    ];
-    for (field, value) in prices {
-        if let Some(value) = value.filter(|value| *value < 0.0) {
-            return Err(CatalogError::NegativePrice {
-                path: path.to_owned(),
-                provider: provider.to_owned(),
-                id: model.id.clone(),
-                field,
-                value,
-            });
-        }
-    }
-    Ok(())
-}
-
-/// Overrides the fields the file gives. A zero limit counts as not given, as Go programs write it.
-fn apply(model: UserModel, known: &mut ModelInfo) {
-    if let Some(name) = model.name.filter(|name| !name.is_empty()) {
-        known.name = Cow::Owned(name);
-    }
-    if let Some(tokens) = model.context_window.filter(|tokens| *tokens > 0) {
-        known.context_window = tokens;
-    }
-    if let Some(tokens) = model.max_tokens.filter(|tokens| *tokens > 0) {
-        known.max_output = tokens;
-    }
-    if let Some(url) = model.base_url.filter(|url| !url.is_empty()) {
-        known.base_url = Some(url);
-    }
-    known.tool_dialect = model.tool_dialect.unwrap_or(known.tool_dialect);
-    known.reasoning = model.reasoning.unwrap_or(known.reasoning);
-    let prices = &mut known.prices;
-    prices.input = model.price_input.unwrap_or(prices.input);
-    prices.output = model.price_output.unwrap_or(prices.output);
-    prices.cache_read = model.price_cache_read.unwrap_or(prices.cache_read);
-    prices.cache_write = model.price_cache_write.unwrap_or(prices.cache_write);
 }

@@ -1,21 +1,17 @@
-use super::path;
+use super::target;
 use crate::http::Delivery;
 
 #[test]
-fn paths() {
-    for (base, model, expected) in [
-        (
-            "https://x",
-            "gemini-2.5-pro",
-            "/v1beta/models/gemini-2.5-pro",
-        ),
-        ("https://x/v1beta/", "models/m", "/models/m"),
-        ("https://x/v1", "tunedModels/t", "/tunedModels/t"),
-        ("https://x", "a b?c#", "/v1beta/models/a%20b%3Fc%23"),
+fn names_of_models_become_paths() {
+    for (model, expected) in [
+        ("gemini-2.5-pro", "/models/gemini-2.5-pro"),
+        ("models/m", "/models/m"),
+        ("tunedModels/t", "/tunedModels/t"),
+        ("a b?c#", "/models/a%20b%3Fc%23"),
     ] {
         let streamed = format!("{expected}:streamGenerateContent?alt=sse");
-        assert_eq!(path(base, model, Delivery::Streamed), streamed);
+        assert_eq!(target(model, Delivery::Streamed).operation, streamed);
         let whole = format!("{expected}:generateContent");
-        assert_eq!(path(base, model, Delivery::Whole), whole);
+        assert_eq!(target(model, Delivery::Whole).operation, whole);
     }
 }

@@ -7,6 +7,7 @@ use http::Uri;
 
 use super::{NetworkSettings, Route};
 use crate::endpoint::Endpoint;
+use crate::providers::Wire;
 
 /// How one provider is reached. Holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct Plan {
     pub provider: String,
     /// The base URL without user information.
     pub base_url: String,
+    /// Where requests for the model are sent to, where it is known.
+    pub request_url: Option<String>,
     pub host: String,
     pub port: u16,
     /// Whether the connection is encrypted.
@@ -84,7 +87,7 @@ impl Plan {
             provider: endpoint.provider.clone(),
             reason,
         };
-        let base_url = endpoint.shown_url(&endpoint.uri("").map_err(unusable)?);
+        let base_url = endpoint.shown_url(&endpoint.base_uri().map_err(unusable)?);
         // User information has no part in what follows.
         let uri: Uri = base_url
             .parse()
@@ -111,6 +114,7 @@ impl Plan {
         Ok(Self {
             provider: endpoint.provider.clone(),
             base_url,
+            request_url: None,
             host: host(&uri),
             port: port(&uri),
             secure,
@@ -123,6 +127,12 @@ impl Plan {
             key_source: key_source.map(ToOwned::to_owned),
             uri,
         })
+    }
+
+    /// The plan for requests of that wire for `model`.
+    pub fn for_requests(mut self, wire: Wire, endpoint: &Endpoint, model: &str) -> Self {
+        self.request_url = wire.request_url(endpoint, model).ok();
+        self
     }
 
     /// The one host and port that this machine opens a connection to.
@@ -184,6 +194,9 @@ impl fmt::Display for Plan {
             "provider      {} ({})",
             self.provider, self.base_url
         )?;
+        if let Some(url) = &self.request_url {
+            writeln!(formatter, "requests      POST {url}")?;
+        }
         writeln!(
             formatter,
             "server        {}:{} ({encryption})",

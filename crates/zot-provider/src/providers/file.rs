@@ -7,7 +7,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::de::{MapAccess, Visitor};
+use serde::de::value::StrDeserializer;
+use serde::de::{IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::{KeyRequirement, OAuthEntry, ProviderEntry, Wire};
@@ -16,9 +17,9 @@ use crate::openai::{EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay
 /// Room for thousands of providers.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Why the user's `providers.json` cannot be used.
+/// Why the user's `providers.json`, or an entry of it, cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum ProvidersError {
+pub(super) enum ProvidersError {
     #[error("cannot read {}: {source}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     /// The JSON error lists what is known and ends with the line and the column.
@@ -28,6 +29,12 @@ pub enum ProvidersError {
     )]
     Malformed {
         path: PathBuf,
+        problem: serde_json::Error,
+    },
+    #[error("{}: provider {name:?}: {problem}: correct the entry or take it out", .path.display())]
+    Entry {
+        path: PathBuf,
+        name: String,
         problem: serde_json::Error,
     },
     #[error(
@@ -70,6 +77,13 @@ struct ProvidersFile<'a> {
     providers: Vec<(Text<'a>, Fields<'a>)>,
 }
 
+/// The same file with entries of any shape.
+#[derive(Deserialize)]
+struct LooseFile {
+    #[serde(default)]
+    providers: serde_json::Map<String, serde_json::Value>,
+}
+
 /// Borrowed where the JSON has no escapes.
 #[derive(Deserialize, Clone)]
 #[serde(transparent)]
@@ -78,7 +92,10 @@ struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Fields<'a> {
+    #[serde(alias = "api")]
     wire: Option<WireName>,
+    #[serde(borrow)]
+    aliases: Option<Vec<Text<'a>>>,
     #[serde(borrow)]
     base_url: Option<Text<'a>>,
     #[serde(borrow)]
@@ -92,16 +109,44 @@ struct Fields<'a> {
     oauth: Option<OAuthEntry>,
 }
 
+/// The aliases are what the original zot, and files written for it, call them.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 enum WireName {
-    #[serde(rename = "anthropic")]
+    #[serde(rename = "anthropic", alias = "anthropic-messages", alias = "messages")]
     Anthropic,
-    #[serde(rename = "openai")]
+    #[serde(
+        rename = "openai",
+        alias = "openai-completions",
+        alias = "openai-chat",
+        alias = "chat"
+    )]
     OpenAi,
-    #[serde(rename = "openai-responses")]
+    #[serde(
+        rename = "openai-responses",
+        alias = "responses",
+        alias = "openai-codex",
+        alias = "openai-codex-responses"
+    )]
     OpenAiResponses,
-    #[serde(rename = "gemini")]
+    #[serde(
+        rename = "gemini",
+        alias = "google",
+        alias = "google-gemini",
+        alias = "google-generative-ai"
+    )]
     Gemini,
+}
+
+/// The wire of that name, without quirks.
+pub(super) fn wire_named(name: &str) -> Option<Wire> {
+    let name: StrDeserializer<'_, serde::de::value::Error> = name.into_deserializer();
+    let named = WireName::deserialize(name).ok()?;
+    Some(match named {
+        WireName::Anthropic => Wire::Anthropic,
+        WireName::OpenAi => Wire::OpenAiChat(OpenAiQuirks::COMPATIBLE),
+        WireName::OpenAiResponses => Wire::OpenAiResponses,
+        WireName::Gemini => Wire::Gemini,
+    })
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -214,50 +259,101 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ProvidersError> {
     Ok(Some(bytes))
 }
 
+/// Entries that are not used, by their names.
+type Refused = Vec<(String, ProvidersError)>;
+
 /// `known` with the entries of the file at `path` added or, where the name is known, applied.
 pub(super) fn merge(
     path: &Path,
     json: &[u8],
     known: &[ProviderEntry],
-) -> Result<Vec<ProviderEntry>, ProvidersError> {
+) -> Result<(Vec<ProviderEntry>, Refused), ProvidersError> {
     let malformed = |problem| ProvidersError::Malformed {
         path: path.to_owned(),
         problem,
     };
-    let file: ProvidersFile<'_> = serde_json::from_slice(json).map_err(malformed)?;
     let mut entries = known.to_vec();
-    for (name, fields) in file.providers {
-        let name = name.0.into_owned();
-        let path = path.to_owned();
-        if RESERVED_NAMES.contains(&name.as_str()) {
-            return Err(ProvidersError::Reserved { path, name });
-        }
-        let position = entries.iter().position(|entry| entry.name == name);
-        let before = position.and_then(|position| entries.get(position));
-        let owned = |text: Text<'_>| Cow::Owned(text.0.into_owned());
-        let merged = match entry(Cow::Owned(name.clone()), fields, before, owned) {
-            Ok(merged) => merged,
-            Err(Problem::Missing(field)) => {
-                return Err(ProvidersError::Incomplete { path, name, field });
-            }
-            Err(Problem::BaseUrl) => return Err(ProvidersError::BaseUrl { path, name }),
-            Err(Problem::MisplacedQuirks) => {
-                return Err(ProvidersError::MisplacedQuirks { path, name });
-            }
-            Err(Problem::OAuth(problem)) => {
-                return Err(ProvidersError::OAuth {
+    let mut refused = Refused::new();
+    match serde_json::from_slice::<ProvidersFile<'_>>(json) {
+        Ok(file) => {
+            for (name, fields) in file.providers {
+                add(
+                    &mut entries,
                     path,
-                    name,
-                    problem,
-                });
+                    name.0.into_owned(),
+                    fields,
+                    &mut refused,
+                );
             }
-        };
-        match position.and_then(|position| entries.get_mut(position)) {
-            Some(slot) => *slot = merged,
-            None => entries.push(merged),
+        }
+        Err(problem) => {
+            // One entry at a time, so that the others stay in force.
+            let Ok(loose) = serde_json::from_slice::<LooseFile>(json) else {
+                return Err(malformed(problem));
+            };
+            for (name, value) in &loose.providers {
+                match Fields::deserialize(value) {
+                    Ok(fields) => add(&mut entries, path, name.clone(), fields, &mut refused),
+                    Err(problem) => {
+                        let error = ProvidersError::Entry {
+                            path: path.to_owned(),
+                            name: name.clone(),
+                            problem,
+                        };
+                        refused.push((name.clone(), error));
+                    }
+                }
+            }
+            if refused.is_empty() {
+                // Nothing is wrong with the entries, so something is wrong around them.
+                return Err(malformed(problem));
+            }
         }
     }
-    Ok(entries)
+    Ok((entries, refused))
+}
+
+/// Adds one entry of the user's, or says why not.
+fn add(
+    entries: &mut Vec<ProviderEntry>,
+    path: &Path,
+    name: String,
+    fields: Fields<'_>,
+    refused: &mut Refused,
+) {
+    let path = path.to_owned();
+    if RESERVED_NAMES.contains(&name.as_str()) {
+        let error = ProvidersError::Reserved {
+            path,
+            name: name.clone(),
+        };
+        return refused.push((name, error));
+    }
+    let position = entries.iter().position(|entry| entry.name == name);
+    let before = position.and_then(|position| entries.get(position));
+    let owned = |text: Text<'_>| Cow::Owned(text.0.into_owned());
+    match entry(Cow::Owned(name.clone()), fields, before, owned) {
+        Ok(merged) => match position.and_then(|position| entries.get_mut(position)) {
+            Some(slot) => *slot = merged,
+            None => entries.push(merged),
+        },
+        Err(problem) => refused.push((name.clone(), problem.into_error(path, name))),
+    }
+}
+
+impl Problem {
+    fn into_error(self, path: PathBuf, name: String) -> ProvidersError {
+        match self {
+            Self::Missing(field) => ProvidersError::Incomplete { path, name, field },
+            Self::BaseUrl => ProvidersError::BaseUrl { path, name },
+            Self::MisplacedQuirks => ProvidersError::MisplacedQuirks { path, name },
+            Self::OAuth(problem) => ProvidersError::OAuth {
+                path,
+                name,
+                problem,
+            },
+        }
+    }
 }
 
 /// The entry that `fields` describe, on top of `before`.
@@ -274,6 +370,10 @@ fn entry<'a>(
         None => before
             .map(|before| before.base_url.clone())
             .ok_or(Problem::Missing("baseUrl"))?,
+    };
+    let aliases = match fields.aliases {
+        Some(names) => names.into_iter().map(&own).collect(),
+        None => before.map_or_else(Vec::new, |before| before.aliases.clone()),
     };
     let key_variables = match fields.key_variables {
         Some(names) => names.into_iter().map(&own).collect(),
@@ -303,6 +403,7 @@ fn entry<'a>(
     };
     Ok(ProviderEntry {
         name,
+        aliases,
         base_url,
         wire,
         key_variables,

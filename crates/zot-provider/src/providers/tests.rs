@@ -5,7 +5,7 @@ use crate::openai::{EffortField, OutputLimitField, ReasoningReplay, UsageReport}
 
 const COMPATIBLE: OpenAiQuirks = OpenAiQuirks::COMPATIBLE;
 
-fn load(json: &str) -> Result<Providers, ProvidersError> {
+fn load(json: &str) -> Providers {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("providers.json");
     fs::write(&path, json).unwrap();
@@ -14,7 +14,11 @@ fn load(json: &str) -> Result<Providers, ProvidersError> {
 
 #[track_caller]
 fn refused(json: &str, parts: &[&str]) {
-    let error = load(json).unwrap_err().to_string();
+    let table = load(json);
+    let [problem] = table.problems() else {
+        panic!("{:?}", table.problems());
+    };
+    let error = problem.to_string();
     for part in ["providers.json"].iter().chain(parts) {
         assert!(error.contains(part), "{part:?} is not in {error}");
     }
@@ -34,6 +38,7 @@ fn the_built_in_table_is_whole() {
             "anthropic",
             "openai",
             "deepseek",
+            "moonshotai",
             "kimi",
             "ollama",
             "openrouter",
@@ -47,6 +52,17 @@ fn the_built_in_table_is_whole() {
             "cerebras",
             "lmstudio",
             "vllm",
+            "llama.cpp",
+            "kimi-for-coding",
+            "moonshotai-cn",
+            "huggingface",
+            "zai",
+            "xiaomi",
+            "minimax",
+            "minimax-cn",
+            "vercel-ai-gateway",
+            "opencode",
+            "opencode-go",
         ]
     );
     for entry in providers() {
@@ -84,11 +100,11 @@ fn a_user_entry_is_added_at_the_end() {
     let table = load(
         r#"{"providers":{"mine":{"wire":"openai","baseUrl":"http://box:8080/v1","defaultModel":"m",
             "quirks":{"effort":"absent"},"key":"optional","keyVariables":["MINE_KEY"]}}}"#,
-    )
-    .unwrap();
+    );
     let last = table.iter().last().unwrap();
     let expected = ProviderEntry {
         name: "mine".into(),
+        aliases: Vec::new(),
         base_url: "http://box:8080/v1".into(),
         wire: Wire::OpenAiChat(OpenAiQuirks {
             effort: EffortField::Absent,
@@ -109,8 +125,7 @@ fn a_known_name_is_corrected_field_by_field() {
     let table = load(
         r#"{"providers":{"mistral":{"quirks":{"effort":"reasoning_effort"}},
             "openai":{"wire":"openai-responses","baseUrl":"https://proxy.example/v1"}}}"#,
-    )
-    .unwrap();
+    );
     let before = provider("mistral").unwrap();
     let quirks = OpenAiQuirks {
         usage_report: UsageReport::Always,
@@ -135,17 +150,17 @@ fn a_known_name_is_corrected_field_by_field() {
 fn no_file_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("providers.json");
-    assert_eq!(Providers::load(&missing).unwrap(), Providers::builtin());
-    assert_eq!(load(r#"{"providers":{}}"#).unwrap(), Providers::builtin());
+    assert_eq!(Providers::load(&missing), Providers::builtin());
+    assert_eq!(load(r#"{"providers":{}}"#), Providers::builtin());
 }
 
 #[test]
 fn mistakes_are_named_with_what_is_known() {
     refused("{\n\"providers\": ]", &["line 2", "correct the file"]);
     refused(
-        "{\"providers\":{\"x\":\n{\"wire\":\"grpc\"}}}",
+        r#"{"providers":{"x":{"wire":"grpc"}}}"#,
         &[
-            "line 2",
+            "\"x\"",
             "grpc",
             "`anthropic`",
             "`openai`",
@@ -154,8 +169,8 @@ fn mistakes_are_named_with_what_is_known() {
         ],
     );
     refused(
-        "{\"providers\":{\"openai\":{\"quirks\":\n{\"odd\":1}}}}",
-        &["line 2", "odd", "`outputLimit`", "`usageReport`"],
+        r#"{"providers":{"openai":{"quirks":{"odd":1}}}}"#,
+        &["\"openai\"", "odd", "`outputLimit`", "`usageReport`"],
     );
     refused(
         r#"{"providers":{"openai":{"quirks":{"effort":"much"}}}}"#,
@@ -188,15 +203,145 @@ fn mistakes_are_named_with_what_is_known() {
 }
 
 #[test]
-fn an_unreadable_file_is_an_error() {
+fn a_file_that_cannot_be_used_leaves_what_is_built_in() {
     let folder = tempfile::tempdir().unwrap();
-    let error = Providers::load(folder.path()).unwrap_err();
-    assert!(matches!(error, ProvidersError::Unreadable { .. }));
     let huge = " ".repeat((1 << 20) + 1);
-    assert!(matches!(
+    for table in [
+        Providers::load(folder.path()),
         load(&huge),
-        Err(ProvidersError::Unreadable { .. })
-    ));
+        load("[1]"),
+        load("{"),
+    ] {
+        assert_eq!(table.problems().len(), 1);
+        assert_eq!(table.iter().count(), providers().len());
+        assert!(table.problem_of("openai").is_none());
+        assert!(table.problem_of("mine").is_some());
+    }
+}
+
+#[test]
+fn one_bad_entry_leaves_the_others_in_force() {
+    for bad in [
+        r#""bad":{"wire":"grpc"}"#,
+        r#""bad":{"wire":"openai","baseUrl":"box","defaultModel":"m"}"#,
+        r#""bad":7"#,
+        r#""openai":{"baseUrl":5}"#,
+    ] {
+        let good = r#""good":{"wire":"openai","baseUrl":"http://box","defaultModel":"m"}"#;
+        let table = load(&format!(r#"{{"providers":{{{bad},{good}}}}}"#));
+        assert_eq!(table.problems().len(), 1, "{bad}");
+        assert_eq!(table.get("good").unwrap().base_url, "http://box");
+        assert!(table.problem_of("good").is_none());
+        let name = bad.split('"').nth(1).unwrap();
+        assert!(table.problem_of(name).is_some(), "{bad}");
+    }
+}
+
+#[test]
+fn providers_have_other_names() {
+    for (alias, name) in [
+        ("google", "gemini"),
+        ("google-ai", "gemini"),
+        ("moonshot", "moonshotai"),
+        ("openai-codex", "openai"),
+        ("codex", "openai"),
+        ("anthropic-messages", "anthropic"),
+        ("kimi-code", "kimi"),
+        ("deepseek-ai", "deepseek"),
+        ("hf", "huggingface"),
+        ("llamacpp", "llama.cpp"),
+        ("vercel", "vercel-ai-gateway"),
+        ("OpenAI", "openai"),
+        (" Google ", "gemini"),
+    ] {
+        assert_eq!(provider(alias).unwrap().name, name, "{alias}");
+    }
+    let mut names = Vec::new();
+    for entry in providers() {
+        names.push(&entry.name);
+        names.extend(&entry.aliases);
+    }
+    let count = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), count, "a name is there twice");
+    // A name of the user's own comes before an alias.
+    let table = load(
+        r#"{"providers":{"google":{"wire":"openai","baseUrl":"http://mine","defaultModel":"m",
+            "aliases":["goo"]}}}"#,
+    );
+    assert_eq!(table.get("google").unwrap().base_url, "http://mine");
+    assert_eq!(table.get("goo").unwrap().name, "google");
+}
+
+#[test]
+fn wires_have_the_names_of_the_original() {
+    let chat = Some(Wire::OpenAiChat(COMPATIBLE));
+    for (name, wire) in [
+        ("openai", chat),
+        ("openai-completions", chat),
+        ("openai-chat", chat),
+        ("chat", chat),
+        ("responses", Some(Wire::OpenAiResponses)),
+        ("openai-responses", Some(Wire::OpenAiResponses)),
+        ("anthropic-messages", Some(Wire::Anthropic)),
+        ("messages", Some(Wire::Anthropic)),
+        (" Anthropic ", Some(Wire::Anthropic)),
+        ("google", Some(Wire::Gemini)),
+        ("google-generative-ai", Some(Wire::Gemini)),
+        ("grpc", None),
+        ("", None),
+    ] {
+        assert_eq!(Wire::named(name), wire, "{name:?}");
+    }
+    let table = load(
+        r#"{"providers":{"x":{"api":"anthropic-messages","baseUrl":"http://x","defaultModel":"m"}}}"#,
+    );
+    assert_eq!(table.get("x").unwrap().wire, Wire::Anthropic);
+}
+
+#[test]
+fn models_json_describes_providers_too() {
+    let user = |name: &str| UserProvider {
+        name: name.to_owned(),
+        base_url: Some("http://box".to_owned()),
+        is_for_all: true,
+        wire: None,
+        keyless: false,
+        first_model: Some("m".to_owned()),
+    };
+    let mut table = Providers::builtin();
+    table.add_user_providers(&[
+        UserProvider {
+            wire: Some(Wire::Anthropic),
+            ..user("my-company")
+        },
+        UserProvider {
+            base_url: None,
+            ..user("nowhere")
+        },
+        user("mistral"),
+        UserProvider {
+            keyless: true,
+            ..user("groq")
+        },
+        UserProvider {
+            is_for_all: false,
+            ..user("xai")
+        },
+    ]);
+    let company = table.get("my-company").unwrap();
+    assert_eq!(company.wire, Wire::Anthropic);
+    assert_eq!(company.key, KeyRequirement::Optional);
+    assert_eq!(company.key_variables, ["MY_COMPANY_API_KEY"]);
+    assert_eq!(company.default_model, "m");
+    assert!(table.get("nowhere").is_none());
+    let mistral = table.get("mistral").unwrap();
+    assert_eq!(mistral.base_url, "http://box");
+    assert_eq!(mistral.wire, provider("mistral").unwrap().wire);
+    assert_eq!(mistral.key, KeyRequirement::Optional);
+    assert_eq!(table.get("groq").unwrap().key, KeyRequirement::Unused);
+    assert_eq!(table.get("xai"), provider("xai"));
 }
 
 #[test]
@@ -220,8 +365,7 @@ fn a_login_is_described_by_its_user() {
     let table = load(&json(
         r#"{"clientId":"me","authorizeUrl":"https://a/authorize","tokenUrl":"http://127.0.0.1:9/token",
             "scopes":["models"],"parameters":{"audience":"x"}}"#,
-    ))
-    .unwrap();
+    ));
     let oauth = table.get("mine").unwrap().oauth.clone().unwrap();
     assert_eq!(oauth.redirect_path, "/callback");
     assert_eq!(oauth.parameters.len(), 1);

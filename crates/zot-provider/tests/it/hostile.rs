@@ -293,6 +293,11 @@ async fn base_urls_as_people_write_them() {
         ),
         (
             format!("http://{address}"),
+            "/v1/chat/completions",
+            address.to_string(),
+        ),
+        (
+            format!("http://{address}/#"),
             "/chat/completions",
             address.to_string(),
         ),

@@ -12,6 +12,7 @@ use super::recording::REPLAY;
 use super::{AssemblyError, OFFLINE, credential};
 use crate::config::Config;
 use crate::live_models;
+use crate::runtime::did_you_mean;
 
 /// What to talk to.
 pub(crate) struct Selected {
@@ -39,28 +40,45 @@ pub(crate) fn select(
     if name == OFFLINE {
         return offline(config, catalog);
     }
+    if let Some(problem) = providers.problem_of(&name) {
+        return Err(problem.clone().into());
+    }
     let Some(entry) = providers.get(&name) else {
         return Err(unknown_provider(name, providers, &[OFFLINE, REPLAY]));
     };
     if entry.catalog != entry.name {
         catalog.share(&entry.catalog, &entry.name);
     }
+    let mut warnings = Vec::new();
     let uncatalogued = !catalog.covers(&entry.catalog);
-    let wanted = wanted_model(config, catalog, &entry.name).unwrap_or(&entry.default_model);
+    let wanted = wanted_model(config, catalog, providers, entry, &mut warnings);
+    let wanted = wanted.unwrap_or(&entry.default_model);
+    if wanted.is_empty() {
+        return Err(AssemblyError::NoModel {
+            provider: entry.name.to_string(),
+        });
+    }
     let catalogued = catalog.find(&entry.name, wanted).is_some();
-    if config.base_url.is_none() {
+    let given_url = given_base_url(config);
+    if given_url.is_none() {
         live_models::look_up(catalog, entry, wanted, &model_cache(auth_file));
     }
     let catalog = &*catalog;
-    let any_model = uncatalogued || config.base_url.is_some();
-    let model = find_model(catalog, &entry.name, wanted, any_model)
-        .ok_or_else(|| unknown_model(catalog, &entry.name, wanted))?;
     let known = catalog.find(&entry.name, wanted).is_some();
-    let mut warnings = Vec::new();
+    if !known && !uncatalogued && given_url.is_none() && is_foreign(catalog, wanted) {
+        return Err(unknown_model(catalog, &entry.name, wanted));
+    }
+    let model = find_model(catalog, &entry.name, wanted, true)
+        .ok_or_else(|| unknown_model(catalog, &entry.name, wanted))?;
     if !catalogued {
+        let nearest = match known {
+            true => Vec::new(),
+            false => nearest(catalog, &entry.name, wanted),
+        };
         warnings.push(format!(
             "model {wanted:?} is not in the catalog, so its context window and price are unknown; \
-             models.json can name them"
+             models.json can name them{}",
+            did_you_mean(&nearest)
         ));
     }
     let found = entry_credential(entry, config.api_key.as_deref(), auth_file);
@@ -68,15 +86,14 @@ pub(crate) fn select(
         Ok(credential) => Some(credential),
         // A server of one's own often wants no key.
         Err(CredentialError::Missing { .. })
-            if entry.key == KeyRequirement::Optional || config.base_url.is_some() =>
+            if entry.key != KeyRequirement::Needed || given_url.is_some() || model.own_server =>
         {
             None
         }
         Err(error) => return Err(error.into()),
     };
-    let base_url = config
-        .base_url
-        .clone()
+    let base_url = given_url
+        .map(ToOwned::to_owned)
         .or_else(|| model.base_url.clone())
         .unwrap_or_else(|| entry.base_url.to_string());
     let endpoint = Endpoint {
@@ -106,20 +123,54 @@ fn model_cache(auth_file: &Path) -> PathBuf {
     auth_file.with_file_name(live_models::CACHE)
 }
 
-/// The model that was asked for, or the preferred one where it fits `provider`.
-fn wanted_model<'a>(config: &'a Config, catalog: &Catalog, provider: &str) -> Option<&'a str> {
-    if config.model.is_some() {
-        return config.model.as_deref();
+/// `--base-url`; an empty one is none.
+fn given_base_url(config: &Config) -> Option<&str> {
+    let given = config.base_url.as_deref();
+    given.filter(|url| !url.trim().is_empty())
+}
+
+/// Whether another provider's model is asked for by mistake. Names with a slash are shared by many
+/// hosts and gateways, so they say nothing about whose they are.
+fn is_foreign(catalog: &Catalog, model: &str) -> bool {
+    !model.contains('/') && catalog.find_anywhere(model).is_some()
+}
+
+/// The model that was asked for, or the preferred one where it fits the provider.
+fn wanted_model<'a>(
+    config: &'a Config,
+    catalog: &Catalog,
+    providers: &Providers,
+    entry: &ProviderEntry,
+    warnings: &mut Vec<String>,
+) -> Option<&'a str> {
+    if let Some(model) = config.model.as_deref().filter(|model| !model.is_empty()) {
+        return Some(model);
     }
     let preferred = &config.preferred;
-    let fits = |model: &&str| match &preferred.provider {
-        Some(preferred) => preferred == provider,
+    let model = preferred.model.as_deref()?;
+    let is_known = catalog.find(&entry.name, model).is_some();
+    let fits = match &preferred.provider {
+        Some(preferred) => is_same(providers, preferred, entry),
         None => {
-            let is_guessed = config.provider.is_none() && config.base_url.is_none();
-            is_guessed || catalog.find(provider, model).is_some()
+            let is_guessed = config.provider.is_none() && given_base_url(config).is_none();
+            is_guessed || is_known
         }
     };
-    preferred.model.as_deref().filter(fits)
+    if fits && !is_known && catalog.covers(&entry.catalog) && is_foreign(catalog, model) {
+        warnings.push(format!(
+            "model {model:?} of config.json is not one of {}; using {}",
+            entry.name, entry.default_model
+        ));
+        return None;
+    }
+    fits.then_some(model)
+}
+
+/// Whether `name` is a name of `entry`.
+fn is_same(providers: &Providers, name: &str, entry: &ProviderEntry) -> bool {
+    providers
+        .get(name)
+        .is_some_and(|named| named.name == entry.name)
 }
 
 /// The key of `entry`, or that of the provider whose models it serves under another name.
@@ -128,12 +179,24 @@ pub(crate) fn entry_credential(
     explicit: Option<&str>,
     auth_file: &Path,
 ) -> Result<Credential, CredentialError> {
+    if entry.key == KeyRequirement::Unused {
+        return Err(CredentialError::Missing {
+            provider: entry.name.to_string(),
+            variables: Vec::new(),
+            auth_file: auth_file.to_owned(),
+        });
+    }
     let variables: Vec<&str> = entry.key_variables.iter().map(AsRef::as_ref).collect();
     let logins = match entry.oauth {
         Some(_) => Logins::Accepted,
         None => Logins::Unsupported,
     };
-    let own = credential(&entry.name, &variables, explicit, logins, auth_file);
+    let mut own = credential(&entry.name, &variables, explicit, logins, auth_file);
+    for alias in &entry.aliases {
+        if let Err(CredentialError::Missing { .. }) = own {
+            own = credential(alias, &[], None, logins, auth_file).or(own);
+        }
+    }
     match own {
         Err(CredentialError::Missing { .. }) if entry.catalog != entry.name => {
             let owner = &entry.catalog;
@@ -152,11 +215,11 @@ fn provider_name(
     providers: &Providers,
     auth_file: &Path,
 ) -> Result<String, AssemblyError> {
-    if let Some(name) = &config.provider {
+    if let Some(name) = config.provider.as_ref().filter(|name| !name.is_empty()) {
         return Ok(name.clone());
     }
-    if config.base_url.is_some() {
-        return Ok("openai".to_owned());
+    if given_base_url(config).is_some() {
+        return Ok(provider_of_server(config, catalog, providers, auth_file));
     }
     let preferred = &config.preferred;
     let model = match &preferred.provider {
@@ -194,8 +257,52 @@ fn provider_name(
     })
 }
 
+/// Which provider to take a server for that only `--base-url` names.
+///
+/// The wire follows from a model that is known, else from `config.json`, else from the key that
+/// there is, as in the original zot. Of the built-in providers only those that a wire is named after
+/// are taken: the keys of others are not sent to a server that has nothing to do with them.
+fn provider_of_server(
+    config: &Config,
+    catalog: &Catalog,
+    providers: &Providers,
+    auth_file: &Path,
+) -> String {
+    let owner = config
+        .model
+        .as_deref()
+        .and_then(|model| catalog.find_anywhere(model))
+        .and_then(|model| providers.get(&model.provider));
+    if let Some(owner) = owner {
+        let name = match (zot_provider::provider(&owner.name), owner.wire) {
+            (None, _) => &owner.name,
+            (Some(_), Wire::Anthropic) => "anthropic",
+            (Some(_), Wire::Gemini) => "gemini",
+            (Some(_), Wire::OpenAiChat(_) | Wire::OpenAiResponses) => "openai",
+        };
+        return name.to_owned();
+    }
+    if let Some(preferred) = &config.preferred.provider {
+        return preferred.clone();
+    }
+    let has_key = |name: &&str| {
+        let entry = providers.get(name);
+        entry.is_some_and(|entry| entry_credential(entry, None, auth_file).is_ok())
+    };
+    let found = ["anthropic", "openai"].into_iter().find(has_key);
+    found.unwrap_or("openai").to_owned()
+}
+
 fn offline(config: &Config, catalog: &Catalog) -> Result<Selected, AssemblyError> {
-    let wanted = wanted_model(config, catalog, OFFLINE).unwrap_or(OFFLINE);
+    let preferred = config.preferred.model.as_deref();
+    let wanted = config
+        .model
+        .as_deref()
+        .or(preferred.filter(|model| match &config.preferred.provider {
+            Some(provider) => provider == OFFLINE,
+            None => catalog.find(OFFLINE, model).is_some(),
+        }))
+        .unwrap_or(OFFLINE);
     let model = find_model(catalog, OFFLINE, wanted, false)
         .ok_or_else(|| unknown_model(catalog, OFFLINE, wanted))?;
     Ok(Selected {

@@ -1,0 +1,57 @@
+//! Providers that `models.json` describes.
+
+use std::borrow::Cow;
+
+use super::{KeyRequirement, OpenAiQuirks, ProviderEntry, Wire};
+use crate::catalog::UserProvider;
+
+/// A provider that is known only from there; one without an address cannot be asked.
+pub(super) fn entry(user: &UserProvider) -> Option<ProviderEntry> {
+    let name: Cow<'static, str> = Cow::Owned(user.name.clone());
+    Some(ProviderEntry {
+        aliases: Vec::new(),
+        base_url: Cow::Owned(user.base_url.clone()?),
+        wire: user
+            .wire
+            .unwrap_or(Wire::OpenAiChat(OpenAiQuirks::COMPATIBLE)),
+        key_variables: vec![Cow::Owned(key_variable(&user.name))],
+        // A server of one's own often wants none.
+        key: match user.keyless {
+            true => KeyRequirement::Unused,
+            false => KeyRequirement::Optional,
+        },
+        default_model: Cow::Owned(user.first_model.clone().unwrap_or_default()),
+        catalog: name.clone(),
+        oauth: None,
+        name,
+    })
+}
+
+/// Changes what is said of a provider that is known anyway.
+pub(super) fn change(entry: &mut ProviderEntry, user: &UserProvider) {
+    if let Some(base_url) = user.base_url.as_ref().filter(|_| user.is_for_all) {
+        entry.base_url = Cow::Owned(base_url.clone());
+        entry.key = KeyRequirement::Optional;
+        if user.keyless {
+            entry.key = KeyRequirement::Unused;
+        }
+    }
+    match (user.wire, entry.wire) {
+        // Naming the wire that it is anyway keeps its quirks.
+        (Some(Wire::OpenAiChat(_)), Wire::OpenAiChat(_)) | (None, _) => {}
+        (Some(wire), _) => entry.wire = wire,
+    }
+}
+
+/// `my-company` has its key in `MY_COMPANY_API_KEY`.
+fn key_variable(name: &str) -> String {
+    let mut variable: String = name
+        .chars()
+        .map(|c| match c.is_ascii_alphanumeric() {
+            true => c.to_ascii_uppercase(),
+            false => '_',
+        })
+        .collect();
+    variable.push_str("_API_KEY");
+    variable
+}

@@ -1,0 +1,44 @@
+//! The tables of models and providers: what is built in, and what the user's files add to it.
+
+use std::io;
+use std::path::Path;
+
+use zot_provider::Providers;
+use zot_provider::catalog::{Catalog, CatalogProblem};
+
+use crate::assembly::AssemblyError;
+
+/// Models and providers.
+pub(crate) struct Tables {
+    pub(crate) catalog: Catalog,
+    pub(crate) providers: Providers,
+    /// What of `models.json` and `providers.json` is not used, and why.
+    pub(crate) problems: Vec<String>,
+}
+
+impl Tables {
+    /// Those of the user whose files are in `home`. A file that is wrong is no reason to stop; a home
+    /// that is no directory is one.
+    pub(crate) fn load(home: &Path) -> Result<Self, AssemblyError> {
+        let path = home.join("models.json");
+        let (catalog, mut said) = Catalog::load(Some(&path));
+        let no_directory = |problem: &mut CatalogProblem| {
+            matches!(problem, CatalogProblem::Unreadable { source, .. }
+                if source.kind() == io::ErrorKind::NotADirectory)
+        };
+        if let Some(CatalogProblem::Unreadable { path, source }) =
+            said.problems.extract_if(.., no_directory).next()
+        {
+            return Err(AssemblyError::Home { path, source });
+        }
+        let mut providers = Providers::load(&home.join("providers.json"));
+        providers.add_user_providers(&said.providers);
+        let models = said.problems.iter().map(ToString::to_string);
+        let others = providers.problems().iter().map(ToString::to_string);
+        Ok(Self {
+            problems: models.chain(others).collect(),
+            catalog,
+            providers,
+        })
+    }
+}
