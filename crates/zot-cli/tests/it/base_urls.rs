@@ -145,13 +145,20 @@ fn doctor_shows_where_requests_go() {
 }
 
 /// Which keys are set, what else is said, and what the server must get.
+type Case = (
+    &'static [(&'static str, &'static str)],
+    &'static [&'static str],
+    Wire,
+    Option<&'static str>,
+);
+
 #[test]
 fn the_key_that_is_there_chooses_the_wire() {
     const ANTHROPIC: (&str, &str) = ("ANTHROPIC_API_KEY", "anthropic-canary");
     const OPENAI: (&str, &str) = ("OPENAI_API_KEY", "openai-canary");
     const GROQ: (&str, &str) = ("GROQ_API_KEY", "groq-canary");
     let workdir = Workdir::new("work");
-    let cases: [(&[(&str, &str)], &[&str], Wire, Option<&str>); 8] = [
+    let cases: [Case; 8] = [
         (&[ANTHROPIC], &[], Wire::Anthropic, Some("anthropic-canary")),
         (&[OPENAI], &[], Wire::OpenAi, Some("openai-canary")),
         (
