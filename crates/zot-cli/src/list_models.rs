@@ -59,7 +59,7 @@ fn write_table(models: &[&ModelInfo], snapshot: &str) -> io::Result<()> {
         "PROVIDER", "MODEL", "CONTEXT", "OUTPUT", "REASONING", "IN", "OUT", "READ", "WRITE"
     )?;
     for model in models {
-        let prices = &model.prices;
+        let rates = &model.prices.base;
         writeln!(
             output,
             "{:<11} {:<44} {:>9} {:>9}  {:<9} {:>8} {:>8} {:>8} {:>8}",
@@ -68,10 +68,10 @@ fn write_table(models: &[&ModelInfo], snapshot: &str) -> io::Result<()> {
             model.context_window,
             model.max_output,
             if model.reasoning { "yes" } else { "no" },
-            prices.input,
-            prices.output,
-            prices.cache_read,
-            prices.cache_write
+            rates.input,
+            rates.output,
+            rates.cache_read,
+            rates.cache_write
         )?;
     }
     writeln!(

@@ -11,9 +11,12 @@ use zot_conversation::Prices;
 use crate::live::LiveModel;
 
 mod builtin;
+mod facts;
 mod nearest;
+mod rules;
 mod user_file;
 
+pub use facts::{DEPRECATION_NOTICE_DAYS, Deprecation, Effort, Efforts, OpenAiWire, Thinking};
 pub use nearest::nearest_names;
 pub use user_file::CatalogError;
 
@@ -25,13 +28,21 @@ pub struct ModelInfo {
     pub provider: Cow<'static, str>,
     /// For people.
     pub name: Cow<'static, str>,
-    /// Tokens of prompt and answer together; 0 when unknown.
+    /// The most tokens a prompt may have; 0 when unknown. Where the provider limits prompt and
+    /// answer together, that limit; where it takes less than the advertised window, what it takes.
     pub context_window: u64,
     /// The most tokens an answer may have.
     pub max_output: u64,
     pub reasoning: bool,
     /// Zero where no price is known.
     pub prices: Prices,
+    /// The wire it needs, where its provider has two; `None` for the provider's own.
+    pub wire: Option<OpenAiWire>,
+    /// How it is asked to think on the Anthropic wire.
+    pub thinking: Thinking,
+    /// The values it accepts as reasoning effort.
+    pub efforts: Efforts,
+    pub deprecation: Option<Deprecation>,
     /// A server other than the provider's usual one.
     pub base_url: Option<String>,
     pub tool_dialect: ToolDialect,
@@ -53,7 +64,7 @@ pub enum ToolDialect {
 const UNKNOWN_MAX_OUTPUT: u64 = 8_192;
 
 impl ModelInfo {
-    /// A model of a compatible server that no catalog lists.
+    /// A model that no catalog lists, with what its name tells.
     pub fn unknown(provider: &str, id: &str) -> Self {
         Self {
             id: Cow::Owned(id.to_owned()),
@@ -63,6 +74,10 @@ impl ModelInfo {
             max_output: UNKNOWN_MAX_OUTPUT,
             reasoning: false,
             prices: Prices::default(),
+            wire: rules::wire(provider, id),
+            thinking: rules::thinking(id),
+            efforts: rules::efforts(id),
+            deprecation: None,
             base_url: None,
             tool_dialect: ToolDialect::Native,
         }

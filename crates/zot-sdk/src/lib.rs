@@ -139,7 +139,10 @@ pub use zot_extension_host as extensions;
 pub use zot_extension_host::{InvokeError, ReloadError, RequestError};
 pub use zot_provider::HttpClient;
 pub use zot_provider::cassette;
-pub use zot_provider::catalog::{Catalog, CatalogError, ModelInfo, ToolDialect};
+pub use zot_provider::catalog::{
+    Catalog, CatalogError, Deprecation, Effort, Efforts, ModelInfo, OpenAiWire, Thinking,
+    ToolDialect,
+};
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};
 pub use zot_session as sessions;
 pub use zot_session::{Durability, IfChanged};

@@ -3,9 +3,11 @@ use std::io::Write;
 
 use serde_json::Value;
 use tempfile::NamedTempFile;
-use zot_conversation::Prices;
+use zot_conversation::{PriceTier, Prices, Rates};
 
-use super::{Catalog, CatalogError, ModelInfo, builtin};
+use super::{
+    Catalog, CatalogError, Deprecation, Effort, Efforts, ModelInfo, OpenAiWire, Thinking, builtin,
+};
 
 /// What the original program answers to `get_models`.
 const RECORDING: &str = include_str!("fixtures/get_models.jsonl");
@@ -80,13 +82,14 @@ fn well_known_prices_are_right() {
         ("anthropic", "claude-opus-4-7", [5.0, 25.0, 0.5, 6.25]),
         ("offline", "offline", [0.0; 4]),
     ] {
-        let prices = Prices {
+        let rates = Rates {
             input,
             output,
             cache_read,
             cache_write,
         };
-        assert_eq!(catalog.find(provider, id).unwrap().prices, prices, "{id}");
+        let prices = &catalog.find(provider, id).unwrap().prices;
+        assert_eq!(prices.base, rates, "{id}");
     }
 }
 
@@ -121,10 +124,10 @@ fn a_user_file_overrides_single_fields() {
     let before = Catalog::builtin();
     let expected = ModelInfo {
         context_window: 64_000,
-        prices: Prices {
+        prices: Prices::from(Rates {
             output: 9.5,
-            ..before.find("openai", "gpt-4o").unwrap().prices
-        },
+            ..before.find("openai", "gpt-4o").unwrap().prices.base
+        }),
         base_url: Some("http://localhost:1/v1".to_owned()),
         ..before.find("openai", "gpt-4o").unwrap().clone()
     };
@@ -154,17 +157,94 @@ fn a_user_file_adds_models_and_providers() {
         name: "Llama".into(),
         reasoning: true,
         max_output: 1000,
-        prices: Prices {
+        prices: Prices::from(Rates {
             input: 1.0,
             output: 0.0,
             cache_read: 0.5,
             cache_write: 2.0,
-        },
+        }),
         ..ModelInfo::unknown("ollama", "llama")
     };
     assert_eq!(catalog.find("ollama", "llama"), Some(&llama));
     let last = catalog.models("openai").last().unwrap();
     assert_eq!(last.id, "gpt-9");
+}
+
+#[test]
+fn a_user_file_says_what_a_model_accepts() {
+    let catalog = load(
+        r#"{"providers":{"openai":{"models":[
+            {"id":"house-large","wire":"openai-responses","thinking":"adaptive","efforts":["low","xhigh"],
+             "priceInput":1,"priceTiers":[{"above":200000,"input":3,"cacheRead":0.3},{"above":100000,"input":2}],
+             "deprecated":{"ends":"2027-02-28","replacement":"house-larger"}},
+            {"id":"gpt-5.4","wire":"openai","efforts":[]}
+        ]}}}"#,
+    )
+    .unwrap();
+    let tier = |above, input, cache_read| PriceTier {
+        above,
+        rates: Rates {
+            input,
+            cache_read,
+            ..Rates::default()
+        },
+    };
+    let expected = ModelInfo {
+        prices: Prices {
+            base: Rates {
+                input: 1.0,
+                ..Rates::default()
+            },
+            tiers: vec![tier(100_000, 2.0, 0.0), tier(200_000, 3.0, 0.3)],
+        },
+        wire: Some(OpenAiWire::Responses),
+        thinking: Thinking::Adaptive,
+        efforts: Efforts::of(&[Effort::Low, Effort::Xhigh]),
+        deprecation: Some(Deprecation {
+            ends: "2027-02-28".parse().unwrap(),
+            replacement: Some("house-larger".into()),
+        }),
+        ..ModelInfo::unknown("openai", "house-large")
+    };
+    assert_eq!(catalog.find("openai", "house-large"), Some(&expected));
+    let known = catalog.find("openai", "gpt-5.4").unwrap();
+    assert_eq!(known.wire, Some(OpenAiWire::Chat));
+    assert!(known.efforts.is_empty());
+}
+
+#[test]
+fn a_price_of_the_user_holds_for_prompts_of_any_length() {
+    let mut models = vec![ModelInfo {
+        prices: Prices {
+            tiers: vec![PriceTier {
+                above: 100,
+                rates: Rates::default(),
+            }],
+            ..Prices::default()
+        },
+        ..ModelInfo::unknown("x", "m")
+    }];
+    let file = models_file(r#"{"providers":{"x":{"models":[{"id":"m","name":"M"}]}}}"#);
+    super::user_file::merge(file.path(), &mut models).unwrap();
+    assert_eq!(models[0].prices.tiers.len(), 1);
+    let file = models_file(r#"{"providers":{"x":{"models":[{"id":"m","priceOutput":3}]}}}"#);
+    super::user_file::merge(file.path(), &mut models).unwrap();
+    assert!(models[0].prices.tiers.is_empty());
+}
+
+#[test]
+fn values_that_no_model_has_are_named() {
+    for (field, word) in [
+        (r#""wire":"gemini""#, "openai-responses"),
+        (r#""thinking":"on""#, "adaptive"),
+        (r#""efforts":["most"]"#, "xhigh"),
+        (r#""deprecated":{"ends":"soon"}"#, "soon"),
+        (r#""priceTiers":[{"above":1,"input":-1}]"#, "priceTiers"),
+    ] {
+        let content = format!(r#"{{"providers":{{"x":{{"models":[{{"id":"m",{field}}}]}}}}}}"#);
+        let text = load(&content).unwrap_err().to_string();
+        assert!(text.contains(word), "{field}: {text}");
+    }
 }
 
 #[test]

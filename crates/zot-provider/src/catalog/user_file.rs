@@ -7,8 +7,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use zot_conversation::{PriceTier, Rates};
 
-use super::{ModelInfo, ToolDialect};
+use super::{Deprecation, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect};
 
 /// Room for tens of thousands of models.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -75,6 +76,25 @@ struct UserModel {
     price_cache_read: Option<f64>,
     price_cache_write: Option<f64>,
     tool_dialect: Option<ToolDialect>,
+    price_tiers: Option<Vec<UserTier>>,
+    wire: Option<OpenAiWire>,
+    thinking: Option<Thinking>,
+    efforts: Option<Efforts>,
+    deprecated: Option<Deprecation>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct UserTier {
+    above: u64,
+    #[serde(default)]
+    input: f64,
+    #[serde(default)]
+    output: f64,
+    #[serde(default)]
+    cache_read: f64,
+    #[serde(default)]
+    cache_write: f64,
 }
 
 /// Adds the models of the file at `path` to `models`, or corrects those that are there already.
@@ -139,7 +159,10 @@ fn check(path: &Path, provider: &str, model: &UserModel) -> Result<(), CatalogEr
         ("priceCacheRead", model.price_cache_read),
         ("priceCacheWrite", model.price_cache_write),
     ];
-    for (field, value) in prices {
+    let tiers = model.price_tiers.iter().flatten();
+    let tiers = tiers.flat_map(|tier| [tier.input, tier.output, tier.cache_read, tier.cache_write]);
+    let tiers = tiers.map(|value| ("priceTiers", Some(value)));
+    for (field, value) in prices.into_iter().chain(tiers) {
         if let Some(value) = value.filter(|value| *value < 0.0) {
             return Err(CatalogError::NegativePrice {
                 path: path.to_owned(),
@@ -169,9 +192,42 @@ fn apply(model: UserModel, known: &mut ModelInfo) {
     }
     known.tool_dialect = model.tool_dialect.unwrap_or(known.tool_dialect);
     known.reasoning = model.reasoning.unwrap_or(known.reasoning);
-    let prices = &mut known.prices;
-    prices.input = model.price_input.unwrap_or(prices.input);
-    prices.output = model.price_output.unwrap_or(prices.output);
-    prices.cache_read = model.price_cache_read.unwrap_or(prices.cache_read);
-    prices.cache_write = model.price_cache_write.unwrap_or(prices.cache_write);
+    known.wire = model.wire.or(known.wire);
+    known.thinking = model.thinking.unwrap_or(known.thinking);
+    known.efforts = model.efforts.unwrap_or(known.efforts);
+    if model.deprecated.is_some() {
+        known.deprecation = model.deprecated;
+    }
+    let given = [
+        model.price_input,
+        model.price_output,
+        model.price_cache_read,
+        model.price_cache_write,
+    ];
+    let rates = &mut known.prices.base;
+    rates.input = model.price_input.unwrap_or(rates.input);
+    rates.output = model.price_output.unwrap_or(rates.output);
+    rates.cache_read = model.price_cache_read.unwrap_or(rates.cache_read);
+    rates.cache_write = model.price_cache_write.unwrap_or(rates.cache_write);
+    if let Some(tiers) = model.price_tiers {
+        known.prices.tiers = tiers.into_iter().map(Into::into).collect();
+        known.prices.tiers.sort_by_key(|tier| tier.above);
+    } else if given.iter().any(Option::is_some) {
+        // Tiers of the built-in price do not go with another price.
+        known.prices.tiers.clear();
+    }
+}
+
+impl From<UserTier> for PriceTier {
+    fn from(tier: UserTier) -> Self {
+        Self {
+            above: tier.above,
+            rates: Rates {
+                input: tier.input,
+                output: tier.output,
+                cache_read: tier.cache_read,
+                cache_write: tier.cache_write,
+            },
+        }
+    }
 }
