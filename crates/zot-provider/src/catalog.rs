@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use zot_conversation::Prices;
+use jiff::civil::Date;
+use zot_conversation::{Prices, Rates};
 
 use crate::live::LiveModel;
 
@@ -16,7 +17,9 @@ mod nearest;
 mod rules;
 mod user_file;
 
-pub use facts::{DEPRECATION_NOTICE_DAYS, Deprecation, Effort, Efforts, OpenAiWire, Thinking};
+pub use facts::{
+    DEPRECATION_NOTICE_DAYS, Deprecation, Effort, Efforts, OpenAiWire, Thinking, today,
+};
 pub use nearest::nearest_names;
 pub use user_file::CatalogError;
 
@@ -36,6 +39,10 @@ pub struct ModelInfo {
     pub reasoning: bool,
     /// Zero where no price is known.
     pub prices: Prices,
+    /// Of its provider's batches, for comparison: zot sends none.
+    pub batch_rates: Option<Rates>,
+    /// Of requests that are served first, for comparison: zot does not ask for it.
+    pub priority_rates: Option<Rates>,
     /// The wire it needs, where its provider has two; `None` for the provider's own.
     pub wire: Option<OpenAiWire>,
     /// How it is asked to think on the Anthropic wire.
@@ -74,6 +81,8 @@ impl ModelInfo {
             max_output: UNKNOWN_MAX_OUTPUT,
             reasoning: false,
             prices: Prices::default(),
+            batch_rates: None,
+            priority_rates: None,
             wire: rules::wire(provider, id),
             thinking: rules::thinking(id),
             efforts: rules::efforts(id),
@@ -81,6 +90,17 @@ impl ModelInfo {
             base_url: None,
             tool_dialect: ToolDialect::Native,
         }
+    }
+}
+
+impl ModelInfo {
+    /// What its users should know when it has ended or soon will.
+    pub fn deprecation_warning(&self, today: Date) -> Option<String> {
+        let deprecation = self.deprecation.as_ref()?;
+        deprecation.is_near(today).then(|| {
+            let end = deprecation.describe(today);
+            format!("model {:?} of {} {end}", self.id, self.provider)
+        })
     }
 }
 

@@ -141,7 +141,7 @@ pub use zot_provider::HttpClient;
 pub use zot_provider::cassette;
 pub use zot_provider::catalog::{
     Catalog, CatalogError, Deprecation, Effort, Efforts, ModelInfo, OpenAiWire, Thinking,
-    ToolDialect,
+    ToolDialect, today,
 };
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};
 pub use zot_session as sessions;

@@ -43,7 +43,7 @@ fn all_is_well() {
     assert_eq!(report["ok"], true);
     assert_eq!(
         check(&report, "model")["found"],
-        "gpt-5 of openai, key from $OPENAI_API_KEY"
+        "gpt-6.1-sol of openai, key from $OPENAI_API_KEY"
     );
     for name in ["home", "settings", "keys", "terminal", "programs"] {
         assert_eq!(check(&report, name)["state"], "ok", "{name}");

@@ -4,9 +4,11 @@
 //! budget of 100 µs.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use jiff::civil::Date;
-use serde::Deserialize;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use zot_conversation::{PriceTier, Prices, Rates};
 
 use super::{Catalog, Deprecation, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect};
@@ -31,26 +33,57 @@ struct Provider<'a> {
 #[derive(Deserialize)]
 struct Model<'a> {
     id: &'a str,
-    name: &'a str,
-    context_window: u64,
-    max_output: u64,
+    /// The id where it is left out.
+    name: Option<&'a str>,
+    window: u64,
+    output: u64,
+    #[serde(default)]
     reasoning: bool,
     #[serde(default)]
-    input: f64,
-    #[serde(default)]
-    output: f64,
-    #[serde(default)]
-    cache_read: f64,
-    #[serde(default)]
-    cache_write: f64,
+    price: RateList,
     #[serde(default)]
     tiers: Vec<Tier>,
+    #[serde(default)]
+    batch: Option<RateList>,
+    #[serde(default)]
+    priority: Option<RateList>,
     wire: Option<OpenAiWire>,
     thinking: Option<Thinking>,
     /// Separated by blanks.
     efforts: Option<&'a str>,
+    /// Where it is, unless its provider's other models are there, too.
+    base_url: Option<&'a str>,
     #[serde(borrow)]
     deprecated: Option<Deprecated<'a>>,
+}
+
+/// Input, output, cache read and cache write, without zeros at the end.
+#[derive(Default)]
+struct RateList(Rates);
+
+impl<'de> Deserialize<'de> for RateList {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(RateListVisitor)
+    }
+}
+
+struct RateListVisitor;
+
+impl<'de> Visitor<'de> for RateListVisitor {
+    type Value = RateList;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("up to four prices")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<RateList, A::Error> {
+        Ok(RateList(Rates {
+            input: list.next_element()?.unwrap_or(0.0),
+            output: list.next_element()?.unwrap_or(0.0),
+            cache_read: list.next_element()?.unwrap_or(0.0),
+            cache_write: list.next_element()?.unwrap_or(0.0),
+        }))
+    }
 }
 
 /// The threshold, then input, output, cache read and cache write.
@@ -82,19 +115,16 @@ pub(super) fn parse(json: &'static str) -> serde_json::Result<Catalog> {
             ModelInfo {
                 id: Cow::Borrowed(model.id),
                 provider: Cow::Borrowed(provider.provider),
-                name: Cow::Borrowed(model.name),
-                context_window: model.context_window,
-                max_output: model.max_output,
+                name: Cow::Borrowed(model.name.unwrap_or(model.id)),
+                context_window: model.window,
+                max_output: model.output,
                 reasoning: model.reasoning,
                 prices: Prices {
-                    base: Rates {
-                        input: model.input,
-                        output: model.output,
-                        cache_read: model.cache_read,
-                        cache_write: model.cache_write,
-                    },
+                    base: model.price.0,
                     tiers: model.tiers.into_iter().map(Into::into).collect(),
                 },
+                batch_rates: model.batch.map(|list| list.0),
+                priority_rates: model.priority.map(|list| list.0),
                 wire: model
                     .wire
                     .or_else(|| rules::wire(provider.provider, model.id)),
@@ -108,7 +138,7 @@ pub(super) fn parse(json: &'static str) -> serde_json::Result<Catalog> {
                     ends: deprecated.ends,
                     replacement: deprecated.replacement.map(Cow::Borrowed),
                 }),
-                base_url: None,
+                base_url: model.base_url.map(ToOwned::to_owned),
                 tool_dialect: ToolDialect::Native,
             }
         }));

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use jiff::ToSpan as _;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use zot_conversation::ReasoningEffort;
@@ -170,6 +171,11 @@ impl Deprecation {
             None => format!("{verb} on {}", self.ends),
         }
     }
+}
+
+/// Today's date, in UTC as providers announce theirs.
+pub fn today() -> Date {
+    Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
 
 /// Reads a date such as `2026-11-30`.

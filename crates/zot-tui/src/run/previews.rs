@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use zot_sdk::conversation::Timestamp;
 use zot_sdk::sessions::{Summary, last_prompts};
-use zot_sdk::{ContentBlock, Credentials, Message, Role, Runtime};
+use zot_sdk::{ContentBlock, Credentials, Message, Role, Runtime, today};
 
 use super::listings::{credential, first_line, turns};
 use super::themes;
@@ -64,6 +64,9 @@ impl Sources {
             format!("{window} · answers up to {}", grouped(model.max_output)),
             thinks.to_owned(),
         ];
+        if let Some(deprecation) = &model.deprecation {
+            lines.push(deprecation.describe(today()));
+        }
         let rates = &model.prices.base;
         if rates.input == 0.0 && rates.output == 0.0 {
             lines.push("no price known".to_owned());
