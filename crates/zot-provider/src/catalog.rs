@@ -130,15 +130,27 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Adds the models that `provider` says it has and that are not known yet.
+    /// Adds the models that `provider` says it has and that are not known yet. Of those that are,
+    /// it fills in what is missing.
     pub fn add_live(&mut self, provider: &str, models: &[LiveModel]) {
         for live in models {
-            if self.find(provider, &live.id).is_some() {
+            let known = self
+                .models
+                .iter_mut()
+                .find(|known| known.id == live.id && known.provider == provider);
+            if let Some(known) = known {
+                if known.context_window == 0 {
+                    known.context_window = live.context_window;
+                }
+                if known.deprecation.is_none() {
+                    known.deprecation.clone_from(&live.deprecation);
+                }
                 continue;
             }
             let mut model = ModelInfo::unknown(provider, &live.id);
             model.name = Cow::Owned(live.name.clone());
             model.context_window = live.context_window;
+            model.deprecation.clone_from(&live.deprecation);
             // A window that nearly all of an answer would fill leaves no room for a question.
             let most = match live.context_window {
                 0 => u64::MAX,

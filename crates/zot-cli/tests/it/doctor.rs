@@ -131,3 +131,20 @@ fn a_server_that_cannot_be_reached_is_a_problem() {
         .run("");
     assert!(text.stdout.contains("problem  model"), "{}", text.stdout);
 }
+
+#[test]
+fn a_model_that_has_ended_is_named_with_what_to_use_instead() {
+    let workdir = Workdir::new("work");
+    let (_, report) = doctor(&workdir, &["--provider", "openai", "--model", "o1"], &[KEY]);
+    let text = check(&report, "model").to_string();
+    assert!(
+        text.contains("ended on 2026-10-23; use gpt-6.1-sol"),
+        "{text}"
+    );
+    // A server of one's own may keep it.
+    let arguments = ["--provider", "openai", "--model", "o1", "--base-url"];
+    let arguments = [&arguments[..], &["http://127.0.0.1:1/v1"]].concat();
+    let (_, report) = doctor(&workdir, &arguments, &[KEY]);
+    let text = check(&report, "model").to_string();
+    assert!(!text.contains("ended on"), "{text}");
+}
