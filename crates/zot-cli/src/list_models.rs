@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use zot_rpc::executor;
-use zot_sdk::{Credentials, ModelInfo, zot_home};
+use zot_sdk::{Credentials, ModelInfo, today, zot_home};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -53,23 +53,24 @@ fn write_table(models: &[&ModelInfo], snapshot: &str) -> io::Result<()> {
     let mut output = io::BufWriter::new(io::stdout().lock());
     writeln!(
         output,
-        "{:<11} {:<44} {:>9} {:>9}  {:<9} {:>8} {:>8} {:>8} {:>8}",
+        "{:<11} {:<44} {:>9} {:>9}  {:<9} {:>8} {:>8} {:>8} {:>8}  NOTES",
         "PROVIDER", "MODEL", "CONTEXT", "OUTPUT", "REASONING", "IN", "OUT", "READ", "WRITE"
     )?;
     for model in models {
-        let prices = &model.prices;
+        let rates = &model.prices.base;
         writeln!(
             output,
-            "{:<11} {:<44} {:>9} {:>9}  {:<9} {:>8} {:>8} {:>8} {:>8}",
+            "{:<11} {:<44} {:>9} {:>9}  {:<9} {:>8} {:>8} {:>8} {:>8}{}",
             model.provider,
             model.id,
             model.context_window,
             model.max_output,
             if model.reasoning { "yes" } else { "no" },
-            prices.input,
-            prices.output,
-            prices.cache_read,
-            prices.cache_write
+            rates.input,
+            rates.output,
+            rates.cache_read,
+            rates.cache_write,
+            notes(model)
         )?;
     }
     writeln!(
@@ -77,4 +78,19 @@ fn write_table(models: &[&ModelInfo], snapshot: &str) -> io::Result<()> {
         "Prices in US dollars per million tokens (input, output, cache read, cache write), as of {snapshot}."
     )?;
     output.flush()
+}
+
+/// The prices of long prompts, and the end of the model.
+fn notes(model: &ModelInfo) -> String {
+    let tiers = model.prices.tiers.iter().map(|tier| {
+        let rates = &tier.rates;
+        format!(
+            "prompts above {}: {} {} {} {}",
+            tier.above, rates.input, rates.output, rates.cache_read, rates.cache_write
+        )
+    });
+    let end = model.deprecation.iter().map(|end| end.describe(today()));
+    tiers
+        .chain(end)
+        .fold(String::new(), |notes, note| notes + "  " + &note)
 }

@@ -22,4 +22,4 @@ pub use model::{
 pub use tool::{
     Progress, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOrigin, ToolOutput, ToolSet,
 };
-pub use usage::{Prices, Usage};
+pub use usage::{PriceTier, Prices, Rates, Usage};

@@ -19,12 +19,15 @@ impl Usage {
         self.input + self.cache_read + self.cache_write
     }
 
-    /// The same counts with `cost_usd` computed from `prices`.
+    /// The same counts with `cost_usd` computed from `prices`, at the rates for a prompt of this size.
+    ///
+    /// Meant for one model call: the sum of several would be taken for one long prompt.
     pub fn priced(self, prices: &Prices) -> Self {
-        let cost = self.input as f64 * prices.input
-            + self.output as f64 * prices.output
-            + self.cache_read as f64 * prices.cache_read
-            + self.cache_write as f64 * prices.cache_write;
+        let rates = prices.rates(self.prompt_tokens());
+        let cost = self.input as f64 * rates.input
+            + self.output as f64 * rates.output
+            + self.cache_read as f64 * rates.cache_read
+            + self.cache_write as f64 * rates.cache_write;
         Self {
             cost_usd: cost / 1e6,
             ..self
@@ -44,9 +47,51 @@ impl AddAssign for Usage {
 
 /// US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Prices {
+pub struct Rates {
     pub input: f64,
     pub output: f64,
     pub cache_read: f64,
     pub cache_write: f64,
 }
+
+/// What a model costs: its usual rates, and those of long prompts.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Prices {
+    pub base: Rates,
+    /// Rates for long prompts, in ascending order of `above`.
+    pub tiers: Vec<PriceTier>,
+}
+
+/// Rates that apply to the whole request when its prompt is longer than `above`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PriceTier {
+    /// Prompt tokens, cached ones included.
+    pub above: u64,
+    pub rates: Rates,
+}
+
+impl Prices {
+    /// The rates for a prompt of `prompt_tokens`, cached tokens included.
+    ///
+    /// Every vendor with such tiers (Anthropic, Google, OpenAI, xAI) charges all tokens of the
+    /// request, output too, at the rates of the tier that the prompt falls into.
+    pub fn rates(&self, prompt_tokens: u64) -> &Rates {
+        self.tiers
+            .iter()
+            .rev()
+            .find(|tier| prompt_tokens > tier.above)
+            .map_or(&self.base, |tier| &tier.rates)
+    }
+}
+
+impl From<Rates> for Prices {
+    fn from(base: Rates) -> Self {
+        Self {
+            base,
+            tiers: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

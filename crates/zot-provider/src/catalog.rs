@@ -6,14 +6,20 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use zot_conversation::Prices;
+use jiff::civil::Date;
+use zot_conversation::{Prices, Rates};
 
 use crate::live::LiveModel;
 
 mod builtin;
+mod facts;
 mod nearest;
+mod rules;
 mod user_file;
 
+pub use facts::{
+    DEPRECATION_NOTICE_DAYS, Deprecation, Effort, Efforts, OpenAiWire, Thinking, today,
+};
 pub use nearest::nearest_names;
 pub use user_file::{CatalogProblem, UserModels, UserProvider};
 
@@ -25,13 +31,25 @@ pub struct ModelInfo {
     pub provider: Cow<'static, str>,
     /// For people.
     pub name: Cow<'static, str>,
-    /// Tokens of prompt and answer together; 0 when unknown.
+    /// The most tokens a prompt may have; 0 when unknown. Where the provider limits prompt and
+    /// answer together, that limit; where it takes less than the advertised window, what it takes.
     pub context_window: u64,
     /// The most tokens an answer may have.
     pub max_output: u64,
     pub reasoning: bool,
     /// Zero where no price is known.
     pub prices: Prices,
+    /// Of its provider's batches, for comparison: zot sends none.
+    pub batch_rates: Option<Rates>,
+    /// Of requests that are served first, for comparison: zot does not ask for it.
+    pub priority_rates: Option<Rates>,
+    /// The wire it needs, where its provider has two; `None` for the provider's own.
+    pub wire: Option<OpenAiWire>,
+    /// How it is asked to think on the Anthropic wire.
+    pub thinking: Thinking,
+    /// The values it accepts as reasoning effort.
+    pub efforts: Efforts,
+    pub deprecation: Option<Deprecation>,
     /// A server other than the provider's usual one.
     pub base_url: Option<String>,
     /// Whether the user named `base_url`, whose server may want no key.
@@ -55,7 +73,7 @@ pub enum ToolDialect {
 const UNKNOWN_MAX_OUTPUT: u64 = 8_192;
 
 impl ModelInfo {
-    /// A model of a compatible server that no catalog lists.
+    /// A model that no catalog lists, with what its name tells.
     pub fn unknown(provider: &str, id: &str) -> Self {
         Self {
             id: Cow::Owned(id.to_owned()),
@@ -65,10 +83,27 @@ impl ModelInfo {
             max_output: UNKNOWN_MAX_OUTPUT,
             reasoning: false,
             prices: Prices::default(),
+            batch_rates: None,
+            priority_rates: None,
+            wire: rules::wire(provider, id),
+            thinking: rules::thinking(id),
+            efforts: rules::efforts(id),
+            deprecation: None,
             base_url: None,
             own_server: false,
             tool_dialect: ToolDialect::Native,
         }
+    }
+}
+
+impl ModelInfo {
+    /// What its users should know when it has ended or soon will.
+    pub fn deprecation_warning(&self, today: Date) -> Option<String> {
+        let deprecation = self.deprecation.as_ref()?;
+        deprecation.is_near(today).then(|| {
+            let end = deprecation.describe(today);
+            format!("model {:?} of {} {end}", self.id, self.provider)
+        })
     }
 }
 
@@ -99,15 +134,27 @@ impl Catalog {
         (catalog, said)
     }
 
-    /// Adds the models that `provider` says it has and that are not known yet.
+    /// Adds the models that `provider` says it has and that are not known yet. Of those that are,
+    /// it fills in what is missing.
     pub fn add_live(&mut self, provider: &str, models: &[LiveModel]) {
         for live in models {
-            if self.find(provider, &live.id).is_some() {
+            let known = self
+                .models
+                .iter_mut()
+                .find(|known| known.id == live.id && known.provider == provider);
+            if let Some(known) = known {
+                if known.context_window == 0 {
+                    known.context_window = live.context_window;
+                }
+                if known.deprecation.is_none() {
+                    known.deprecation.clone_from(&live.deprecation);
+                }
                 continue;
             }
             let mut model = ModelInfo::unknown(provider, &live.id);
             model.name = Cow::Owned(live.name.clone());
             model.context_window = live.context_window;
+            model.deprecation.clone_from(&live.deprecation);
             // A window that nearly all of an answer would fill leaves no room for a question.
             let most = match live.context_window {
                 0 => u64::MAX,

@@ -2,9 +2,13 @@
 
 mod cache;
 
+use std::borrow::Cow;
+
 use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
+use crate::catalog::Deprecation;
 use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
 use crate::providers::Wire;
@@ -22,6 +26,8 @@ pub struct LiveModel {
     pub context_window: u64,
     /// 0 when the provider does not tell.
     pub max_output: u64,
+    /// `None` also when the provider does not tell.
+    pub deprecation: Option<Deprecation>,
 }
 
 /// Why there is no list.
@@ -105,21 +111,26 @@ struct List {
     data: Vec<Listed>,
 }
 
+/// Only the id is of the standard. Servers add facts under names of their own, some under several
+/// of them, and a fact that makes no sense is no reason to lose the list.
 #[derive(Deserialize)]
 struct Listed {
     id: String,
-    #[serde(alias = "name")]
-    display_name: Option<String>,
-    /// Not of the standard, but of some servers.
-    #[serde(
-        alias = "context_length",
-        alias = "max_model_len",
-        alias = "max_input_tokens"
-    )]
-    context_window: Option<u64>,
-    #[serde(alias = "max_completion_tokens")]
-    max_tokens: Option<u64>,
+    #[serde(flatten)]
+    facts: Map<String, Value>,
 }
+
+/// The limits of prompts come first: Anthropic and Groq, OpenRouter and Together, Mistral, vLLM.
+const WINDOW_NAMES: [&str; 5] = [
+    "max_input_tokens",
+    "context_window",
+    "context_length",
+    "max_context_length",
+    "max_model_len",
+];
+const OUTPUT_NAMES: [&str; 3] = ["max_output_tokens", "max_completion_tokens", "max_tokens"];
+/// Mistral's, and OpenRouter's.
+const END_NAMES: [&str; 2] = ["deprecation", "expiration_date"];
 
 #[derive(Deserialize)]
 struct GeminiList {
@@ -165,11 +176,35 @@ fn is_plausible(id: &str) -> bool {
 
 impl Listed {
     fn into_model(self) -> LiveModel {
+        // OpenRouter says there what the server it prefers can do.
+        let nested = self.facts.get("top_provider").and_then(Value::as_object);
+        let number = |names: &[&str]| -> u64 {
+            names
+                .iter()
+                .filter_map(|name| self.facts.get(*name).and_then(Value::as_u64))
+                .chain(nested.and_then(|facts| {
+                    let found = names.iter().find_map(|name| facts.get(*name));
+                    found.and_then(Value::as_u64)
+                }))
+                .find(|tokens| *tokens > 0)
+                .unwrap_or(0)
+        };
+        let text = |name: &str| self.facts.get(name).and_then(Value::as_str);
+        // A date, or a time of which only the date matters.
+        let ends = END_NAMES
+            .iter()
+            .find_map(|name| text(name)?.get(..10)?.parse().ok());
+        let name = text("display_name").or_else(|| text("name"));
         LiveModel {
-            name: self.display_name.unwrap_or_else(|| self.id.clone()),
+            name: name.unwrap_or(&self.id).to_owned(),
+            context_window: number(&WINDOW_NAMES),
+            max_output: number(&OUTPUT_NAMES),
+            deprecation: ends.map(|ends| Deprecation {
+                ends,
+                replacement: text("deprecation_replacement_model")
+                    .map(|replacement| Cow::Owned(replacement.to_owned())),
+            }),
             id: self.id,
-            context_window: self.context_window.unwrap_or(0),
-            max_output: self.max_tokens.unwrap_or(0),
         }
     }
 }
@@ -186,6 +221,7 @@ impl GeminiListed {
             id,
             context_window: self.input_token_limit.unwrap_or(0),
             max_output: self.output_token_limit.unwrap_or(0),
+            deprecation: None,
         }
     }
 }

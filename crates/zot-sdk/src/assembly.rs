@@ -289,7 +289,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     let mut settings = AgentSettings {
         model: clients.speaking_to(&model),
         model_id: String::new(),
-        prices: model.prices,
+        prices: model.prices.clone(),
         context_window: 0,
         max_output: 0,
         system: Arc::from(""),
@@ -348,7 +348,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
 pub(crate) fn apply_model(settings: &mut AgentSettings, model: &ModelInfo, clients: &Clients) {
     settings.model = clients.speaking_to(model);
     settings.model_id = model.id.to_string();
-    settings.prices = model.prices;
+    settings.prices = model.prices.clone();
     settings.context_window = model.context_window;
     settings.max_output = model.max_output;
 }

@@ -140,7 +140,9 @@ pub use zot_extension_host as extensions;
 pub use zot_extension_host::{InvokeError, ReloadError, RequestError};
 pub use zot_provider::HttpClient;
 pub use zot_provider::cassette;
-pub use zot_provider::catalog::{Catalog, ModelInfo, ToolDialect};
+pub use zot_provider::catalog::{
+    Catalog, Deprecation, Effort, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect, today,
+};
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};
 pub use zot_session as sessions;
 pub use zot_session::{Durability, IfChanged};

@@ -1,6 +1,6 @@
 //! How one model call ends, well or badly.
 
-use zot_conversation::{AgentEvent, ModelErrorKind, ModelEvent, Prices, StopReason, Usage};
+use zot_conversation::{AgentEvent, ModelErrorKind, ModelEvent, Prices, Rates, StopReason, Usage};
 
 use crate::support::model::{accepted, answer, calls, refused};
 use crate::support::tools::echo;
@@ -344,12 +344,12 @@ async fn usage_is_priced_and_adds_up_over_turns_and_prompts() {
             answer("b"),
         ],
         tools: vec![echo()],
-        prices: Prices {
+        prices: Prices::from(Rates {
             input: 4.0,
             output: 20.0,
             cache_read: 0.5,
             cache_write: 8.0,
-        },
+        }),
         ..Setup::default()
     }
     .build();

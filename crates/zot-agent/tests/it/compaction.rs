@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use zot_agent::SUMMARY_HEADING;
-use zot_conversation::{ModelErrorKind, Prices, StopReason};
+use zot_conversation::{ModelErrorKind, Prices, Rates, StopReason};
 
 use crate::support::gate::Gate;
 use crate::support::model::{Script, accepted, answer, calls, refused};
@@ -118,11 +118,11 @@ async fn its_tokens_are_priced_and_counted() {
     let scene = Setup {
         scripts: vec![answer("they talked")],
         transcript: dialogue(6),
-        prices: Prices {
+        prices: Prices::from(Rates {
             input: 4.0,
             output: 20.0,
-            ..Prices::default()
-        },
+            ..Rates::default()
+        }),
         ..Setup::default()
     }
     .build();

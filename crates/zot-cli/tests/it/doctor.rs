@@ -43,7 +43,7 @@ fn all_is_well() {
     assert_eq!(report["ok"], true);
     assert_eq!(
         check(&report, "model")["found"],
-        "gpt-5 of openai, key from $OPENAI_API_KEY"
+        "gpt-6.1-sol of openai, key from $OPENAI_API_KEY"
     );
     for name in ["home", "settings", "keys", "terminal", "programs"] {
         assert_eq!(check(&report, name)["state"], "ok", "{name}");
@@ -130,4 +130,21 @@ fn a_server_that_cannot_be_reached_is_a_problem() {
         .arguments(["doctor"])
         .run("");
     assert!(text.stdout.contains("problem  model"), "{}", text.stdout);
+}
+
+#[test]
+fn a_model_that_has_ended_is_named_with_what_to_use_instead() {
+    let workdir = Workdir::new("work");
+    let (_, report) = doctor(&workdir, &["--provider", "openai", "--model", "o1"], &[KEY]);
+    let text = check(&report, "model").to_string();
+    assert!(
+        text.contains("ended on 2026-10-23; use gpt-6.1-sol"),
+        "{text}"
+    );
+    // A server of one's own may keep it.
+    let arguments = ["--provider", "openai", "--model", "o1", "--base-url"];
+    let arguments = [&arguments[..], &["http://127.0.0.1:1/v1"]].concat();
+    let (_, report) = doctor(&workdir, &arguments, &[KEY]);
+    let text = check(&report, "model").to_string();
+    assert!(!text.contains("ended on"), "{text}");
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use zot_conversation::{Prices, ToolImages};
+use zot_conversation::{PriceTier, Prices, Rates, ToolImages};
 
 use crate::catalog::ModelInfo;
 
@@ -57,9 +57,22 @@ pub(super) struct FallbackRecord {
 }
 
 /// US dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct PriceRecord {
+    input: f64,
+    output: f64,
+    cache_read: f64,
+    cache_write: f64,
+    /// Of long prompts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tiers: Vec<TierRecord>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct TierRecord {
+    above: u64,
     input: f64,
     output: f64,
     cache_read: f64,
@@ -114,7 +127,7 @@ impl Header {
         if self.max_output > 0 {
             info.max_output = self.max_output;
         }
-        info.prices = self.prices.into();
+        info.prices = (&self.prices).into();
         info
     }
 
@@ -129,7 +142,7 @@ impl FallbackRecord {
         info.reasoning = self.reasoning;
         info.context_window = self.context_window;
         info.max_output = self.max_output;
-        info.prices = self.prices.into();
+        info.prices = (&self.prices).into();
         info
     }
 
@@ -140,22 +153,42 @@ impl FallbackRecord {
 
 impl From<&Prices> for PriceRecord {
     fn from(prices: &Prices) -> Self {
+        let tier = |tier: &PriceTier| TierRecord {
+            above: tier.above,
+            input: tier.rates.input,
+            output: tier.rates.output,
+            cache_read: tier.rates.cache_read,
+            cache_write: tier.rates.cache_write,
+        };
         Self {
-            input: prices.input,
-            output: prices.output,
-            cache_read: prices.cache_read,
-            cache_write: prices.cache_write,
+            input: prices.base.input,
+            output: prices.base.output,
+            cache_read: prices.base.cache_read,
+            cache_write: prices.base.cache_write,
+            tiers: prices.tiers.iter().map(tier).collect(),
         }
     }
 }
 
-impl From<PriceRecord> for Prices {
-    fn from(prices: PriceRecord) -> Self {
+impl From<&PriceRecord> for Prices {
+    fn from(record: &PriceRecord) -> Self {
+        let tier = |tier: &TierRecord| PriceTier {
+            above: tier.above,
+            rates: Rates {
+                input: tier.input,
+                output: tier.output,
+                cache_read: tier.cache_read,
+                cache_write: tier.cache_write,
+            },
+        };
         Self {
-            input: prices.input,
-            output: prices.output,
-            cache_read: prices.cache_read,
-            cache_write: prices.cache_write,
+            base: Rates {
+                input: record.input,
+                output: record.output,
+                cache_read: record.cache_read,
+                cache_write: record.cache_write,
+            },
+            tiers: record.tiers.iter().map(tier).collect(),
         }
     }
 }

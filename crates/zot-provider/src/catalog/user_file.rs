@@ -10,9 +10,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use zot_conversation::{PriceTier, Rates};
 
-use super::{ModelInfo, ToolDialect};
+use super::{Deprecation, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect};
 use crate::providers::{Wire, provider};
 
 /// Room for tens of thousands of models.
@@ -247,22 +249,47 @@ fn apply(fields: &mut Fields, known: &mut ModelInfo) {
     if let Some(reasoning) = fields.flag("reasoning") {
         known.reasoning = reasoning;
     }
-    if let Some(dialect) = fields.text("toolDialect") {
-        match ToolDialect::deserialize(Value::String(dialect)) {
-            Ok(dialect) => known.tool_dialect = dialect,
-            Err(problem) => fields.problem(format!("\"toolDialect\": {problem}")),
-        }
+    if let Some(dialect) = fields.read::<ToolDialect>("toolDialect") {
+        known.tool_dialect = dialect;
     }
-    let prices = &mut known.prices;
+    if let Some(wire) = fields.read::<OpenAiWire>("wire") {
+        known.wire = Some(wire);
+    }
+    if let Some(thinking) = fields.read::<Thinking>("thinking") {
+        known.thinking = thinking;
+    }
+    if let Some(efforts) = fields.read::<Efforts>("efforts") {
+        known.efforts = efforts;
+    }
+    if let Some(deprecation) = fields.read::<Deprecation>("deprecated") {
+        known.deprecation = Some(deprecation);
+    }
+    apply_prices(fields, known);
+}
+
+fn apply_prices(fields: &mut Fields, known: &mut ModelInfo) {
+    let rates = &mut known.prices.base;
+    let mut is_priced = false;
     for (field, price) in [
-        ("priceInput", &mut prices.input),
-        ("priceOutput", &mut prices.output),
-        ("priceCacheRead", &mut prices.cache_read),
-        ("priceCacheWrite", &mut prices.cache_write),
+        ("priceInput", &mut rates.input),
+        ("priceOutput", &mut rates.output),
+        ("priceCacheRead", &mut rates.cache_read),
+        ("priceCacheWrite", &mut rates.cache_write),
     ] {
         if let Some(given) = fields.price(field) {
             *price = given;
+            is_priced = true;
         }
+    }
+    match fields.read::<Vec<UserTier>>("priceTiers") {
+        Some(tiers) if tiers.iter().all(UserTier::is_sound) => {
+            known.prices.tiers = tiers.into_iter().map(Into::into).collect();
+            known.prices.tiers.sort_by_key(|tier| tier.above);
+        }
+        Some(_) => fields.problem("\"priceTiers\" is ignored: a price must not be negative"),
+        // Tiers of the built-in price do not go with another price.
+        None if is_priced => known.prices.tiers.clear(),
+        None => {}
     }
 }
 
@@ -306,6 +333,21 @@ impl Fields {
             ));
         }
         read
+    }
+
+    /// The value of a field with a form of its own; `null` and an empty text count as not given.
+    fn read<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
+        let value = self.fields.get(name)?;
+        if value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty()) {
+            return None;
+        }
+        match serde_json::from_value(value.clone()) {
+            Ok(value) => Some(value),
+            Err(problem) => {
+                self.problem(format!("\"{name}\" is ignored: {problem}"));
+                None
+            }
+        }
     }
 
     /// A text that says something.
@@ -372,4 +414,40 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         ));
     }
     Ok(Some(bytes))
+}
+
+/// A price of long prompts as the file gives it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct UserTier {
+    above: u64,
+    #[serde(default)]
+    input: f64,
+    #[serde(default)]
+    output: f64,
+    #[serde(default)]
+    cache_read: f64,
+    #[serde(default)]
+    cache_write: f64,
+}
+
+impl UserTier {
+    fn is_sound(&self) -> bool {
+        let prices = [self.input, self.output, self.cache_read, self.cache_write];
+        prices.iter().all(|price| *price >= 0.0)
+    }
+}
+
+impl From<UserTier> for PriceTier {
+    fn from(tier: UserTier) -> Self {
+        Self {
+            above: tier.above,
+            rates: Rates {
+                input: tier.input,
+                output: tier.output,
+                cache_read: tier.cache_read,
+                cache_write: tier.cache_write,
+            },
+        }
+    }
 }

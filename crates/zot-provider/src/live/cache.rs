@@ -1,5 +1,6 @@
 //! `$ZOT_HOME/models-cache.json`. A file that cannot be read counts as none: it can be made again.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use zot_files::Lock;
 
 use super::LiveModel;
+use crate::catalog::Deprecation;
 
 /// How long a list is believed to be current. An older one is still better than none.
 pub const MAX_AGE: Duration = Duration::from_secs(6 * 3600);
@@ -70,6 +72,11 @@ struct ModelRecord {
     context_window: u64,
     #[serde(default)]
     max_output: u64,
+    /// A date such as 2026-11-30.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ends: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replacement: Option<String>,
 }
 
 impl ModelCache {
@@ -126,12 +133,22 @@ impl ModelCache {
     }
 }
 
+impl ModelRecord {
+    fn deprecation(&self) -> Option<Deprecation> {
+        Some(Deprecation {
+            ends: self.ends.as_ref()?.parse().ok()?,
+            replacement: self.replacement.clone().map(Cow::Owned),
+        })
+    }
+}
+
 impl ProviderRecord {
     fn into_remembered(self) -> RememberedModels {
         let models = self.models.into_iter();
         RememberedModels {
             models: models
                 .map(|model| LiveModel {
+                    deprecation: model.deprecation(),
                     id: model.id,
                     name: model.name,
                     context_window: model.context_window,
@@ -159,6 +176,10 @@ impl From<RememberedModels> for ProviderRecord {
                     name: model.name,
                     context_window: model.context_window,
                     max_output: model.max_output,
+                    ends: model.deprecation.as_ref().map(|end| end.ends.to_string()),
+                    replacement: model
+                        .deprecation
+                        .and_then(|end| end.replacement.map(Cow::into_owned)),
                 })
                 .collect(),
         }

@@ -139,7 +139,7 @@ fn a_known_name_is_corrected_field_by_field() {
     let openai = table.get("openai").unwrap();
     assert_eq!(openai.wire, Wire::OpenAiResponses);
     assert_eq!(openai.base_url, "https://proxy.example/v1");
-    assert_eq!(openai.default_model, "gpt-5");
+    assert_eq!(openai.default_model, "gpt-6.1-sol");
     let names = |table: &Providers| -> Vec<String> {
         table.iter().map(|entry| entry.name.to_string()).collect()
     };

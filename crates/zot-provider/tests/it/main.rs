@@ -7,6 +7,8 @@ mod hostile;
 #[cfg(test)]
 mod network;
 #[cfg(test)]
+mod refresh_catalog;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod transport;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zot_auth::{Credential, CredentialError, Logins};
-use zot_provider::catalog::{Catalog, ModelInfo, nearest_names};
+use zot_provider::catalog::{Catalog, ModelInfo, nearest_names, today};
 use zot_provider::network::{NetworkSettings, Plan, PlanError};
 use zot_provider::{Endpoint, KeyRequirement, OAuthEntry, ProviderEntry, Providers, Wire};
 
@@ -80,6 +80,10 @@ pub(crate) fn select(
              models.json can name them{}",
             did_you_mean(&nearest)
         ));
+    }
+    // What another server calls by that name may live on.
+    if config.base_url.is_none() && model.base_url.is_none() {
+        warnings.extend(model.deprecation_warning(today()));
     }
     let found = entry_credential(entry, config.api_key.as_deref(), auth_file);
     let credential = match found {

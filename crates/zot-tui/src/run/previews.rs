@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use zot_sdk::conversation::Timestamp;
 use zot_sdk::sessions::{Summary, last_prompts};
-use zot_sdk::{ContentBlock, Credentials, Message, Role, Runtime};
+use zot_sdk::{ContentBlock, Credentials, Message, Role, Runtime, today};
 
 use super::listings::{credential, first_line, turns};
 use super::themes;
@@ -64,18 +64,29 @@ impl Sources {
             format!("{window} · answers up to {}", grouped(model.max_output)),
             thinks.to_owned(),
         ];
-        let prices = &model.prices;
-        if prices.input == 0.0 && prices.output == 0.0 {
+        if let Some(deprecation) = &model.deprecation {
+            lines.push(deprecation.describe(today()));
+        }
+        let rates = &model.prices.base;
+        if rates.input == 0.0 && rates.output == 0.0 {
             lines.push("no price known".to_owned());
         } else {
             lines.push(format!(
                 "${} in, ${} out for a million tokens",
-                prices.input, prices.output
+                rates.input, rates.output
             ));
             lines.push(format!(
                 "cache: ${} read, ${} written",
-                prices.cache_read, prices.cache_write
+                rates.cache_read, rates.cache_write
             ));
+            for tier in &model.prices.tiers {
+                lines.push(format!(
+                    "${} in, ${} out when the prompt has more than {} tokens",
+                    tier.rates.input,
+                    tier.rates.output,
+                    grouped(tier.above)
+                ));
+            }
             lines.push(format!("as of {}", catalog.snapshot()));
         }
         Some(facts(lines))

@@ -1,0 +1,192 @@
+//! What a model accepts and how long it will be there: values of the catalog's fields.
+
+use std::borrow::Cow;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use zot_conversation::ReasoningEffort;
+
+/// Which of OpenAI's two wires a model belongs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum OpenAiWire {
+    /// Chat completions.
+    #[serde(rename = "openai")]
+    Chat,
+    #[serde(rename = "openai-responses")]
+    Responses,
+}
+
+/// How a model of the Anthropic wire is asked to think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Thinking {
+    /// `thinking: {type: "enabled", budget_tokens: …}`.
+    #[default]
+    Budget,
+    /// `thinking: {type: "adaptive"}` with `output_config.effort`.
+    Adaptive,
+}
+
+/// A reasoning effort as providers spell it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    None,
+    Minimal,
+    Low,
+    Medium,
+    High,
+    Xhigh,
+    Max,
+}
+
+impl Effort {
+    /// From the least to the most.
+    pub const ALL: [Self; 7] = [
+        Self::None,
+        Self::Minimal,
+        Self::Low,
+        Self::Medium,
+        Self::High,
+        Self::Xhigh,
+        Self::Max,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|effort| effort.as_str() == name)
+    }
+}
+
+impl From<ReasoningEffort> for Effort {
+    fn from(effort: ReasoningEffort) -> Self {
+        match effort {
+            ReasoningEffort::Minimal => Self::Minimal,
+            ReasoningEffort::Low => Self::Low,
+            ReasoningEffort::Medium => Self::Medium,
+            ReasoningEffort::High => Self::High,
+        }
+    }
+}
+
+/// The efforts a model accepts. Empty when it accepts no such parameter at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(from = "Vec<Effort>")]
+pub struct Efforts(u8);
+
+impl Efforts {
+    pub const NONE: Self = Self(0);
+
+    pub const fn of(efforts: &[Effort]) -> Self {
+        let mut bits = 0;
+        let mut index = 0;
+        while index < efforts.len() {
+            bits |= 1 << efforts[index] as u8;
+            index += 1;
+        }
+        Self(bits)
+    }
+
+    /// Reads a list separated by blanks; names that are not known are left out.
+    pub(super) fn from_words(words: &str) -> Self {
+        words
+            .split_ascii_whitespace()
+            .filter_map(Effort::from_name)
+            .fold(Self::NONE, |set, effort| {
+                Self(set.0 | Self::of(&[effort]).0)
+            })
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub fn contains(self, effort: Effort) -> bool {
+        self.0 & Self::of(&[effort]).0 != 0
+    }
+
+    /// From the least to the most.
+    pub fn iter(self) -> impl Iterator<Item = Effort> {
+        Effort::ALL
+            .into_iter()
+            .filter(move |effort| self.contains(*effort))
+    }
+
+    /// The accepted effort nearest to `wanted`: that one, else the next higher, else the next lower.
+    ///
+    /// Whoever asks for some reasoning never gets `none`.
+    pub fn nearest(self, wanted: Effort) -> Option<Effort> {
+        let fits = |effort: &Effort| *effort != Effort::None || wanted == Effort::None;
+        let higher = self.iter().filter(fits).find(|effort| *effort >= wanted);
+        higher.or_else(|| self.iter().filter(fits).last())
+    }
+}
+
+impl From<Vec<Effort>> for Efforts {
+    fn from(efforts: Vec<Effort>) -> Self {
+        Self::of(&efforts)
+    }
+}
+
+/// That a model will be, or has been, switched off.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Deprecation {
+    /// The day from which its provider refuses it.
+    #[serde(deserialize_with = "date")]
+    pub ends: Date,
+    /// What the provider, or this catalog, recommends instead.
+    pub replacement: Option<Cow<'static, str>>,
+}
+
+/// How long before its end a model's users are warned, and no default may be.
+pub const DEPRECATION_NOTICE_DAYS: i64 = 60;
+
+impl Deprecation {
+    /// Whether the end has come, or comes within [`DEPRECATION_NOTICE_DAYS`].
+    pub fn is_near(&self, today: Date) -> bool {
+        today
+            .checked_add(DEPRECATION_NOTICE_DAYS.days())
+            .is_ok_and(|horizon| self.ends <= horizon)
+    }
+
+    /// For people: `ended on 2026-10-23; use o3` or `ends on 2026-11-30; use claude-sonnet-5-5`.
+    pub fn describe(&self, today: Date) -> String {
+        let verb = if self.ends <= today { "ended" } else { "ends" };
+        match &self.replacement {
+            Some(replacement) => format!("{verb} on {}; use {replacement}", self.ends),
+            None => format!("{verb} on {}", self.ends),
+        }
+    }
+}
+
+/// Today's date, in UTC as providers announce theirs.
+pub fn today() -> Date {
+    Timestamp::now().to_zoned(TimeZone::UTC).date()
+}
+
+/// Reads a date such as `2026-11-30`.
+pub(super) fn date<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {
+    let text = Cow::<str>::deserialize(deserializer)?;
+    text.parse().map_err(|_| {
+        D::Error::custom(format_args!(
+            "expected a date such as 2026-11-30, got {text:?}"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! What is assumed about models that no catalog lists, from their names.
+//!
+//! A name that is newer than everything known is treated like the newest model known: vendors
+//! replace old parameters, they do not bring them back.
+
+use super::facts::{Effort, Efforts, OpenAiWire, Thinking};
+
+const LOW_TO_HIGH: Efforts = Efforts::of(&[Effort::Low, Effort::Medium, Effort::High]);
+const MINIMAL_TO_HIGH: Efforts =
+    Efforts::of(&[Effort::Minimal, Effort::Low, Effort::Medium, Effort::High]);
+const LOW_TO_XHIGH: Efforts =
+    Efforts::of(&[Effort::Low, Effort::Medium, Effort::High, Effort::Xhigh]);
+const LOW_TO_MAX: Efforts = Efforts::of(&[
+    Effort::Low,
+    Effort::Medium,
+    Effort::High,
+    Effort::Xhigh,
+    Effort::Max,
+]);
+const NONE_TO_HIGH: Efforts =
+    Efforts::of(&[Effort::None, Effort::Low, Effort::Medium, Effort::High]);
+const NONE_TO_XHIGH: Efforts = Efforts::of(&[
+    Effort::None,
+    Effort::Low,
+    Effort::Medium,
+    Effort::High,
+    Effort::Xhigh,
+]);
+
+/// The major and minor version in a name, as `(5, 4)` for `gpt-5.4-mini-2026-03-17`.
+type Version = (u32, u32);
+
+/// The wire a model needs, where its provider has two.
+pub(super) fn wire(provider: &str, id: &str) -> Option<OpenAiWire> {
+    (provider == "openai").then(|| openai_wire(id))
+}
+
+/// The wire of one of OpenAI's models.
+///
+/// Names that are not OpenAI's, as those of compatible servers, stay on chat completions.
+fn openai_wire(id: &str) -> OpenAiWire {
+    let name = bare_name(id);
+    // Codex, pro, deep research and computer use models exist on responses only.
+    let segments = || name.split('-');
+    if segments().any(|segment| segment == "codex" || segment == "pro")
+        || name.contains("deep-research")
+        || name.contains("computer-use")
+    {
+        return OpenAiWire::Responses;
+    }
+    // 5.4 and 5.5 refuse tools together with an effort on chat completions, from 5.6 on tools are
+    // refused there in any case.
+    let first_on_responses = match openai_family(name) {
+        OpenAiFamily::Gpt(version) => version >= (5, 4),
+        OpenAiFamily::O(generation) => generation >= 5,
+        OpenAiFamily::NewGpt => true,
+        OpenAiFamily::Other => false,
+    };
+    if first_on_responses {
+        OpenAiWire::Responses
+    } else {
+        OpenAiWire::Chat
+    }
+}
+
+/// How a model of the Anthropic wire thinks.
+///
+/// Claude takes `adaptive` from 4.6 on (4.6 takes both, from 4.7 on `enabled` is refused). Servers
+/// that imitate the wire with other models know the older form.
+pub(super) fn thinking(id: &str) -> Thinking {
+    match claude_version(bare_name(id)) {
+        Some(Some(version)) if version < (4, 6) => Thinking::Budget,
+        Some(_) => Thinking::Adaptive,
+        None => Thinking::Budget,
+    }
+}
+
+/// The reasoning efforts a model accepts.
+pub(super) fn efforts(id: &str) -> Efforts {
+    let name = bare_name(id);
+    if let Some(version) = claude_version(name) {
+        return match version {
+            // `output_config.effort` goes with adaptive thinking.
+            Some(version) if version < (4, 6) => Efforts::NONE,
+            Some((4, 6)) => Efforts::of(&[Effort::Low, Effort::Medium, Effort::High, Effort::Max]),
+            _ => LOW_TO_MAX,
+        };
+    }
+    if name.starts_with("gpt-oss") {
+        return LOW_TO_HIGH;
+    }
+    match openai_family(name) {
+        OpenAiFamily::Gpt(version) => return gpt_efforts(name, version),
+        OpenAiFamily::O(1) if name.contains("mini") || name.contains("preview") => {
+            return Efforts::NONE;
+        }
+        OpenAiFamily::O(_) => return LOW_TO_HIGH,
+        OpenAiFamily::NewGpt => return LOW_TO_MAX,
+        OpenAiFamily::Other => {}
+    }
+    if let Some(rest) = name.strip_prefix("gemini-") {
+        // Before 3 there is a budget instead of a level.
+        return match leading_version(rest) {
+            Some(version) if version < (3, 0) => Efforts::NONE,
+            Some(version) if version >= (3, 7) => LOW_TO_HIGH,
+            _ if name.contains("pro") => LOW_TO_HIGH,
+            _ => MINIMAL_TO_HIGH,
+        };
+    }
+    if let Some(rest) = name.strip_prefix("grok-") {
+        return match leading_version(rest) {
+            Some((3, 0)) if name.contains("mini") => Efforts::of(&[Effort::Low, Effort::High]),
+            // grok-4.20 came before 4.3 and reasons without being told how much.
+            Some(version) if version < (4, 3) || version == (4, 20) => Efforts::NONE,
+            _ => LOW_TO_XHIGH,
+        };
+    }
+    // Whatever else: what all servers that know the parameter understand.
+    LOW_TO_HIGH
+}
+
+fn gpt_efforts(name: &str, version: Version) -> Efforts {
+    let is_pro = name.split('-').any(|segment| segment == "pro");
+    let is_codex = name.split('-').any(|segment| segment == "codex");
+    match version {
+        _ if name.contains("-chat") && version < (6, 0) => Efforts::NONE,
+        (major, _) if major < 5 => Efforts::NONE,
+        (5, 0) if is_pro => Efforts::of(&[Effort::High]),
+        (5, 0) if is_codex => LOW_TO_HIGH,
+        (5, 0) => MINIMAL_TO_HIGH,
+        (5, 1) if name.contains("codex-max") => LOW_TO_XHIGH,
+        (5, 1) if is_codex => LOW_TO_HIGH,
+        (5, 1) => NONE_TO_HIGH,
+        (5, 2..=5) if is_pro => Efforts::of(&[Effort::Medium, Effort::High, Effort::Xhigh]),
+        (5, 2..=5) if is_codex => LOW_TO_XHIGH,
+        (5, 2..=5) => NONE_TO_XHIGH,
+        // Not all of these know `none`, so it is not assumed.
+        _ => LOW_TO_MAX,
+    }
+}
+
+enum OpenAiFamily {
+    Gpt(Version),
+    /// o1, o3, o4-mini and their like.
+    O(u32),
+    /// A name of OpenAI's without a version, as `chat-latest`.
+    NewGpt,
+    Other,
+}
+
+fn openai_family(name: &str) -> OpenAiFamily {
+    if name.starts_with("gpt-oss") {
+        return OpenAiFamily::Other;
+    }
+    let generation = name
+        .strip_prefix("chatgpt-")
+        .or_else(|| name.strip_prefix("gpt-"));
+    if let Some(rest) = generation {
+        return match leading_version(rest) {
+            Some(version) => OpenAiFamily::Gpt(version),
+            None => OpenAiFamily::NewGpt,
+        };
+    }
+    if let Some(rest) = name.strip_prefix('o') {
+        let digits = rest.split('-').next().unwrap_or(rest);
+        if let Ok(generation) = digits.parse() {
+            return OpenAiFamily::O(generation);
+        }
+    }
+    if name == "chat-latest" || name.starts_with("daybreak-") || name.starts_with("codex-") {
+        return OpenAiFamily::NewGpt;
+    }
+    OpenAiFamily::Other
+}
+
+/// The version of a Claude model: `None` for other models, `Some(None)` for one without a version.
+///
+/// Old names have it before the family (`claude-3-7-sonnet-20250219`), newer ones behind it
+/// (`claude-opus-4-1`, `claude-opus-4.1`), and a date is not one (`claude-opus-4-20250514`).
+fn claude_version(name: &str) -> Option<Option<Version>> {
+    let at = name.find("claude")?;
+    let rest = name.get(at + "claude".len()..)?;
+    if rest.starts_with("-instant") {
+        return Some(Some((1, 0)));
+    }
+    let mut parts = rest
+        .split(['-', '.', '@', '_', ':'])
+        .skip_while(|part| !is_version_part(part));
+    let version = parts.next().and_then(|major| {
+        let minor = parts.next().filter(|part| is_version_part(part));
+        let minor = minor.and_then(|part| part.parse().ok());
+        Some((major.parse().ok()?, minor.unwrap_or(0)))
+    });
+    Some(version)
+}
+
+fn is_version_part(part: &str) -> bool {
+    matches!(part.len(), 1..=2) && part.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The version a name begins with: `5.4-mini` is (5, 4), `4o` is (4, 0), `latest` has none.
+fn leading_version(text: &str) -> Option<Version> {
+    let digits =
+        |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (major, rest) = text.split_at(digits(text));
+    let major = major.parse().ok()?;
+    let minor = rest
+        .strip_prefix('.')
+        .and_then(|rest| rest.get(..digits(rest)));
+    Some((
+        major,
+        minor.and_then(|minor| minor.parse().ok()).unwrap_or(0),
+    ))
+}
+
+/// The name without who sells it: `openai/gpt-5` and `ft:gpt-5:me::1` are `gpt-5`.
+fn bare_name(id: &str) -> &str {
+    let id = id.rsplit('/').next().unwrap_or(id);
+    match id.strip_prefix("ft:") {
+        Some(tuned) => tuned.split(':').next().unwrap_or(tuned),
+        None => id,
+    }
+}
+
+#[cfg(test)]
+mod tests;
