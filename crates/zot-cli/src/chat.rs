@@ -53,6 +53,7 @@ pub(crate) fn run(
             theme: settings.theme.take(),
             themes: Some(home.join("themes")),
             keeps_scrollback: settings.keep_scrollback == Some(true),
+            describes_images: settings.inline_images_enabled == Some(false),
             sessions: Some(home.join("sessions")),
             ..Options::default()
         };

@@ -66,6 +66,8 @@ pub struct Options {
     pub theme: Option<String>,
     /// Another width of the window leaves what has left the screen as it is.
     pub keeps_scrollback: bool,
+    /// Images are described and not drawn, whatever the terminal can.
+    pub describes_images: bool,
     /// Where the user's themes are.
     pub themes: Option<PathBuf>,
     /// Which session to go on with is picked first.

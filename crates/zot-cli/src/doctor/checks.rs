@@ -81,6 +81,8 @@ pub(super) fn settings(config: &mut Config) -> Vec<Check> {
         let found = format!("{set} set (zot config list)");
         checks.push(Check::good("settings", found));
     }
+    let notes = layers.notes().iter();
+    checks.extend(notes.map(|note| Check::good("settings", note)));
     checks
 }
 

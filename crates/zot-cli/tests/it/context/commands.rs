@@ -58,7 +58,10 @@ fn context_for_programs_adds_up() {
     let report = parsed(&run.stdout);
     let parts = report["parts"].as_array().unwrap();
     let kinds: Vec<&Value> = parts.iter().map(|part| &part["kind"]).collect();
-    assert_eq!(kinds, ["system_prompt", "instructions", "tool"]);
+    assert_eq!(
+        kinds,
+        ["system_prompt", "instructions", "environment", "tool"]
+    );
     assert_eq!(parts[0]["tokens"], 1);
     assert_eq!(
         parts[0]["path"],
