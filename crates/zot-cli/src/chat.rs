@@ -1,5 +1,6 @@
 //! `zot` in a terminal: the chat.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -57,9 +58,9 @@ pub(crate) fn run(
             sessions: Some(home.join("sessions")),
             ..Options::default()
         };
-        let wanted = config.clone();
+        let (wanted, home) = (config.clone(), home.as_path());
         let ending = executor::run(|_| async move {
-            let runtime = assemble(wanted, &mut options)?;
+            let runtime = assemble(wanted, home, &mut options)?;
             options.warnings.extend_from_slice(runtime.warnings());
             if !messages.is_empty()
                 && let Err(error) = runtime.set_messages(messages)
@@ -101,7 +102,7 @@ pub(crate) fn run(
 
 /// Whoever has no key yet, or has it no more, gets a chat all the same, and is told how to get a
 /// better one.
-fn assemble(config: Config, options: &mut Options) -> Result<Runtime, Failure> {
+fn assemble(config: Config, home: &Path, options: &mut Options) -> Result<Runtime, Failure> {
     let (reason, command, auth_file) = match Runtime::new(config.clone()) {
         Err(AssemblyError::NoCredential { auth_file }) => {
             let reason = "no provider has a key".to_owned();
@@ -114,6 +115,20 @@ fn assemble(config: Config, options: &mut Options) -> Result<Runtime, Failure> {
         })) => {
             let command = format!("/login {provider}");
             (format!("{provider} has no key"), command, auth_file)
+        }
+        // The message says which entry it is and what to do.
+        Err(AssemblyError::Credential(
+            error @ (CredentialError::OauthUnsupported { .. }
+            | CredentialError::UnknownEntry { .. }
+            | CredentialError::Malformed { .. }),
+        )) => {
+            let provider = match &error {
+                CredentialError::OauthUnsupported { provider, .. }
+                | CredentialError::UnknownEntry { provider, .. } => format!(" {provider}"),
+                _ => String::new(),
+            };
+            let reason = error.to_string();
+            (reason, format!("/login{provider}"), home.join("auth.json"))
         }
         made => return Ok(made?),
     };

@@ -35,7 +35,8 @@ pub(crate) fn select(
     providers: &Providers,
     auth_file: &Path,
 ) -> Result<Selected, AssemblyError> {
-    let name = provider_name(config, catalog, providers, auth_file)?;
+    let mut warnings = Vec::new();
+    let name = provider_name(config, catalog, providers, auth_file, &mut warnings)?;
     if name == OFFLINE {
         return offline(config, catalog);
     }
@@ -56,7 +57,6 @@ pub(crate) fn select(
     let model = find_model(catalog, &entry.name, wanted, any_model)
         .ok_or_else(|| unknown_model(catalog, &entry.name, wanted))?;
     let known = catalog.find(&entry.name, wanted).is_some();
-    let mut warnings = Vec::new();
     if !catalogued {
         warnings.push(format!(
             "model {wanted:?} is not in the catalog, so its context window and price are unknown; \
@@ -151,6 +151,7 @@ fn provider_name(
     catalog: &Catalog,
     providers: &Providers,
     auth_file: &Path,
+    warnings: &mut Vec<String>,
 ) -> Result<String, AssemblyError> {
     if let Some(name) = &config.provider {
         return Ok(name.clone());
@@ -182,15 +183,27 @@ fn provider_name(
     if config.api_key.is_some() {
         return Ok("anthropic".to_owned());
     }
+    // A credential that cannot be used does not stand in the way of another provider's.
+    let mut unusable = None;
     for entry in providers.iter() {
         match entry_credential(entry, None, auth_file) {
-            Ok(_) => return Ok(entry.name.to_string()),
-            Err(CredentialError::Missing { .. } | CredentialError::UnknownEntry { .. }) => {}
-            Err(error) => return Err(error.into()),
+            Ok(_) => {
+                if let Some(error) = unusable {
+                    warnings.push(format!("{} is used instead: {error}", entry.name));
+                }
+                return Ok(entry.name.to_string());
+            }
+            Err(CredentialError::Missing { .. }) => {}
+            Err(error) => {
+                unusable.get_or_insert(error);
+            }
         }
     }
-    Err(AssemblyError::NoCredential {
-        auth_file: auth_file.to_owned(),
+    Err(match unusable {
+        Some(error) => error.into(),
+        None => AssemblyError::NoCredential {
+            auth_file: auth_file.to_owned(),
+        },
     })
 }
 
