@@ -117,9 +117,15 @@ fn key_of_entry(entry: &Value) -> Option<&str> {
 fn is_oauth(entry: &Value) -> bool {
     let kind = entry.get("type").and_then(Value::as_str);
     kind == Some("oauth")
-        || ["oauth", "access", "access_token", "refresh", "refresh_token"]
-            .into_iter()
-            .any(|field| entry.get(field).is_some())
+        || [
+            "oauth",
+            "access",
+            "access_token",
+            "refresh",
+            "refresh_token",
+        ]
+        .into_iter()
+        .any(|field| entry.get(field).is_some())
 }
 
 /// `path` as a word that a shell takes literally.

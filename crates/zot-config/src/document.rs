@@ -99,7 +99,10 @@ impl<'a> Document<'a> {
             true => blanks.as_str(),
             false => " ",
         };
-        Some(format!("{before},{blanks}{}: {value}{after}", Value::from(name)))
+        Some(format!(
+            "{before},{blanks}{}: {value}{after}",
+            Value::from(name)
+        ))
     }
 
     fn rewritten(&self, name: &str, value: Option<&Value>) -> String {

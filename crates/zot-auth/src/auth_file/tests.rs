@@ -127,12 +127,18 @@ fn a_file_of_the_original_is_read_entry_by_entry() {
     }
     for provider in ["xai", "mistral", "groq", "bad"] {
         let error = home.find(provider).unwrap_err();
-        assert!(matches!(error, CredentialError::UnknownEntry { .. }), "{error}");
+        assert!(
+            matches!(error, CredentialError::UnknownEntry { .. }),
+            "{error}"
+        );
         let login = format!("zot login {provider}");
         assert!(error.to_string().contains(&login), "{error}");
     }
     let error = home.find("anthropic").unwrap_err();
-    assert!(matches!(error, CredentialError::OauthUnsupported { .. }), "{error}");
+    assert!(
+        matches!(error, CredentialError::OauthUnsupported { .. }),
+        "{error}"
+    );
     assert!(error.to_string().contains("zot login anthropic"), "{error}");
     assert!(!shown(&error).contains("canary"), "{error}");
 }

@@ -288,7 +288,10 @@ fn the_originals_settings_are_honoured_where_they_mean_something_and_never_an_er
     let [note] = layers.notes() else {
         panic!("{:?}", layers.notes());
     };
-    assert!(note.contains("temperature, tool_render, compact_input,"), "{note}");
+    assert!(
+        note.contains("temperature, tool_render, compact_input,"),
+        "{note}"
+    );
     for (word, expected) in [
         ("off", None),
         ("none", None),

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use zot_sdk::{
-    ApprovalScope, ContentBlock, CredentialKind, CredentialStatus, Credentials, Message, Role,
-    Runtime,
+    ApprovalScope, ContentBlock, CredentialKind, CredentialStatus, Credentials, Message, Runtime,
+    is_prompt,
 };
 
 use crate::app::{Input, LogAction};
@@ -168,7 +168,7 @@ fn prompt(message: &Message) -> Option<&str> {
         ContentBlock::Text { text } => Some(text.as_str()),
         _ => None,
     });
-    said.filter(|_| message.role == Role::User)
+    said.filter(|_| is_prompt(message))
 }
 
 pub(super) fn first_line(text: &str) -> String {

@@ -69,7 +69,10 @@ fn a_system_prompt_of_ones_own_keeps_the_instructions() {
     assert!(system.starts_with("From home."), "{system}");
     assert!(system.contains("Use tabs."), "{system}");
     let (_, end) = system.split_once("APP\n\nCurrent date: 20").unwrap();
-    let here = format!("Current working directory: {}", place.workdir.path().display());
+    let here = format!(
+        "Current working directory: {}",
+        place.workdir.path().display()
+    );
     assert!(end.ends_with(&here), "{system}");
 
     place.print(&[
