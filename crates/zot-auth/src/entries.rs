@@ -38,16 +38,19 @@ impl Entries {
         found.into_iter().nth(used.unwrap_or_default())
     }
 
-    /// All that hold something, the original's further providers among them.
+    /// All that hold something, the original's further providers among them, by our names.
     pub(crate) fn all(&self) -> Vec<(String, Value)> {
         let own = self.0.iter().filter(|(name, _)| name != MORE);
         let mut all: Vec<(String, Value)> = Vec::new();
         for (name, _) in own.chain(&self.more().0) {
+            let mut names = OTHER_NAMES.iter();
+            let ours = names.find(|(_, theirs)| theirs == name);
+            let name = ours.map_or(name.as_str(), |(ours, _)| *ours);
             if all.iter().any(|(known, _)| known == name) {
                 continue;
             }
             match self.find(name) {
-                Some(entry) if !holds_nothing(&entry) => all.push((name.clone(), entry)),
+                Some(entry) if !holds_nothing(&entry) => all.push((name.to_owned(), entry)),
                 _ => {}
             }
         }

@@ -9,7 +9,7 @@ use zot_sdk::auth::CredentialError;
 use zot_sdk::{
     AssemblyError, Config, HttpClient, OnRequest, Persistence, Resumption, Runtime, zot_home,
 };
-use zot_tui::{Carried, Ending, Options, Watch};
+use zot_tui::{Carried, Ending, ModelChoice, Options, Watch};
 
 use crate::arguments::Arguments;
 use crate::configuration;
@@ -40,6 +40,7 @@ pub(crate) fn run(
         // Whoever waits sees it, and can stop it. Another model would be quicker.
         config.http = Some(HttpClient::new().patient());
     }
+    let is_flagged = config.provider.is_some() || config.model.is_some();
     let mut prompt = prompt;
     let mut picks_session = picks_session;
     // A conversation that is in no file.
@@ -53,6 +54,10 @@ pub(crate) fn run(
             watch: Some(watch.clone()),
             theme: settings.theme.take(),
             themes: Some(home.join("themes")),
+            model_choice: Some(ModelChoice {
+                home: home.clone(),
+                is_flagged,
+            }),
             keeps_scrollback: settings.keep_scrollback == Some(true),
             describes_images: settings.inline_images_enabled == Some(false),
             sessions: Some(home.join("sessions")),

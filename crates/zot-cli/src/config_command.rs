@@ -171,7 +171,7 @@ fn list(as_json: bool) -> Result<ExitCode, Failure> {
             None => (format!("({})", setting.key.default), "default".to_owned()),
         };
         say(format_args!(
-            "{:<18} {value:<28} {origin}",
+            "{:<21} {value:<28} {origin}",
             setting.key.name
         ))?;
     }

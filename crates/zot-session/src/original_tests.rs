@@ -58,7 +58,10 @@ fn a_later_meta_and_a_title_count() {
     );
     assert_eq!((summary.prompts, summary.messages), (2, 9));
     // The last one to speak about the model counts, whichever of the two programs it is.
-    let switched = format!("{SESSION}{}\n", r#"{"type":"model","provider":"kimi","model":"k"}"#);
+    let switched = format!(
+        "{SESSION}{}\n",
+        r#"{"type":"model","provider":"kimi","model":"k"}"#
+    );
     let path = write(folder.path(), &switched);
     assert_eq!(read(&path, View::Current).unwrap().meta.model, "k");
     let first = SESSION.lines().next().unwrap();

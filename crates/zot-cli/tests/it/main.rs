@@ -31,6 +31,7 @@ mod input;
 mod jail;
 mod live_models;
 mod login;
+mod original_home;
 mod pictures;
 mod queueing;
 mod recorded;
