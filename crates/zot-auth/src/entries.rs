@@ -12,7 +12,7 @@ use serde_json::value::{RawValue, to_raw_value};
 const MORE: &str = "additional_api_key_creds";
 
 /// Providers that the original calls otherwise.
-const OTHER_NAMES: [(&str, &str); 1] = [("gemini", "google")];
+const OTHER_NAMES: [(&str, &str); 2] = [("gemini", "google"), ("kimi", "moonshotai")];
 
 /// An object whose values are left as they are.
 #[derive(Default, Clone)]

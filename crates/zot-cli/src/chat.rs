@@ -7,7 +7,8 @@ use std::sync::Arc;
 use zot_rpc::executor;
 use zot_sdk::auth::CredentialError;
 use zot_sdk::{
-    AssemblyError, Config, HttpClient, OnRequest, Persistence, Resumption, Runtime, zot_home,
+    AssemblyError, Config, HttpClient, OnRequest, Persistence, PreferredModel, Resumption, Runtime,
+    zot_home,
 };
 use zot_tui::{Carried, Ending, ModelChoice, Options, Watch};
 
@@ -92,6 +93,10 @@ pub(crate) fn run(
                 config.model = model.or(config.model);
                 // The chat may have changed them.
                 settings = configuration::layers(config.cwd.as_deref())?.settings();
+                config.preferred = PreferredModel {
+                    provider: settings.provider.clone(),
+                    model: settings.model.clone(),
+                };
                 config.session.resumption = Resumption::Append;
                 config.persistence = match (session, config.persistence) {
                     (Some(session), _) => Persistence::Resume(session.display().to_string()),

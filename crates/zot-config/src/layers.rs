@@ -67,6 +67,8 @@ pub struct Layers {
     unknown: Vec<String>,
     /// What is in order, and may surprise people who look.
     notes: Vec<String>,
+    /// The file that names a proxy, which only the original uses.
+    ignored_proxy: Option<PathBuf>,
 }
 
 impl Layers {
@@ -85,6 +87,20 @@ impl Layers {
             layers.add_file(&project, Place::Project)?;
         }
         layers.add_variables(env)?;
+        // Going around a proxy may reveal what it is there to hide, so this one is not passed over
+        // in silence.
+        if let Some(path) = layers.ignored_proxy.take()
+            && !original::PROXY_VARIABLES
+                .iter()
+                .any(|name| env(name).is_some())
+        {
+            layers.warnings.push(format!(
+                "{}: {:?} has no effect here, so requests do not go through that proxy: set \
+                 HTTPS_PROXY and HTTP_PROXY",
+                path.display(),
+                original::PROXY
+            ));
+        }
         Ok(layers)
     }
 
@@ -137,6 +153,10 @@ impl Layers {
             }
             if original::is_without_counterpart(name) {
                 originals.push(name.as_str());
+                let value: Value = serde_json::from_str(value.get()).unwrap_or_default();
+                if name == original::PROXY && !original::is_unset(&value) {
+                    self.ignored_proxy = Some(path.to_owned());
+                }
                 continue;
             }
             let nearest = keys::nearest(name);

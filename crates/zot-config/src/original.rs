@@ -26,6 +26,19 @@ const WITHOUT_COUNTERPART: [&str; 17] = [
     "tui_working_position",
 ];
 
+/// A proxy for all requests. Here variables say it, which every program understands.
+pub(crate) const PROXY: &str = "http_proxy";
+
+/// Whoever sets one of these has said which proxy is to be used.
+pub(crate) const PROXY_VARIABLES: [&str; 6] = [
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+];
+
 /// Settings of the original and what they are called here.
 const RENAMED: [(&str, &str); 1] = [("jail_by_default", "jail")];
 

@@ -230,3 +230,15 @@ fn a_setting_is_changed_and_everything_else_stays_as_the_original_wrote_it() {
     let run = home.run(&["-p", "--no-session", "say:1"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
 }
+
+#[test]
+fn a_provider_that_the_original_calls_otherwise_is_found() {
+    let home = Home::new();
+    home.write("auth.json", r#"{"google": {"api_key": "g-key"}, "openai": {}}"#);
+    let settings = r#"{"provider": "google", "model": "gemini-2.5-flash", "reasoning": ""}"#;
+    home.write("config.json", settings);
+    let run = home.run(&["doctor"]);
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    let expected = "gemini-2.5-flash of gemini, key from";
+    assert!(run.stdout.contains(expected), "{}", run.stdout);
+}

@@ -305,3 +305,16 @@ fn the_originals_settings_are_honoured_where_they_mean_something_and_never_an_er
         assert_eq!(settings.reasoning, expected, "{word}");
     }
 }
+
+#[test]
+fn a_proxy_that_is_not_used_is_warned_about() {
+    let places = Places::new(r#"{"http_proxy": "http://user:secret@proxy:3128"}"#, "");
+    let layers = places.load(&[]).unwrap();
+    let [warning] = layers.warnings() else {
+        panic!("{:?}", layers.warnings());
+    };
+    assert!(warning.contains("set HTTPS_PROXY"), "{warning}");
+    assert!(!warning.contains("secret"), "{warning}");
+    let layers = places.load(&[("HTTPS_PROXY", "http://proxy")]).unwrap();
+    assert_eq!(layers.warnings(), &[] as &[String]);
+}

@@ -40,14 +40,14 @@ pub(crate) fn select(
     if name == OFFLINE {
         return offline(config, catalog);
     }
-    let Some(entry) = providers.get(&name) else {
+    let Some(entry) = providers.get(&name).or_else(|| renamed(&name, providers)) else {
         return Err(unknown_provider(name, providers, &[OFFLINE, REPLAY]));
     };
     if entry.catalog != entry.name {
         catalog.share(&entry.catalog, &entry.name);
     }
     let uncatalogued = !catalog.covers(&entry.catalog);
-    let wanted = wanted_model(config, catalog, &entry.name).unwrap_or(&entry.default_model);
+    let wanted = wanted_model(config, catalog, &entry.name, &name).unwrap_or(&entry.default_model);
     let catalogued = catalog.find(&entry.name, wanted).is_some();
     if config.base_url.is_none() {
         live_models::look_up(catalog, entry, wanted, &model_cache(auth_file));
@@ -102,18 +102,33 @@ pub(crate) fn select(
     })
 }
 
+/// A provider that the original calls `name`, as its settings and sessions do.
+fn renamed<'a>(name: &str, providers: &'a Providers) -> Option<&'a ProviderEntry> {
+    match name {
+        "google" => providers.get("gemini"),
+        "moonshotai" => providers.get("kimi"),
+        _ => None,
+    }
+}
+
 fn model_cache(auth_file: &Path) -> PathBuf {
     auth_file.with_file_name(live_models::CACHE)
 }
 
-/// The model that was asked for, or the preferred one where it fits `provider`.
-fn wanted_model<'a>(config: &'a Config, catalog: &Catalog, provider: &str) -> Option<&'a str> {
+/// The model that was asked for, or the preferred one where it fits `provider`, which was chosen as
+/// `name`.
+fn wanted_model<'a>(
+    config: &'a Config,
+    catalog: &Catalog,
+    provider: &str,
+    name: &str,
+) -> Option<&'a str> {
     if config.model.is_some() {
         return config.model.as_deref();
     }
     let preferred = &config.preferred;
     let fits = |model: &&str| match &preferred.provider {
-        Some(preferred) => preferred == provider,
+        Some(preferred) => preferred == provider || preferred == name,
         None => {
             let is_guessed = config.provider.is_none() && config.base_url.is_none();
             is_guessed || catalog.find(provider, model).is_some()
@@ -208,7 +223,7 @@ fn provider_name(
 }
 
 fn offline(config: &Config, catalog: &Catalog) -> Result<Selected, AssemblyError> {
-    let wanted = wanted_model(config, catalog, OFFLINE).unwrap_or(OFFLINE);
+    let wanted = wanted_model(config, catalog, OFFLINE, OFFLINE).unwrap_or(OFFLINE);
     let model = find_model(catalog, OFFLINE, wanted, false)
         .ok_or_else(|| unknown_model(catalog, OFFLINE, wanted))?;
     Ok(Selected {

@@ -139,6 +139,10 @@ pub(super) fn credential(status: &CredentialStatus) -> String {
         CredentialKind::Login => "login",
         CredentialKind::Foreign => "of another program",
     };
+    let kind = match status.problem {
+        Some(_) => format!("{kind} that cannot be used"),
+        None => kind.to_owned(),
+    };
     match status.source.strip_prefix('$') {
         Some(variable) => format!("{kind} from ${variable}"),
         None => {
