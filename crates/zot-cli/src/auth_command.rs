@@ -105,14 +105,17 @@ fn as_object(status: &CredentialStatus) -> Value {
             .ok()
             .map(|since| since.as_secs())
     };
-    json!({
+    let mut object = json!({
         "provider": status.provider,
         "kind": status.kind.as_str(),
         "source": status.source,
         "shown": status.shown,
         "expires_at": status.expires.and_then(seconds),
-        "problem": status.problem,
-    })
+    });
+    if let Some(problem) = &status.problem {
+        object["problem"] = json!(problem);
+    }
+    object
 }
 
 fn expiry(status: &CredentialStatus) -> String {

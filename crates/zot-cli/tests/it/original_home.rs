@@ -234,7 +234,10 @@ fn a_setting_is_changed_and_everything_else_stays_as_the_original_wrote_it() {
 #[test]
 fn a_provider_that_the_original_calls_otherwise_is_found() {
     let home = Home::new();
-    home.write("auth.json", r#"{"google": {"api_key": "g-key"}, "openai": {}}"#);
+    home.write(
+        "auth.json",
+        r#"{"google": {"api_key": "g-key"}, "openai": {}}"#,
+    );
     let settings = r#"{"provider": "google", "model": "gemini-2.5-flash", "reasoning": ""}"#;
     home.write("config.json", settings);
     let run = home.run(&["doctor"]);

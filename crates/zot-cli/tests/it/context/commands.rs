@@ -80,13 +80,13 @@ fn context_for_programs_adds_up() {
     );
 
     place.print(&["--no-skill", "--tools", "read", "say:1"]);
-    let bytes: u64 = parts[..2]
+    let bytes: u64 = parts[..3]
         .iter()
         .map(|part| part["bytes"].as_u64().unwrap())
         .sum();
     assert_eq!(
         place.system().len() as u64,
-        bytes + 2,
+        bytes + 4,
         "parts are separated by an empty line"
     );
 }
