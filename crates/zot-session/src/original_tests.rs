@@ -114,9 +114,12 @@ fn a_mirror_of_tool_results_is_no_prompt() {
     let path = write(folder.path(), SESSION);
     let prompts = last_prompts(&path, 1 << 20, 10).unwrap();
     assert_eq!(prompts, ["draw a cat", "now a dog"]);
-    let hits = search(&[path.clone()], "woof");
+    let hits = search(std::slice::from_ref(&path), "woof");
     assert_eq!(hits.len(), 1, "{hits:?}");
-    assert_eq!(search(&[path.clone()], "included following"), []);
+    assert_eq!(
+        search(std::slice::from_ref(&path), "included following"),
+        []
+    );
     let session = read(&path, View::Current).unwrap();
     assert_eq!(markdown(&session).matches("## User").count(), 2);
     assert!(html(&session).contains("<h1>Cats and dogs</h1>"));
