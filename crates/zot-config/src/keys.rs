@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::error::ConfigError;
+use crate::original;
 
 /// One setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +56,7 @@ const ANY_COUNT: Kind = Kind::Count {
 };
 
 /// Every setting, in the order in which they are listed.
-pub const KEYS: [Key; 19] = [
+pub const KEYS: [Key; 20] = [
     entry(
         "provider",
         Kind::Text,
@@ -113,6 +114,12 @@ pub const KEYS: [Key; 19] = [
         "as the terminal's background",
     ),
     entry("keep_scrollback", Kind::Switch, Scope::UserOnly, "false"),
+    entry(
+        "inline_images_enabled",
+        Kind::Switch,
+        Scope::UserOnly,
+        "where the terminal can",
+    ),
 ];
 
 /// The setting called `name`, or an error with the nearest.
@@ -165,11 +172,16 @@ impl Key {
         format!("ZOT_{}", self.name.to_ascii_uppercase())
     }
 
-    /// The value that `text`, of a command line or a variable, means.
+    /// The value that `text`, of a command line or a variable, means; `null` when it unsets.
     pub(crate) fn parse(&self, text: &str) -> Result<Value, String> {
         let text = text.trim();
+        // An empty list is a value: no tools at all.
+        if text.is_empty() && self.kind != Kind::List {
+            return Ok(Value::Null);
+        }
         let value = match self.kind {
-            Kind::Text | Kind::Choice(_) => Value::from(text),
+            Kind::Choice(_) => original::choice(self.name, text),
+            Kind::Text => Value::from(text),
             Kind::List if text.starts_with('[') => {
                 serde_json::from_str(text).map_err(|_| self.expectation())?
             }
@@ -188,7 +200,9 @@ impl Key {
                 serde_json::from_str(text).map_err(|_| self.expectation())?
             }
         };
-        self.check(&value)?;
+        if !value.is_null() {
+            self.check(&value)?;
+        }
         Ok(value)
     }
 
@@ -215,7 +229,7 @@ impl Key {
 
     fn expectation(&self) -> String {
         match self.kind {
-            Kind::Text => "must be a text that is not empty".to_owned(),
+            Kind::Text => "must be a string".to_owned(),
             Kind::Choice(choices) => format!("must be one of {}", choices.join(", ")),
             Kind::Count { min: 0, .. } => "must be a whole number".to_owned(),
             Kind::Count { min, .. } => format!("must be a whole number from {min} on"),

@@ -51,6 +51,9 @@ pub struct Settings {
     /// Whether the chat leaves the terminal's scrollback alone when its width changes (the user's
     /// file only)
     pub keep_scrollback: Option<bool>,
+    /// Whether the chat draws images where the terminal can; false only describes them (the user's
+    /// file only)
+    pub inline_images_enabled: Option<bool>,
 }
 
 /// How hard a reasoning model thinks.

@@ -7,6 +7,18 @@ use zot_wire::rpc::{ContentBlock, CumulativeUsage, Event, Message, Role, ToolDet
 
 use crate::rescue::Rescue;
 
+/// Whether a person said it: user messages that show the results of tools again are no prompts.
+pub fn is_prompt(message: &Message) -> bool {
+    let mut texts = message.content.iter().map(|block| match block {
+        ContentBlock::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    let first = texts.next().flatten();
+    let rest = first.and_then(|text| text.strip_prefix(conversation::IMAGE_MIRROR_HEADING));
+    let is_mirror = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'));
+    message.role == Role::User && !is_mirror
+}
+
 /// The wire's form of an event.
 pub(crate) fn event(event: AgentEvent, rescue: &Rescue) -> Event {
     match event {

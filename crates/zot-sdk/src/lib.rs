@@ -109,6 +109,7 @@ pub use config::{
     Config, ContextSearch, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, PreferredModel, Replay,
     Resumption, SessionOptions, SkillSearch, ToolSelection,
 };
+pub use convert::is_prompt;
 pub use credentials::{CredentialKind, CredentialStatus, Credentials, KeyCheck, KeyRefused};
 pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::{InvalidMessage, session_messages};

@@ -15,6 +15,7 @@ mod history_file;
 mod info;
 mod jail;
 mod listings;
+mod model_choice;
 mod own_program;
 mod pictures;
 mod previews;
@@ -44,6 +45,7 @@ pub use again::Carried;
 use assembling::assemble;
 use events::next_event;
 use guest::{Guest, next_guest};
+pub use model_choice::ModelChoice;
 use pictures::Pictures;
 use resizing::Resized;
 use shell::{Running, next_output};
@@ -66,6 +68,10 @@ pub struct Options {
     pub theme: Option<String>,
     /// Another width of the window leaves what has left the screen as it is.
     pub keeps_scrollback: bool,
+    /// Images are described and not drawn, whatever the terminal can.
+    pub describes_images: bool,
+    /// Where the model is kept that is chosen here.
+    pub model_choice: Option<ModelChoice>,
     /// Where the user's themes are.
     pub themes: Option<PathBuf>,
     /// Which session to go on with is picked first.

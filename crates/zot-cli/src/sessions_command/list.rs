@@ -59,7 +59,7 @@ pub(super) fn write_table(
     if columns == Columns::Everywhere {
         headings.push(("DIRECTORY", Align::Left));
     }
-    headings.push(("FIRST PROMPT", Align::Left));
+    headings.push(("TITLE", Align::Left));
     let rows: Vec<Vec<String>> = summaries
         .iter()
         .map(|summary| {

@@ -33,6 +33,7 @@ mod jail;
 mod live_models;
 mod login;
 mod models_of_ones_own;
+mod original_home;
 mod pictures;
 mod queueing;
 mod recorded;

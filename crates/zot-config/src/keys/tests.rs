@@ -15,7 +15,11 @@ fn values_are_read_as_people_write_them() {
         ("tools", r#"["read"]"#, json!(["read"])),
         ("session", "off", json!(false)),
         ("session", "true", json!(true)),
-        ("reasoning", "high", json!("high")),
+        ("reasoning", "HIGH", json!("high")),
+        ("reasoning", "xhigh", json!("high")),
+        ("reasoning", "off", json!(null)),
+        ("provider", " ", json!(null)),
+        ("max_steps", "", json!(null)),
     ] {
         assert_eq!(
             key(name).unwrap().parse(text).unwrap(),
@@ -24,7 +28,6 @@ fn values_are_read_as_people_write_them() {
         );
     }
     for (name, text) in [
-        ("provider", ""),
         ("max_steps", "0"),
         ("max_steps", "many"),
         ("max_steps", "4294967296"),

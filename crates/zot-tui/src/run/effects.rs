@@ -147,7 +147,8 @@ impl Chat {
             Effect::SetModel(model) => match self.runtime.set_model(&model) {
                 Ok(()) => {
                     self.chosen_model = Some(model);
-                    vec![self.present_info()]
+                    let note = self.keep_model();
+                    std::iter::once(self.present_info()).chain(note).collect()
                 }
                 Err(error) => failed(&error),
             },
