@@ -18,7 +18,7 @@ use super::arguments::arguments_for;
 use super::finding::Finding;
 use super::introduction::{Introduction, IntroductionError};
 use super::{LaunchError, Stage, Trial, checks};
-use crate::limits::{HELLO_TIME, READY_GRACE, SHUTDOWN_TIME};
+use crate::limits::{READY_GRACE, SHUTDOWN_TIME};
 use crate::manifest::{Manifest, ManifestError};
 use crate::schema::fits;
 use crate::store::check_program;
@@ -179,11 +179,8 @@ impl Examination<'_> {
     }
 
     async fn handshake(&mut self, manifest: &Manifest) -> Option<Introduction> {
-        let now = Instant::now();
-        let introduced = self
-            .talk
-            .introduce(now + HELLO_TIME, now + HELLO_TIME + READY_GRACE)
-            .await;
+        let deadline = Instant::now() + manifest.start_time();
+        let introduced = self.talk.introduce(deadline, deadline + READY_GRACE).await;
         let introduction = match introduced {
             Ok(introduction) => introduction,
             Err(error) => {
