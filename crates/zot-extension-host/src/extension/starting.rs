@@ -92,7 +92,9 @@ impl Extension {
 
     /// It says that it intercepts. Written down at once: the next thing it does may be to crash.
     pub(super) fn note_interception(&self) {
-        self.lock().is_interceptor = true;
+        if std::mem::replace(&mut self.lock().is_interceptor, true) {
+            return;
+        }
         let record = &self.surroundings.interceptors;
         if let Err(error) = record.remember(self.name(), &self.found.directory) {
             let told = format!(
