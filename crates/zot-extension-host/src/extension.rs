@@ -131,6 +131,8 @@ struct State {
     /// What a starting extension has registered so far; nothing before its hello.
     arriving: Option<Registrations>,
     was_ready: bool,
+    /// How often it was started again since it last ran well for long.
+    restarts: usize,
     /// It intercepted in its last run, or has said in this one that it does.
     is_interceptor: bool,
     /// What its hello says it brings.
@@ -167,6 +169,7 @@ impl Extension {
                 registrations: Registrations::default(),
                 arriving: None,
                 was_ready: false,
+                restarts: 0,
                 is_interceptor,
                 capabilities: Vec::new(),
                 dropped_events: 0,

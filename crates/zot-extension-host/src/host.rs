@@ -122,7 +122,8 @@ impl ExtensionHost {
         if timeout(WAITING_NOTE_TIME, &mut settled).await.is_ok() {
             return;
         }
-        for extension in self.roster().undecided() {
+        let roster = self.roster();
+        for extension in roster.undecided().filter(|one| one.has_never_been_ready()) {
             let limit = extension.limits.start_time;
             self.surroundings.notices.push(Notice::Notify {
                 extension: extension.name().to_owned(),

@@ -14,8 +14,8 @@ use zot_wire::extension::HostFrame;
 use crate::extension::{Extension, Owes, Received};
 use crate::launch::Process;
 use crate::limits::{
-    BYTES_PER_SECOND, FLOOD_TIME, LATE_START_TIME, LEAVE_TIME, LOG_BYTES_PER_SECOND, READY_SILENCE,
-    READY_TIME, SHUTDOWN_TIME, TERMINATION_TIME,
+    BYTES_PER_SECOND, EARLY_FLOOD_TIME, FLOOD_TIME, LATE_START_TIME, LEAVE_TIME,
+    LOG_BYTES_PER_SECOND, READY_SILENCE, READY_TIME, SHUTDOWN_TIME, TERMINATION_TIME,
 };
 use crate::outbox::OutboxEnd;
 use crate::throttle::Throttle;
@@ -253,7 +253,11 @@ impl Life<'_> {
             self.extension
                 .log("it floods its output and is slowed down");
         }
-        (flooding > FLOOD_TIME).then(|| {
+        let patience = match self.stage {
+            Stage::Silent => EARLY_FLOOD_TIME,
+            Stage::Greeted | Stage::Ready => FLOOD_TIME,
+        };
+        (flooding > patience).then(|| {
             Turn::Misbehaved(format!(
                 "it flooded its output for {} seconds",
                 flooding.as_secs()

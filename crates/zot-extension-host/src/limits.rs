@@ -17,7 +17,7 @@ pub(crate) const READY_SILENCE: Duration = Duration::from_millis(250);
 
 /// An extension that is not ready by then, counted from its hello, is taken as ready unless it still
 /// has to say whether it intercepts.
-pub(crate) const READY_TIME: Duration = Duration::from_secs(5);
+pub(crate) const READY_TIME: Duration = Duration::from_secs(3);
 
 /// How long a list of commands waits for extensions that are still starting.
 pub const READY_GRACE: Duration = Duration::from_secs(3);
@@ -63,6 +63,9 @@ pub(crate) const STALL_TIME: Duration = Duration::from_secs(10);
 
 /// An extension that has to be slowed down for so long is ended.
 pub(crate) const FLOOD_TIME: Duration = Duration::from_secs(10);
+
+/// The same for one that has not said hello yet, while prompts wait for it.
+pub(crate) const EARLY_FLOOD_TIME: Duration = Duration::from_secs(3);
 
 pub(crate) const FRAME_BYTES: usize = zot_wire::MAX_LINE_BYTES;
 pub(crate) const FRAMES_PER_SECOND: u32 = 5_000;

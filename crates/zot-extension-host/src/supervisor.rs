@@ -36,7 +36,7 @@ pub(crate) async fn supervise(extension: Arc<Extension>, stop: CancellationToken
             );
         };
         extension.log(&format!("it is started again in {}s", delay.as_secs()));
-        extension.set_phase(Phase::Restarting { reason });
+        extension.restart(reason, RESTART_DELAYS.len() - restarts.len());
         tokio::select! {
             () = sleep(delay) => {}
             () = stop.cancelled() => return extension.set_phase(Phase::Stopped),

@@ -10,7 +10,7 @@ use crate::notices::Notice;
 pub(crate) enum Owes {
     /// Silence means that it has registered everything.
     Nothing,
-    /// It does not say what it brings, and may still ask to intercept.
+    /// It does not say what it brings, or has not begun to: it may still ask to intercept.
     Anything,
     /// It brings events, and has not said which.
     Subscription,
@@ -33,14 +33,19 @@ impl Extension {
         if self.must_run(&state) {
             return Owes::Interception;
         }
+        if has_subscribed {
+            return Owes::Nothing;
+        }
         let mut capabilities = state.capabilities.iter();
-        match state.capabilities.is_empty() {
-            _ if has_subscribed => Owes::Nothing,
-            true => Owes::Anything,
-            false if capabilities.all(|capability| HARMLESS.contains(&capability.as_str())) => {
-                Owes::Nothing
-            }
-            false => Owes::Subscription,
+        if !capabilities.all(|capability| HARMLESS.contains(&capability.as_str())) {
+            return Owes::Subscription;
+        }
+        // One that has begun to register what it says it brings does not stop for long before its end.
+        let has_registered = arriving
+            .is_some_and(|arriving| !arriving.commands.is_empty() || !arriving.tools.is_empty());
+        match !state.capabilities.is_empty() && has_registered {
+            true => Owes::Nothing,
+            false => Owes::Anything,
         }
     }
 
@@ -50,13 +55,26 @@ impl Extension {
         let state = self.lock();
         match state.phase {
             Phase::Starting => true,
+            // A crash may happen; one that lets things pass when it fails is not waited for twice.
             Phase::Restarting { .. } => {
                 !state.was_ready
-                    || self.must_run(&state)
+                    || self.found.manifest.required
                     || self.found.manifest.on_failure == FailurePolicy::Block
+                    || (state.is_interceptor && state.restarts <= 1)
             }
             Phase::Ready | Phase::Failed { .. } | Phase::Stopped => false,
         }
+    }
+
+    /// It has crashed and is to be started again, for the time that is given.
+    pub(crate) fn restart(&self, reason: String, restarts: usize) {
+        self.lock().restarts = restarts;
+        self.set_phase(Phase::Restarting { reason });
+    }
+
+    /// Whether it is not known yet if it intercepts.
+    pub(crate) fn has_never_been_ready(&self) -> bool {
+        !self.lock().was_ready
     }
 
     /// Why no prompt may run, when this extension has failed and must not be done without.
@@ -65,12 +83,11 @@ impl Extension {
         let Phase::Failed { reason } = &state.phase else {
             return None;
         };
-        if !self.must_run(&state) {
-            return None;
-        }
         let cause = match self.found.manifest.required {
             true => Cause::Required,
-            false => Cause::Intercepted,
+            // One that has started in this run and failed later counts as `on_failure` says.
+            false if state.is_interceptor && !state.was_ready => Cause::Intercepted,
+            false => return None,
         };
         let name = self.name();
         let remedy = remedy(name, self.found.source, &self.found.directory);

@@ -46,6 +46,9 @@ pub struct ExaminationOptions {
     pub tool_timeout: Duration,
 }
 
+/// How long an author waits for a hello, unless the manifest says that it takes longer.
+const HELLO_TIME: Duration = Duration::from_secs(10);
+
 fn manifest_hint(error: &ManifestError) -> &'static str {
     match error {
         ManifestError::Missing(_) => "name the extension's folder, or start one: zot ext new NAME",
@@ -179,14 +182,18 @@ impl Examination<'_> {
     }
 
     async fn handshake(&mut self, manifest: &Manifest) -> Option<Introduction> {
-        let deadline = Instant::now() + manifest.start_time();
+        let patience = match manifest.start_timeout {
+            Some(_) => manifest.start_time(),
+            None => HELLO_TIME,
+        };
+        let deadline = Instant::now() + patience;
         let introduced = self.talk.introduce(deadline, deadline + READY_GRACE).await;
         let introduction = match introduced {
             Ok(introduction) => introduction,
             Err(error) => {
                 let hint = match &error {
                     IntroductionError::NoHello => {
-                        "write {\"type\":\"hello\",…} and a line feed first of all, and flush standard output"
+                        "write {\"type\":\"hello\",…} and a line feed first of all, and flush standard output; if it takes long to start, give \"start_timeout\" in the manifest"
                     }
                     IntroductionError::NotHello { .. } => {
                         "nothing but frames may go to standard output: print to standard error"

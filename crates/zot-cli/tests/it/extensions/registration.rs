@@ -79,7 +79,8 @@ fn the_selection_of_tools_leaves_those_of_extensions_alone_unless_they_are_taken
         assert_eq!(run.offered()[0], expected, "{flags:?}");
     }
     let config = json!({"tools": ["read", "-two"]});
-    let mut run = Extended::start_with(&[extension()], |command| command);
+    let run = Extended::start_with(&[extension()], |command| command);
+    std::fs::create_dir_all(run.workdir.zot_home()).unwrap();
     let file = run.workdir.zot_home().join("config.json");
     std::fs::write(file, config.to_string()).unwrap();
     let mut zot = ZotCommand::rpc(binary(), &run.workdir, &run.server, Wire::OpenAi)

@@ -441,44 +441,60 @@ fn one_that_dies_before_it_has_subscribed_is_waited_for_to_the_end() {
 /// A guard that crashes counts as its manifest says for what it was asked; then it is waited for.
 #[test]
 fn no_tool_runs_while_a_guard_is_started_again() {
-    let crash = json!({"tool_call": {"in_turn": [{"exit": 7}]}});
+    let crash = json!({"tool_call": {"exit": 7}});
     let start = [hello("guard"), subscribe(), ready()];
     let crashing = ScriptedExtension::starting_with("guard", start).script("intercept", crash);
     let mut run = Extended::start(&[crashing]);
-    assert!(!run.call("bash", json!({"command": "touch allowed"})).0);
-    assert!(run.workdir.path().join("allowed").exists());
-    let mended = guard_starting_with([
+    poll_until("it has started", || {
+        !run.installed[0].said("ready").is_empty()
+    });
+    // What runs has read its script; this is for the next life.
+    let next_life = [
+        json!({"touch": "begun"}),
         json!({"wait_for": "go"}),
         hello("guard"),
         subscribe(),
         ready(),
-    ]);
-    mended.install(&run.workdir.extensions());
+    ];
+    guard_starting_with(next_life).install(&run.workdir.extensions());
+    run.zot
+        .prompt("1", r#"tool:bash:{"command":"touch allowed"}"#);
     run.zot.prompt("2", PROMPT);
-    run.zot.event("ext_notify");
+    poll_until("it is started again", || run.installed[0].has("begun"));
+    assert!(run.workdir.path().join("allowed").exists());
     assert!(!run.workdir.path().join("ran").exists());
     run.installed[0].release("go");
+    run.zot.event("done");
     let frames = run.zot.collect_until(|frame| frame["type"] == "done");
     assert_eq!(result_of(&frames), (true, REFUSAL.to_owned()));
     assert!(!run.workdir.path().join("ran").exists());
 }
 
-/// Slow: the guard is given up after seven seconds.
+/// Slow: the guard is given up after seven seconds. It did start, so `on_failure` decides, unless it is
+/// required.
 #[test]
-fn a_guard_that_was_given_up_stops_prompts() {
-    let leaving = ScriptedExtension::starting_with(
-        "guard",
-        [hello("guard"), subscribe(), ready(), json!({"exit": 0})],
-    );
-    let mut run = Extended::start(&[leaving]);
-    run.wait_for_log("guard", "given up after 3 restarts");
-    let error = stopped(&mut run.zot);
+fn a_guard_that_was_given_up_counts_as_its_manifest_says() {
+    let leaving = || {
+        let steps = [hello("guard"), subscribe(), ready(), json!({"exit": 0})];
+        ScriptedExtension::starting_with("guard", steps)
+    };
+    let mut lax = Extended::start(&[leaving()]);
+    let strict = leaving().manifest("on_failure", json!("block"));
+    let mut strict = Extended::start(&[strict]);
+    let required = leaving().manifest("required", json!(true));
+    let mut required = Extended::start(&[required]);
+    for run in [&lax, &strict, &required] {
+        run.wait_for_log("guard", "given up after 3 restarts");
+    }
+    assert!(!lax.call("bash", json!({"command": "true"})).0);
+    assert!(strict.call("bash", json!({"command": "true"})).0);
+    let error = stopped(&mut required.zot);
     assert!(error.contains("guard"), "{error}");
 }
 
 #[test]
 fn a_flood_before_ready_is_waited_out() {
-    let noise = std::iter::repeat_n(json!({"raw": "noise"}), 20_000);
+    let noise = std::iter::repeat_n(json!({"raw": "noise"}), 6_000);
     let notes = std::iter::repeat_n(
         json!({"type": "notify", "level": "info", "message": "x"}),
         2_000,

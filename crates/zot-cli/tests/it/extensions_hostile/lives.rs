@@ -180,7 +180,11 @@ fn a_killed_zot_takes_its_extensions_along() {
         "mute",
     ] {
         let mut attack = Attack::start(behaviour);
-        attack.goes_on();
+        match behaviour {
+            // A prompt would wait for it.
+            "mute" => poll_until("it is there", || left(&attack.workdir).len() == 3),
+            _ => attack.goes_on(),
+        }
         attack.zot.signal(Signal::KILL);
         let (finished, workdir) = attack.finish();
         assert_eq!(finished.signal, Some(9));
