@@ -418,6 +418,34 @@ fn one_that_is_required_stops_prompts_when_it_does_not_start() {
     assert!(!run.call("bash", json!({"command": "true"})).0);
 }
 
+#[test]
+fn the_chat_names_who_stops_it_and_counts_those_that_run() {
+    let place = Workdir::with_files("guards");
+    let good = ScriptedExtension::new("good", []).install(&place.extensions());
+    let needed = |steps: Vec<Value>| {
+        ScriptedExtension::starting_with("needed", steps).manifest("required", json!(true))
+    };
+    let broken = needed(vec![json!({"exit": 3})]).install(&place.extensions());
+    let terminal = Terminal::open(&format!(
+        "MODEL --no-ext --ext {} --ext {}",
+        good.directory().display(),
+        broken.directory().display()
+    ));
+    terminal.wait_for("/help");
+    terminal.type_line(PROMPT);
+    terminal.wait_for("extension needed is not running");
+    assert!(terminal.server.requests().is_empty());
+    terminal.type_line("/reload-ext");
+    terminal.wait_for("1 extension is running; needed is failed");
+    needed(vec![hello("needed"), ready()]).install(&place.extensions());
+    terminal.type_line("/reload-ext");
+    terminal.wait_for("2 extensions are running");
+    terminal.type_line(PROMPT);
+    terminal.wait_until("the tool has run", |_| {
+        terminal.workdir.path().join("ran").exists()
+    });
+}
+
 /// Slow: the waits before the attempts are 1, 2 and 4 seconds.
 #[test]
 fn one_that_dies_before_it_has_subscribed_is_waited_for_to_the_end() {
