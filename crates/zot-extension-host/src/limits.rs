@@ -23,7 +23,7 @@ pub(crate) const READY_TIME: Duration = Duration::from_secs(3);
 pub const READY_GRACE: Duration = Duration::from_secs(3);
 
 /// A prompt that waits for extensions longer than this says for which.
-pub(crate) const WAITING_NOTE_TIME: Duration = Duration::from_secs(1);
+pub(crate) const WAITING_NOTE_TIME: Duration = Duration::from_millis(1_500);
 
 /// An interceptor that has not answered by then counts as its `on_failure` says.
 pub const INTERCEPT_TIME: Duration = Duration::from_secs(5);
