@@ -7,8 +7,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{
-    AgentEvent, ContentBlock, Message, Model, Prices, ReasoningEffort, Timestamp, ToolCallId,
-    ToolImages, ToolResult, ToolSet, Usage,
+    AgentEvent, ContentBlock, ErrorReport, Message, Model, Prices, ReasoningEffort, Timestamp,
+    ToolCallId, ToolImages, ToolResult, ToolSet, Usage,
 };
 
 use crate::approval::{ApprovalPolicy, Approvals, Decision, NotWaiting};
@@ -18,7 +18,7 @@ use crate::driver::{self, Run};
 use crate::ledger::Ledger;
 use crate::mirror::mirror_images;
 use crate::steering::{SteerError, Steering};
-use crate::turn::ContextFill;
+use crate::turn::{ContextFill, Ending};
 use crate::{COMPACT_AT_PERCENT, Hooks, Journal, JournalError, Repair, Transcript, repair};
 
 /// What a conversation is held with. Replaced as a whole between prompts.
@@ -128,6 +128,17 @@ impl Agent {
         self.fallen.store(0, Ordering::Relaxed);
         let run = Run::new(self, budget, events, cancel);
         driver::prompt(self, content, &run).await;
+    }
+
+    /// Ends a prompt before it has begun: nothing is added to the transcript.
+    pub async fn refuse_prompt(
+        &self,
+        report: ErrorReport,
+        events: &mpsc::Sender<AgentEvent>,
+        cancel: &CancellationToken,
+    ) {
+        let run = Run::new(self, Budget::default(), events, cancel);
+        driver::finish(self, &run, Ending::Failed(report)).await;
     }
 
     /// Summarises the transcript up to a kept tail. A failure or an abort changes nothing.

@@ -103,11 +103,11 @@ pub(crate) struct Arguments {
     /// The most model calls for one prompt
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_steps: Option<u32>,
-    /// Give the model no tools at all
+    /// Give the model no built-in tools; those of extensions stay (--no-ext)
     #[arg(long, conflicts_with = "tools")]
     no_tools: bool,
-    /// Give the model exactly these tools
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    /// Give the model these built-in tools only; -NAME takes a tool away, also one of an extension
+    #[arg(long, value_name = "A,-B", value_delimiter = ',', allow_hyphen_values = true, value_parser = tool_name)]
     tools: Option<Vec<String>>,
     /// How the model makes tool calls: its own way, or <tool_call> blocks in its text
     #[arg(long, value_name = "DIALECT", value_parser = PossibleValuesParser::new(["native", "hermes"]))]
@@ -358,10 +358,13 @@ impl Arguments {
     }
 
     pub(crate) fn config(self, persistence: Persistence) -> Config {
-        let tools = match self.tools {
+        let mut names = self.tools.unwrap_or_default();
+        // An empty value means that it is not given.
+        names.retain(|name| !name.is_empty());
+        let tools = match names.is_empty() {
             _ if self.no_tools => ToolSelection::None,
-            Some(names) => ToolSelection::Only(names),
-            None => ToolSelection::All,
+            false => ToolSelection::Only(names),
+            true => ToolSelection::All,
         };
         Config {
             provider: self.provider,
@@ -484,5 +487,16 @@ pub(crate) fn rpc_token() -> Result<Option<String>, Failure> {
         Err(VarError::NotUnicode(_)) => Err(Failure::Usage(
             "ZOTCORE_RPC_TOKEN is not UTF-8: no client could send it".to_owned(),
         )),
+    }
+}
+
+/// A name for `--tools`, which takes values that begin with `-` but must not swallow the next flag.
+fn tool_name(value: &str) -> Result<String, String> {
+    match value.strip_prefix('-').unwrap_or(value) {
+        "" if value == "-" => Err("expected the name of a tool after -".to_owned()),
+        name if name.starts_with('-') => {
+            Err(format!("expected the name of a tool, got the flag {value}"))
+        }
+        _ => Ok(value.to_owned()),
     }
 }

@@ -245,11 +245,7 @@ impl Key {
             return value;
         };
         match (&value, users) {
-            (Value::Array(wanted), Value::Array(allowed)) => wanted
-                .iter()
-                .filter(|name| allowed.contains(name))
-                .cloned()
-                .collect(),
+            (Value::Array(wanted), Value::Array(allowed)) => tightened_list(wanted, allowed),
             // Every switch of this scope restricts.
             (Value::Bool(wanted), Value::Bool(already)) => Value::Bool(*wanted || *already),
             _ => match (value.as_f64(), users.as_f64()) {
@@ -258,6 +254,49 @@ impl Key {
             },
         }
     }
+}
+
+/// The names of both lists, without those that either takes away with a leading `-`. A list of nothing
+/// but these allows every other name; an empty one allows none.
+fn tightened_list(wanted: &[Value], allowed: &[Value]) -> Value {
+    if wanted.is_empty() || allowed.is_empty() {
+        return Value::Array(Vec::new());
+    }
+    let is_removal = |name: &&Value| name.as_str().is_some_and(|name| name.starts_with('-'));
+    let names = |list: &[Value]| -> Vec<Value> {
+        let names = list.iter().filter(|name| !is_removal(name));
+        names.cloned().collect()
+    };
+    let (wanted_names, allowed_names) = (names(wanted), names(allowed));
+    let mut kept = match (wanted_names.is_empty(), allowed_names.is_empty()) {
+        (_, true) => wanted_names,
+        (true, false) => allowed_names,
+        (false, false) => {
+            let both = wanted_names
+                .iter()
+                .filter(|name| allowed_names.contains(name));
+            let both: Vec<Value> = both.cloned().collect();
+            match both.is_empty() && wanted.iter().chain(allowed).any(|name| is_removal(&name)) {
+                // Nothing is left, which a list of removals alone would not say.
+                true => {
+                    let removed = wanted_names.iter().filter_map(Value::as_str);
+                    let removed = removed.map(|name| Value::from(format!("-{name}")));
+                    wanted_names
+                        .iter()
+                        .cloned()
+                        .chain(removed.collect::<Vec<_>>())
+                        .collect()
+                }
+                false => both,
+            }
+        }
+    };
+    for removal in wanted.iter().chain(allowed).filter(is_removal) {
+        if !kept.contains(removal) {
+            kept.push(removal.clone());
+        }
+    }
+    Value::Array(kept)
 }
 
 #[cfg(test)]

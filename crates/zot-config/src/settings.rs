@@ -30,7 +30,8 @@ pub struct Settings {
     pub max_tokens: Option<u64>,
     /// The longest a process may work, as --timeout-ms
     pub timeout_ms: Option<u64>,
-    /// The tools the model is given, as --tools; an empty list gives it none
+    /// The built-in tools the model is given, as --tools; an empty list gives it none. Tools of extensions
+    /// stay unless they are named with a leading `-`
     pub tools: Option<Vec<String>>,
     /// How the model makes tool calls, as --tool-dialect
     pub tool_dialect: Option<Dialect>,

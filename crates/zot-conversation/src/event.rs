@@ -168,6 +168,8 @@ pub enum ErrorCode {
     Compaction,
     /// The session file could not be written.
     Session,
+    /// An extension that must run is not running.
+    Extension,
 }
 
 impl ErrorCode {
@@ -198,6 +200,7 @@ impl ErrorCode {
             Self::Budget => "budget",
             Self::Compaction => "compaction",
             Self::Session => "session",
+            Self::Extension => "extension",
         }
     }
 }

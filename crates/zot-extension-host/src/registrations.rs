@@ -31,6 +31,10 @@ impl EventSet {
         self.0 |= 1 << kind as u8;
     }
 
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     pub(crate) fn contains(self, kind: EventKind) -> bool {
         self.0 & (1 << kind as u8) != 0
     }
@@ -43,6 +47,7 @@ pub(crate) struct Registrations {
     pub(crate) events: EventSet,
     pub(crate) intercepts: EventSet,
     pub(crate) hold_text: bool,
+    pub(crate) has_subscribed: bool,
 }
 
 impl Registrations {
@@ -115,6 +120,7 @@ impl Registrations {
     /// Adds what is subscribed to; returns the names that mean nothing here.
     pub(crate) fn subscribe(&mut self, subscription: &Subscription) -> Vec<String> {
         let mut unknown = Vec::new();
+        self.has_subscribed = true;
         for name in &subscription.events {
             match EventKind::named(name) {
                 Some(kind) => self.events.insert(kind),

@@ -23,7 +23,7 @@ use zot_provider::network::PlanError;
 use zot_session::{Checkpoints, FindError, ForkError, SessionError, SessionMeta};
 use zot_tools::{Checkpoint, JailError, ToolsConfig, builtin_tools};
 
-use crate::config::{Config, DEFAULT_MAX_STEPS, ToolSelection};
+use crate::config::{Config, DEFAULT_MAX_STEPS};
 use crate::jail::Confines;
 use crate::live_models::{self, LiveModels};
 use crate::persistence::{Opened, Opening, SessionCheckpoint};
@@ -196,9 +196,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     }
     // Extensions may bring the tools that are not known yet.
     if discovery.enabled().next().is_none() {
-        if let ToolSelection::Only(names) = &config.tools {
-            choose_tools(&own_tools, names)?;
-        }
+        choose_tools(&own_tools, &config.tools.wanted())?;
         if let ApprovalScope::Tools(names) = &config.approval.scope {
             choose_tools(&own_tools, names)?;
         }

@@ -9,6 +9,7 @@ mod modes;
 mod permissions;
 mod registration;
 mod reloading;
+mod slow_starters;
 
 use serde_json::{Value, json};
 use testkit::{InstalledExtension, ModelServer, ScriptedExtension, Wire, Workdir, Zot, ZotCommand};

@@ -132,7 +132,7 @@ impl Runtime {
         }
         self.toolbox.select(match names {
             None => ToolSelection::All,
-            Some(names) => ToolSelection::Only(names.to_vec()),
+            Some(names) => ToolSelection::Exactly(names.to_vec()),
         })?;
         Ok(self.change(|settings| self.toolbox.apply(settings))?)
     }
