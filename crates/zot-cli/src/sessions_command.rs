@@ -23,6 +23,8 @@ use crate::command::CommandFailure;
 use crate::failure::FAILED;
 use crate::output::{Format, say};
 
+pub(crate) use list::Columns;
+
 /// The conversations on this machine. Without a command: those of this directory.
 #[derive(Parser)]
 #[command(
@@ -137,13 +139,14 @@ impl CommandFailure for Failure {
 }
 
 /// Shows which sessions there are, beside the output, to someone who has to name one.
-pub(crate) fn offer(cwd: Option<&Path>) {
+pub(crate) fn offer(cwd: Option<&Path>, columns: Columns) -> Vec<Summary> {
     let place = Place::new(cwd);
     let Ok(summaries) = place.library.list(Scope::Directory(&place.cwd)) else {
-        return;
+        return Vec::new();
     };
     // When even standard error is gone, the exit code is all that is left to say.
-    let _ = list::write_table(&mut io::stderr(), &summaries, list::Columns::Here);
+    let _ = list::write_table(&mut io::stderr(), &summaries, columns);
+    summaries
 }
 
 /// Where the command is run, and where the sessions are.

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -111,7 +111,17 @@ fn failed(operation: &str, error: Errno) -> io::Error {
 
 /// Whether there is something to read on standard input, its end included, within `patience`.
 pub fn stdin_speaks_within(patience: Duration) -> io::Result<bool> {
-    is_ready_within(rustix::stdio::stdin(), PollFlags::IN, patience)
+    let deadline = Instant::now() + patience;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        // A signal ends the wait early without an answer.
+        if is_ready_within(rustix::stdio::stdin(), PollFlags::IN, left)? {
+            return Ok(true);
+        }
+        if left.is_zero() {
+            return Ok(false);
+        }
+    }
 }
 
 fn is_ready(descriptor: BorrowedFd<'_>, flags: PollFlags) -> io::Result<bool> {
