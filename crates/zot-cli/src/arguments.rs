@@ -15,8 +15,7 @@ use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser};
 use zot_sdk::cassette::{ReplayMode, ReplayPace};
 use zot_sdk::{
     ApprovalPolicy, ApprovalScope, Budget, Config, ContextSearch, Durability, ExtensionSearch,
-    Persistence, Replay, Resumption, SessionOptions, SkillSearch, ToolDialect,
-    ToolSelection,
+    Persistence, Replay, Resumption, SessionOptions, SkillSearch, ToolDialect, ToolSelection,
 };
 
 use crate::doctor::Depth;
@@ -218,6 +217,9 @@ pub(crate) struct Arguments {
     resumes: Resume,
     #[arg(skip)]
     positions: Positions,
+    /// Values of --resume that are words of the prompt.
+    #[arg(skip)]
+    resumed_words: Vec<String>,
 }
 
 /// What `zot` was started for.
@@ -318,7 +320,7 @@ impl Arguments {
         }
         let is_rpc = self.rpc || self.words.first().is_some_and(|word| word == "rpc");
         if self.resumes == Resume::Pick && (is_rpc || !at_terminal) {
-            return Err(resume::unnamed(self.cwd.as_deref()));
+            return Err(self.unnamed_session());
         }
         match self.words.as_slice() {
             [] if self.rpc => Ok(Mode::Rpc),

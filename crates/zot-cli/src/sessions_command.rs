@@ -138,15 +138,15 @@ impl CommandFailure for Failure {
     }
 }
 
+/// The sessions of a directory, the newest first.
+pub(crate) fn of_directory(cwd: Option<&Path>) -> Vec<Summary> {
+    Place::new(cwd).list(false).unwrap_or_default()
+}
+
 /// Shows which sessions there are, beside the output, to someone who has to name one.
-pub(crate) fn offer(cwd: Option<&Path>, columns: Columns) -> Vec<Summary> {
-    let place = Place::new(cwd);
-    let Ok(summaries) = place.library.list(Scope::Directory(&place.cwd)) else {
-        return Vec::new();
-    };
+pub(crate) fn offer(summaries: &[Summary], columns: Columns) {
     // When even standard error is gone, the exit code is all that is left to say.
-    let _ = list::write_table(&mut io::stderr(), &summaries, columns);
-    summaries
+    let _ = list::write_table(&mut io::stderr(), summaries, columns);
 }
 
 /// Where the command is run, and where the sessions are.

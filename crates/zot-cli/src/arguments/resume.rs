@@ -7,7 +7,6 @@ mod tests;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::AsFd as _;
-use std::path::Path;
 
 use clap::ArgMatches;
 use zot_sdk::sessions::{FindError, Library};
@@ -95,7 +94,12 @@ impl Arguments {
             let found = library.find(&value);
             match meaning(&value, found.as_ref().err()) {
                 Meaning::Session => self.resumes = Resume::Session(value),
-                Meaning::Prompt => words.push((position, value)),
+                Meaning::Prompt => {
+                    if !value.is_empty() && !value.contains(char::is_whitespace) {
+                        self.resumed_words.push(value.clone());
+                    }
+                    words.push((position, value));
+                }
                 Meaning::Mistake => {
                     return Err(Failure::Usage(format!(
                         "there is no session {value:?} (`zot sessions list --all` shows all there \
@@ -111,17 +115,23 @@ impl Arguments {
         Ok(())
     }
 
-    /// Asks which session to go on with, as the original does: with a number on standard input.
+    /// Lets the user pick the session to go on with, as the original does: by a number on standard
+    /// input.
     pub(super) fn pick_session(&mut self) -> Result<(), Failure> {
         if self.resumes != Resume::Pick {
             return Ok(());
         }
-        let cwd = self.cwd.as_deref();
-        let summaries = sessions_command::offer(cwd, Columns::Numbered);
+        let summaries = sessions_command::of_directory(self.cwd.as_deref());
         if summaries.is_empty() {
             warn(&["there is no session in this directory yet: this is the first"]);
             self.resumes = Resume::New;
             return Ok(());
+        }
+        let asks = io::stdin().is_terminal() && !self.no_stdin;
+        if asks {
+            sessions_command::offer(&summaries, Columns::Numbered);
+            // When even standard error is gone, the number can still be given.
+            let _ = write!(io::stderr(), "number: ");
         }
         let number = match self.no_stdin {
             true => None,
@@ -129,20 +139,33 @@ impl Arguments {
         };
         let picked = number.and_then(|number| summaries.get(number.checked_sub(1)?));
         let Some(picked) = picked else {
-            return Err(Failure::Usage(WHICH.to_owned()));
+            if !asks {
+                sessions_command::offer(&summaries, Columns::Here);
+            }
+            return Err(self.unpicked());
         };
         self.resumes = Resume::Session(picked.path.display().to_string());
         Ok(())
     }
-}
 
-const WHICH: &str = "which session? Name it with --resume ID (the beginning is enough), or take the \
-                     newest of this directory with --continue";
+    /// Shows which sessions there are where none can be picked.
+    pub(super) fn unnamed_session(&self) -> Failure {
+        let summaries = sessions_command::of_directory(self.cwd.as_deref());
+        sessions_command::offer(&summaries, Columns::Here);
+        self.unpicked()
+    }
 
-/// Shows which sessions there are where none can be picked.
-pub(super) fn unnamed(cwd: Option<&Path>) -> Failure {
-    sessions_command::offer(cwd, Columns::Here);
-    Failure::Usage(WHICH.to_owned())
+    fn unpicked(&self) -> Failure {
+        // It may have been meant as a name.
+        let mistaken = self.resumed_words.iter().map(|word| {
+            format!("there is no session {word:?}, so that is part of the prompt, and ")
+        });
+        Failure::Usage(format!(
+            "{}which session? Name it with --resume ID (the beginning is enough), or take the newest \
+             of this directory with --continue",
+            mistaken.collect::<String>()
+        ))
+    }
 }
 
 /// A mistyped id must not reach a model, which would answer it for money; a prompt should.
@@ -156,11 +179,12 @@ fn meaning(value: &str, problem: Option<&FindError>) -> Meaning {
         Some(FindError::Unreadable { .. }) => Meaning::Session,
         Some(_) => {
             let is_path = value.contains(['/', '\\']) || value.ends_with(".jsonl");
+            let is_hex = |character: char| character.is_ascii_hexdigit() || character == '-';
+            let is_like_hex =
+                |character: char| character.is_ascii_alphanumeric() || character == '-';
             let has_digit = value.contains(|character: char| character.is_ascii_digit());
-            let is_hex = value
-                .chars()
-                .all(|character| character.is_ascii_hexdigit() || character == '-');
-            match is_path || has_digit || is_hex {
+            let is_id = value.chars().all(is_hex) || has_digit && value.chars().all(is_like_hex);
+            match is_path || is_id {
                 true => Meaning::Mistake,
                 false => Meaning::Prompt,
             }
@@ -171,8 +195,6 @@ fn meaning(value: &str, problem: Option<&FindError>) -> Meaning {
 /// Reads one line, and not a byte of what follows it: that is part of the prompt.
 fn read_number() -> io::Result<Option<usize>> {
     let is_terminal = io::stdin().is_terminal();
-    // When even standard error is gone, the number can still be given.
-    let _ = write!(io::stderr(), "number: ");
     let mut line = Vec::new();
     let mut byte = [0];
     // Not through the standard handle, which reads ahead.
@@ -182,9 +204,6 @@ fn read_number() -> io::Result<Option<usize>> {
             break;
         }
         line.push(byte[0]);
-    }
-    if !is_terminal {
-        let _ = writeln!(io::stderr());
     }
     let text = String::from_utf8_lossy(&line);
     Ok(text.trim().parse().ok())

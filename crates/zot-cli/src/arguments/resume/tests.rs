@@ -14,7 +14,15 @@ fn what_names_a_session_is_one() {
 
 #[test]
 fn sentences_and_plain_words_are_the_prompt() {
-    for value in ["fix the bug", "hello", "2 things are left", "", " ", "why?"] {
+    for value in [
+        "fix the bug",
+        "hello",
+        "2 things are left",
+        "",
+        " ",
+        "why?",
+        "say:2",
+    ] {
         assert_eq!(not_found(value), Meaning::Prompt, "{value:?}");
     }
 }
