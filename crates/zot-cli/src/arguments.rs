@@ -131,9 +131,10 @@ pub(crate) struct Arguments {
     /// The same as --confirm for all tools
     #[arg(long)]
     no_yolo: bool,
-    /// How long to wait for a confirmation before it counts as no
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
-    confirm_timeout: u64,
+    /// How long to wait for a confirmation before it counts as no [default: 300; 60 for an rpc client
+    /// that has not said that it gives any]
+    #[arg(long, value_name = "SECONDS")]
+    confirm_timeout: Option<u64>,
     /// The most model calls this process may make
     #[arg(long, value_name = "N")]
     max_process_steps: Option<u64>,
@@ -421,7 +422,9 @@ impl Arguments {
                     Some(names) if names.is_empty() => ApprovalScope::AllTools,
                     Some(names) => ApprovalScope::Tools(names),
                 },
-                timeout: Duration::from_secs(self.confirm_timeout),
+                timeout: self
+                    .confirm_timeout
+                    .map_or(ApprovalPolicy::default().timeout, Duration::from_secs),
             },
             budget: Budget {
                 max_steps: self.max_process_steps,
@@ -480,6 +483,11 @@ impl Arguments {
             live_models: true,
             ..Config::default()
         }
+    }
+
+    /// Whether it was said how long to wait for confirmations.
+    pub(crate) fn has_confirm_timeout(&self) -> bool {
+        self.confirm_timeout.is_some()
     }
 
     pub(crate) fn is_json(&self) -> bool {

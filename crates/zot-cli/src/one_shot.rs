@@ -8,7 +8,9 @@ use zot_rpc::executor::{self, IdleSignal};
 use zot_rpc::printable;
 use zot_rpc::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
 use zot_rpc::stdio::Output;
-use zot_sdk::{Config, ContentBlock, Event, EventStream, ExtensionNotice, Persistence, Runtime};
+use zot_sdk::{
+    ApprovalScope, Config, ContentBlock, Event, EventStream, ExtensionNotice, Persistence, Runtime,
+};
 
 use crate::arguments::Arguments;
 use crate::configuration;
@@ -43,6 +45,9 @@ async fn run_prompt(
     let mut signals = EndSignals::new()?;
     let runtime = Runtime::new(config)?;
     warn(runtime.warnings());
+    if runtime.approval().scope != ApprovalScope::Nothing {
+        refuse_confirmations(&runtime, format);
+    }
     let mut output = Output::stdout(idle)?;
     let (text, images) = prompt.prepare(&runtime)?;
     let mut events = runtime
@@ -92,6 +97,26 @@ async fn run_prompt(
         Some(message) => Err(Failure::Agent(message)),
         None => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Nobody can be asked: whoever wanted to be must not find that tools ran all the same.
+fn refuse_confirmations(runtime: &Runtime, format: Format) {
+    let mode = match format {
+        Format::Text => "-p",
+        Format::Json => "--json",
+    };
+    let tools = match runtime.approval().scope {
+        ApprovalScope::Nothing | ApprovalScope::AllTools => "every tool call is".to_owned(),
+        ApprovalScope::Tools(names) => format!("calls of {} are", names.join(", ")),
+    };
+    warn(&[format!(
+        "{mode} has nobody to ask for a confirmation: {tools} refused (--no-yolo or --confirm was \
+         given)"
+    )]);
+    runtime.refuse_confirmations_because(
+        "refused: the user wants to confirm this tool's calls, but cannot be asked in this mode. Do \
+         not try again: go on without the call, or say what it would have done",
+    );
 }
 
 /// Reports what a cancelled run still has to say, as far as the reader takes it.

@@ -1,6 +1,7 @@
 //! Answers commands and forwards events, in one loop that owns everything.
 
 mod commands;
+mod confirming;
 mod prompting;
 mod refusal;
 mod replies;
@@ -10,6 +11,7 @@ use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use tokio::task::JoinSet;
@@ -24,6 +26,7 @@ use crate::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
 use crate::stdio::{Input, Output};
 use crate::token::Token;
 
+use confirming::Confirming;
 use replies::{Replies, Reply};
 
 /// How the server is to behave.
@@ -31,6 +34,9 @@ use replies::{Replies, Reply};
 pub struct ServeOptions {
     /// When set, the first line must be a `hello` that shows it.
     pub token: Option<String>,
+    /// How long a call waits for the confirmation of a client that has not said that it gives any;
+    /// as long as for others when not set.
+    pub unannounced_confirm_time: Option<Duration>,
 }
 
 /// Why the server ended.
@@ -47,8 +53,10 @@ pub enum Exit {
 
 /// Serves one client on standard input and output until it is done.
 pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) -> io::Result<Exit> {
+    let confirming = Confirming::new(&runtime, options.unannounced_confirm_time);
     let mut server = Server {
         runtime: Arc::new(runtime),
+        confirming,
         token: options.token.as_deref().map(Token::new),
         output: Output::stdout(idle)?,
         queue: JobQueue::default(),
@@ -77,6 +85,7 @@ struct Server {
     runtime: Arc<Runtime>,
     /// Present until it has been shown.
     token: Option<Token>,
+    confirming: Confirming,
     output: Output,
     queue: JobQueue,
     running: Option<EventStream>,
@@ -170,6 +179,9 @@ impl Server {
         {
             // Recorded clients compare whole frames.
             *details = None;
+        }
+        if let Event::ToolConfirm { id, hint, .. } = &mut event {
+            *hint = self.confirming.hint(id, &self.runtime);
         }
         match &self.wanted {
             Some(wanted) if !wanted.contains(event.type_name()) => return Ok(()),
@@ -387,7 +399,7 @@ fn refusal(token: &Token, frame: &Result<CommandFrame, RequestRefused>) -> Optio
     let (id, command, error) = match frame {
         Ok(CommandFrame {
             id,
-            command: command @ Command::Hello { token: shown },
+            command: command @ Command::Hello { token: shown, .. },
         }) => {
             if token.matches(shown.as_deref().unwrap_or_default()) {
                 return None;

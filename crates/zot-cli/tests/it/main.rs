@@ -16,6 +16,7 @@ mod commands;
 mod compaction;
 mod completions;
 mod configuration;
+mod confirmations;
 mod context;
 mod doctor;
 mod documents;
