@@ -38,7 +38,8 @@ pub struct AgentSettings {
     pub tools: Arc<ToolSet>,
     pub reasoning: Option<ReasoningEffort>,
     /// The most model calls one prompt may take.
-    pub max_steps: u32,
+    /// How many model calls one prompt may take; no limit when not set.
+    pub max_steps: Option<u32>,
     pub approval: ApprovalPolicy,
     /// Who goes on when the model fails, in this order, until the prompt ends.
     pub fallbacks: Arc<[Fallback]>,

@@ -77,7 +77,7 @@ pub const KEYS: [Key; 19] = [
             max: u32::MAX as u64,
         },
         Scope::ProjectTightens,
-        "100",
+        "no limit",
     ),
     entry(
         "max_process_steps",

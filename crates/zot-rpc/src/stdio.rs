@@ -203,8 +203,14 @@ pub struct Output {
     stream: Stream,
     buffer: Vec<u8>,
     written: usize,
+    /// How much was written before what is in the buffer.
+    written_before: u64,
     idle: IdleSignal,
 }
+
+/// A place in the output, to ask later whether it was written up to there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark(u64);
 
 impl Output {
     pub fn stdout(idle: IdleSignal) -> io::Result<Self> {
@@ -212,6 +218,7 @@ impl Output {
             stream: Stream::new(rustix::stdio::stdout(), WRITING)?,
             buffer: Vec::new(),
             written: 0,
+            written_before: 0,
             idle,
         })
     }
@@ -227,6 +234,16 @@ impl Output {
     pub fn push_text(&mut self, text: &str) {
         self.buffer.extend_from_slice(text.as_bytes());
         self.idle.request();
+    }
+
+    /// The end of what was added so far.
+    pub fn mark(&self) -> Mark {
+        Mark(self.written_before + self.buffer.len() as u64)
+    }
+
+    /// Whether everything before the mark was written.
+    pub fn has_written(&self, mark: Mark) -> bool {
+        self.written_before + self.written as u64 >= mark.0
     }
 
     /// Whether the reader is so far behind that nothing more should be produced for now.
@@ -283,6 +300,7 @@ impl Output {
                 Err(error) => return Err(failed("write standard output", error)),
             }
         }
+        self.written_before += self.written as u64;
         self.buffer.clear();
         self.written = 0;
         // A burst should not hold its memory for ever.
@@ -292,6 +310,7 @@ impl Output {
 
     /// Forgets what was not written, because nobody will read it.
     pub fn discard(&mut self) {
+        self.written_before += self.written as u64;
         self.buffer.clear();
         self.written = 0;
     }

@@ -31,6 +31,7 @@ mod flags;
 mod hostile;
 mod input;
 mod jail;
+mod leaving_readers;
 mod live_models;
 mod login;
 mod pictures;
