@@ -40,6 +40,7 @@ pub(crate) fn run(
         config.http = Some(HttpClient::new().patient());
     }
     let mut prompt = prompt;
+    let mut draft = None;
     let mut picks_session = picks_session;
     // A conversation that is in no file.
     let mut unkept = Vec::new();
@@ -47,6 +48,7 @@ pub(crate) fn run(
         let messages = std::mem::take(&mut unkept);
         let mut options = Options {
             prompt: prompt.take(),
+            draft: draft.take(),
             picks_session: std::mem::take(&mut picks_session),
             history: Some(home.join("history.jsonl")),
             watch: Some(watch.clone()),
@@ -79,7 +81,10 @@ pub(crate) fn run(
                     approval,
                     model,
                     messages,
+                    prompt: waiting,
+                    draft: unsent,
                 } = *carried;
+                (prompt, draft) = (waiting, unsent);
                 config.jail = is_jailed;
                 config.approval = approval;
                 config.model = model.or(config.model);
