@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -11,7 +12,7 @@ use zot_conversation::{
     ToolCallId, ToolImages, ToolResult, ToolSet, Usage,
 };
 
-use crate::approval::{ApprovalPolicy, Approvals, Decision, NotWaiting};
+use crate::approval::{ApprovalPolicy, Approvals, Decision, NOBODY_LEFT, NotWaiting};
 use crate::budget::Budget;
 use crate::ceiling;
 use crate::driver::{self, Run};
@@ -37,7 +38,8 @@ pub struct AgentSettings {
     pub tools: Arc<ToolSet>,
     pub reasoning: Option<ReasoningEffort>,
     /// The most model calls one prompt may take.
-    pub max_steps: u32,
+    /// How many model calls one prompt may take; no limit when not set.
+    pub max_steps: Option<u32>,
     pub approval: ApprovalPolicy,
     /// Who goes on when the model fails, in this order, until the prompt ends.
     pub fallbacks: Arc<[Fallback]>,
@@ -223,7 +225,20 @@ impl Agent {
 
     /// Refuses every call that needs permission, because nobody is left to give it.
     pub fn refuse_confirmations(&self) {
-        self.approvals.close();
+        self.refuse_confirmations_because(NOBODY_LEFT);
+    }
+
+    /// Refuses every call that needs permission; `reason` is what the model reads.
+    pub fn refuse_confirmations_because(&self, reason: impl Into<String>) {
+        self.approvals.close(reason.into());
+    }
+
+    /// Changes how long the next calls wait for permission. What was decided for later calls stays.
+    pub fn set_approval_timeout(&self, timeout: Duration) {
+        let mut settings = lock(&self.settings);
+        let mut changed = (**settings).clone();
+        changed.approval.timeout = timeout;
+        *settings = Arc::new(changed);
     }
 
     /// What was spent, by model and by model call.

@@ -43,6 +43,7 @@ pub(crate) fn run(
     }
     let is_flagged = config.provider.is_some() || config.model.is_some();
     let mut prompt = prompt;
+    let mut draft = None;
     let mut picks_session = picks_session;
     // A conversation that is in no file.
     let mut unkept = Vec::new();
@@ -50,6 +51,7 @@ pub(crate) fn run(
         let messages = std::mem::take(&mut unkept);
         let mut options = Options {
             prompt: prompt.take(),
+            draft: draft.take(),
             picks_session: std::mem::take(&mut picks_session),
             history: Some(home.join("history.jsonl")),
             watch: Some(watch.clone()),
@@ -87,7 +89,10 @@ pub(crate) fn run(
                     approval,
                     model,
                     messages,
+                    prompt: waiting,
+                    draft: unsent,
                 } = *carried;
+                (prompt, draft) = (waiting, unsent);
                 config.jail = is_jailed;
                 config.approval = approval;
                 config.model = model.or(config.model);

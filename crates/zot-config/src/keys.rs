@@ -78,7 +78,7 @@ pub const KEYS: [Key; 20] = [
             max: u32::MAX as u64,
         },
         Scope::ProjectTightens,
-        "100",
+        "no limit",
     ),
     entry(
         "max_process_steps",

@@ -23,7 +23,7 @@ use zot_provider::network::PlanError;
 use zot_session::{Checkpoints, FindError, ForkError, SessionError, SessionMeta};
 use zot_tools::{Checkpoint, JailError, ToolsConfig, builtin_tools};
 
-use crate::config::{Config, DEFAULT_MAX_STEPS};
+use crate::config::Config;
 use crate::jail::Confines;
 use crate::live_models::{self, LiveModels};
 use crate::persistence::{Opened, Opening, SessionCheckpoint};
@@ -293,7 +293,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         system: Arc::from(""),
         tools: Arc::default(),
         reasoning: config.reasoning,
-        max_steps: config.max_steps.unwrap_or(DEFAULT_MAX_STEPS),
+        max_steps: config.max_steps,
         approval: config.approval.clone(),
         // A replay fails in the name of whom it was recorded with.
         provider: match &replayed {

@@ -12,9 +12,6 @@ use zot_session::Durability;
 
 use crate::stream::OnRequest;
 
-/// How many model calls one prompt may take unless the caller says otherwise.
-pub const DEFAULT_MAX_STEPS: u32 = 100;
-
 /// What a [`Runtime`](crate::Runtime) is made from. Everything has a default.
 #[derive(Clone, Default)]
 pub struct Config {
@@ -42,7 +39,7 @@ pub struct Config {
     /// Added to the system prompt, in order.
     pub append_system_prompt: Vec<String>,
     pub reasoning: Option<ReasoningEffort>,
-    /// [`DEFAULT_MAX_STEPS`] when not given.
+    /// How many model calls one prompt may take; no limit when not given, but that of the budget.
     pub max_steps: Option<u32>,
     pub tools: ToolSelection,
     /// How the model makes tool calls; what the catalog says when not given.

@@ -83,6 +83,7 @@ pub(crate) fn event(event: AgentEvent, rescue: &Rescue) -> Event {
             }),
         },
         AgentEvent::ConfirmationRequested { call, preview } => Event::ToolConfirm {
+            hint: None,
             id: call.id.to_string(),
             args: arguments(&call.arguments),
             name: call.name,

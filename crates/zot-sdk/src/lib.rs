@@ -106,8 +106,8 @@ mod undo;
 
 pub use assembly::{AssemblyError, UnknownTool};
 pub use config::{
-    Config, ContextSearch, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, PreferredModel, Replay,
-    Resumption, SessionOptions, SkillSearch, ToolSelection,
+    Config, ContextSearch, ExtensionSearch, Persistence, PreferredModel, Replay, Resumption,
+    SessionOptions, SkillSearch, ToolSelection,
 };
 pub use convert::is_prompt;
 pub use credentials::{CredentialKind, CredentialStatus, Credentials, KeyCheck, KeyRefused};

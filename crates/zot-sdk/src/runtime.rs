@@ -219,6 +219,11 @@ impl Runtime {
         self.agent.refuse_confirmations();
     }
 
+    /// Refuses every call that needs a confirmation; `reason` is what the model reads.
+    pub fn refuse_confirmations_because(&self, reason: impl Into<String>) {
+        self.agent.refuse_confirmations_because(reason);
+    }
+
     /// Summarises the transcript into one message.
     pub fn compact(&self) -> Result<EventStream, Busy> {
         self.start(Work::Compaction, |agent, events, cancel| {

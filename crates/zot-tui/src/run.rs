@@ -37,7 +37,7 @@ use zot_process::{EndSignal, EndSignals};
 use zot_sdk::sessions::Summary;
 use zot_sdk::{EventStream, ExtensionNotice, Runtime};
 
-use crate::app::{App, Effect, Input, Key, Prompt};
+use crate::app::{App, Effect, Input, Key, PickerKind, Prompt};
 use crate::renderer::{Renderer, Replaces};
 use crate::terminal::Terminal;
 
@@ -76,8 +76,10 @@ pub struct Options {
     pub themes: Option<PathBuf>,
     /// Which session to go on with is picked first.
     pub picks_session: bool,
-    /// Sent at once.
+    /// Sent at once, or when a session is picked: with that.
     pub prompt: Option<String>,
+    /// Stands in the editor.
+    pub draft: Option<String>,
     /// Where prompts are remembered.
     pub history: Option<PathBuf>,
     /// Where sessions are kept.
@@ -162,12 +164,19 @@ impl Chat {
         if let Some(earlier) = listings::resumed(&self.runtime, RESUMED_MESSAGES) {
             self.take(earlier)?;
         }
+        let mut picks = false;
         if self.options.picks_session {
             let sessions = self.list_sessions();
+            picks = matches!(&sessions, Input::Sessions(sessions) if !sessions.is_empty());
             self.take(sessions)?;
         }
         self.list_commands();
-        if let Some(prompt) = self.options.prompt.take() {
+        // Who picks none finds the prompt in the editor.
+        let unsent = self.options.prompt.clone().filter(|_| picks);
+        if let Some(draft) = self.options.draft.take().or(unsent) {
+            self.take(Input::Edited(draft))?;
+        }
+        if !picks && let Some(prompt) = self.options.prompt.take() {
             self.take(Input::Prompt(Prompt::typed(prompt)))?;
         }
         self.draw()
@@ -196,6 +205,10 @@ impl Chat {
                 Some(Ok(input)) => {
                     let input = self.with_dropped(input);
                     let ending = self.take(input)?;
+                    if !self.app.has_picker(PickerKind::Sessions) {
+                        // It waited for the list that was shown first, not for any.
+                        self.options.prompt = None;
+                    }
                     // A key is answered at once, not at the next beat of the timer.
                     self.draw()?;
                     ending
@@ -285,8 +298,13 @@ impl Chat {
                 for effect in self.app.update(now_ms, input) {
                     match effect {
                         Effect::Quit => return Ok(Some(Ending::Left)),
-                        Effect::Resume { session, fork } => {
-                            match self.begin_again(session, fork) {
+                        Effect::Resume { .. } | Effect::Fork { .. } => {
+                            let again = match effect {
+                                Effect::Fork { before } => self.begin_copy(before),
+                                Effect::Resume { session } => self.begin_again(session),
+                                _ => continue,
+                            };
+                            match again {
                                 Ok(ending) => return Ok(Some(ending)),
                                 Err(error) => inputs.push(Input::failure(error)),
                             }

@@ -4,6 +4,7 @@ mod again;
 mod approvals;
 mod jail;
 mod leaving;
+mod original_commands;
 mod pickers;
 
 use std::process::{Command, Output};

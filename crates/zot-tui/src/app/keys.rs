@@ -321,7 +321,7 @@ impl App {
         Vec::new()
     }
 
-    pub(super) fn has_picker(&self, kind: PickerKind) -> bool {
+    pub(crate) fn has_picker(&self, kind: PickerKind) -> bool {
         self.picker
             .as_ref()
             .is_some_and(|picker| picker.kind == kind)

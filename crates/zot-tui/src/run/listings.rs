@@ -21,6 +21,13 @@ pub(super) fn prompts(runtime: &Runtime) -> Vec<String> {
         .collect()
 }
 
+/// What the user said in the prompt with this index.
+pub(super) fn prompt_at(runtime: &Runtime, index: usize) -> Option<String> {
+    let messages = runtime.messages();
+    let text = messages.iter().filter_map(prompt).nth(index)?;
+    Some(text.to_owned())
+}
+
 /// What was said before this chat began, as far as a screen has room.
 pub(super) fn resumed(runtime: &Runtime, items: usize) -> Option<Input> {
     let messages = runtime.messages();
