@@ -10,6 +10,7 @@ use http::{HeaderName, HeaderValue};
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream};
 
 use crate::call::{Answer, Call};
+use crate::declaration::{Declarations, Restoring};
 use crate::endpoint::Endpoint;
 use crate::http::HttpClient;
 use request::RequestCache;
@@ -34,7 +35,16 @@ impl AnthropicClient {
         }
     }
 
-    fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
+    fn declare(&self, request: &ModelRequest<'_>) -> Arc<Declarations> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.declare(&self.endpoint.provider, request.tools)
+    }
+
+    fn call(
+        &self,
+        declarations: &Declarations,
+        request: &ModelRequest<'_>,
+    ) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
         let path = match self.endpoint.base().0.ends_with("/v1") {
             true => "/messages",
@@ -45,19 +55,21 @@ impl AnthropicClient {
             .headers_with_key(HeaderName::from_static("x-api-key"), "")?;
         headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let body = cache.body(provider, request);
+        let body = cache.body(provider, declarations, request);
         Call::new(&self.http, &self.endpoint, path, headers, body)
     }
 }
 
 impl Model for AnthropicClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
+        let declarations = self.declare(&request);
         let decoder = AnthropicDecoder::new(Arc::clone(&self.endpoint));
+        let decoder = Restoring::new(decoder, &declarations);
         Box::pin(Answer::new(
             &self.endpoint.provider,
             &self.http,
             decoder,
-            move || self.call(&request),
+            move || self.call(&declarations, &request),
         ))
     }
 }

@@ -7,6 +7,9 @@ use zot_wire::rpc::{ContentBlock, CumulativeUsage, Event, Message, Role, ToolDet
 
 use crate::rescue::Rescue;
 
+/// Whose notices those are that come from no extension.
+const NOTICE_SOURCE: &str = "zot";
+
 /// The wire's form of an event.
 pub(crate) fn event(event: AgentEvent, rescue: &Rescue) -> Event {
     match event {
@@ -16,6 +19,11 @@ pub(crate) fn event(event: AgentEvent, rescue: &Rescue) -> Event {
         },
         AgentEvent::TurnStarted { step } => Event::TurnStart { step },
         AgentEvent::AssistantStarted => Event::AssistantStart,
+        AgentEvent::Notice(message) => Event::ExtNotify {
+            extension: NOTICE_SOURCE.to_owned(),
+            level: "warn".to_owned(),
+            message,
+        },
         AgentEvent::TextDelta(delta) => Event::TextDelta { delta },
         AgentEvent::ThinkingDelta(delta) => Event::ThinkingDelta { delta },
         AgentEvent::Retrying {
