@@ -14,6 +14,7 @@ mod http;
 mod openai;
 mod reply;
 mod responses;
+mod rules;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 pub use reply::{RecordedRequest, Reply, Wire};
+pub use rules::refusal;
 
 /// Requests kept for assertions; the oldest go first. Enough for any test, too few to hurt a bench.
 const KEPT_REQUESTS: usize = 4096;
@@ -50,6 +52,8 @@ struct Shared {
     /// How often each directive that counts its attempts was asked for.
     attempts: Mutex<HashMap<String, u32>>,
     script: Option<Mutex<VecDeque<Reply>>>,
+    /// Whether requests that a real provider refuses are refused.
+    strict: bool,
     /// Prebuilt `say:N` bodies.
     blobs: Mutex<HashMap<BlobKey, Arc<[u8]>>>,
     in_progress: AtomicUsize,
@@ -72,6 +76,15 @@ impl ModelServer {
     pub fn with_script(script: impl IntoIterator<Item = Reply>) -> Self {
         let shared = Shared {
             script: Some(Mutex::new(script.into_iter().collect())),
+            ..Shared::default()
+        };
+        Self::run(0, shared).expect("bind a loopback port for the model server")
+    }
+
+    /// Starts a server that obeys directives, but refuses with status 400 what [`refusal`] finds.
+    pub fn strict() -> Self {
+        let shared = Shared {
+            strict: true,
             ..Shared::default()
         };
         Self::run(0, shared).expect("bind a loopback port for the model server")

@@ -40,11 +40,7 @@ impl AnthropicClient {
         cache.declare(&self.endpoint.provider, request.tools)
     }
 
-    fn call(
-        &self,
-        declarations: &Declarations,
-        request: &ModelRequest<'_>,
-    ) -> Result<Call, ModelError> {
+    fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
         let path = match self.endpoint.base().0.ends_with("/v1") {
             true => "/messages",
@@ -55,7 +51,7 @@ impl AnthropicClient {
             .headers_with_key(HeaderName::from_static("x-api-key"), "")?;
         headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let body = cache.body(provider, declarations, request);
+        let body = cache.body(provider, request);
         Call::new(&self.http, &self.endpoint, path, headers, body)
     }
 }
@@ -69,7 +65,7 @@ impl Model for AnthropicClient {
             &self.endpoint.provider,
             &self.http,
             decoder,
-            move || self.call(&declarations, &request),
+            move || self.call(&request),
         ))
     }
 }

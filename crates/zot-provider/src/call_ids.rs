@@ -43,7 +43,10 @@ impl IdRule {
     pub(crate) fn of_chat_model(model: &str) -> Self {
         let model = model.to_ascii_lowercase();
         let name = model.rsplit('/').next().unwrap_or_default();
-        match MISTRAL_FAMILIES.iter().any(|family| name.starts_with(family)) {
+        match MISTRAL_FAMILIES
+            .iter()
+            .any(|family| name.starts_with(family))
+        {
             true => Self::Mistral,
             false => Self::OpenAiChat,
         }
@@ -145,3 +148,6 @@ impl CallIds {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

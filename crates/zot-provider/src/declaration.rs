@@ -12,6 +12,8 @@ mod keys;
 mod parse;
 mod restore;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::borrow::Cow;
@@ -132,8 +134,7 @@ impl Naming {
     pub(crate) fn arguments<'a>(&self, name: &str, arguments: &'a Arguments) -> WireArguments<'a> {
         let renamed = self.keys.get(name).and_then(|renamed| {
             let text = arguments.json_or_empty();
-            let text =
-                arguments::renamed(text, &renamed.schema, &renamed.keys, Direction::ToWire)?;
+            let text = arguments::renamed(text, &renamed.schema, &renamed.keys, Direction::ToWire)?;
             RawValue::from_string(text).ok()
         });
         renamed.map_or(WireArguments::Same(arguments), WireArguments::Renamed)
@@ -313,7 +314,10 @@ impl Declaration {
             .take(MAX_OPENAI_DESCRIPTION)
             .filter(|(_, letter)| letter.is_whitespace())
             .last()
-            .map_or_else(|| byte_of(&self.description, MAX_OPENAI_DESCRIPTION), |(at, _)| at);
+            .map_or_else(
+                || byte_of(&self.description, MAX_OPENAI_DESCRIPTION),
+                |(at, _)| at,
+            );
         let rest = self.description.split_off(cut);
         let mut parameters = match &self.parameters {
             Parameters::Written(Json::Object(fields)) => fields.clone(),

@@ -43,16 +43,12 @@ impl GeminiClient {
         cache.declare(&self.endpoint.provider, request.tools)
     }
 
-    fn call(
-        &self,
-        declarations: &Declarations,
-        request: &ModelRequest<'_>,
-    ) -> Result<Call, ModelError> {
+    fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
         let key_header = HeaderName::from_static("x-goog-api-key");
         let headers = self.endpoint.headers_with_key(key_header, "")?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let body = cache.body(provider, declarations, request);
+        let body = cache.body(provider, request);
         Call::new(
             &self.http,
             &self.endpoint,
@@ -72,7 +68,7 @@ impl Model for GeminiClient {
             &self.endpoint.provider,
             &self.http,
             decoder,
-            move || self.call(&declarations, &request),
+            move || self.call(&request),
         ))
     }
 

@@ -32,7 +32,8 @@ pub use crate::endpoint::Endpoint;
 pub use crate::gemini::GeminiClient;
 pub use crate::http::{FetchError, Fetched, HttpClient, Timeouts};
 pub use crate::openai::{
-    CallIdForm, EffortField, OpenAiClient, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport,
+    CallIdForm, EffortField, OpenAiClient, OpenAiQuirks, OutputLimitField, ReasoningReplay,
+    UsageReport,
 };
 pub use crate::providers::{
     KeyRequirement, OAuthEntry, ProviderEntry, Providers, ProvidersError, Wire, provider, providers,

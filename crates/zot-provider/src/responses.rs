@@ -42,15 +42,11 @@ impl ResponsesClient {
         cache.declare(&self.endpoint.provider, request.tools)
     }
 
-    fn call(
-        &self,
-        declarations: &Declarations,
-        request: &ModelRequest<'_>,
-    ) -> Result<Call, ModelError> {
+    fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
         let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let body = cache.body(provider, declarations, request);
+        let body = cache.body(provider, request);
         Call::new(&self.http, &self.endpoint, "/responses", headers, body)
     }
 }
@@ -64,7 +60,7 @@ impl Model for ResponsesClient {
             &self.endpoint.provider,
             &self.http,
             decoder,
-            move || self.call(&declarations, &request),
+            move || self.call(&request),
         ))
     }
 }

@@ -50,12 +50,8 @@ impl RequestCache {
         self.declarations.get(Dialect::Anthropic, provider, tools)
     }
 
-    pub(super) fn body(
-        &mut self,
-        provider: &str,
-        declarations: &Declarations,
-        request: &ModelRequest<'_>,
-    ) -> RequestBody {
+    pub(super) fn body(&mut self, provider: &str, request: &ModelRequest<'_>) -> RequestBody {
+        let declarations = self.declare(provider, request.tools);
         self.messages.write_for(&declarations.naming);
         let terms = Terms {
             provider,

@@ -68,7 +68,9 @@ impl<'a> Writer<'a> {
             let mut fields = Fields::default();
             fields.insert("type", "string");
             fields.insert("nullable", true);
-            if let Some(text) = described(schema.description.as_deref(), &["Always null".to_owned()]) {
+            if let Some(text) =
+                described(schema.description.as_deref(), &["Always null".to_owned()])
+            {
                 fields.insert("description", text);
             }
             fields

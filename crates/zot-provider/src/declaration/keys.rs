@@ -39,7 +39,10 @@ impl Rule {
     pub(crate) fn accepts(self, name: &str) -> bool {
         name.len() <= MAX_LENGTH
             && name.chars().all(|letter| self.allows(letter))
-            && name.chars().next().is_some_and(|first| self.may_begin_with(first))
+            && name
+                .chars()
+                .next()
+                .is_some_and(|first| self.may_begin_with(first))
     }
 
     /// A name like `name` that the rule accepts; the same for the same `name`, always.
@@ -53,7 +56,11 @@ impl Rule {
             // Nothing of it is left, as of one in another script.
             return format!("{}_{}", self.noun(), mark(name));
         }
-        if !adapted.chars().next().is_some_and(|first| self.may_begin_with(first)) {
+        if !adapted
+            .chars()
+            .next()
+            .is_some_and(|first| self.may_begin_with(first))
+        {
             adapted.insert(0, '_');
         }
         if adapted.len() > MAX_LENGTH || name.chars().count() > MAX_LENGTH {

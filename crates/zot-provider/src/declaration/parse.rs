@@ -302,10 +302,12 @@ fn anchored<'a>(json: &'a Json, name: &str, depth: usize) -> Option<&'a Json> {
     }
     match json {
         Json::Object(fields) => {
-            let is_named = ["$anchor", "$dynamicAnchor", "$id", "id"].iter().any(|keyword| {
-                let text = fields.get(keyword).and_then(Json::as_str);
-                text.is_some_and(|text| text.trim_start_matches('#') == name)
-            });
+            let is_named = ["$anchor", "$dynamicAnchor", "$id", "id"]
+                .iter()
+                .any(|keyword| {
+                    let text = fields.get(keyword).and_then(Json::as_str);
+                    text.is_some_and(|text| text.trim_start_matches('#') == name)
+                });
             match is_named {
                 true => Some(json),
                 false => fields
@@ -421,7 +423,12 @@ fn limits(fields: &Fields, schema: &mut Schema) {
     }
     let positive = |number: &serde_json::Number| number.as_f64().is_some_and(|number| number > 0.0);
     schema.multiple_of = number("multipleOf").filter(positive);
-    let text = |keyword: &str| fields.get(keyword).and_then(Json::as_str).map(str::to_owned);
+    let text = |keyword: &str| {
+        fields
+            .get(keyword)
+            .and_then(Json::as_str)
+            .map(str::to_owned)
+    };
     schema.pattern = text("pattern");
     schema.format = text("format");
 }

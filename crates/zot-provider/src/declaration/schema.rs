@@ -524,6 +524,7 @@ impl Schema {
                 sets.push(set);
             }
         }
-        (sets.len() > 1).then(|| format!("Give one of these sets of arguments: {}", sets.join("; ")))
+        (sets.len() > 1)
+            .then(|| format!("Give one of these sets of arguments: {}", sets.join("; ")))
     }
 }

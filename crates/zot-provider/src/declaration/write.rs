@@ -62,7 +62,10 @@ impl<'a> Writer<'a> {
         }
         let goes_on = depth < self.max_depth && self.nodes < MAX_NODES;
         if schema.kinds.meets(Kinds::ARRAY) {
-            let items = schema.items.as_ref().filter(|items| goes_on && !items.is_never());
+            let items = schema
+                .items
+                .as_ref()
+                .filter(|items| goes_on && !items.is_never());
             match items {
                 Some(items) => {
                     let items = self.write(items, depth + 1);

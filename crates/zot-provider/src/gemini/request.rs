@@ -81,12 +81,8 @@ impl RequestCache {
         self.declarations.get(Dialect::Gemini, provider, tools)
     }
 
-    pub(super) fn body(
-        &mut self,
-        provider: &str,
-        declarations: &Declarations,
-        request: &ModelRequest<'_>,
-    ) -> RequestBody {
+    pub(super) fn body(&mut self, provider: &str, request: &ModelRequest<'_>) -> RequestBody {
+        let declarations = self.declare(provider, request.tools);
         let generation = Generation::of(request.model);
         if generation != self.generation {
             self.messages = MessageCache::default();
@@ -354,8 +350,8 @@ fn model_parts<'a>(terms: Terms<'a>, message: &'a Message) -> Vec<Part<'a>> {
                     .take()
                     .filter(|awaited| awaited.id.as_deref() == Some(call.id.as_str()));
                 let first = !parts.iter().any(|part| part.function_call.is_some());
-                let stand_in =
-                    (first && terms.generation == Generation::Level).then_some(FOREIGN_CALL_SIGNATURE);
+                let stand_in = (first && terms.generation == Generation::Level)
+                    .then_some(FOREIGN_CALL_SIGNATURE);
                 parts.push(Part {
                     function_call: Some(FunctionCall {
                         id: call.id.as_str().strip_prefix(SERVER_ID_MARK),

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use zot_conversation::{
-    ContentBlock, Image, Message, ModelRequest, Role, Sampling, ToolDefinition,
-    ToolResult,
+    ContentBlock, Image, Message, ModelRequest, Role, Sampling, ToolDefinition, ToolResult,
 };
 
-use super::{CallIdForm, EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport};
+use super::{
+    CallIdForm, EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport,
+};
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
 use crate::call_ids::{CallIds, IdRule};
 use crate::declaration::{
@@ -52,9 +53,9 @@ impl RequestCache {
         &mut self,
         provider: &str,
         quirks: OpenAiQuirks,
-        declarations: &Declarations,
         request: &ModelRequest<'_>,
     ) -> RequestBody {
+        let declarations = self.declare(provider, request.tools);
         let id_rule = match quirks.call_ids {
             CallIdForm::NineAlphanumerics => IdRule::Mistral,
             CallIdForm::ByModel => IdRule::of_chat_model(request.model),

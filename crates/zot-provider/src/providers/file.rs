@@ -11,7 +11,9 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::{KeyRequirement, OAuthEntry, ProviderEntry, Wire};
-use crate::openai::{CallIdForm, EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport};
+use crate::openai::{
+    CallIdForm, EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport,
+};
 
 /// Room for thousands of providers.
 const MAX_FILE_BYTES: u64 = 1 << 20;

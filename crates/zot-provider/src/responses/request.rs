@@ -71,12 +71,8 @@ impl RequestCache {
         self.declarations.get(Dialect::OpenAi, provider, tools)
     }
 
-    pub(super) fn body(
-        &mut self,
-        provider: &str,
-        declarations: &Declarations,
-        request: &ModelRequest<'_>,
-    ) -> RequestBody {
+    pub(super) fn body(&mut self, provider: &str, request: &ModelRequest<'_>) -> RequestBody {
+        let declarations = self.declare(provider, request.tools);
         let replay = Replay::of(request.model);
         if replay != self.replay {
             self.messages = MessageCache::default();

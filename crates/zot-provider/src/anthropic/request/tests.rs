@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use zot_conversation::{Sampling, Timestamp, ToolCall, ToolEffect};
+use zot_conversation::{Arguments, Sampling, Timestamp, ToolCall, ToolEffect};
 
 use super::*;
 

@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use zot_conversation::{Sampling, Timestamp, ToolCall, ToolEffect};
+use zot_conversation::{Arguments, Sampling, Timestamp, ToolCall, ToolEffect};
 
 use super::*;
 

@@ -1,6 +1,8 @@
 use bytes::Bytes;
 use proptest::prelude::*;
-use zot_conversation::{Arguments, Reasoning, ReasoningEffort, Sampling, Timestamp, ToolEffect};
+use zot_conversation::{
+    Arguments, Reasoning, ReasoningEffort, Sampling, Timestamp, ToolCall, ToolEffect,
+};
 
 use super::*;
 
@@ -135,6 +137,7 @@ fn quirks() {
         effort: EffortField::Absent,
         reasoning_replay: ReasoningReplay::WithToolCalls,
         usage_report: UsageReport::Always,
+        ..OpenAiQuirks::COMPATIBLE
     };
     let sent = fresh(quirks, &asked);
     assert!(
