@@ -259,6 +259,9 @@ fn declare(
 ) -> Result<(Declaration, Option<RenamedKeys>), &'static str> {
     let source = Json::parse(tool.parameters.get())
         .ok_or("its parameters are not JSON, or nested too deep to be read")?;
+    if matches!(source, Json::Number(_) | Json::String(_) | Json::Array(_)) {
+        return Err("its parameters are not a JSON Schema");
+    }
     let mut schema = parse::parse(&source).flattened();
     if !schema.kinds.meets(Kinds::OBJECT) || schema.is_never() {
         return Err("its parameters are not an object, so no arguments can fit them");

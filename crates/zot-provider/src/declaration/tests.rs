@@ -340,6 +340,8 @@ fn what_cannot_be_declared_is_left_out_by_name() {
         .collect();
     for schema in [
         json!({"type": "string"}),
+        json!("object"),
+        json!([]),
         json!(false),
         json!({"oneOf": [{"type": "array"}]}),
         object(Value::Object(wide)),

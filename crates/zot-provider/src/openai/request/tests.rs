@@ -99,7 +99,7 @@ fn whole_request() {
         r#"{"model":"gpt","stream":true,"stream_options":{"include_usage":true},"#,
         r#""max_tokens":100,"reasoning_effort":"high","#,
         r#""tools":[{"type":"function","function":{"name":"read","description":"reads","#,
-        r#""parameters":{"type":"object"}}}],"#,
+        r#""parameters":{"type":"object","properties":{}}}}],"#,
         r#""messages":[{"role":"system","content":"be good"},"#,
         r#"{"role":"user","content":[{"type":"text","text":"look"},"#,
         r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw=="}}]},"#,
