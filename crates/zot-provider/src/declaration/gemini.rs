@@ -57,6 +57,15 @@ impl<'a> Writer<'a> {
                 choice.insert("nullable", true);
             }
         }
+        // Nothing may stand beside `anyOf`: what is said of all is said with the first.
+        if let Some((first, others)) = choices.split_first_mut() {
+            let shared = first.get("description").cloned();
+            for other in others {
+                if shared.is_some() && other.get("description") == shared.as_ref() {
+                    other.remove("description");
+                }
+            }
+        }
         if choices.len() > 1 {
             let choices: Vec<Json> = choices.into_iter().map(Json::from).collect();
             let mut fields = Fields::default();

@@ -42,6 +42,10 @@ impl Fields {
         }
     }
 
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.0.retain(|(field, _)| field != name);
+    }
+
     /// Adds a field that is known to be new.
     pub(crate) fn push(&mut self, name: String, value: Json) {
         self.0.push((name, value));

@@ -177,7 +177,7 @@ fn what_google_refuses_is_said_in_its_words() {
             "c": {"type": "string", "enum": ["fixed"]},
             "d": {"type": "string", "nullable": true},
             "e": {"anyOf": [{"type": "string", "description": "both"},
-                {"type": "integer", "description": "both"}]},
+                {"type": "integer"}]},
             "f": {"type": "array", "items": {"type": "string"}},
             "g": {"type": "array", "items": {"type": "string"}},
             "h": {"type": "string", "enum": ["x"], "nullable": true,

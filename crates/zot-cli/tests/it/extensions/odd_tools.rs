@@ -7,6 +7,7 @@ use testkit::{
 };
 
 use crate::support::{assert_no_error, binary, of_kind};
+use crate::terminal::Terminal;
 
 /// The tool that gives its arguments back, by whatever name a wire has for it.
 const ECHO: &str = "notes/find all";
@@ -130,4 +131,24 @@ fn single_runs_are_told_what_is_left_out() {
         assert_eq!(notices.len(), 1, "{wire:?}");
         assert_eq!(notices[0]["extension"], "zot");
     }
+}
+
+#[test]
+fn the_chat_shows_what_is_left_out() {
+    let workdir = Workdir::with_files("work");
+    let extension = odd_tools().install(&workdir.extensions());
+    let place = extension.directory().display();
+    let terminal = Terminal::open(&format!("MODEL --no-ext --ext {place}"));
+    terminal.wait_for("/help");
+    terminal.type_line("say:3");
+    terminal.wait_for("alpha beta gamm");
+    let screen = terminal.everything();
+    // Lines are broken to fit the screen.
+    let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("zot: the tool \"only text\" is not offered"),
+        "{screen}"
+    );
+    terminal.type_line("/exit");
+    terminal.wait_for_shell();
 }
