@@ -1,5 +1,6 @@
 //! The agent: a conversation, what it is held with, and the operations on it.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -80,6 +81,9 @@ pub struct Agent {
     began: Instant,
     steering: Steering,
     approvals: Approvals,
+    /// What models have said about their requests: each is reported once, whatever model is chosen
+    /// in between.
+    notices: Mutex<HashSet<String>>,
 }
 
 #[derive(Default)]
@@ -113,7 +117,14 @@ impl Agent {
             began: Instant::now(),
             steering: Steering::default(),
             approvals: Approvals::default(),
+            notices: Mutex::default(),
         }
+    }
+
+    /// Whether `notice` has not been reported yet; from now on it has.
+    pub(crate) fn is_news(&self, notice: &str) -> bool {
+        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        notices.insert(notice.to_owned())
     }
 
     /// Adds a user message and works until the model has nothing left to do.

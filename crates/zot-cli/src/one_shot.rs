@@ -240,6 +240,9 @@ impl Report {
                     warn(&[format!("{from} failed ({message}); {to} goes on")]);
                 }
             }
+            Event::ExtNotify { message, .. } if self.format == Format::Text => {
+                warn(std::slice::from_ref(message));
+            }
             Event::Error { message, .. } => {
                 // Written last, after `done`.
                 self.error = Some(message.clone());

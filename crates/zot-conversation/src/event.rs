@@ -27,6 +27,8 @@ pub enum AgentEvent {
         reason: String,
     },
     AssistantStarted,
+    /// Something the user should know about the request, after `AssistantStarted`.
+    Notice(String),
     TextDelta(String),
     ThinkingDelta(String),
     ToolUseStarted {

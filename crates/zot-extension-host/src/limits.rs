@@ -81,6 +81,7 @@ pub(crate) const CONFINED_MEMORY_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 pub(crate) const MAX_TOOLS: usize = 256;
 pub(crate) const MAX_COMMANDS: usize = 256;
 pub(crate) const MAX_COMMAND_NAME_BYTES: usize = 64;
+pub(crate) const MAX_TOOL_NAME_BYTES: usize = 128;
 pub(crate) const MAX_DESCRIPTION_BYTES: usize = 16 * 1024;
 /// A schema goes into every request, and costs many times its length while it is looked at.
 pub(crate) const MAX_SCHEMA_BYTES: usize = 64 * 1024;

@@ -7,6 +7,9 @@ use zot_wire::rpc::{ContentBlock, CumulativeUsage, Event, Message, Role, ToolDet
 
 use crate::rescue::Rescue;
 
+/// Whose notices those are that come from no extension.
+const NOTICE_SOURCE: &str = "zot";
+
 /// Whether a person said it: user messages that show the results of tools again are no prompts.
 pub fn is_prompt(message: &Message) -> bool {
     let mut texts = message.content.iter().map(|block| match block {
@@ -28,6 +31,11 @@ pub(crate) fn event(event: AgentEvent, rescue: &Rescue) -> Event {
         },
         AgentEvent::TurnStarted { step } => Event::TurnStart { step },
         AgentEvent::AssistantStarted => Event::AssistantStart,
+        AgentEvent::Notice(message) => Event::ExtNotify {
+            extension: NOTICE_SOURCE.to_owned(),
+            level: "warn".to_owned(),
+            message,
+        },
         AgentEvent::TextDelta(delta) => Event::TextDelta { delta },
         AgentEvent::ThinkingDelta(delta) => Event::ThinkingDelta { delta },
         AgentEvent::Retrying {

@@ -5,6 +5,7 @@ mod failures;
 mod finding;
 mod interception;
 mod modes;
+mod odd_tools;
 #[cfg(target_os = "linux")]
 mod permissions;
 mod registration;
