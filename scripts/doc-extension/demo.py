@@ -82,10 +82,11 @@ for line in sys.stdin:
         call(frame)
     elif kind == "event_intercept":
         judge(frame)
-    elif kind == "panel_key" and frame["key"] == "esc":
+    elif kind == "panel_key" and frame.get("text") == "q":
         say("panel_close", panel_id=frame["panel_id"])
     elif kind == "panel_key":
-        say("panel_render", panel_id=frame["panel_id"], **panel(f"you pressed {frame['key']}"))
+        pressed = frame.get("text", frame["key"])
+        say("panel_render", panel_id=frame["panel_id"], **panel(f"you pressed {pressed}"))
     elif kind == "shutdown":
         say("shutdown_ack")
         break

@@ -18,6 +18,6 @@ mod zot;
 
 pub use extension::{InstalledExtension, ScriptedExtension, echo_tool, register_tool, tool_text};
 pub use recording::{Fixtures, Pace, Transcript};
-pub use server::{ModelServer, RecordedRequest, Reply, Wire};
+pub use server::{ModelServer, RecordedRequest, Reply, Wire, refusal};
 pub use workdir::{PICTURE, PICTURE_BASE64, Workdir};
 pub use zot::{Finished, PATIENCE, Signal, Zot, ZotCommand, poll_until};

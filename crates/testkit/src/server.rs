@@ -14,6 +14,7 @@ mod http;
 mod openai;
 mod reply;
 mod responses;
+mod rules;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 pub use reply::{RecordedRequest, Reply, Wire};
+pub use rules::refusal;
 
 /// Requests kept for assertions; the oldest go first. Enough for any test, too few to hurt a bench.
 const KEPT_REQUESTS: usize = 4096;
@@ -50,6 +52,8 @@ struct Shared {
     /// How often each directive that counts its attempts was asked for.
     attempts: Mutex<HashMap<String, u32>>,
     script: Option<Mutex<VecDeque<Reply>>>,
+    /// Whether requests that a real provider refuses are refused.
+    strict: bool,
     /// Prebuilt `say:N` bodies.
     blobs: Mutex<HashMap<BlobKey, Arc<[u8]>>>,
     /// The only path below which anything is known; without it every path is.
@@ -81,9 +85,18 @@ impl ModelServer {
 
     /// Starts a server that obeys directives below the path `root` (for example `/v1`) and answers
     /// 404 everywhere else, as real ones do.
-    pub fn strict(root: &str) -> Self {
+    pub fn below(root: &str) -> Self {
         let shared = Shared {
             root: Some(root.to_owned()),
+            ..Shared::default()
+        };
+        Self::run(0, shared).expect("bind a loopback port for the model server")
+    }
+
+    /// Starts a server that obeys directives, but refuses with status 400 what [`refusal`] finds.
+    pub fn strict() -> Self {
+        let shared = Shared {
+            strict: true,
             ..Shared::default()
         };
         Self::run(0, shared).expect("bind a loopback port for the model server")

@@ -1,24 +1,26 @@
 //! The agent: a conversation, what it is held with, and the operations on it.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{
-    AgentEvent, ContentBlock, Message, Model, Prices, ReasoningEffort, Timestamp, ToolCallId,
-    ToolImages, ToolResult, ToolSet, Usage,
+    AgentEvent, ContentBlock, ErrorReport, Message, Model, Prices, ReasoningEffort, Timestamp,
+    ToolCallId, ToolImages, ToolResult, ToolSet, Usage,
 };
 
-use crate::approval::{ApprovalPolicy, Approvals, Decision, NotWaiting};
+use crate::approval::{ApprovalPolicy, Approvals, Decision, NOBODY_LEFT, NotWaiting};
 use crate::budget::Budget;
 use crate::ceiling;
 use crate::driver::{self, Run};
 use crate::ledger::Ledger;
 use crate::mirror::mirror_images;
 use crate::steering::{SteerError, Steering};
-use crate::turn::ContextFill;
+use crate::turn::{ContextFill, Ending};
 use crate::{COMPACT_AT_PERCENT, Hooks, Journal, JournalError, Repair, Transcript, repair};
 
 /// What a conversation is held with. Replaced as a whole between prompts.
@@ -37,7 +39,8 @@ pub struct AgentSettings {
     pub tools: Arc<ToolSet>,
     pub reasoning: Option<ReasoningEffort>,
     /// The most model calls one prompt may take.
-    pub max_steps: u32,
+    /// How many model calls one prompt may take; no limit when not set.
+    pub max_steps: Option<u32>,
     pub approval: ApprovalPolicy,
     /// Who goes on when the model fails, in this order, until the prompt ends.
     pub fallbacks: Arc<[Fallback]>,
@@ -78,6 +81,9 @@ pub struct Agent {
     began: Instant,
     steering: Steering,
     approvals: Approvals,
+    /// What models have said about their requests: each is reported once, whatever model is chosen
+    /// in between.
+    notices: Mutex<HashSet<String>>,
 }
 
 #[derive(Default)]
@@ -111,7 +117,14 @@ impl Agent {
             began: Instant::now(),
             steering: Steering::default(),
             approvals: Approvals::default(),
+            notices: Mutex::default(),
         }
+    }
+
+    /// Whether `notice` has not been reported yet; from now on it has.
+    pub(crate) fn is_news(&self, notice: &str) -> bool {
+        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        notices.insert(notice.to_owned())
     }
 
     /// Adds a user message and works until the model has nothing left to do.
@@ -128,6 +141,17 @@ impl Agent {
         self.fallen.store(0, Ordering::Relaxed);
         let run = Run::new(self, budget, events, cancel);
         driver::prompt(self, content, &run).await;
+    }
+
+    /// Ends a prompt before it has begun: nothing is added to the transcript.
+    pub async fn refuse_prompt(
+        &self,
+        report: ErrorReport,
+        events: &mpsc::Sender<AgentEvent>,
+        cancel: &CancellationToken,
+    ) {
+        let run = Run::new(self, Budget::default(), events, cancel);
+        driver::finish(self, &run, Ending::Failed(report)).await;
     }
 
     /// Summarises the transcript up to a kept tail. A failure or an abort changes nothing.
@@ -212,7 +236,20 @@ impl Agent {
 
     /// Refuses every call that needs permission, because nobody is left to give it.
     pub fn refuse_confirmations(&self) {
-        self.approvals.close();
+        self.refuse_confirmations_because(NOBODY_LEFT);
+    }
+
+    /// Refuses every call that needs permission; `reason` is what the model reads.
+    pub fn refuse_confirmations_because(&self, reason: impl Into<String>) {
+        self.approvals.close(reason.into());
+    }
+
+    /// Changes how long the next calls wait for permission. What was decided for later calls stays.
+    pub fn set_approval_timeout(&self, timeout: Duration) {
+        let mut settings = lock(&self.settings);
+        let mut changed = (**settings).clone();
+        changed.approval.timeout = timeout;
+        *settings = Arc::new(changed);
     }
 
     /// What was spent, by model and by model call.

@@ -42,6 +42,7 @@ impl AnswerBuilder {
         match event {
             ModelEvent::Retrying { .. }
             | ModelEvent::Start
+            | ModelEvent::Notice(_)
             | ModelEvent::ThinkingDelta(_)
             | ModelEvent::ToolCallEnd { .. } => {}
             ModelEvent::TextDelta(delta) => self.push_text(delta),

@@ -96,6 +96,9 @@ pub enum Remember {
     Session,
 }
 
+/// What the model reads of a call that waited for somebody who has gone.
+pub(crate) const NOBODY_LEFT: &str = "refused: nobody is left to confirm the call";
+
 /// No call of that id waits for permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no call with this id waits for a confirmation")]
@@ -110,8 +113,8 @@ struct State {
     waiting: HashMap<ToolCallId, Waiting>,
     tools: HashMap<String, Verdict>,
     session: Option<Verdict>,
-    /// Nobody is left who could answer.
-    closed: bool,
+    /// Nobody can answer: what the model reads instead.
+    closed: Option<String>,
 }
 
 struct Waiting {
@@ -134,10 +137,8 @@ impl Approvals {
         if let Some(verdict) = remembered {
             return Asked::Known(verdict.clone());
         }
-        if state.closed {
-            return Asked::Known(Verdict::Deny {
-                reason: "refused: nobody is left to confirm the call".to_owned(),
-            });
+        if let Some(reason) = state.closed.clone() {
+            return Asked::Known(Verdict::Deny { reason });
         }
         let (answer, receiver) = oneshot::channel();
         let waiting = Waiting {
@@ -181,10 +182,10 @@ impl Approvals {
         self.lock().waiting.remove(id);
     }
 
-    /// Refuses everything that waits or will.
-    pub(crate) fn close(&self) {
+    /// Refuses everything that waits or will; the model reads why.
+    pub(crate) fn close(&self, reason: String) {
         let mut state = self.lock();
-        state.closed = true;
+        state.closed = Some(reason);
         // Dropping the senders tells the waiting calls.
         state.waiting.clear();
     }

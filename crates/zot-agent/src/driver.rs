@@ -119,7 +119,7 @@ async fn deliver_steering(agent: &Agent, run: &Run<'_>) -> Result<(), ErrorRepor
     Ok(())
 }
 
-async fn finish(agent: &Agent, run: &Run<'_>, ending: Ending) {
+pub(crate) async fn finish(agent: &Agent, run: &Run<'_>, ending: Ending) {
     match ending {
         Ending::Complete | Ending::Quiet => {}
         Ending::Failed(report) => run.emit(AgentEvent::Failed(report)).await,

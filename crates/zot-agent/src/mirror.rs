@@ -5,17 +5,17 @@ mod tests;
 
 use std::sync::Arc;
 
-use zot_conversation::{ContentBlock, Message, Role};
-
-/// How a mirror message begins, as programs in use know it.
-const HEADING: &str = "Tool output included the following image content:";
+use zot_conversation::{ContentBlock, IMAGE_MIRROR_HEADING, Message, Role};
 
 /// Returns a copy in which every tool message with pictures is followed by a user message that
 /// shows them, or `None` when none is missing.
 pub(crate) fn mirror_images(messages: &[Arc<Message>]) -> Option<Vec<Arc<Message>>> {
     let missing = |index: usize| {
         let message = &messages[index];
-        has_pictures(message) && !messages.get(index + 1).is_some_and(|next| is_mirror(next))
+        has_pictures(message)
+            && !messages
+                .get(index + 1)
+                .is_some_and(|next| next.is_image_mirror())
     };
     let first = (0..messages.len()).find(|&index| missing(index))?;
     let mut mirrored: Vec<Arc<Message>> = messages[..first].to_vec();
@@ -39,13 +39,8 @@ fn pictures(message: &Message) -> impl Iterator<Item = &ContentBlock> {
         .filter(|block| matches!(block, ContentBlock::Image(_)))
 }
 
-fn is_mirror(message: &Message) -> bool {
-    message.role == Role::User
-        && matches!(message.content.first(), Some(ContentBlock::Text(text)) if text == HEADING)
-}
-
 fn mirror_of(message: &Message) -> Message {
-    let heading = ContentBlock::Text(HEADING.to_owned());
+    let heading = ContentBlock::Text(IMAGE_MIRROR_HEADING.to_owned());
     Message {
         role: Role::User,
         content: std::iter::once(heading)

@@ -227,6 +227,7 @@ async fn receive(
                     builder.apply(&event);
                     match reported(event) {
                         Some(AgentEvent::TextDelta(delta)) if holds_text => held.push(delta),
+                        Some(AgentEvent::Notice(notice)) if !agent.is_news(&notice) => {}
                         Some(event) => run.emit_delta(event).await,
                         None => {}
                     }
@@ -284,6 +285,7 @@ fn reported(event: ModelEvent) -> Option<AgentEvent> {
             reason,
         },
         ModelEvent::Start => AgentEvent::AssistantStarted,
+        ModelEvent::Notice(notice) => AgentEvent::Notice(notice),
         ModelEvent::TextDelta(delta) if !delta.is_empty() => AgentEvent::TextDelta(delta),
         ModelEvent::ThinkingDelta(delta) => AgentEvent::ThinkingDelta(delta),
         ModelEvent::ToolCallStart { id, name } => AgentEvent::ToolUseStarted { id, name },

@@ -15,7 +15,7 @@ use zot_conversation::{
 };
 
 use crate::agent::now;
-use crate::approval::{Asked, Verdict};
+use crate::approval::{Asked, NOBODY_LEFT, Verdict};
 use crate::driver::{Run, journal_report};
 use crate::turn::ToolsOutcome;
 use crate::{Agent, AgentSettings, ToolVerdict};
@@ -173,7 +173,7 @@ async fn permitted(
         () = run.cancel.cancelled() => denied(NOT_RUN),
         answer = answer => match answer {
             Ok(verdict) => verdict,
-            Err(_) => denied("refused: nobody is left to confirm the call"),
+            Err(_) => denied(NOBODY_LEFT),
         },
         () = tokio::time::sleep(settings.approval.timeout) => {
             denied("refused: nobody confirmed the call in time")

@@ -87,7 +87,8 @@ pub enum CompactionOutcome {
 /// One prompt on its way from the first model call to its end.
 #[derive(Debug)]
 pub struct Turn {
-    max_steps: u32,
+    /// No limit when not set.
+    max_steps: Option<u32>,
     step: u32,
     context: ContextFill,
     /// An overflow is answered by a compaction once; the second is final.
@@ -99,7 +100,7 @@ pub struct Turn {
 
 impl Turn {
     /// Begins a prompt; `context` is what the last model call found.
-    pub fn new(max_steps: u32, context: ContextFill) -> Self {
+    pub fn new(max_steps: Option<u32>, context: ContextFill) -> Self {
         let mut turn = Self {
             max_steps,
             step: 0,
@@ -184,14 +185,16 @@ impl Turn {
     }
 
     fn begin_step(&mut self) {
-        if self.step >= self.max_steps {
+        if let Some(max_steps) = self.max_steps
+            && self.step >= max_steps
+        {
             self.next = NextStep::Finish(Ending::Failed(ErrorReport::new(
                 ErrorCode::MaxSteps,
-                format!("max steps ({}) exceeded", self.max_steps),
+                format!("max steps ({max_steps}) exceeded"),
             )));
             return;
         }
-        self.step += 1;
+        self.step = self.step.saturating_add(1);
         self.next = match self.context {
             _ if self.compaction_failed => NextStep::CallModel { step: self.step },
             ContextFill::Roomy => NextStep::CallModel { step: self.step },

@@ -1,15 +1,14 @@
 //! `auth.json`: refused when others can reach it, read leniently otherwise.
 
-use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use zot_files::open_regular;
 
 use crate::CredentialError;
+use crate::entries::{Entries, holds_nothing};
 use crate::oauth::Tokens;
 
 /// Far more than any number of keys needs.
@@ -23,13 +22,18 @@ const OTHERS: u32 = 0o077;
 pub(crate) enum Stored {
     Key(String),
     Login(Tokens),
-    /// A login of another program's making.
+    /// A login that only another program understands.
     ForeignLogin,
+    /// The entry says that there is nothing.
+    Nothing,
     Unknown,
 }
 
 impl Stored {
     fn of(entry: &Value) -> Self {
+        if holds_nothing(entry) {
+            return Self::Nothing;
+        }
         if let Some(key) = entry.as_str().or_else(|| key_of_entry(entry)) {
             return Self::Key(key.to_owned());
         }
@@ -41,25 +45,24 @@ impl Stored {
     }
 }
 
-/// What is stored for `provider`; `None` when there is no file or no entry.
+/// What is stored for `provider`; `None` when there is no file, no entry, or nothing in it.
 pub(crate) fn stored(path: &Path, provider: &str) -> Result<Option<Stored>, CredentialError> {
-    let entries: HashMap<String, Value> = entries(path)?;
-    Ok(entries.get(provider).map(Stored::of))
+    let entry = entries(path)?.find(provider);
+    Ok(entry.as_ref().map(Stored::of))
 }
 
 /// What is stored for whom, in the order of their names.
 pub(crate) fn all_stored(path: &Path) -> Result<Vec<(String, Stored)>, CredentialError> {
-    let entries: BTreeMap<String, Value> = entries(path)?;
-    let stored = entries.iter();
+    let stored = entries(path)?.all().into_iter();
     Ok(stored
-        .map(|(name, entry)| (name.clone(), Stored::of(entry)))
+        .map(|(name, entry)| (name, Stored::of(&entry)))
         .collect())
 }
 
 /// The object in the file; empty when there is no file.
-pub(crate) fn entries<T: Default + DeserializeOwned>(path: &Path) -> Result<T, CredentialError> {
+pub(crate) fn entries(path: &Path) -> Result<Entries, CredentialError> {
     let Some(text) = read_private(path)? else {
-        return Ok(T::default());
+        return Ok(Entries::default());
     };
     serde_json::from_str(&text).map_err(|error| CredentialError::Malformed {
         path: path.to_owned(),
@@ -107,15 +110,22 @@ fn read_private(path: &Path) -> Result<Option<String>, CredentialError> {
 fn key_of_entry(entry: &Value) -> Option<&str> {
     ["api_key", "key"]
         .into_iter()
-        .find_map(|field| entry.get(field)?.as_str())
+        .filter_map(|field| entry.get(field)?.as_str())
+        .find(|key| !key.trim().is_empty())
 }
 
 fn is_oauth(entry: &Value) -> bool {
     let kind = entry.get("type").and_then(Value::as_str);
     kind == Some("oauth")
-        || ["access", "access_token", "refresh", "refresh_token"]
-            .into_iter()
-            .any(|field| entry.get(field).is_some())
+        || [
+            "oauth",
+            "access",
+            "access_token",
+            "refresh",
+            "refresh_token",
+        ]
+        .into_iter()
+        .any(|field| entry.get(field).is_some())
 }
 
 /// `path` as a word that a shell takes literally.

@@ -130,15 +130,20 @@ pub enum CredentialError {
         column: usize,
     },
     #[error(
-        "the entry for {provider} in {} has no API key: write {{\"type\": \"api_key\", \"api_key\": \"KEY\"}}",
+        "the entry for {provider} in {} holds no API key and no login: run `zot login {provider}`, or write {{\"type\": \"api_key\", \"api_key\": \"KEY\"}}",
         .path.display()
     )]
     UnknownEntry { provider: String, path: PathBuf },
     #[error(
-        "the entry for {provider} in {} is an OAuth login that zot cannot renew: run `zot login {provider}` to give an API key instead, or describe the login in providers.json",
-        .path.display()
+        "the entry for {provider} in {} is a subscription login (OAuth) that this zot cannot renew: run `zot login {provider}` to give an API key, {}or describe the login under \"oauth\" in providers.json; other providers are not affected",
+        .path.display(),
+        variables_hint(.variables)
     )]
-    OauthUnsupported { provider: String, path: PathBuf },
+    OauthUnsupported {
+        provider: String,
+        variables: Vec<String>,
+        path: PathBuf,
+    },
     #[error("cannot write {}: {source}", .path.display())]
     Unwritable { path: PathBuf, source: io::Error },
     #[error(
@@ -176,10 +181,14 @@ pub fn find(request: CredentialRequest<'_>) -> Result<Credential, CredentialErro
             });
         }
         Some(Stored::Login(_) | Stored::ForeignLogin) => {
-            return Err(CredentialError::OauthUnsupported { provider, path });
+            return Err(CredentialError::OauthUnsupported {
+                provider,
+                variables: request.variables.iter().map(ToString::to_string).collect(),
+                path,
+            });
         }
         Some(Stored::Unknown) => return Err(CredentialError::UnknownEntry { provider, path }),
-        None => {}
+        Some(Stored::Nothing) | None => {}
     }
     Err(CredentialError::Missing {
         provider: request.provider.to_owned(),

@@ -7,6 +7,7 @@
 
 mod auth_file;
 mod credential;
+mod entries;
 mod home;
 mod key_page;
 mod loopback;

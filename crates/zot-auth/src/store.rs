@@ -1,16 +1,15 @@
 //! Changing `auth.json`: one process at a time, the rest of it untouched, never readable by others.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::json;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 use zot_files::Lock;
 
 use crate::auth_file::{self, Stored};
 use crate::credential::{checked, given};
+use crate::entries::Entries;
 use crate::oauth::Tokens;
 use crate::{CredentialError, CredentialSource};
 
@@ -44,9 +43,6 @@ impl fmt::Debug for StoredCredential {
     }
 }
 
-/// Entries as they are written, so that those of others keep their words.
-type Entries = BTreeMap<String, Box<RawValue>>;
-
 impl AuthFile {
     pub fn new(path: PathBuf) -> Self {
         Self { path }
@@ -64,7 +60,9 @@ impl AuthFile {
                 let stored = match stored {
                     Stored::Key(key) => StoredCredential::Key(key),
                     Stored::Login(tokens) => StoredCredential::Login(tokens),
-                    Stored::ForeignLogin | Stored::Unknown => StoredCredential::Foreign,
+                    Stored::ForeignLogin | Stored::Unknown | Stored::Nothing => {
+                        StoredCredential::Foreign
+                    }
                 };
                 (name, stored)
             })
@@ -83,13 +81,19 @@ impl AuthFile {
     pub fn put_key(&self, provider: &str, key: &str) -> Result<(), CredentialError> {
         let source = CredentialSource::File(self.path.clone());
         let key = checked(given(key).unwrap_or_default(), source)?;
-        let entry = json!({"type": "api_key", "api_key": key.secret()});
-        self.put(provider, &entry)
+        self.put(provider, |before| {
+            let mut entry = json!({"type": "api_key", "api_key": key.secret()});
+            // The original keeps its subscription login beside a key, which wins there as here.
+            if let Some(login @ Value::Object(_)) = before.and_then(|before| before.get("oauth")) {
+                entry["oauth"] = login.clone();
+            }
+            entry
+        })
     }
 
     /// Keeps a login.
     pub fn put_login(&self, provider: &str, tokens: &Tokens) -> Result<(), CredentialError> {
-        self.put(provider, &tokens.to_entry())
+        self.put(provider, |before| tokens.to_entry(before))
     }
 
     /// Forgets what is stored for `provider`; says whether there was anything.
@@ -97,7 +101,7 @@ impl AuthFile {
         if !self.path.exists() {
             return Ok(false);
         }
-        self.change(|entries| entries.remove(provider).is_some())
+        self.change(|entries| entries.remove(provider))
     }
 
     /// Forgets everything; returns whose credentials there were.
@@ -105,24 +109,35 @@ impl AuthFile {
         if !self.path.exists() {
             return Ok(Vec::new());
         }
-        self.change(|entries| std::mem::take(entries).into_keys().collect())
-    }
-
-    fn put(&self, provider: &str, entry: &serde_json::Value) -> Result<(), CredentialError> {
-        let entry = to_raw_value(entry).map_err(|error| self.unwritable(error.into()))?;
         self.change(|entries| {
-            entries.insert(provider.to_owned(), entry);
+            let all = std::mem::take(entries).all().into_iter();
+            Ok(all.map(|(name, _)| name).collect())
         })
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Entries) -> T) -> Result<T, CredentialError> {
+    /// Puts what becomes of the entry that there was before.
+    fn put(
+        &self,
+        provider: &str,
+        entry: impl FnOnce(Option<&Value>) -> Value,
+    ) -> Result<(), CredentialError> {
+        self.change(|entries| {
+            let before = entries.find(provider);
+            entries.put(provider, &entry(before.as_ref()))
+        })
+    }
+
+    fn change<T>(
+        &self,
+        change: impl FnOnce(&mut Entries) -> serde_json::Result<T>,
+    ) -> Result<T, CredentialError> {
         if let Some(folder) = self.path.parent() {
             zot_files::create_private_folder(folder).map_err(|error| self.unwritable(error))?;
         }
         let lock = self.path.with_extension("json.lock");
         let _lock = Lock::acquire(&lock, LOCK_PATIENCE).map_err(|error| self.unwritable(error))?;
-        let mut entries: Entries = auth_file::entries(&self.path)?;
-        let outcome = change(&mut entries);
+        let mut entries = auth_file::entries(&self.path)?;
+        let outcome = change(&mut entries).map_err(|error| self.unwritable(error.into()))?;
         let mut text = serde_json::to_string_pretty(&entries)
             .map_err(|error| self.unwritable(error.into()))?;
         text.push('\n');

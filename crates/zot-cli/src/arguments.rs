@@ -1,28 +1,29 @@
 //! The command line.
 
+mod resume;
+mod values;
+
 use std::env::{self, VarError};
-use std::io::{self, IsTerminal as _, Read as _};
+use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
-use clap::{ArgAction, Parser};
-use zot_rpc::stdio::stdin_speaks_within;
+use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser};
 use zot_sdk::cassette::{ReplayMode, ReplayPace};
 use zot_sdk::{
     ApprovalPolicy, ApprovalScope, Budget, Config, ContextSearch, Durability, ExtensionSearch,
-    Persistence, ReasoningEffort, Replay, Resumption, SessionOptions, SkillSearch, ToolDialect,
-    ToolSelection,
+    Persistence, Replay, Resumption, SessionOptions, SkillSearch, ToolDialect, ToolSelection,
 };
 
 use crate::doctor::Depth;
 use crate::failure::Failure;
-use crate::prompt_input::PromptInput;
-use crate::sessions_command;
+use crate::prompt_input::{PromptInput, StandardInput};
+use crate::warn;
 
-/// The longest prompt that is read from a pipe.
-const MAX_PIPED_PROMPT: u64 = 16 * 1024 * 1024;
+use resume::{Positions, Resume};
 
 /// The words that are commands when they come first.
 const COMMANDS: [&str; 13] = [
@@ -41,29 +42,31 @@ const COMMANDS: [&str; 13] = [
     "sessions",
 ];
 
-/// How long to wait for something to be piped in when there is a prompt already: a program that
-/// starts zot often leaves standard input open without ever writing to it.
-const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
-
 /// An agent that people embed, extend and watch.
 #[derive(Parser)]
 #[command(
     name = "zot",
     version,
+    disable_version_flag = true,
+    // Scripts and aliases add flags to a command line that may have them already.
+    args_override_self = true,
     override_usage = "zot [OPTIONS] [PROMPT…]\n       zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot sessions list|show|search|export|import|fork|tree|undo|delete|stats …\n       zot cassette show|verify|redact|trim FILE\n       zot skills list|show|new …\n       zot login [PROVIDER] | logout [PROVIDER | --all] | auth status\n       zot config list|get|set|unset|path …\n       zot completions bash|zsh|fish | man [COMMAND]\n       zot context [--json] [OPTIONS]\n       zot doctor [--network | --probe] [--json] [OPTIONS]",
     after_help = "Without a key: zot -p --provider offline \"list the files here\"\n\
                   Exit codes: 0 done, 1 model or provider error, 2 usage, 129 hang-up, 130 interrupted, 143 terminated."
 )]
 pub(crate) struct Arguments {
-    /// Print the final answer only
-    #[arg(short, long, conflicts_with_all = ["json", "rpc"])]
+    /// Print the final answer only (of -p, --json and --rpc the last one counts)
+    #[arg(short, long, overrides_with_all = ["json", "rpc"])]
     print: bool,
     /// Print one event per line as JSON
-    #[arg(long, conflicts_with = "rpc")]
+    #[arg(long, overrides_with_all = ["print", "rpc"])]
     json: bool,
     /// Serve the rpc protocol on standard input and output (same as `zot rpc`)
-    #[arg(long)]
+    #[arg(long, overrides_with_all = ["print", "json"])]
     rpc: bool,
+    /// Leave standard input alone: for -p and --json in `while read` loops and cron jobs
+    #[arg(short, long)]
+    no_stdin: bool,
     /// List the known models and their prices
     #[arg(long)]
     list_models: bool,
@@ -83,31 +86,31 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "A/M,B", value_delimiter = ',')]
     fallback: Vec<String>,
     /// The provider's key, visible to all processes (better: its variable, or `zot login`)
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     api_key: Option<String>,
     /// A compatible server instead of the provider's own
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
     /// Where to work
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = values::path())]
     cwd: Option<PathBuf>,
     /// Replace the system prompt
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     system_prompt: Option<String>,
     /// Add to the system prompt (repeatable)
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     append_system_prompt: Vec<String>,
     /// How hard a reasoning model thinks
-    #[arg(long, value_name = "EFFORT", value_parser = PossibleValuesParser::new(efforts()))]
+    #[arg(long, value_name = "EFFORT", ignore_case = true, value_parser = values::efforts())]
     reasoning: Option<String>,
     /// The most model calls for one prompt
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_steps: Option<u32>,
-    /// Give the model no tools at all
-    #[arg(long, conflicts_with = "tools")]
+    /// Give the model no built-in tools, whatever --tools says; those of extensions stay (--no-ext)
+    #[arg(long)]
     no_tools: bool,
-    /// Give the model exactly these tools
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    /// Give the model these built-in tools only; -NAME takes a tool away, also one of an extension
+    #[arg(long, value_name = "A,-B", value_delimiter = ',', allow_hyphen_values = true, value_parser = tool_name)]
     tools: Option<Vec<String>>,
     /// How the model makes tool calls: its own way, or <tool_call> blocks in its text
     #[arg(long, value_name = "DIALECT", value_parser = PossibleValuesParser::new(["native", "hermes"]))]
@@ -115,7 +118,8 @@ pub(crate) struct Arguments {
     /// Confine read, write, edit and bash to the working directory
     #[arg(long)]
     jail: bool,
-    /// Ask before a tool runs, all tools or those named (rpc only: `tool_confirm` and `confirm`)
+    /// Ask before a tool runs, all tools or those named. With -p and --json nobody can be asked:
+    /// these tools are refused
     #[arg(
         long,
         value_name = "A,B",
@@ -125,16 +129,17 @@ pub(crate) struct Arguments {
     )]
     confirm: Option<Vec<String>>,
     /// The same as --confirm for all tools
-    #[arg(long, conflicts_with = "confirm")]
+    #[arg(long)]
     no_yolo: bool,
-    /// How long to wait for a confirmation before it counts as no
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
-    confirm_timeout: u64,
+    /// How long to wait for a confirmation before it counts as no [default: 300; 60 for an rpc client
+    /// that has not said that it gives any]
+    #[arg(long, value_name = "SECONDS")]
+    confirm_timeout: Option<u64>,
     /// The most model calls this process may make
     #[arg(long, value_name = "N")]
     max_process_steps: Option<u64>,
     /// The most money this process may spend
-    #[arg(long, value_name = "USD", value_parser = dollars)]
+    #[arg(long, value_name = "USD", value_parser = values::dollars)]
     max_cost_usd: Option<f64>,
     /// The most tokens this process may use
     #[arg(long, value_name = "N")]
@@ -148,17 +153,20 @@ pub(crate) struct Arguments {
     /// With `zot doctor`: try to reach them, without sending a request
     #[arg(long)]
     probe: bool,
-    /// Write no session file (rpc writes one only if asked to)
-    #[arg(long, conflicts_with_all = ["continue_newest", "resume", "session", "fork", "durable"])]
+    /// Neither read nor write a session file, whatever else is said about sessions (rpc writes one
+    /// only if asked to)
+    #[arg(long, conflicts_with_all = ["fork", "durable"])]
     no_session: bool,
     /// Go on with the newest session of this directory
-    #[arg(short, long = "continue", conflicts_with_all = ["resume", "session"])]
+    #[arg(short, long = "continue")]
     continue_newest: bool,
-    /// Go on with this session; the beginning of its id is enough. Without one: show which there are
-    #[arg(long, value_name = "ID|PATH", num_args = 0..=1, conflicts_with = "session")]
-    resume: Option<Option<String>>,
-    /// Keep the conversation in this file: go on with what is in it, or make it
-    #[arg(long, value_name = "PATH")]
+    /// Go on with this session; the beginning of its id is enough. Without one: pick it from a list.
+    /// What can be neither an id nor a path begins the prompt
+    #[arg(short, long, value_name = "ID|PATH", num_args = 0..=1, action = ArgAction::Append)]
+    resume: Option<Vec<String>>,
+    /// Keep the conversation in this file: go on with what is in it, or make it. Comes before
+    /// --continue, and that before --resume
+    #[arg(long, value_name = "PATH", value_parser = values::path())]
     session: Option<PathBuf>,
     /// With --continue, --resume or --session: go on in a copy, and leave the original as it is
     #[arg(long)]
@@ -179,25 +187,40 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "cassette")]
     realtime: bool,
     /// Load this extension, too (repeatable); it wins over an installed one of the same name
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", value_parser = values::path())]
     ext: Vec<PathBuf>,
     /// Load no extensions but those of --ext
-    #[arg(long, action = ArgAction::SetTrue)]
+    #[arg(long, alias = "no-extensions", action = ArgAction::SetTrue)]
     no_ext: bool,
     /// Offer the skills of the project and the user, too, not only the built-in ones
-    #[arg(long)]
+    #[arg(long, alias = "with-skill")]
     with_skills: bool,
-    /// Offer no skills and no `skill` tool
-    #[arg(long, conflicts_with = "with_skills")]
+    /// Offer no skills and no `skill` tool, whatever --with-skills says
+    #[arg(long, alias = "no-skills")]
     no_skill: bool,
     /// Do not read AGENTS.md, CLAUDE.md and .zot/instructions.md
     #[arg(long)]
     no_context_files: bool,
+    /// Accepted for the sake of old scripts
+    #[arg(long, hide = true)]
+    experimental_oauth: bool,
+    /// Print the version
+    #[arg(short = 'v', long, visible_short_alias = 'V', action = ArgAction::Version)]
+    version: Option<bool>,
 
-    /// What to do: @PATH attaches a file or folder, /NAME at the beginning is a prompt template;
-    /// text piped in is added
+    /// What to do: @PATH attaches a file or directory, /NAME at the beginning is a prompt template;
+    /// text piped in is added. A word - waits for the end of standard input and stands for it
     #[arg(value_name = "PROMPT")]
     words: Vec<String>,
+
+    /// Which session to go on with, once that is settled.
+    #[arg(skip)]
+    resumes: Resume,
+    #[arg(skip)]
+    positions: Positions,
+    /// Values of --resume that are words of the prompt.
+    #[arg(skip)]
+    resumed_words: Vec<String>,
 }
 
 /// What `zot` was started for.
@@ -223,6 +246,12 @@ pub(crate) enum Mode {
 /// Something clap has to say: help, the version, or what is wrong.
 pub(crate) struct Shown(pub(crate) clap::Error);
 
+impl From<clap::Error> for Shown {
+    fn from(error: clap::Error) -> Self {
+        Self(error)
+    }
+}
+
 impl Shown {
     pub(crate) fn exit(self) -> ExitCode {
         let _ = self.0.print();
@@ -232,31 +261,36 @@ impl Shown {
 
 impl Arguments {
     pub(crate) fn read() -> Result<Self, Shown> {
-        Self::try_parse().map_err(Shown)
+        let matches = Self::command().try_get_matches_from(arguments())?;
+        let mut arguments = Self::from_arg_matches(&matches)?;
+        arguments.unset_empty();
+        arguments.note_positions(&matches);
+        Ok(arguments)
     }
 
-    pub(crate) fn mode(&self) -> Result<Mode, Failure> {
-        let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
-        // In the chat it is picked from a list.
-        let picks = at_terminal && !(self.print || self.json || self.rpc || !self.words.is_empty());
-        if self.resume == Some(None) && !picks {
-            sessions_command::offer(self.cwd.as_deref());
-            return Err(Failure::Usage(
-                "which session? Name it with --resume ID (the beginning is enough), or take the \
-                 newest of this directory with --continue"
-                    .to_owned(),
-            ));
+    pub(crate) fn mode(&mut self) -> Result<Mode, Failure> {
+        if self.experimental_oauth {
+            warn(&["--experimental-oauth changes nothing: `zot login` needs no flag"]);
         }
-        let taken_up = self.continue_newest || self.resume.is_some() || self.session.is_some();
-        if self.fork && !taken_up {
-            return Err(Failure::Usage(
-                "--fork needs a session to copy: add --continue, --resume ID or --session PATH"
-                    .to_owned(),
-            ));
+        if let Some(cwd) = &self.cwd {
+            values::check_directory(cwd)?;
         }
         if self.list_models {
             return Ok(Mode::ListModels);
         }
+        self.settle_resumption()?;
+        let mode = self.wanted_mode()?;
+        if self.no_stdin && matches!(mode, Mode::Rpc) {
+            return Err(Failure::Usage(
+                "--no-stdin leaves standard input alone, but rpc reads its commands from it"
+                    .to_owned(),
+            ));
+        }
+        Ok(mode)
+    }
+
+    fn wanted_mode(&mut self) -> Result<Mode, Failure> {
+        let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
         // As the first argument the word is a command, not a prompt that someone pays for.
         let command = env::args()
             .nth(1)
@@ -275,18 +309,19 @@ impl Arguments {
                 "{command} cannot be combined with -p or --json"
             )));
         }
-        if (self.json || self.print) && (self.confirm.is_some() || self.no_yolo) {
-            return Err(Failure::Usage(
-                "--confirm needs someone who answers: use it with rpc".to_owned(),
-            ));
-        }
         if self.json && !is_doctor {
+            self.pick_session()?;
             let prompt = self.prompt()?;
             return Ok(Mode::Json { prompt });
         }
         if self.print {
+            self.pick_session()?;
             let prompt = self.prompt()?;
             return Ok(Mode::Print { prompt });
+        }
+        let is_rpc = self.rpc || self.words.first().is_some_and(|word| word == "rpc");
+        if self.resumes == Resume::Pick && (is_rpc || !at_terminal) {
+            return Err(self.unnamed_session());
         }
         match self.words.as_slice() {
             [] if self.rpc => Ok(Mode::Rpc),
@@ -299,9 +334,16 @@ impl Arguments {
             [first, second, ..] if first == "rpc" || self.rpc => Err(Failure::Usage(format!(
                 "rpc takes no prompt on the command line ({second:?}): send it as a prompt command"
             ))),
+            words if at_terminal && words.iter().any(|word| word == "-") => {
+                Err(Failure::Usage(
+                    "the word - stands for standard input, which is the chat's keyboard: use it \
+                     with -p or --json"
+                        .to_owned(),
+                ))
+            }
             words if at_terminal => Ok(Mode::Chat {
                 prompt: (!words.is_empty()).then(|| words.join(" ")),
-                picks_session: self.resume == Some(None),
+                picks_session: self.resumes == Resume::Pick,
             }),
             [word, ..] => Err(Failure::Usage(format!(
                 "{word:?} is not a command ({}); to run a prompt use -p PROMPT for the answer or \
@@ -316,41 +358,40 @@ impl Arguments {
         }
     }
 
-    /// The words of the command line, then what is piped in.
+    /// The words of the command line and what is piped in.
     fn prompt(&self) -> Result<PromptInput, Failure> {
-        let prompt = self.words.join(" ");
-        let mut input = PromptInput::default();
-        let stdin = io::stdin();
-        let expect_more = !stdin.is_terminal()
-            && (prompt.is_empty() || stdin_speaks_within(PIPED_PROMPT_PATIENCE)?);
-        if expect_more {
-            let mut piped = Vec::new();
-            stdin
-                .lock()
-                .take(MAX_PIPED_PROMPT + 1)
-                .read_to_end(&mut piped)?;
-            if piped.len() as u64 > MAX_PIPED_PROMPT {
-                return Err(Failure::Usage(format!(
-                    "more than {MAX_PIPED_PROMPT} bytes were piped in: give the agent a file to \
-                     read instead"
-                )));
-            }
-            let piped = String::from_utf8(piped).map_err(|error| {
-                let position = error.utf8_error().valid_up_to();
-                Failure::Usage(format!("what was piped in is not UTF-8 at byte {position}"))
-            })?;
-            input.piped = Some(piped).filter(|piped| !piped.trim().is_empty());
-        }
-        input.typed = match prompt.trim().is_empty() {
-            false => prompt,
-            true => input.piped.take().unwrap_or_default(),
+        let stdin = match self.no_stdin {
+            true => StandardInput::LeaveAlone,
+            false => StandardInput::Read,
         };
-        if input.typed.is_empty() {
-            return Err(Failure::Usage(
-                "no prompt: give it as an argument or pipe it in".to_owned(),
-            ));
+        PromptInput::read(&self.words, stdin)
+    }
+
+    /// As in the original, an empty value is no value.
+    fn unset_empty(&mut self) {
+        for value in [
+            &mut self.provider,
+            &mut self.model,
+            &mut self.api_key,
+            &mut self.base_url,
+            &mut self.system_prompt,
+            &mut self.reasoning,
+        ] {
+            value.take_if(|value| value.is_empty());
         }
-        Ok(input)
+        for value in [&mut self.cwd, &mut self.session] {
+            value.take_if(|value| value.as_os_str().is_empty());
+        }
+        self.append_system_prompt.retain(|text| !text.is_empty());
+        self.ext.retain(|path| !path.as_os_str().is_empty());
+        values::trim_names(&mut self.fallback);
+        if let Some(names) = &mut self.confirm {
+            values::trim_names(names);
+        }
+        if let Some(names) = &mut self.tools {
+            values::trim_names(names);
+        }
+        self.tools.take_if(|names| names.is_empty());
     }
 
     pub(crate) fn wants_json(&self) -> bool {
@@ -358,10 +399,13 @@ impl Arguments {
     }
 
     pub(crate) fn config(self, persistence: Persistence) -> Config {
-        let tools = match self.tools {
+        let mut names = self.tools.unwrap_or_default();
+        // An empty value means that it is not given.
+        names.retain(|name| !name.is_empty());
+        let tools = match names.is_empty() {
             _ if self.no_tools => ToolSelection::None,
-            Some(names) => ToolSelection::Only(names),
-            None => ToolSelection::All,
+            false => ToolSelection::Only(names),
+            true => ToolSelection::All,
         };
         Config {
             provider: self.provider,
@@ -372,7 +416,7 @@ impl Arguments {
             cwd: self.cwd,
             system_prompt: self.system_prompt,
             append_system_prompt: self.append_system_prompt,
-            reasoning: self.reasoning.as_deref().and_then(effort),
+            reasoning: self.reasoning.as_deref().and_then(values::effort),
             max_steps: self.max_steps,
             approval: ApprovalPolicy {
                 scope: match self.confirm {
@@ -381,7 +425,9 @@ impl Arguments {
                     Some(names) if names.is_empty() => ApprovalScope::AllTools,
                     Some(names) => ApprovalScope::Tools(names),
                 },
-                timeout: Duration::from_secs(self.confirm_timeout),
+                timeout: self
+                    .confirm_timeout
+                    .map_or(ApprovalPolicy::default().timeout, Duration::from_secs),
             },
             budget: Budget {
                 max_steps: self.max_process_steps,
@@ -395,12 +441,12 @@ impl Arguments {
                 "hermes" => ToolDialect::Hermes,
                 _ => ToolDialect::Native,
             }),
-            persistence: match (self.session, self.resume.flatten()) {
+            persistence: match (self.session, self.resumes) {
                 _ if self.no_session => Persistence::Never,
                 (Some(path), _) => Persistence::File(path),
-                (None, Some(wanted)) => Persistence::Resume(wanted),
-                (None, None) if self.continue_newest => Persistence::Continue,
-                (None, None) => persistence,
+                (None, _) if self.continue_newest => Persistence::Continue,
+                (None, Resume::Session(wanted)) => Persistence::Resume(wanted),
+                (None, Resume::New | Resume::Pick) => persistence,
             },
             session: SessionOptions {
                 durability: match self.durable {
@@ -442,6 +488,11 @@ impl Arguments {
         }
     }
 
+    /// Whether it was said how long to wait for confirmations.
+    pub(crate) fn has_confirm_timeout(&self) -> bool {
+        self.confirm_timeout.is_some()
+    }
+
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
@@ -455,25 +506,13 @@ impl Arguments {
     }
 }
 
-/// An amount that a budget can mean: `nan` would never be reached.
-fn dollars(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(amount) if amount.is_finite() && amount >= 0.0 => Ok(amount),
-        _ => Err("give an amount in US dollars, such as 0.50".to_owned()),
-    }
-}
-
-fn efforts() -> Vec<&'static str> {
-    ReasoningEffort::ALL
-        .iter()
-        .map(|effort| effort.as_str())
-        .collect()
-}
-
-fn effort(name: &str) -> Option<ReasoningEffort> {
-    ReasoningEffort::ALL
-        .into_iter()
-        .find(|effort| effort.as_str() == name)
+/// What follows the name of the program.
+fn arguments() -> impl Iterator<Item = OsString> {
+    env::args_os().map(|argument| match argument.to_str() {
+        // The original's short form. Taken apart it would mean --no-stdin --continue.
+        Some("-nc") => "--no-context-files".into(),
+        _ => argument,
+    })
 }
 
 /// The shared secret of the pipe. One that no client could show must not mean that none is asked for.
@@ -484,5 +523,16 @@ pub(crate) fn rpc_token() -> Result<Option<String>, Failure> {
         Err(VarError::NotUnicode(_)) => Err(Failure::Usage(
             "ZOTCORE_RPC_TOKEN is not UTF-8: no client could send it".to_owned(),
         )),
+    }
+}
+
+/// A name for `--tools`, which takes values that begin with `-` but must not swallow the next flag.
+fn tool_name(value: &str) -> Result<String, String> {
+    match value.strip_prefix('-').unwrap_or(value) {
+        "" if value == "-" => Err("expected the name of a tool after -".to_owned()),
+        name if name.starts_with('-') => {
+            Err(format!("expected the name of a tool, got the flag {value}"))
+        }
+        _ => Ok(value.to_owned()),
     }
 }

@@ -58,12 +58,17 @@ impl CommandFailure for Failure {
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let Action::Status { json: as_json } = arguments.action;
-    let found = Credentials::open(None)?.status()?;
+    let credentials = Credentials::open(None)?;
+    // A file that cannot be used does not hide what the environment has.
+    let (found, problem) = match credentials.status() {
+        Ok(found) => (found, None),
+        Err(error) => (credentials.environment(), Some(error)),
+    };
     let mut output = io::stdout().lock();
     if as_json {
         let credentials: Vec<Value> = found.iter().map(as_object).collect();
         writeln!(output, "{}", json!({"credentials": credentials}))?;
-    } else if found.is_empty() {
+    } else if found.is_empty() && problem.is_none() {
         writeln!(output, "There are no credentials: run zot login.")?;
     } else {
         for status in &found {
@@ -80,7 +85,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
                 "{provider:<18} {:<8} {shown:<6} {source}{expiry}",
                 kind.as_str()
             )?;
+            if let Some(problem) = &status.problem {
+                writeln!(output, "{:<18} cannot be used: {problem}", "")?;
+            }
         }
+    }
+    if let Some(problem) = problem {
+        return Err(problem.into());
     }
     Ok(match found.is_empty() {
         true => ExitCode::from(NONE),
@@ -94,17 +105,21 @@ fn as_object(status: &CredentialStatus) -> Value {
             .ok()
             .map(|since| since.as_secs())
     };
-    json!({
+    let mut object = json!({
         "provider": status.provider,
         "kind": status.kind.as_str(),
         "source": status.source,
         "shown": status.shown,
         "expires_at": status.expires.and_then(seconds),
-    })
+    });
+    if let Some(problem) = &status.problem {
+        object["problem"] = json!(problem);
+    }
+    object
 }
 
 fn expiry(status: &CredentialStatus) -> String {
-    let Some(expires) = status.expires else {
+    let (Some(expires), None) = (status.expires, &status.problem) else {
         return String::new();
     };
     match expires.duration_since(SystemTime::now()) {

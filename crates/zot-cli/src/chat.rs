@@ -1,14 +1,16 @@
 //! `zot` in a terminal: the chat.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use zot_rpc::executor;
 use zot_sdk::auth::CredentialError;
 use zot_sdk::{
-    AssemblyError, Config, HttpClient, OnRequest, Persistence, Resumption, Runtime, zot_home,
+    AssemblyError, Config, HttpClient, OnRequest, Persistence, PreferredModel, Resumption, Runtime,
+    zot_home,
 };
-use zot_tui::{Carried, Ending, Options, Watch};
+use zot_tui::{Carried, Ending, ModelChoice, Options, Watch};
 
 use crate::arguments::Arguments;
 use crate::configuration;
@@ -39,7 +41,9 @@ pub(crate) fn run(
         // Whoever waits sees it, and can stop it. Another model would be quicker.
         config.http = Some(HttpClient::new().patient());
     }
+    let is_flagged = config.provider.is_some() || config.model.is_some();
     let mut prompt = prompt;
+    let mut draft = None;
     let mut picks_session = picks_session;
     // A conversation that is in no file.
     let mut unkept = Vec::new();
@@ -47,18 +51,24 @@ pub(crate) fn run(
         let messages = std::mem::take(&mut unkept);
         let mut options = Options {
             prompt: prompt.take(),
+            draft: draft.take(),
             picks_session: std::mem::take(&mut picks_session),
             history: Some(home.join("history.jsonl")),
             watch: Some(watch.clone()),
             theme: settings.theme.take(),
             themes: Some(home.join("themes")),
+            model_choice: Some(ModelChoice {
+                home: home.clone(),
+                is_flagged,
+            }),
             keeps_scrollback: settings.keep_scrollback == Some(true),
+            describes_images: settings.inline_images_enabled == Some(false),
             sessions: Some(home.join("sessions")),
             ..Options::default()
         };
-        let wanted = config.clone();
+        let (wanted, home) = (config.clone(), home.as_path());
         let ending = executor::run(|_| async move {
-            let runtime = assemble(wanted, &mut options)?;
+            let runtime = assemble(wanted, home, &mut options)?;
             options.warnings.extend_from_slice(runtime.warnings());
             if !messages.is_empty()
                 && let Err(error) = runtime.set_messages(messages)
@@ -79,12 +89,19 @@ pub(crate) fn run(
                     approval,
                     model,
                     messages,
+                    prompt: waiting,
+                    draft: unsent,
                 } = *carried;
+                (prompt, draft) = (waiting, unsent);
                 config.jail = is_jailed;
                 config.approval = approval;
                 config.model = model.or(config.model);
                 // The chat may have changed them.
                 settings = configuration::layers(config.cwd.as_deref())?.settings();
+                config.preferred = PreferredModel {
+                    provider: settings.provider.clone(),
+                    model: settings.model.clone(),
+                };
                 config.session.resumption = Resumption::Append;
                 config.persistence = match (session, config.persistence) {
                     (Some(session), _) => Persistence::Resume(session.display().to_string()),
@@ -100,7 +117,7 @@ pub(crate) fn run(
 
 /// Whoever has no key yet, or has it no more, gets a chat all the same, and is told how to get a
 /// better one.
-fn assemble(config: Config, options: &mut Options) -> Result<Runtime, Failure> {
+fn assemble(config: Config, home: &Path, options: &mut Options) -> Result<Runtime, Failure> {
     let (reason, command, auth_file) = match Runtime::new(config.clone()) {
         Err(AssemblyError::NoCredential { auth_file }) => {
             let reason = "no provider has a key".to_owned();
@@ -113,6 +130,20 @@ fn assemble(config: Config, options: &mut Options) -> Result<Runtime, Failure> {
         })) => {
             let command = format!("/login {provider}");
             (format!("{provider} has no key"), command, auth_file)
+        }
+        // The message says which entry it is and what to do.
+        Err(AssemblyError::Credential(
+            error @ (CredentialError::OauthUnsupported { .. }
+            | CredentialError::UnknownEntry { .. }
+            | CredentialError::Malformed { .. }),
+        )) => {
+            let provider = match &error {
+                CredentialError::OauthUnsupported { provider, .. }
+                | CredentialError::UnknownEntry { provider, .. } => format!(" {provider}"),
+                _ => String::new(),
+            };
+            let reason = error.to_string();
+            (reason, format!("/login{provider}"), home.join("auth.json"))
         }
         made => return Ok(made?),
     };

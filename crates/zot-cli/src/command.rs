@@ -27,7 +27,12 @@ where
     Failure: CommandFailure,
 {
     // Its own name stands where a program's does.
-    let arguments = match Arguments::try_parse_from(env::args_os().skip(1)) {
+    // As everywhere, of a repeated flag the last counts.
+    let parsed = Arguments::command()
+        .args_override_self(true)
+        .try_get_matches_from(env::args_os().skip(1))
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => return Shown(error).exit(),
     };

@@ -41,7 +41,7 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Change a setting; lists have commas between
+    /// Change a setting; lists have commas between, an empty value unsets
     Set {
         key: String,
         value: String,
@@ -105,7 +105,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
             let (place, path) = place(project);
             let key = key(&name)?;
             let value = set(&path, place, key, &value)?;
-            say(format_args!("{} = {value} ({})", key.name, path.display()))?;
+            match value {
+                Value::Null => say(format_args!("{} is not set ({})", key.name, path.display()))?,
+                value => say(format_args!("{} = {value} ({})", key.name, path.display()))?,
+            }
             Ok(ExitCode::SUCCESS)
         }
         Action::Unset { key: name, project } => {
@@ -159,7 +162,7 @@ fn list(as_json: bool) -> Result<ExitCode, Failure> {
     if as_json {
         let settings: Vec<Value> = layers.list().iter().map(as_object).collect();
         let warnings: Vec<&String> = layers.warnings().iter().chain(layers.unknown()).collect();
-        say(json!({"settings": settings, "warnings": warnings}))?;
+        say(json!({"settings": settings, "warnings": warnings, "notes": layers.notes()}))?;
         return Ok(ExitCode::SUCCESS);
     }
     for setting in layers.list() {
@@ -168,12 +171,13 @@ fn list(as_json: bool) -> Result<ExitCode, Failure> {
             None => (format!("({})", setting.key.default), "default".to_owned()),
         };
         say(format_args!(
-            "{:<18} {value:<28} {origin}",
+            "{:<21} {value:<28} {origin}",
             setting.key.name
         ))?;
     }
     warn(layers.warnings());
     warn(layers.unknown());
+    warn(layers.notes());
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,5 +1,6 @@
 //! `zot ext`: installs, lists, tries and makes extensions.
 
+mod consent;
 mod dev;
 mod install;
 mod list;
@@ -25,6 +26,7 @@ use zot_sdk::zot_home;
 use crate::command::CommandFailure;
 use crate::failure::FAILED;
 use crate::output::{Format, say};
+use consent::Consent;
 
 /// Extensions: programs in any language that add commands and tools, watch events and step in.
 #[derive(Parser)]
@@ -59,7 +61,7 @@ enum Action {
         /// A folder with an extension.json, or a URL: https://host/name.git, git@host:name.git@v1.2
         #[arg(value_name = "PATH | GIT-URL[@REF]")]
         origin: String,
-        /// Agree to what it asks for, without being asked
+        /// Agree to what it asks for, without being asked (nobody is asked without a terminal)
         #[arg(long, short)]
         yes: bool,
         /// Replace an installed extension of the same name
@@ -67,7 +69,13 @@ enum Action {
         force: bool,
     },
     /// Delete an installed extension
-    Remove { name: String },
+    #[command(alias = "rm")]
+    Remove {
+        name: String,
+        /// Do not ask first
+        #[arg(long, short)]
+        yes: bool,
+    },
     /// Start an installed extension with zot again
     Enable { name: String },
     /// Keep an installed extension, but do not start it
@@ -158,21 +166,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
             interruptible(|| list::run(starting, Format::of(json)))
         }
         Action::Install { origin, yes, force } => {
-            let consent = match yes {
-                true => install::Consent::Given,
-                false => install::Consent::Ask,
-            };
             let if_taken = match force {
                 true => IfTaken::Replace,
                 false => IfTaken::Refuse,
             };
-            interruptible(|| install::run(&store, &origin, consent, if_taken))
+            interruptible(|| install::run(&store, &origin, Consent::of(yes), if_taken))
         }
-        Action::Remove { name } => {
-            let directory = store.remove(&name)?;
-            say(format_args!("{name} removed from {}", directory.display()))?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Action::Remove { name, yes } => interruptible(|| remove(&store, name, Consent::of(yes))),
         Action::Enable { name } => switch(&store, &name, Switch::On),
         Action::Disable { name } => switch(&store, &name, Switch::Off),
         Action::Logs {
@@ -196,6 +196,15 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     }
 }
 
+async fn remove(store: &Store, name: String, consent: Consent) -> Result<ExitCode, Failure> {
+    let directory = store.directory_of(&name)?;
+    let question = format!("remove {name} from {}?", directory.display());
+    consent.obtain(&question, "not removed").await?;
+    let directory = store.remove(&name)?;
+    say(format_args!("{name} removed from {}", directory.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn switch(store: &Store, name: &str, switch: Switch) -> Result<ExitCode, Failure> {
     let state = match switch {
         Switch::On => "enabled",
@@ -204,6 +213,9 @@ fn switch(store: &Store, name: &str, switch: Switch) -> Result<ExitCode, Failure
     match store.switch(name, switch)? {
         Switched::Changed => say(format_args!("{name} is {state}"))?,
         Switched::Already => say(format_args!("{name} was {state} already"))?,
+        Switched::Forgotten(error) => say(format_args!(
+            "{name} was not loaded ({error}); prompts do not wait for it any more"
+        ))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         Some("man") => return command::run(completions::manual),
         _ => {}
     }
-    let arguments = match Arguments::read() {
+    let mut arguments = match Arguments::read() {
         Ok(arguments) => arguments,
         Err(shown) => return shown.exit(),
     };

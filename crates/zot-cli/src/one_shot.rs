@@ -7,8 +7,10 @@ use tokio::time::timeout;
 use zot_rpc::executor::{self, IdleSignal};
 use zot_rpc::printable;
 use zot_rpc::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
-use zot_rpc::stdio::Output;
-use zot_sdk::{Config, ContentBlock, Event, EventStream, ExtensionNotice, Persistence, Runtime};
+use zot_rpc::stdio::{Mark, Output};
+use zot_sdk::{
+    ApprovalScope, Config, ContentBlock, Event, EventStream, ExtensionNotice, Persistence, Runtime,
+};
 
 use crate::arguments::Arguments;
 use crate::configuration;
@@ -43,6 +45,9 @@ async fn run_prompt(
     let mut signals = EndSignals::new()?;
     let runtime = Runtime::new(config)?;
     warn(runtime.warnings());
+    if runtime.approval().scope != ApprovalScope::Nothing {
+        refuse_confirmations(&runtime, format);
+    }
     let mut output = Output::stdout(idle)?;
     let (text, images) = prompt.prepare(&runtime)?;
     let mut events = runtime
@@ -56,6 +61,11 @@ async fn run_prompt(
             Step::Notice(notice) => report.note(notice, &mut output)?,
             Step::Written(Ok(())) => {}
             Step::Written(Err(error)) => {
+                if report.may_lose(&error, &output) {
+                    // It has all it waited for.
+                    output.discard();
+                    break;
+                }
                 runtime.cancel();
                 let ending = async {
                     while events.next().await.is_some() {}
@@ -75,23 +85,57 @@ async fn run_prompt(
             }
         }
     }
+    warn(report.doubts());
+    if format == Format::Text {
+        report.finish(&mut output)?;
+    }
+    // Nobody who waits for the answer or for `done` waits for extensions to end.
+    let written = tokio::select! {
+        written = output.flush() => written,
+        signal = signals.next() => return Ok(ExitCode::from(signal.exit_code())),
+    };
     tokio::select! {
         () = runtime.close() => {}
         signal = signals.next() => return Ok(ExitCode::from(signal.exit_code())),
     }
+    written.map_err(Failure::unwritten)?;
     while let Some(notice) = runtime.take_notice() {
         report.note(notice, &mut output)?;
     }
-    warn(report.doubts());
-    let failure = report.finish(&mut output)?;
+    if format == Format::Json {
+        report.finish(&mut output)?;
+    }
     tokio::select! {
-        flushed = output.flush() => flushed.map_err(Failure::unwritten)?,
+        written = output.flush() => match written {
+            Err(error) if report.may_lose(&error, &output) => {}
+            written => written.map_err(Failure::unwritten)?,
+        },
         signal = signals.next() => return Ok(ExitCode::from(signal.exit_code())),
     }
-    match failure {
+    match report.error {
         Some(message) => Err(Failure::Agent(message)),
         None => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Nobody can be asked: whoever wanted to be must not find that tools ran all the same.
+fn refuse_confirmations(runtime: &Runtime, format: Format) {
+    let mode = match format {
+        Format::Text => "-p",
+        Format::Json => "--json",
+    };
+    let tools = match runtime.approval().scope {
+        ApprovalScope::Nothing | ApprovalScope::AllTools => "every tool call is".to_owned(),
+        ApprovalScope::Tools(names) => format!("calls of {} are", names.join(", ")),
+    };
+    warn(&[format!(
+        "{mode} has nobody to ask for a confirmation: {tools} refused (--no-yolo or --confirm was \
+         given)"
+    )]);
+    runtime.refuse_confirmations_because(
+        "refused: the user wants to confirm this tool's calls, but cannot be asked in this mode. Do \
+         not try again: go on without the call, or say what it would have done",
+    );
 }
 
 /// Reports what a cancelled run still has to say, as far as the reader takes it.
@@ -154,6 +198,8 @@ struct Report {
     failed_turn: bool,
     /// Whether the last answer was cut off at the output limit.
     cut_off: bool,
+    /// Where the reader was told that the work is done.
+    told_end: Option<Mark>,
 }
 
 impl Report {
@@ -167,6 +213,7 @@ impl Report {
             last_event: None,
             failed_turn: false,
             cut_off: false,
+            told_end: None,
         }
     }
 
@@ -193,6 +240,9 @@ impl Report {
                     warn(&[format!("{from} failed ({message}); {to} goes on")]);
                 }
             }
+            Event::ExtNotify { message, .. } if self.format == Format::Text => {
+                warn(std::slice::from_ref(message));
+            }
             Event::Error { message, .. } => {
                 // Written last, after `done`.
                 self.error = Some(message.clone());
@@ -203,10 +253,19 @@ impl Report {
             Event::Done if self.failed_turn && self.error.is_some() => return Ok(()),
             _ => {}
         }
-        match self.format {
-            Format::Json => output.push(&event),
-            Format::Text => Ok(()),
+        if self.format == Format::Json {
+            output.push(&event)?;
+            if let Event::Done = event {
+                self.told_end = Some(output.mark());
+            }
         }
+        Ok(())
+    }
+
+    /// Whether the reader has gone away, but was told before that the work is done.
+    fn may_lose(&self, error: &io::Error, output: &Output) -> bool {
+        error.kind() == io::ErrorKind::BrokenPipe
+            && self.told_end.is_some_and(|end| output.has_written(end))
     }
 
     /// Shows what an extension has to say: with the events, or beside the answer.
@@ -245,8 +304,8 @@ impl Report {
         }
     }
 
-    /// Writes what is left and returns the error, if there was one.
-    fn finish(self, output: &mut Output) -> io::Result<Option<String>> {
+    /// Writes what is left.
+    fn finish(&self, output: &mut Output) -> io::Result<()> {
         match (self.format, &self.error) {
             (Format::Json, Some(_)) => {
                 if let Some(event) = &self.last_event {
@@ -259,7 +318,7 @@ impl Report {
             }
             (Format::Json, None) | (Format::Text, Some(_)) => {}
         }
-        Ok(self.error)
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! `zot rpc`.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use zot_rpc::{Exit, ServeOptions, executor, serve};
 use zot_sdk::{Persistence, Runtime};
@@ -10,11 +11,18 @@ use crate::configuration;
 use crate::failure::Failure;
 use crate::warn;
 
+/// How long a tool call waits for a client that may never have heard of confirmations. Long enough
+/// for a person who is asked by one that has, and does not say so.
+const UNANNOUNCED_CONFIRM_TIME: Duration = Duration::from_secs(60);
+
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    let unannounced_confirm_time =
+        (!arguments.has_confirm_timeout()).then_some(UNANNOUNCED_CONFIRM_TIME);
     // The embedding program owns persistence, unless it hands it over.
     let config = configuration::read(arguments, Persistence::Never)?;
     let options = ServeOptions {
         token: rpc_token()?,
+        unannounced_confirm_time,
     };
     let exit = executor::run(|idle| async move {
         let runtime = Runtime::new(config)?;

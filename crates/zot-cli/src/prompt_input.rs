@@ -1,34 +1,143 @@
 //! What the user asks for on the command line, and how it becomes a prompt.
 
+use std::io::{self, IsTerminal as _, Read as _};
+use std::time::Duration;
+
+use zot_rpc::stdio::stdin_speaks_within;
 use zot_sdk::{Image, Runtime};
 
 use crate::failure::Failure;
 use crate::warn;
 
+/// The longest prompt that is read from a pipe.
+const MAX_PIPED_PROMPT: u64 = 16 * 1024 * 1024;
+
+/// How long to wait for something to be piped in when there is a prompt already: a program that
+/// starts zot often leaves standard input open without ever writing to it.
+const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The word that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// Whether standard input may be part of the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StandardInput {
+    Read,
+    LeaveAlone,
+}
+
 /// A prompt as it was given.
-#[derive(Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct PromptInput {
     /// What the user wrote: the words of the command line or, without any, what was piped in. May
     /// name a template and mention files.
-    pub(crate) typed: String,
+    typed: String,
     /// What was piped in beside that. It is data, often somebody else's, so it can mention nothing.
-    pub(crate) piped: Option<String>,
+    piped: Option<String>,
+    /// The words behind a `-`.
+    typed_after: String,
 }
 
 impl PromptInput {
+    /// The words of the command line, and what is piped in: at the place of a `-`, else at the end.
+    pub(crate) fn read(words: &[String], stdin: StandardInput) -> Result<Self, Failure> {
+        let place = words.iter().position(|word| word == STANDARD_INPUT);
+        let (before, after) = match place {
+            Some(place) => (&words[..place], &words[place + 1..]),
+            None => (words, &[][..]),
+        };
+        if after.iter().any(|word| word == STANDARD_INPUT) {
+            return Err(Failure::Usage(
+                "the word - stands for standard input, which can be read only once".to_owned(),
+            ));
+        }
+        let mut input = Self {
+            typed: before.join(" "),
+            piped: None,
+            typed_after: after.join(" "),
+        };
+        let has_words = !(input.typed.trim().is_empty() && input.typed_after.trim().is_empty());
+        let reads = match (stdin, place) {
+            (StandardInput::LeaveAlone, Some(_)) => {
+                return Err(Failure::Usage(
+                    "the word - waits for standard input, and --no-stdin leaves it alone: give one \
+                     of them"
+                        .to_owned(),
+                ));
+            }
+            (StandardInput::LeaveAlone, None) => false,
+            // Whoever writes it waits for the end, however long that takes.
+            (StandardInput::Read, Some(_)) => true,
+            (StandardInput::Read, None) if io::stdin().is_terminal() => false,
+            (StandardInput::Read, None) => !has_words || stdin_speaks()? || left_alone(),
+        };
+        if reads {
+            input.piped = read_piped()?;
+        }
+        if !has_words {
+            input.typed = input.piped.take().unwrap_or_default();
+        }
+        match input.typed.is_empty() && input.typed_after.is_empty() {
+            true => Err(Failure::Usage(
+                "no prompt: give it as an argument or pipe it in".to_owned(),
+            )),
+            false => Ok(input),
+        }
+    }
+
     /// Expands the template and attaches what is mentioned.
     pub(crate) fn prepare(self, runtime: &Runtime) -> Result<(String, Vec<Image>), Failure> {
-        let attached = runtime.attach_mentions(&self.typed);
+        let typed = [self.typed.as_str(), self.typed_after.as_str()].join("\n");
+        let attached = runtime.attach_mentions(typed.trim());
         warn(&attached.problems);
         let expanded = runtime
             .expand_template(&self.typed)
             .map_err(|problem| Failure::Usage(problem.to_string()))?;
-        let mut text = expanded.unwrap_or(self.typed);
-        let attachments = Some(attached.text).filter(|text| !text.is_empty());
-        for addition in self.piped.into_iter().chain(attachments) {
-            text.push_str("\n\n");
-            text.push_str(&addition);
-        }
-        Ok((text, attached.images))
+        let parts = [
+            Some(expanded.unwrap_or(self.typed)),
+            self.piped,
+            Some(self.typed_after),
+            Some(attached.text),
+        ];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .flatten()
+            .filter(|part| !part.is_empty())
+            .collect();
+        Ok((parts.join("\n\n"), attached.images))
     }
+}
+
+/// Whether something is piped in, or its end is known, before patience is lost.
+pub(crate) fn stdin_speaks() -> io::Result<bool> {
+    stdin_speaks_within(PIPED_PROMPT_PATIENCE)
+}
+
+/// Nobody should have to find out why a slow producer was not waited for.
+fn left_alone() -> bool {
+    let seconds = PIPED_PROMPT_PATIENCE.as_secs();
+    warn(&[format!(
+        "nothing came on standard input within {seconds} s, so it is no part of the prompt; -n \
+         leaves it alone at once, and a word - waits for its end"
+    )]);
+    false
+}
+
+/// Everything up to the end of standard input, unless that is blank.
+fn read_piped() -> Result<Option<String>, Failure> {
+    let mut piped = Vec::new();
+    io::stdin()
+        .lock()
+        .take(MAX_PIPED_PROMPT + 1)
+        .read_to_end(&mut piped)?;
+    if piped.len() as u64 > MAX_PIPED_PROMPT {
+        return Err(Failure::Usage(format!(
+            "more than {MAX_PIPED_PROMPT} bytes were piped in: give the agent a file to read instead"
+        )));
+    }
+    let piped = String::from_utf8(piped).map_err(|error| {
+        let position = error.utf8_error().valid_up_to();
+        Failure::Usage(format!("what was piped in is not UTF-8 at byte {position}"))
+    })?;
+    Ok(Some(piped).filter(|piped| !piped.trim().is_empty()))
 }

@@ -23,6 +23,8 @@ use crate::command::CommandFailure;
 use crate::failure::FAILED;
 use crate::output::{Format, say};
 
+pub(crate) use list::Columns;
+
 /// The conversations on this machine. Without a command: those of this directory.
 #[derive(Parser)]
 #[command(
@@ -136,14 +138,15 @@ impl CommandFailure for Failure {
     }
 }
 
+/// The sessions of a directory, the newest first.
+pub(crate) fn of_directory(cwd: Option<&Path>) -> Vec<Summary> {
+    Place::new(cwd).list(false).unwrap_or_default()
+}
+
 /// Shows which sessions there are, beside the output, to someone who has to name one.
-pub(crate) fn offer(cwd: Option<&Path>) {
-    let place = Place::new(cwd);
-    let Ok(summaries) = place.library.list(Scope::Directory(&place.cwd)) else {
-        return;
-    };
+pub(crate) fn offer(summaries: &[Summary], columns: Columns) {
     // When even standard error is gone, the exit code is all that is left to say.
-    let _ = list::write_table(&mut io::stderr(), &summaries, list::Columns::Here);
+    let _ = list::write_table(&mut io::stderr(), summaries, columns);
 }
 
 /// Where the command is run, and where the sessions are.

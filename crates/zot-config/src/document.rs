@@ -51,8 +51,7 @@ impl<'a> Document<'a> {
 
     /// The line on which the value of an entry begins.
     pub(crate) fn line(&self, value: &RawValue) -> usize {
-        let offset = (value.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
-        let before = self.text.get(..offset).unwrap_or(self.text);
+        let before = self.text.get(..self.offset(value)).unwrap_or(self.text);
         before.matches('\n').count() + 1
     }
 
@@ -64,7 +63,49 @@ impl<'a> Document<'a> {
             .map(|(_, value)| *value)
     }
 
+    /// The text with another value for `name`, or without it. Everything else stays as it is
+    /// written, where that is possible without guessing.
     fn with(&self, name: &str, value: Option<&Value>) -> String {
+        let mut entries = self.entries.iter().filter(|(key, _)| key == name);
+        let spliced = match (value, entries.next(), entries.next()) {
+            (Some(value), Some((_, old)), None) => self.replaced(old, value),
+            (Some(value), None, _) => self.inserted(name, value),
+            (None, None, _) => Some(self.text.to_owned()),
+            _ => None,
+        };
+        spliced
+            .filter(|text| !text.trim().is_empty())
+            .unwrap_or_else(|| self.rewritten(name, value))
+    }
+
+    fn replaced(&self, old: &RawValue, value: &Value) -> Option<String> {
+        let start = self.offset(old);
+        let before = self.text.get(..start)?;
+        let after = self.text.get(start + old.get().len()..)?;
+        Some(format!("{before}{value}{after}"))
+    }
+
+    /// Adds an entry behind the last one, on a line of its own where the first one has that.
+    fn inserted(&self, name: &str, value: &Value) -> Option<String> {
+        let (_, last) = self.entries.last()?;
+        let end = self.offset(last) + last.get().len();
+        let (before, after) = (self.text.get(..end)?, self.text.get(end..)?);
+        let opening = self.text.trim_start().strip_prefix('{')?;
+        let blanks: String = opening
+            .chars()
+            .take_while(|letter| letter.is_whitespace())
+            .collect();
+        let blanks = match blanks.contains('\n') {
+            true => blanks.as_str(),
+            false => " ",
+        };
+        Some(format!(
+            "{before},{blanks}{}: {value}{after}",
+            Value::from(name)
+        ))
+    }
+
+    fn rewritten(&self, name: &str, value: Option<&Value>) -> String {
         let mut lines = Vec::new();
         let mut add = |name: &str, value: &str| {
             lines.push(format!("  {}: {value}", Value::from(name)));
@@ -86,9 +127,15 @@ impl<'a> Document<'a> {
             false => format!("{{\n{}\n}}\n", lines.join(",\n")),
         }
     }
+
+    /// Where the value of an entry begins.
+    fn offset(&self, value: &RawValue) -> usize {
+        (value.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
+    }
 }
 
-/// Writes `text` as the value of `key` into the file of `place`, and leaves the rest as it is.
+/// Writes `text` as the value of `key` into the file of `place`, and leaves the rest as it is. An
+/// empty text unsets; then the value returned is `null`.
 pub fn set(path: &Path, place: Place, key: &Key, text: &str) -> Result<Value, ConfigError> {
     if place == Place::Project && key.scope == Scope::UserOnly {
         return Err(ConfigError::UserOnly { key: key.name });
@@ -97,16 +144,28 @@ pub fn set(path: &Path, place: Place, key: &Key, text: &str) -> Result<Value, Co
         key: key.name,
         problem,
     })?;
-    change(path, place, key.name, Some(&value))?;
+    let written = Some(&value).filter(|value| !value.is_null());
+    change(path, place, &[(key.name, written)])?;
     Ok(value)
 }
 
 /// Takes `name` out of the file of `place`; also one that is not known.
 pub fn unset(path: &Path, place: Place, name: &str) -> Result<(), ConfigError> {
-    change(path, place, name, None)
+    change(path, place, &[(name, None)])
 }
 
-fn change(path: &Path, place: Place, name: &str, value: Option<&Value>) -> Result<(), ConfigError> {
+/// Makes `model` of `provider` the user's choice for the next start, both in one step.
+pub fn set_model(path: &Path, provider: &str, model: &str) -> Result<(), ConfigError> {
+    let (provider, model) = (Value::from(provider), Value::from(model));
+    let changes = [("provider", Some(&provider)), ("model", Some(&model))];
+    change(path, Place::User, &changes)
+}
+
+fn change(
+    path: &Path,
+    place: Place,
+    changes: &[(&str, Option<&Value>)],
+) -> Result<(), ConfigError> {
     let unwritable = |source| ConfigError::Unwritable {
         path: path.to_owned(),
         source,
@@ -123,8 +182,10 @@ fn change(path: &Path, place: Place, name: &str, value: Option<&Value>) -> Resul
         Place::Project => Lock::acquire_folder(folder, LOCK_PATIENCE),
     }
     .map_err(unwritable)?;
-    let text = read(path)?.unwrap_or_default();
-    let changed = Document::parse(path, &text)?.with(name, value);
+    let mut changed = read(path)?.unwrap_or_default();
+    for (name, value) in changes {
+        changed = Document::parse(path, &changed)?.with(name, *value);
+    }
     let mode = match place {
         Place::User => USER_MODE,
         Place::Project => PROJECT_MODE,

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::error::ConfigError;
+use crate::original;
 
 /// One setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +56,7 @@ const ANY_COUNT: Kind = Kind::Count {
 };
 
 /// Every setting, in the order in which they are listed.
-pub const KEYS: [Key; 19] = [
+pub const KEYS: [Key; 20] = [
     entry(
         "provider",
         Kind::Text,
@@ -77,7 +78,7 @@ pub const KEYS: [Key; 19] = [
             max: u32::MAX as u64,
         },
         Scope::ProjectTightens,
-        "100",
+        "no limit",
     ),
     entry(
         "max_process_steps",
@@ -113,6 +114,12 @@ pub const KEYS: [Key; 19] = [
         "as the terminal's background",
     ),
     entry("keep_scrollback", Kind::Switch, Scope::UserOnly, "false"),
+    entry(
+        "inline_images_enabled",
+        Kind::Switch,
+        Scope::UserOnly,
+        "where the terminal can",
+    ),
 ];
 
 /// The setting called `name`, or an error with the nearest.
@@ -165,11 +172,16 @@ impl Key {
         format!("ZOT_{}", self.name.to_ascii_uppercase())
     }
 
-    /// The value that `text`, of a command line or a variable, means.
+    /// The value that `text`, of a command line or a variable, means; `null` when it unsets.
     pub(crate) fn parse(&self, text: &str) -> Result<Value, String> {
         let text = text.trim();
+        // An empty list is a value: no tools at all.
+        if text.is_empty() && self.kind != Kind::List {
+            return Ok(Value::Null);
+        }
         let value = match self.kind {
-            Kind::Text | Kind::Choice(_) => Value::from(text),
+            Kind::Choice(_) => original::choice(self.name, text),
+            Kind::Text => Value::from(text),
             Kind::List if text.starts_with('[') => {
                 serde_json::from_str(text).map_err(|_| self.expectation())?
             }
@@ -188,7 +200,9 @@ impl Key {
                 serde_json::from_str(text).map_err(|_| self.expectation())?
             }
         };
-        self.check(&value)?;
+        if !value.is_null() {
+            self.check(&value)?;
+        }
         Ok(value)
     }
 
@@ -215,7 +229,7 @@ impl Key {
 
     fn expectation(&self) -> String {
         match self.kind {
-            Kind::Text => "must be a text that is not empty".to_owned(),
+            Kind::Text => "must be a string".to_owned(),
             Kind::Choice(choices) => format!("must be one of {}", choices.join(", ")),
             Kind::Count { min: 0, .. } => "must be a whole number".to_owned(),
             Kind::Count { min, .. } => format!("must be a whole number from {min} on"),
@@ -231,11 +245,7 @@ impl Key {
             return value;
         };
         match (&value, users) {
-            (Value::Array(wanted), Value::Array(allowed)) => wanted
-                .iter()
-                .filter(|name| allowed.contains(name))
-                .cloned()
-                .collect(),
+            (Value::Array(wanted), Value::Array(allowed)) => tightened_list(wanted, allowed),
             // Every switch of this scope restricts.
             (Value::Bool(wanted), Value::Bool(already)) => Value::Bool(*wanted || *already),
             _ => match (value.as_f64(), users.as_f64()) {
@@ -244,6 +254,49 @@ impl Key {
             },
         }
     }
+}
+
+/// The names of both lists, without those that either takes away with a leading `-`. A list of nothing
+/// but these allows every other name; an empty one allows none.
+fn tightened_list(wanted: &[Value], allowed: &[Value]) -> Value {
+    if wanted.is_empty() || allowed.is_empty() {
+        return Value::Array(Vec::new());
+    }
+    let is_removal = |name: &&Value| name.as_str().is_some_and(|name| name.starts_with('-'));
+    let names = |list: &[Value]| -> Vec<Value> {
+        let names = list.iter().filter(|name| !is_removal(name));
+        names.cloned().collect()
+    };
+    let (wanted_names, allowed_names) = (names(wanted), names(allowed));
+    let mut kept = match (wanted_names.is_empty(), allowed_names.is_empty()) {
+        (_, true) => wanted_names,
+        (true, false) => allowed_names,
+        (false, false) => {
+            let both = wanted_names
+                .iter()
+                .filter(|name| allowed_names.contains(name));
+            let both: Vec<Value> = both.cloned().collect();
+            match both.is_empty() && wanted.iter().chain(allowed).any(|name| is_removal(&name)) {
+                // Nothing is left, which a list of removals alone would not say.
+                true => {
+                    let removed = wanted_names.iter().filter_map(Value::as_str);
+                    let removed = removed.map(|name| Value::from(format!("-{name}")));
+                    wanted_names
+                        .iter()
+                        .cloned()
+                        .chain(removed.collect::<Vec<_>>())
+                        .collect()
+                }
+                false => both,
+            }
+        }
+    };
+    for removal in wanted.iter().chain(allowed).filter(is_removal) {
+        if !kept.contains(removal) {
+            kept.push(removal.clone());
+        }
+    }
+    Value::Array(kept)
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::document::{self, Document};
 use crate::error::{ConfigError, did_you_mean};
-use crate::keys::{self, KEYS, Key, Scope};
+use crate::keys::{self, KEYS, Key, Kind, Scope};
+use crate::original;
 use crate::settings::Settings;
 
 /// Whose file.
@@ -64,6 +65,10 @@ pub struct Layers {
     warnings: Vec<String>,
     /// Names in the files that mean nothing here. They may be another program's.
     unknown: Vec<String>,
+    /// What is in order, and may surprise people who look.
+    notes: Vec<String>,
+    /// The file that names a proxy, which only the original uses.
+    ignored_proxy: Option<PathBuf>,
 }
 
 impl Layers {
@@ -82,6 +87,20 @@ impl Layers {
             layers.add_file(&project, Place::Project)?;
         }
         layers.add_variables(env)?;
+        // Going around a proxy may reveal what it is there to hide, so this one is not passed over
+        // in silence.
+        if let Some(path) = layers.ignored_proxy.take()
+            && !original::PROXY_VARIABLES
+                .iter()
+                .any(|name| env(name).is_some())
+        {
+            layers.warnings.push(format!(
+                "{}: {:?} has no effect here, so requests do not go through that proxy: set \
+                 HTTPS_PROXY and HTTP_PROXY",
+                path.display(),
+                original::PROXY
+            ));
+        }
         Ok(layers)
     }
 
@@ -92,7 +111,9 @@ impl Layers {
         let document = Document::parse(path, &text)?;
         let mut found = Vec::new();
         for key in &KEYS {
-            let Some(raw) = document.get(key.name) else {
+            let names = [Some(key.name), original::original_name(key.name)];
+            let mut entries = names.into_iter().flatten().map(|name| document.get(name));
+            let Some(raw) = entries.find_map(|raw| raw) else {
                 continue;
             };
             let value_error = |problem| ConfigError::Value {
@@ -103,6 +124,13 @@ impl Layers {
             };
             let value: Value = serde_json::from_str(raw.get())
                 .map_err(|_| value_error("cannot be read".to_owned()))?;
+            let value = match (key.kind, value.as_str()) {
+                (Kind::Choice(_), Some(text)) => original::choice(key.name, text),
+                _ => value,
+            };
+            if original::is_unset(&value) {
+                continue;
+            }
             key.check(&value).map_err(value_error)?;
             if place == Place::Project && key.scope == Scope::UserOnly {
                 self.warnings.push(format!(
@@ -115,8 +143,20 @@ impl Layers {
             }
             found.push((key, value));
         }
+        let mut originals = Vec::new();
         for (name, value) in &document.entries {
-            if name == "$schema" || KEYS.iter().any(|key| key.name == name) {
+            if name == "$schema"
+                || KEYS.iter().any(|key| key.name == name)
+                || original::our_name(name).is_some()
+            {
+                continue;
+            }
+            if original::is_without_counterpart(name) {
+                originals.push(name.as_str());
+                let value: Value = serde_json::from_str(value.get()).unwrap_or_default();
+                if name == original::PROXY && !original::is_unset(&value) {
+                    self.ignored_proxy = Some(path.to_owned());
+                }
                 continue;
             }
             let nearest = keys::nearest(name);
@@ -130,6 +170,13 @@ impl Layers {
                 Some(_) => self.warnings.push(complaint),
                 None => self.unknown.push(complaint),
             }
+        }
+        if !originals.is_empty() {
+            self.notes.push(format!(
+                "{}: settings of the original zot that have no effect here, and are kept: {}",
+                path.display(),
+                originals.join(", ")
+            ));
         }
         let origin = match place {
             Place::User => Origin::User(path.to_owned()),
@@ -149,6 +196,11 @@ impl Layers {
                 variable: variable.clone(),
                 problem,
             })?;
+            if value.is_null() {
+                // For example ZOT_REASONING=off: whatever the files say does not count.
+                self.values.remove(key.name);
+                continue;
+            }
             self.add(vec![(key, value)], &Origin::Variable(variable));
         }
         Ok(())
@@ -235,6 +287,11 @@ impl Layers {
     /// What means nothing here and is like nothing that does, for people who look.
     pub fn unknown(&self) -> &[String] {
         &self.unknown
+    }
+
+    /// What the files hold for the original zot, a line for each file.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 }
 

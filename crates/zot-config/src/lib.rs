@@ -8,10 +8,11 @@ mod document;
 mod error;
 mod keys;
 mod layers;
+mod original;
 mod schema;
 mod settings;
 
-pub use document::{set, unset};
+pub use document::{set, set_model, unset};
 pub use error::ConfigError;
 pub use keys::{KEYS, Key, Kind, Scope, key};
 pub use layers::{Layers, Origin, Place, Setting};

@@ -30,7 +30,8 @@ pub struct Settings {
     pub max_tokens: Option<u64>,
     /// The longest a process may work, as --timeout-ms
     pub timeout_ms: Option<u64>,
-    /// The tools the model is given, as --tools; an empty list gives it none
+    /// The built-in tools the model is given, as --tools; an empty list gives it none. Tools of extensions
+    /// stay unless they are named with a leading `-`
     pub tools: Option<Vec<String>>,
     /// How the model makes tool calls, as --tool-dialect
     pub tool_dialect: Option<Dialect>,
@@ -51,6 +52,9 @@ pub struct Settings {
     /// Whether the chat leaves the terminal's scrollback alone when its width changes (the user's
     /// file only)
     pub keep_scrollback: Option<bool>,
+    /// Whether the chat draws images where the terminal can; false only describes them (the user's
+    /// file only)
+    pub inline_images_enabled: Option<bool>,
 }
 
 /// How hard a reasoning model thinks.

@@ -27,6 +27,8 @@ pub enum AgentEvent {
         reason: String,
     },
     AssistantStarted,
+    /// Something the user should know about the request, after `AssistantStarted`.
+    Notice(String),
     TextDelta(String),
     ThinkingDelta(String),
     ToolUseStarted {
@@ -168,6 +170,8 @@ pub enum ErrorCode {
     Compaction,
     /// The session file could not be written.
     Session,
+    /// An extension that must run is not running.
+    Extension,
 }
 
 impl ErrorCode {
@@ -198,6 +202,7 @@ impl ErrorCode {
             Self::Budget => "budget",
             Self::Compaction => "compaction",
             Self::Session => "session",
+            Self::Extension => "extension",
         }
     }
 }

@@ -12,8 +12,8 @@ mod usage;
 
 pub use event::{AgentEvent, ErrorCode, ErrorReport, TurnStop};
 pub use message::{
-    Arguments, ContentBlock, Image, MalformedArguments, Message, Reasoning, Role, Timestamp,
-    ToolCall, ToolCallId, ToolResult, joined_text,
+    Arguments, ContentBlock, IMAGE_MIRROR_HEADING, Image, MalformedArguments, Message, Reasoning,
+    Role, Timestamp, ToolCall, ToolCallId, ToolResult, joined_text,
 };
 pub use model::{
     BoxFuture, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream,

@@ -20,7 +20,26 @@ pub struct Message {
     pub time: Timestamp,
 }
 
+/// How a message begins that shows the images of tool results again, to models that cannot see
+/// them there. The original writes such messages into its sessions, also without an image.
+pub const IMAGE_MIRROR_HEADING: &str = "Tool output included the following image content:";
+
 impl Message {
+    /// Whether a person said it: user messages that only repeat what tools returned are none.
+    pub fn is_prompt(&self) -> bool {
+        self.role == Role::User && !self.is_image_mirror()
+    }
+
+    /// Whether it shows the results of tools again, see [`IMAGE_MIRROR_HEADING`].
+    pub fn is_image_mirror(&self) -> bool {
+        let Some(ContentBlock::Text(text)) = self.content.first() else {
+            return false;
+        };
+        let rest = text.strip_prefix(IMAGE_MIRROR_HEADING);
+        self.role == Role::User
+            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'))
+    }
+
     /// A user message holding one text block.
     pub fn user_text(text: impl Into<String>, time: Timestamp) -> Self {
         Self {

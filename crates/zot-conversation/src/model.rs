@@ -105,6 +105,9 @@ pub enum ModelEvent {
     },
     /// The provider accepted the request.
     Start,
+    /// Something the user should know about the request, such as what was left out of it. Clients
+    /// say it once.
+    Notice(String),
     TextDelta(String),
     /// Readable thinking, for display only; the block itself follows as `Reasoning`.
     ThinkingDelta(String),

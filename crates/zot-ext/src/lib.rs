@@ -89,7 +89,7 @@
 //!         Response::open_panel(Panel::new("todo").title("To do").line("sleep").footer("esc closes"))
 //!     })
 //!     .panel("todo", async |input, context| match input {
-//!         PanelInput::Key { key, .. } if key == "esc" => context.close_panel("todo"),
+//!         PanelInput::Key { key, .. } if key == "enter" => context.close_panel("todo"),
 //!         PanelInput::Key { text, .. } => context.render_panel(&Panel::new("todo").line(text)),
 //!         _ => {}
 //!     })

@@ -67,7 +67,8 @@ impl Panel {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PanelInput {
-    /// A key by its name, such as `up` or `enter`, and what it writes, if it writes something.
+    /// A key: `rune` when it writes `text` (a space too), else its name, such as `up`, `pagedown`, `enter`
+    /// or `ctrl+a`. Escape is not sent: it closes the panel.
     Key {
         key: String,
         text: String,

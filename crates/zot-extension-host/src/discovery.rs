@@ -8,7 +8,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::manifest::{FailurePolicy, MANIFEST_FILE, Manifest};
+use crate::intercept_record::InterceptRecord;
+use crate::manifest::{FailurePolicy, Glimpse, MANIFEST_FILE, Manifest};
 
 /// Where to look, in this order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,6 +19,9 @@ pub struct SearchPaths {
     /// Folders of extensions: `./.zot/extensions`, then `$ZOT_HOME/extensions`.
     pub project: Option<PathBuf>,
     pub global: Option<PathBuf>,
+    /// Folders of extensions that intercepted in their last run, without links: no extension of a
+    /// project takes their place.
+    pub interceptors: Vec<PathBuf>,
 }
 
 impl SearchPaths {
@@ -27,6 +31,7 @@ impl SearchPaths {
             explicit: Vec::new(),
             project: Some(cwd.join(".zot").join("extensions")),
             global: Some(home.join("extensions")),
+            interceptors: InterceptRecord::new(home).directories(),
         }
     }
 }
@@ -76,6 +81,22 @@ pub enum Standing {
 pub struct LoadProblem {
     pub path: PathBuf,
     pub error: String,
+    pub source: Source,
+    /// Whether its manifest says so, although it cannot be used.
+    pub is_required: bool,
+    pub is_disabled: bool,
+}
+
+impl LoadProblem {
+    pub(crate) fn new(path: PathBuf, source: Source, error: String) -> Self {
+        Self {
+            path,
+            error,
+            source,
+            is_required: false,
+            is_disabled: false,
+        }
+    }
 }
 
 impl fmt::Display for LoadProblem {
@@ -104,7 +125,7 @@ impl Discovery {
             .filter(|found| found.standing == Standing::Enabled)
     }
 
-    fn add(&mut self, path: &Path, source: Source) {
+    fn add(&mut self, path: &Path, source: Source, interceptors: &[PathBuf]) {
         let loaded = std::path::absolute(path)
             .map_err(|error| error.to_string())
             .and_then(|directory| {
@@ -113,7 +134,7 @@ impl Discovery {
             });
         match loaded {
             Ok((directory, manifest)) => {
-                let standing = self.standing(&manifest, &directory, source);
+                let standing = self.standing(&manifest, &directory, source, interceptors);
                 self.found.push(Found {
                     manifest,
                     directory,
@@ -121,18 +142,31 @@ impl Discovery {
                     standing,
                 });
             }
-            Err(error) => self.problems.push(LoadProblem {
-                path: path.to_owned(),
-                error,
-            }),
+            Err(error) => {
+                let glimpse = Glimpse::of(path);
+                self.problems.push(LoadProblem {
+                    is_required: glimpse.is_required,
+                    is_disabled: glimpse.is_disabled,
+                    ..LoadProblem::new(path.to_owned(), source, error)
+                });
+            }
         }
     }
 
-    fn standing(&mut self, manifest: &Manifest, directory: &Path, source: Source) -> Standing {
-        if source == Source::Global
-            && manifest.enabled
-            && manifest.on_failure == FailurePolicy::Block
-        {
+    fn standing(
+        &mut self,
+        manifest: &Manifest,
+        directory: &Path,
+        source: Source,
+        interceptors: &[PathBuf],
+    ) -> Standing {
+        let is_guard = || {
+            manifest.on_failure == FailurePolicy::Block
+                || manifest.required
+                || fs::canonicalize(directory)
+                    .is_ok_and(|directory| interceptors.contains(&directory))
+        };
+        if source == Source::Global && manifest.enabled && is_guard() {
             self.give_way(&manifest.name, directory);
         }
         let first = self.found.iter().find(|found| {
@@ -149,7 +183,7 @@ impl Discovery {
     }
 
     /// Takes the name from extensions of the project: who downloads a project does not mean to
-    /// switch off a guard that blocks even when it fails.
+    /// switch off a guard.
     fn give_way(&mut self, name: &str, guard: &Path) {
         let of_project = self
             .found
@@ -165,12 +199,15 @@ impl Discovery {
             found.standing = Standing::Shadowed {
                 by: guard.to_owned(),
             };
+            let error = format!(
+                "the project's {name:?} is not used: yours in {} guards tool calls, and cannot be replaced by a project",
+                guard.display()
+            );
+            let problem = LoadProblem::new(found.directory.clone(), Source::Project, error);
             self.problems.push(LoadProblem {
-                path: found.directory.clone(),
-                error: format!(
-                    "the project's {name:?} is not used: yours in {} blocks when it fails, and cannot be replaced by a project",
-                    guard.display()
-                ),
+                // What is replaced does not have to run.
+                is_disabled: true,
+                ..problem
             });
         }
     }
@@ -183,7 +220,8 @@ fn is_same_folder(one: &Path, other: &Path) -> bool {
 }
 
 /// Looks for extensions. The first of a name wins, in a folder in order of file names; but no
-/// extension of a project wins against a global one that blocks when it fails.
+/// extension of a project wins against a global one that is required, blocks when it fails, or
+/// intercepted in its last run.
 pub fn discover(paths: &SearchPaths) -> Discovery {
     let mut discovery = Discovery::default();
     for path in &paths.explicit {
@@ -196,7 +234,7 @@ pub fn discover(paths: &SearchPaths) -> Discovery {
             true => Path::new("."),
             false => directory,
         };
-        discovery.add(directory, Source::CommandLine);
+        discovery.add(directory, Source::CommandLine, &paths.interceptors);
     }
     let folders = [
         (&paths.project, Source::Project),
@@ -207,13 +245,13 @@ pub fn discover(paths: &SearchPaths) -> Discovery {
         match extensions_in(folder) {
             Ok(directories) => {
                 for directory in directories {
-                    discovery.add(&directory, source);
+                    discovery.add(&directory, source, &paths.interceptors);
                 }
             }
-            Err(error) => discovery.problems.push(LoadProblem {
-                path: folder.clone(),
-                error: error.to_string(),
-            }),
+            Err(error) => {
+                let problem = LoadProblem::new(folder.clone(), source, error.to_string());
+                discovery.problems.push(problem);
+            }
         }
     }
     discovery
@@ -232,8 +270,9 @@ fn extensions_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
         let hidden = directory
             .file_name()
             .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        // Half an installation is hidden, and a folder without a manifest is something else.
-        if !hidden && directory.join(MANIFEST_FILE).exists() {
+        // Half an installation is hidden, and a folder without a manifest is something else. One that
+        // cannot be looked into may hold a guard.
+        if !hidden && directory.join(MANIFEST_FILE).try_exists().unwrap_or(true) {
             directories.push(directory);
         }
     }

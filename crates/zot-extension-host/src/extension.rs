@@ -1,6 +1,7 @@
 //! One extension, as the agent sees it: what it registered, and how it is asked and told things.
 
 mod receive;
+mod starting;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use zot_wire::{RawJson, write_line};
 
 use crate::content;
 use crate::discovery::Found;
+use crate::intercept_record::InterceptRecord;
 use crate::launch::{self, Launch, LaunchError, Process};
 use crate::limits::{COMMAND_TIME, EffectiveLimits, INTERCEPT_TIME, TOOL_TIME};
 use crate::log::{ExtensionLog, log_path};
@@ -31,6 +33,7 @@ use crate::pending::{Pending, Question, RequestError, Waiting};
 use crate::registrations::{CommandInfo, Registrations};
 
 pub(crate) use receive::{Received, check_new_panel};
+pub(crate) use starting::{Cause, Owes, remedy};
 
 /// What all extensions of a host have in common.
 pub(crate) struct Surroundings {
@@ -41,6 +44,7 @@ pub(crate) struct Surroundings {
     pub(crate) provider: String,
     pub(crate) model: Mutex<String>,
     pub(crate) notices: Notices,
+    pub(crate) interceptors: InterceptRecord,
     /// Grows whenever tools, commands or phases change.
     generation: AtomicU64,
     changed: Notify,
@@ -56,6 +60,7 @@ impl Surroundings {
         model: String,
     ) -> Self {
         Self {
+            interceptors: InterceptRecord::new(&home),
             home,
             cwd,
             zot_version,
@@ -126,6 +131,12 @@ struct State {
     /// What a starting extension has registered so far; nothing before its hello.
     arriving: Option<Registrations>,
     was_ready: bool,
+    /// How often it was started again since it last ran well for long.
+    restarts: usize,
+    /// It intercepted in its last run, or has said in this one that it does.
+    is_interceptor: bool,
+    /// What its hello says it brings.
+    capabilities: Vec<String>,
     dropped_events: u64,
     dropped_notices: u64,
     /// Remarks that are made once; there are as many as there are registrations.
@@ -148,6 +159,7 @@ impl Extension {
             log_path(&surroundings.home, &manifest.name),
             limits.log_bytes,
         );
+        let is_interceptor = surroundings.interceptors.contains(&found.directory);
         Self {
             limits,
             surroundings,
@@ -157,6 +169,9 @@ impl Extension {
                 registrations: Registrations::default(),
                 arriving: None,
                 was_ready: false,
+                restarts: 0,
+                is_interceptor,
+                capabilities: Vec::new(),
                 dropped_events: 0,
                 dropped_notices: 0,
                 remarks: HashSet::new(),
@@ -320,7 +335,9 @@ impl Extension {
     pub(crate) fn holds_text(&self) -> bool {
         let state = self.lock();
         let is_guard = self.found.manifest.on_failure == FailurePolicy::Block;
-        (state.phase == Phase::Ready || is_guard)
+        // One that is started again is waited for before the text is shown.
+        let answers = matches!(state.phase, Phase::Ready | Phase::Restarting { .. });
+        (answers || is_guard)
             && state.registrations.hold_text
             && state
                 .registrations

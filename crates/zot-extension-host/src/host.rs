@@ -6,10 +6,11 @@ mod roster;
 mod tests;
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use zot_conversation::Tool;
 use zot_wire::extension::{CommandAction, EventKind, HostFrame, LifecycleEvent};
@@ -17,7 +18,7 @@ use zot_wire::write_line;
 
 use crate::discovery::{Discovery, LoadProblem, SearchPaths, discover};
 use crate::extension::{Extension, Phase, Surroundings};
-use crate::limits::READY_GRACE;
+use crate::limits::{READY_GRACE, WAITING_NOTE_TIME};
 use crate::notices::Notice;
 use crate::pending::RequestError;
 use crate::registrations::CommandInfo;
@@ -52,10 +53,9 @@ pub struct ExtensionHost {
     taken_tools: Vec<String>,
     taken_commands: Vec<String>,
     roster: Mutex<Arc<Roster>>,
-    settled: AtomicBool,
     /// Nothing is started any more.
     closed: AtomicBool,
-    settle_until: Instant,
+    listed_from: Instant,
 }
 
 /// A command could not be run.
@@ -107,27 +107,52 @@ impl ExtensionHost {
             taken_tools: config.taken_tools,
             taken_commands: config.taken_commands,
             roster: Mutex::new(Arc::new(roster)),
-            settled: AtomicBool::new(false),
             closed: AtomicBool::new(false),
-            settle_until: Instant::now() + READY_GRACE,
+            listed_from: Instant::now() + READY_GRACE,
         }
     }
 
-    /// Returns when every extension is ready or has failed, at the latest after the grace.
+    /// Returns when every extension is ready or has failed: before that, one that intercepts could
+    /// be bypassed. Says whom it waits for when that takes a while.
     pub async fn settled(&self) {
-        if self.settled.load(Ordering::Relaxed) {
+        if self.roster().is_settled() {
+            return;
+        }
+        let mut settled = pin!(self.settled_quietly());
+        if timeout(WAITING_NOTE_TIME, &mut settled).await.is_ok() {
             return;
         }
         let roster = self.roster();
-        let all = self.surroundings.until(|| roster.is_settled());
-        if timeout_at(self.settle_until, all).await.is_err() {
-            for extension in roster.extensions() {
-                if extension.is_starting() {
-                    extension.log("not ready in time: the agent goes on without it for now");
-                }
-            }
+        for extension in roster.undecided().filter(|one| one.has_never_been_ready()) {
+            let limit = extension.limits.start_time;
+            self.surroundings.notices.push(Notice::Notify {
+                extension: extension.name().to_owned(),
+                level: "info".to_owned(),
+                message: format!(
+                    "waiting for extension {} to start (it may take {limit:?}); abort to stop waiting",
+                    extension.name()
+                ),
+            });
         }
-        self.settled.store(true, Ordering::Relaxed);
+        settled.await;
+    }
+
+    /// The same without a word.
+    pub async fn settled_quietly(&self) {
+        let is_settled = || self.roster().is_settled();
+        self.surroundings.until(is_settled).await;
+    }
+
+    /// Returns when every extension has started or failed, and at the latest a short while after the
+    /// start: lists of what there is do not wait for slow ones.
+    pub async fn listed(&self) {
+        let _ = timeout_at(self.listed_from, self.settled_quietly()).await;
+    }
+
+    /// Why no prompt may run: an extension that is required, or that intercepted when it last ran, has
+    /// failed.
+    pub fn obstacle(&self) -> Option<String> {
+        self.roster().obstacle()
     }
 
     /// Grows whenever tools, commands or states change.
@@ -157,8 +182,15 @@ impl ExtensionHost {
 
     /// Runs a slash command.
     pub async fn invoke(&self, command: &str, arguments: &str) -> Result<Invoked, InvokeError> {
-        self.settled().await;
-        let roster = self.roster();
+        let mut roster = self.roster();
+        if roster
+            .command_owner(command, &self.taken_commands)
+            .is_none()
+        {
+            // One that is still starting may bring it.
+            self.settled().await;
+            roster = self.roster();
+        }
         let Some(extension) = roster.command_owner(command, &self.taken_commands) else {
             return Err(InvokeError::Unknown(command.to_owned()));
         };
@@ -197,6 +229,14 @@ impl ExtensionHost {
             extension: extension.name().to_owned(),
             error,
         })
+    }
+
+    /// Tells whoever shows a panel that it is closed.
+    pub fn close_panel(&self, extension: &str, panel_id: String) {
+        self.surroundings.notices.push(Notice::PanelClosed {
+            extension: extension.to_owned(),
+            panel_id,
+        });
     }
 
     /// Tells everyone who wants to know. Waits for nobody.
@@ -249,7 +289,9 @@ impl ExtensionHost {
     /// Reads all manifests again and starts everything anew. The old ones run until the new ones
     /// are ready, and run on if one that worked does not any more, or when `cancel` fires.
     pub async fn reload(&self, cancel: &CancellationToken) -> Result<(), ReloadError> {
-        let discovery = discover(&self.search);
+        let mut search = self.search.clone();
+        search.interceptors = self.surroundings.interceptors.directories();
+        let discovery = discover(&search);
         let old = self.roster();
         let broken = broken_by(&discovery, &old);
         if !broken.is_empty() {
@@ -257,9 +299,9 @@ impl ExtensionHost {
         }
         report(&self.surroundings, &discovery.problems);
         let new = Arc::new(Roster::start(&discovery, &self.surroundings));
-        // Each of them is ready or has failed once its hello is overdue.
+        // Each of them is ready or has failed once its start is overdue.
         let aborted = tokio::select! {
-            () = self.surroundings.until(|| new.is_settled()) => false,
+            () = self.surroundings.until(|| new.has_started()) => false,
             () = cancel.cancelled() => true,
         };
         let mut problems = match aborted || self.closed.load(Ordering::Relaxed) {
@@ -273,7 +315,6 @@ impl ExtensionHost {
             return Err(ReloadError { problems });
         }
         *self.lock() = new;
-        self.settled.store(true, Ordering::Relaxed);
         self.surroundings.change();
         old.stop().await;
         Ok(())

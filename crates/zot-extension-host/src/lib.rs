@@ -7,6 +7,7 @@ mod content;
 mod discovery;
 mod extension;
 mod host;
+mod intercept_record;
 mod launch;
 mod life;
 mod limits;
@@ -29,8 +30,9 @@ pub use host::{
     ExtensionHost, HostConfig, InvokeError, Invoked, MessageDecision, ReloadError, ToolDecision,
     TurnDecision,
 };
+pub use intercept_record::InterceptRecord;
 pub use launch::enforcement;
-pub use limits::{COMMAND_TIME, HELLO_TIME, INTERCEPT_TIME, READY_GRACE, TOOL_TIME};
+pub use limits::{COMMAND_TIME, INTERCEPT_TIME, READY_GRACE, START_TIME, TOOL_TIME};
 pub use log::log_path;
 pub use manifest::{
     ExecPermission, FailurePolicy, Limits, MANIFEST_FILE, Manifest, ManifestError, NameError,

@@ -11,11 +11,11 @@ use zot_process::ProcessGroup;
 use zot_wire::LineDecoder;
 use zot_wire::extension::HostFrame;
 
-use crate::extension::{Extension, Received};
+use crate::extension::{Extension, Owes, Received};
 use crate::launch::Process;
 use crate::limits::{
-    BYTES_PER_SECOND, FLOOD_TIME, HELLO_TIME, LATE_START_TIME, LEAVE_TIME, LOG_BYTES_PER_SECOND,
-    READY_SILENCE, READY_TIME, SHUTDOWN_TIME, TERMINATION_TIME,
+    BYTES_PER_SECOND, EARLY_FLOOD_TIME, FLOOD_TIME, LATE_START_TIME, LEAVE_TIME,
+    LOG_BYTES_PER_SECOND, READY_SILENCE, READY_TIME, SHUTDOWN_TIME, TERMINATION_TIME,
 };
 use crate::outbox::OutboxEnd;
 use crate::throttle::Throttle;
@@ -32,8 +32,8 @@ const LAST_WORDS_BYTES: usize = 1024 * 1024;
 pub(crate) enum LifeEnd {
     /// The host asked for it.
     Stopped,
-    /// It never said hello.
-    NeverGreeted(String),
+    /// It never said hello, or never what it has to say before it is ready.
+    NeverStarted(String),
     /// It ended by itself, in good order.
     Left,
     Crashed(String),
@@ -45,7 +45,7 @@ impl LifeEnd {
         match self {
             Self::Stopped => "the extension was stopped",
             Self::Left => "the extension has exited",
-            Self::NeverGreeted(reason) | Self::Crashed(reason) => reason,
+            Self::NeverStarted(reason) | Self::Crashed(reason) => reason,
         }
     }
 }
@@ -62,7 +62,7 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         Ok(process) => process,
         Err(error) => {
             extension.log(&error.to_string());
-            return LifeEnd::NeverGreeted(error.to_string());
+            return LifeEnd::NeverStarted(error.to_string());
         }
     };
     for shortfall in &shortfalls {
@@ -103,6 +103,8 @@ enum Turn {
     Exited,
     /// It cannot be left running.
     Misbehaved(String),
+    /// It has taken too long to start.
+    Late(String),
 }
 
 struct Life<'a> {
@@ -163,7 +165,7 @@ impl Life<'_> {
 
     fn next_deadline(&self) -> Option<Instant> {
         let handshake = match self.stage {
-            Stage::Silent => Some(self.started + HELLO_TIME),
+            Stage::Silent => Some(self.start_deadline()),
             Stage::Greeted => Some(self.ready_deadline()),
             Stage::Ready => None,
         };
@@ -177,9 +179,18 @@ impl Life<'_> {
             .min()
     }
 
-    /// When it is taken as ready without having said so.
+    fn start_deadline(&self) -> Instant {
+        self.started + self.extension.limits.start_time
+    }
+
+    /// When it is taken as ready without having said so, or given up.
     fn ready_deadline(&self) -> Instant {
-        (self.last_frame + READY_SILENCE).min(self.greeted + READY_TIME)
+        let patience = self.greeted + READY_TIME;
+        match self.extension.owes() {
+            Owes::Nothing => patience.min(self.last_frame + READY_SILENCE),
+            Owes::Anything => patience,
+            Owes::Subscription | Owes::Interception => self.start_deadline().max(patience),
+        }
     }
 
     fn keep_time(&mut self) -> Option<Turn> {
@@ -193,11 +204,17 @@ impl Life<'_> {
             return Some(Turn::Misbehaved("it closed its output".to_owned()));
         }
         match self.stage {
-            Stage::Silent if now >= self.started + HELLO_TIME => Some(Turn::Misbehaved(format!(
-                "no hello within {}s",
-                HELLO_TIME.as_secs()
+            Stage::Silent if now >= self.start_deadline() => Some(Turn::Late(format!(
+                "no hello within {:?}",
+                self.extension.limits.start_time
             ))),
             Stage::Greeted if now >= self.ready_deadline() => {
+                if self.extension.owes() == Owes::Interception {
+                    return Some(Turn::Late(format!(
+                        "it said hello, but within {:?} neither ready nor what it intercepts",
+                        self.extension.limits.start_time
+                    )));
+                }
                 self.extension.log("no ready frame, taken as ready");
                 self.become_ready();
                 None
@@ -236,7 +253,11 @@ impl Life<'_> {
             self.extension
                 .log("it floods its output and is slowed down");
         }
-        (flooding > FLOOD_TIME).then(|| {
+        let patience = match self.stage {
+            Stage::Silent => EARLY_FLOOD_TIME,
+            Stage::Greeted | Stage::Ready => FLOOD_TIME,
+        };
+        (flooding > patience).then(|| {
             Turn::Misbehaved(format!(
                 "it flooded its output for {} seconds",
                 flooding.as_secs()
@@ -293,9 +314,15 @@ impl Life<'_> {
                 extension.disconnect(&reason);
                 self.terminate(group).await;
                 match self.stage {
-                    Stage::Silent => LifeEnd::NeverGreeted(reason),
+                    Stage::Silent => LifeEnd::NeverStarted(reason),
                     Stage::Greeted | Stage::Ready => LifeEnd::Crashed(reason),
                 }
+            }
+            Turn::Late(reason) => {
+                extension.log(&format!("{reason}; it is ended"));
+                extension.disconnect(&reason);
+                self.terminate(group).await;
+                LifeEnd::NeverStarted(reason)
             }
         };
         extension.disconnect(end.reason());
@@ -317,11 +344,22 @@ impl Life<'_> {
         match (self.stage, status) {
             (Stage::Silent, _) => {
                 let name = self.extension.name();
-                LifeEnd::NeverGreeted(format!(
+                LifeEnd::NeverStarted(format!(
                     "extension exited before hello: {told} (see: zot ext logs {name})"
                 ))
             }
-            (_, Some(status)) if status.success() => LifeEnd::Left,
+            (Stage::Greeted, Some(status)) if status.success() => {
+                LifeEnd::NeverStarted("extension exited after hello, before ready".to_owned())
+            }
+            // One that is to be asked has no reason to leave.
+            (Stage::Ready, Some(status))
+                if status.success() && !self.extension.is_interceptor() =>
+            {
+                LifeEnd::Left
+            }
+            (_, Some(status)) if status.success() => LifeEnd::Crashed(format!(
+                "the extension exited, although it intercepts ({told})"
+            )),
             _ => LifeEnd::Crashed(format!("the extension crashed ({told})")),
         }
     }

@@ -4,17 +4,26 @@ use std::time::Duration;
 
 use crate::manifest::Manifest;
 
-/// An extension that has not said hello by then is skipped.
-pub const HELLO_TIME: Duration = Duration::from_secs(5);
+/// How long an extension may take to start unless its manifest says otherwise (`start_timeout`).
+/// `npx tsx` and `go run` need most of it.
+pub const START_TIME: Duration = Duration::from_secs(60);
+
+/// The bounds of `start_timeout`.
+pub(crate) const MIN_START_TIME: Duration = Duration::from_secs(1);
+pub(crate) const MAX_START_TIME: Duration = Duration::from_secs(600);
 
 /// Without `ready`, this much silence after hello counts as ready.
 pub(crate) const READY_SILENCE: Duration = Duration::from_millis(250);
 
-/// Who is not silent for that long after hello, and not ready either, is taken as ready then.
-pub(crate) const READY_TIME: Duration = Duration::from_secs(5);
+/// An extension that is not ready by then, counted from its hello, is taken as ready unless it still
+/// has to say whether it intercepts.
+pub(crate) const READY_TIME: Duration = Duration::from_secs(3);
 
-/// The longest a first prompt waits for extensions that are still starting.
+/// How long a list of commands waits for extensions that are still starting.
 pub const READY_GRACE: Duration = Duration::from_secs(3);
+
+/// A prompt that waits for extensions longer than this says for which.
+pub(crate) const WAITING_NOTE_TIME: Duration = Duration::from_millis(1_500);
 
 /// An interceptor that has not answered by then counts as its `on_failure` says.
 pub const INTERCEPT_TIME: Duration = Duration::from_secs(5);
@@ -55,6 +64,9 @@ pub(crate) const STALL_TIME: Duration = Duration::from_secs(10);
 /// An extension that has to be slowed down for so long is ended.
 pub(crate) const FLOOD_TIME: Duration = Duration::from_secs(10);
 
+/// The same for one that has not said hello yet, while prompts wait for it.
+pub(crate) const EARLY_FLOOD_TIME: Duration = Duration::from_secs(3);
+
 pub(crate) const FRAME_BYTES: usize = zot_wire::MAX_LINE_BYTES;
 pub(crate) const FRAMES_PER_SECOND: u32 = 5_000;
 pub(crate) const BYTES_PER_SECOND: u32 = 64 * 1024 * 1024;
@@ -69,6 +81,7 @@ pub(crate) const CONFINED_MEMORY_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 pub(crate) const MAX_TOOLS: usize = 256;
 pub(crate) const MAX_COMMANDS: usize = 256;
 pub(crate) const MAX_COMMAND_NAME_BYTES: usize = 64;
+pub(crate) const MAX_TOOL_NAME_BYTES: usize = 128;
 pub(crate) const MAX_DESCRIPTION_BYTES: usize = 16 * 1024;
 /// A schema goes into every request, and costs many times its length while it is looked at.
 pub(crate) const MAX_SCHEMA_BYTES: usize = 64 * 1024;
@@ -84,6 +97,7 @@ pub(crate) struct EffectiveLimits {
     pub(crate) frames_per_second: u32,
     pub(crate) log_bytes: u64,
     pub(crate) memory_bytes: Option<u64>,
+    pub(crate) start_time: Duration,
 }
 
 impl EffectiveLimits {
@@ -107,6 +121,7 @@ impl EffectiveLimits {
                 .unwrap_or(LOG_BYTES)
                 .clamp(MIN_LOG_BYTES, LOG_BYTES),
             memory_bytes,
+            start_time: manifest.start_time(),
         }
     }
 }

@@ -8,10 +8,13 @@ use std::fs::OpenOptions;
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
+
+use crate::limits::{MAX_START_TIME, MIN_START_TIME, START_TIME};
 
 pub use permissions::{ExecPermission, Limits, Permissions, PermittedPath, Places};
 
@@ -50,6 +53,12 @@ pub struct Manifest {
     /// What an interceptor that does not answer counts as.
     #[serde(default)]
     pub on_failure: FailurePolicy,
+    /// No prompt runs while it cannot be started.
+    #[serde(default)]
+    pub required: bool,
+    /// How many seconds it may take to start.
+    #[serde(default)]
+    pub start_timeout: Option<f64>,
     /// Without, the extension may do what the user may do.
     #[serde(default)]
     pub permissions: Option<Permissions>,
@@ -104,9 +113,32 @@ pub enum NameError {
     TooLong,
 }
 
+/// What a manifest says although it cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Glimpse {
+    pub(crate) is_required: bool,
+    pub(crate) is_disabled: bool,
+}
+
+impl Glimpse {
+    /// Looks at the manifest in `directory`; one that is not a JSON object says nothing.
+    pub(crate) fn of(directory: &Path) -> Self {
+        let text = Manifest::read(directory).unwrap_or_default();
+        let value = serde_json::from_slice::<serde_json::Value>(&text).unwrap_or_default();
+        Self {
+            is_required: value["required"] == true,
+            is_disabled: value["enabled"] == false,
+        }
+    }
+}
+
 impl Manifest {
     /// Reads the manifest of the extension in `directory`.
     pub fn load(directory: &Path) -> Result<Self, ManifestError> {
+        Self::parse(&Self::read(directory)?)
+    }
+
+    fn read(directory: &Path) -> Result<Vec<u8>, ManifestError> {
         // What is no file is opened without waiting for it, and not read.
         let opened = OpenOptions::new()
             .read(true)
@@ -127,7 +159,7 @@ impl Manifest {
         if text.len() as u64 > MAX_MANIFEST_BYTES {
             return Err(ManifestError::TooLarge);
         }
-        Self::parse(&text)
+        Ok(text)
     }
 
     pub fn parse(text: &[u8]) -> Result<Self, ManifestError> {
@@ -142,6 +174,18 @@ impl Manifest {
             permissions.check().map_err(ManifestError::Permissions)?;
         }
         Ok(manifest)
+    }
+
+    /// How long it may take from its start to its hello.
+    pub fn start_time(&self) -> Duration {
+        let wanted = self.start_timeout.map(Duration::try_from_secs_f64);
+        match wanted {
+            None => START_TIME,
+            Some(Ok(wanted)) => wanted.clamp(MIN_START_TIME, MAX_START_TIME),
+            // Negative, or longer than a duration can be.
+            Some(Err(_)) if self.start_timeout > Some(0.0) => MAX_START_TIME,
+            Some(Err(_)) => MIN_START_TIME,
+        }
     }
 
     /// The program to start: beside the manifest if it is there, else as `PATH` has it.
@@ -175,7 +219,7 @@ impl Manifest {
 }
 
 /// The same for the same folder, always.
-fn fingerprint(directory: &Path) -> String {
+pub(crate) fn fingerprint(directory: &Path) -> String {
     let digest = Sha256::digest(directory.as_os_str().as_encoded_bytes());
     let start = digest.iter().take(8);
     start.map(|byte| format!("{byte:02x}")).collect()

@@ -5,12 +5,14 @@ mod tests;
 
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
 use zot_conversation::{ToolDefinition, ToolEffect};
 use zot_wire::RawJson;
 use zot_wire::extension::{EventKind, Subscription};
 
 use crate::limits::{
-    MAX_COMMAND_NAME_BYTES, MAX_COMMANDS, MAX_DESCRIPTION_BYTES, MAX_SCHEMA_BYTES, MAX_TOOLS,
+    MAX_COMMAND_NAME_BYTES, MAX_COMMANDS, MAX_DESCRIPTION_BYTES, MAX_SCHEMA_BYTES,
+    MAX_TOOL_NAME_BYTES, MAX_TOOLS,
 };
 use crate::schema;
 
@@ -31,6 +33,10 @@ impl EventSet {
         self.0 |= 1 << kind as u8;
     }
 
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     pub(crate) fn contains(self, kind: EventKind) -> bool {
         self.0 & (1 << kind as u8) != 0
     }
@@ -43,6 +49,7 @@ pub(crate) struct Registrations {
     pub(crate) events: EventSet,
     pub(crate) intercepts: EventSet,
     pub(crate) hold_text: bool,
+    pub(crate) has_subscribed: bool,
 }
 
 impl Registrations {
@@ -80,12 +87,16 @@ impl Registrations {
         description: String,
         schema: Option<&RawJson>,
     ) -> Result<(), String> {
-        // What every provider takes; one bad name would spoil every request.
-        let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-        if name.is_empty() || name.len() > 64 || !name.bytes().all(is_good) {
+        // Model clients adapt names to what their providers take; people have to be able to read
+        // and type them.
+        let begins_well = |letter: char| letter.is_alphanumeric() || letter == '_';
+        if !name.starts_with(begins_well)
+            || name.len() > MAX_TOOL_NAME_BYTES
+            || name.chars().any(char::is_control)
+        {
             return Err(format!(
-                "register_tool: {name:?} is no name for a tool: use 1 to 64 letters, digits, '_' \
-                 and '-'"
+                "register_tool: {name:?} is no name for a tool: begin with a letter, a digit or \
+                 '_', use no control characters and at most {MAX_TOOL_NAME_BYTES} bytes"
             ));
         }
         check_description(&description)?;
@@ -94,8 +105,17 @@ impl Registrations {
                 "register_tool: {name:?}: schema: it is longer than {MAX_SCHEMA_BYTES} bytes"
             ));
         }
-        let accepted = schema::accept(schema.map(RawJson::get))
-            .map_err(|error| format!("register_tool: {name:?}: schema: {error}"))?;
+        // A schema that no model could be given is kept, so that whoever sends requests says that
+        // the tool is left out; here it is for the author, in the log.
+        let (parameters, problem) = match schema::accept(schema.map(RawJson::get)) {
+            Ok(accepted) => (accepted.schema, None),
+            Err(error) => {
+                let text = schema.map_or("{}", RawJson::get).to_owned();
+                let text = RawValue::from_string(text).map_err(|error| error.to_string())?;
+                let problem = format!("register_tool: {name:?}: schema: {error}");
+                (text, Some(problem))
+            }
+        };
         self.tools.retain(|known| known.name != name);
         if self.tools.len() == MAX_TOOLS {
             return Err(format!(
@@ -105,16 +125,17 @@ impl Registrations {
         self.tools.push(Arc::new(ToolDefinition {
             name,
             description,
-            parameters: accepted.schema,
+            parameters,
             // Nobody knows what it does, so it runs alone and in order.
             effect: ToolEffect::Changes,
         }));
-        Ok(())
+        problem.map_or(Ok(()), Err)
     }
 
     /// Adds what is subscribed to; returns the names that mean nothing here.
     pub(crate) fn subscribe(&mut self, subscription: &Subscription) -> Vec<String> {
         let mut unknown = Vec::new();
+        self.has_subscribed = true;
         for name in &subscription.events {
             match EventKind::named(name) {
                 Some(kind) => self.events.insert(kind),

@@ -23,6 +23,7 @@ pub use program::{ProgramError, check_program};
 pub use staged::{IfTaken, Staged};
 
 use crate::discovery::{SearchPaths, discover};
+use crate::intercept_record::InterceptRecord;
 use crate::log::log_path;
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError, NameError, check_name};
 use folder::TemporaryFolder;
@@ -41,11 +42,14 @@ pub enum Switch {
 }
 
 /// What a change of an extension's switch came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Switched {
     Changed,
     /// It was that way before.
     Already,
+    /// Its manifest cannot be changed, so that it is not loaded anyway; that it intercepted when it
+    /// last ran is forgotten.
+    Forgotten(String),
 }
 
 /// Why the store could not do what it was asked for. Nothing was changed.
@@ -177,6 +181,7 @@ impl Store {
         // Out of sight in one step, so that an interrupted removal leaves no half of it.
         let folder = TemporaryFolder::new_in(&store).map_err(StoreError::io(&store))?;
         let hidden = folder.path().join("removed");
+        self.forget(&directory)?;
         fs::rename(&directory, &hidden).map_err(StoreError::io(&directory))?;
         folder.remove().map_err(StoreError::io(&directory))?;
         Ok(directory)
@@ -185,7 +190,25 @@ impl Store {
     /// Turns an extension on or off, in its manifest.
     pub fn switch(&self, name: &str, switch: Switch) -> Result<Switched, StoreError> {
         let directory = self.directory_of(name)?;
-        enabled::set(&directory, switch)
+        let record = InterceptRecord::new(&self.home);
+        let intercepted = record.contains(&directory);
+        if switch == Switch::Off {
+            self.forget(&directory)?;
+        }
+        match enabled::set(&directory, switch) {
+            Err(error)
+                if intercepted && switch == Switch::Off && Manifest::load(&directory).is_err() =>
+            {
+                Ok(Switched::Forgotten(error.to_string()))
+            }
+            result => result,
+        }
+    }
+
+    /// Prompts do not stop for want of an extension that the user does without.
+    fn forget(&self, directory: &Path) -> Result<(), StoreError> {
+        let record = InterceptRecord::new(&self.home);
+        record.forget(directory).map_err(StoreError::io(directory))
     }
 
     fn find(&self, name: &str) -> Option<PathBuf> {

@@ -21,8 +21,8 @@ pub(crate) async fn supervise(extension: Arc<Extension>, stop: CancellationToken
             LifeEnd::Stopped => return extension.set_phase(Phase::Stopped),
             LifeEnd::Left => return extension.set_phase(Phase::Stopped),
             // What does not even start is broken, and will be the next time.
-            LifeEnd::NeverGreeted(reason) if is_first => return give_up(&extension, reason),
-            LifeEnd::NeverGreeted(reason) | LifeEnd::Crashed(reason) => reason,
+            LifeEnd::NeverStarted(reason) if is_first => return give_up(&extension, reason),
+            LifeEnd::NeverStarted(reason) | LifeEnd::Crashed(reason) => reason,
         };
         is_first = false;
         if started.elapsed() > GOOD_CONDUCT {
@@ -36,7 +36,7 @@ pub(crate) async fn supervise(extension: Arc<Extension>, stop: CancellationToken
             );
         };
         extension.log(&format!("it is started again in {}s", delay.as_secs()));
-        extension.set_phase(Phase::Restarting { reason });
+        extension.restart(reason, RESTART_DELAYS.len() - restarts.len());
         tokio::select! {
             () = sleep(delay) => {}
             () = stop.cancelled() => return extension.set_phase(Phase::Stopped),
@@ -45,10 +45,8 @@ pub(crate) async fn supervise(extension: Arc<Extension>, stop: CancellationToken
 }
 
 fn give_up(extension: &Extension, reason: String) {
-    let problem = LoadProblem {
-        path: extension.found.directory.clone(),
-        error: reason.clone(),
-    };
+    let found = &extension.found;
+    let problem = LoadProblem::new(found.directory.clone(), found.source, reason.clone());
     extension.log(&format!("given up: {reason}"));
     extension
         .surroundings

@@ -10,6 +10,7 @@ use http::{HeaderName, HeaderValue};
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream};
 
 use crate::call::{Answer, Call};
+use crate::declaration::{Declarations, Restoring};
 use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
 use request::RequestCache;
@@ -37,6 +38,11 @@ impl AnthropicClient {
         }
     }
 
+    fn declare(&self, request: &ModelRequest<'_>) -> Arc<Declarations> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.declare(&self.endpoint.provider, request.tools)
+    }
+
     fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
         let mut headers = self
@@ -51,7 +57,9 @@ impl AnthropicClient {
 
 impl Model for AnthropicClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
+        let declarations = self.declare(&request);
         let decoder = AnthropicDecoder::new(Arc::clone(&self.endpoint));
+        let decoder = Restoring::new(decoder, &declarations);
         Box::pin(Answer::new(
             &self.endpoint.provider,
             &self.http,

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use zot_conversation::{Message, ToolDefinition};
 
+use crate::declaration::Naming;
 use crate::json;
 
 /// Pieces this large are left alone, which bounds what one call may copy.
@@ -113,9 +114,23 @@ impl HeadCache {
 #[derive(Debug, Default)]
 pub(crate) struct MessageCache {
     conversations: VecDeque<Conversation>,
+    /// How tools are called in what is kept.
+    naming: Option<Arc<Naming>>,
 }
 
 impl MessageCache {
+    /// Forgets what was serialised with other names of tools.
+    pub(crate) fn write_for(&mut self, naming: &Arc<Naming>) {
+        let same = self
+            .naming
+            .as_ref()
+            .is_some_and(|known| Arc::ptr_eq(known, naming));
+        if !same {
+            self.conversations.clear();
+            self.naming = Some(Arc::clone(naming));
+        }
+    }
+
     /// The pieces for `messages`, serialising only those that are new. `serialise` appends one
     /// message with a comma before each object it writes; it may write nothing.
     pub(crate) fn get(

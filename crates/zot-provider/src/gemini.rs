@@ -2,7 +2,6 @@
 
 mod error;
 mod request;
-mod schema;
 mod stream;
 
 use std::fmt::Write;
@@ -12,6 +11,7 @@ use http::HeaderName;
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ToolImages};
 
 use crate::call::{Answer, Call};
+use crate::declaration::{Declarations, Restoring};
 use crate::endpoint::{Endpoint, Target};
 use crate::http::{Delivery, HttpClient};
 use request::RequestCache;
@@ -41,6 +41,11 @@ impl GeminiClient {
         }
     }
 
+    fn declare(&self, request: &ModelRequest<'_>) -> Arc<Declarations> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.declare(&self.endpoint.provider, request.tools)
+    }
+
     fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
         let key_header = HeaderName::from_static("x-goog-api-key");
@@ -59,7 +64,9 @@ impl GeminiClient {
 
 impl Model for GeminiClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
+        let declarations = self.declare(&request);
         let decoder = GeminiDecoder::new(Arc::clone(&self.endpoint));
+        let decoder = Restoring::new(decoder, &declarations);
         Box::pin(Answer::new(
             &self.endpoint.provider,
             &self.http,

@@ -15,7 +15,7 @@ pub(crate) fn append(buffer: &mut Vec<u8>, value: &impl Serialize) {
 
 /// Serialises a tool call's arguments as the object the model wrote.
 pub(crate) fn object<S: Serializer>(
-    arguments: &&Arguments,
+    arguments: &Arguments,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     match arguments.json() {

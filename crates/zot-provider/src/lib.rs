@@ -7,8 +7,10 @@ mod anthropic;
 mod api_key;
 mod body;
 mod call;
+mod call_ids;
 pub mod cassette;
 pub mod catalog;
+mod declaration;
 mod endpoint;
 mod error;
 mod gemini;
@@ -30,7 +32,8 @@ pub use crate::endpoint::{Endpoint, exact_base_url};
 pub use crate::gemini::GeminiClient;
 pub use crate::http::{FetchError, Fetched, HttpClient, Timeouts};
 pub use crate::openai::{
-    EffortField, OpenAiClient, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport,
+    CallIdForm, EffortField, OpenAiClient, OpenAiQuirks, OutputLimitField, ReasoningReplay,
+    UsageReport,
 };
 pub use crate::providers::{
     KeyRequirement, OAuthEntry, ProviderEntry, Providers, ProvidersProblem, Wire, provider,

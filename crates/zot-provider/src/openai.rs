@@ -12,6 +12,7 @@ use http::header::AUTHORIZATION;
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ToolImages};
 
 use crate::call::{Answer, Call};
+use crate::declaration::{Declarations, Restoring};
 use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
 use request::RequestCache;
@@ -27,6 +28,7 @@ pub struct OpenAiQuirks {
     pub effort: EffortField,
     pub reasoning_replay: ReasoningReplay,
     pub usage_report: UsageReport,
+    pub call_ids: CallIdForm,
 }
 
 impl OpenAiQuirks {
@@ -36,6 +38,7 @@ impl OpenAiQuirks {
         effort: EffortField::ReasoningEffort,
         reasoning_replay: ReasoningReplay::Never,
         usage_report: UsageReport::OnRequest,
+        call_ids: CallIdForm::ByModel,
     };
 }
 
@@ -75,6 +78,15 @@ pub enum UsageReport {
     Always,
 }
 
+/// What ids of tool calls look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallIdForm {
+    /// As OpenAI takes them, or as Mistral does where the model is one of its.
+    ByModel,
+    /// Mistral's own service.
+    NineAlphanumerics,
+}
+
 /// A client of one OpenAI-compatible endpoint.
 pub struct OpenAiClient {
     http: HttpClient,
@@ -94,6 +106,11 @@ impl OpenAiClient {
         }
     }
 
+    fn declare(&self, request: &ModelRequest<'_>) -> Arc<Declarations> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.declare(&self.endpoint.provider, request.tools)
+    }
+
     fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
         let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
@@ -105,7 +122,9 @@ impl OpenAiClient {
 
 impl Model for OpenAiClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
+        let declarations = self.declare(&request);
         let decoder = OpenAiDecoder::new(Arc::clone(&self.endpoint));
+        let decoder = Restoring::new(decoder, &declarations);
         Box::pin(Answer::new(
             &self.endpoint.provider,
             &self.http,

@@ -14,6 +14,7 @@ use http::header::AUTHORIZATION;
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream};
 
 use crate::call::{Answer, Call};
+use crate::declaration::{Declarations, Restoring};
 use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
 use request::RequestCache;
@@ -39,6 +40,11 @@ impl ResponsesClient {
         }
     }
 
+    fn declare(&self, request: &ModelRequest<'_>) -> Arc<Declarations> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.declare(&self.endpoint.provider, request.tools)
+    }
+
     fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
         let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
@@ -50,7 +56,9 @@ impl ResponsesClient {
 
 impl Model for ResponsesClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
+        let declarations = self.declare(&request);
         let decoder = ResponsesDecoder::new(Arc::clone(&self.endpoint));
+        let decoder = Restoring::new(decoder, &declarations);
         Box::pin(Answer::new(
             &self.endpoint.provider,
             &self.http,

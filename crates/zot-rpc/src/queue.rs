@@ -75,6 +75,10 @@ impl JobQueue {
         Ok(())
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
     pub(crate) fn pop(&mut self) -> Option<Job> {
         let job = self.jobs.pop_front()?;
         self.bytes -= job.bytes();

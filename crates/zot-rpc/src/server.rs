@@ -1,6 +1,7 @@
 //! Answers commands and forwards events, in one loop that owns everything.
 
 mod commands;
+mod confirming;
 mod prompting;
 mod refusal;
 mod replies;
@@ -10,6 +11,7 @@ use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use tokio::task::JoinSet;
@@ -21,9 +23,10 @@ use zot_wire::rpc::{Command, CommandFrame, RequestId, RequestRefused, Response, 
 use crate::executor::IdleSignal;
 use crate::queue::{Job, JobQueue, JobWork};
 use crate::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
-use crate::stdio::{Input, Output};
+use crate::stdio::{Input, Mark, Output};
 use crate::token::Token;
 
+use confirming::Confirming;
 use replies::{Replies, Reply};
 
 /// How the server is to behave.
@@ -31,6 +34,9 @@ use replies::{Replies, Reply};
 pub struct ServeOptions {
     /// When set, the first line must be a `hello` that shows it.
     pub token: Option<String>,
+    /// How long a call waits for the confirmation of a client that has not said that it gives any;
+    /// as long as for others when not set.
+    pub unannounced_confirm_time: Option<Duration>,
 }
 
 /// Why the server ended.
@@ -47,8 +53,10 @@ pub enum Exit {
 
 /// Serves one client on standard input and output until it is done.
 pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) -> io::Result<Exit> {
+    let confirming = Confirming::new(&runtime, options.unannounced_confirm_time);
     let mut server = Server {
         runtime: Arc::new(runtime),
+        confirming,
         token: options.token.as_deref().map(Token::new),
         output: Output::stdout(idle)?,
         queue: JobQueue::default(),
@@ -59,6 +67,8 @@ pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) ->
         replies: Replies::default(),
         background: JoinSet::new(),
         worked: false,
+        unfinished: false,
+        told_end: None,
     };
     let mut input = Input::stdin()?;
     let mut signals = EndSignals::new()?;
@@ -77,6 +87,7 @@ struct Server {
     runtime: Arc<Runtime>,
     /// Present until it has been shown.
     token: Option<Token>,
+    confirming: Confirming,
     output: Output,
     queue: JobQueue,
     running: Option<EventStream>,
@@ -92,6 +103,10 @@ struct Server {
     background: JoinSet<()>,
     /// Whether a prompt has ended yet.
     worked: bool,
+    /// Work has begun whose end was not told yet.
+    unfinished: bool,
+    /// Where the end of the last work was told.
+    told_end: Option<Mark>,
 }
 
 /// What one turn of the loop found.
@@ -127,12 +142,17 @@ impl Server {
                 Happening::Event(Some(event)) => self.report(event)?,
                 Happening::Event(None) => {
                     self.running = None;
+                    self.work_ended();
                     self.after_work();
                 }
                 Happening::Notice(notice) => self.pass_on(notice)?,
                 Happening::Reply(reply) => self.finish(*reply)?,
                 Happening::Written(Ok(())) => {}
-                Happening::Written(Err(error)) => return reader_gone(error),
+                Happening::Written(Err(error)) => {
+                    let exit = self.reader_gone(error)?;
+                    let has_more = exit == Exit::Finished && is_asked_for_more(input).await?;
+                    return Ok(if has_more { Exit::ReaderGone } else { exit });
+                }
                 Happening::Exit(exit) => return Ok(exit),
             }
         }
@@ -171,15 +191,43 @@ impl Server {
             // Recorded clients compare whole frames.
             *details = None;
         }
+        if let Event::ToolConfirm { id, hint, .. } = &mut event {
+            *hint = self.confirming.hint(id, &self.runtime);
+        }
         match &self.wanted {
-            Some(wanted) if !wanted.contains(event.type_name()) => return Ok(()),
+            Some(wanted) if !wanted.contains(event.type_name()) => {}
             _ => self.output.push(&event)?,
+        }
+        if let Event::Done | Event::CompactDone { .. } = event {
+            self.work_ended();
         }
         // The next model call is prepared before there is an idle moment.
         if let Event::ToolResult { .. } = event {
             self.output.write_now();
         }
         Ok(())
+    }
+
+    fn work_ended(&mut self) {
+        if std::mem::take(&mut self.unfinished) {
+            self.told_end = Some(self.output.mark());
+        }
+    }
+
+    /// A reader that has gone away is an end like others, and no loss once it was told of the end of
+    /// all work; a disk that is full is a failure.
+    fn reader_gone(&self, error: io::Error) -> io::Result<Exit> {
+        if error.kind() != io::ErrorKind::BrokenPipe {
+            return Err(error);
+        }
+        let is_done = !self.unfinished && self.queue.is_empty();
+        let is_told = self
+            .told_end
+            .is_some_and(|end| self.output.has_written(end));
+        Ok(match is_done && is_told {
+            true => Exit::Finished,
+            false => Exit::ReaderGone,
+        })
     }
 
     fn pass_on(&mut self, notice: ExtensionNotice) -> io::Result<()> {
@@ -238,6 +286,7 @@ impl Server {
         match started {
             Ok(stream) => {
                 self.running = Some(stream);
+                self.unfinished = true;
                 self.aborted = false;
                 self.succeed(id, command, data)
             }
@@ -280,7 +329,7 @@ impl Server {
                 // A reader may take its time for what it asked for.
                 return match self.output.flush().await {
                     Ok(()) => Ok(exit),
-                    Err(error) => reader_gone(error),
+                    Err(error) => self.reader_gone(error),
                 };
             }
             self.runtime.cancel();
@@ -349,11 +398,28 @@ pub fn printable(text: &str) -> String {
     text.chars().map(safe).collect()
 }
 
-/// A reader that has gone away is an end like others; a disk that is full is a failure.
-fn reader_gone(error: io::Error) -> io::Result<Exit> {
-    match error.kind() {
-        io::ErrorKind::BrokenPipe => Ok(Exit::ReaderGone),
-        _ => Err(error),
+/// Whether commands to work have come already that a client who has stopped reading will hear
+/// nothing of.
+async fn is_asked_for_more(input: &mut Input) -> io::Result<bool> {
+    loop {
+        while let Some(line) = input.take_line() {
+            let is_work = |frame: &CommandFrame| {
+                matches!(
+                    frame.command,
+                    Command::Prompt(_) | Command::Compact | Command::InvokeCommand { .. }
+                )
+            };
+            if decode(line).is_some_and(|frame| frame.as_ref().is_ok_and(is_work)) {
+                return Ok(true);
+            }
+        }
+        if input.has_ended() {
+            return Ok(false);
+        }
+        match timeout(Duration::ZERO, input.read_more()).await {
+            Ok(read) => read?,
+            Err(_) => return Ok(false),
+        }
     }
 }
 
@@ -387,7 +453,7 @@ fn refusal(token: &Token, frame: &Result<CommandFrame, RequestRefused>) -> Optio
     let (id, command, error) = match frame {
         Ok(CommandFrame {
             id,
-            command: command @ Command::Hello { token: shown },
+            command: command @ Command::Hello { token: shown, .. },
         }) => {
             if token.matches(shown.as_deref().unwrap_or_default()) {
                 return None;

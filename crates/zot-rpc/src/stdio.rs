@@ -6,7 +6,7 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -111,7 +111,17 @@ fn failed(operation: &str, error: Errno) -> io::Error {
 
 /// Whether there is something to read on standard input, its end included, within `patience`.
 pub fn stdin_speaks_within(patience: Duration) -> io::Result<bool> {
-    is_ready_within(rustix::stdio::stdin(), PollFlags::IN, patience)
+    let deadline = Instant::now() + patience;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        // A signal ends the wait early without an answer.
+        if is_ready_within(rustix::stdio::stdin(), PollFlags::IN, left)? {
+            return Ok(true);
+        }
+        if left.is_zero() {
+            return Ok(false);
+        }
+    }
 }
 
 fn is_ready(descriptor: BorrowedFd<'_>, flags: PollFlags) -> io::Result<bool> {
@@ -193,8 +203,14 @@ pub struct Output {
     stream: Stream,
     buffer: Vec<u8>,
     written: usize,
+    /// How much was written before what is in the buffer.
+    written_before: u64,
     idle: IdleSignal,
 }
+
+/// A place in the output, to ask later whether it was written up to there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark(u64);
 
 impl Output {
     pub fn stdout(idle: IdleSignal) -> io::Result<Self> {
@@ -202,6 +218,7 @@ impl Output {
             stream: Stream::new(rustix::stdio::stdout(), WRITING)?,
             buffer: Vec::new(),
             written: 0,
+            written_before: 0,
             idle,
         })
     }
@@ -217,6 +234,16 @@ impl Output {
     pub fn push_text(&mut self, text: &str) {
         self.buffer.extend_from_slice(text.as_bytes());
         self.idle.request();
+    }
+
+    /// The end of what was added so far.
+    pub fn mark(&self) -> Mark {
+        Mark(self.written_before + self.buffer.len() as u64)
+    }
+
+    /// Whether everything before the mark was written.
+    pub fn has_written(&self, mark: Mark) -> bool {
+        self.written_before + self.written as u64 >= mark.0
     }
 
     /// Whether the reader is so far behind that nothing more should be produced for now.
@@ -273,6 +300,7 @@ impl Output {
                 Err(error) => return Err(failed("write standard output", error)),
             }
         }
+        self.written_before += self.written as u64;
         self.buffer.clear();
         self.written = 0;
         // A burst should not hold its memory for ever.
@@ -282,6 +310,7 @@ impl Output {
 
     /// Forgets what was not written, because nobody will read it.
     pub fn discard(&mut self) {
+        self.written_before += self.written as u64;
         self.buffer.clear();
         self.written = 0;
     }

@@ -23,7 +23,7 @@ use zot_provider::network::PlanError;
 use zot_session::{Checkpoints, FindError, ForkError, SessionError, SessionMeta};
 use zot_tools::{Checkpoint, JailError, ToolsConfig, builtin_tools};
 
-use crate::config::{Config, DEFAULT_MAX_STEPS, ToolSelection};
+use crate::config::Config;
 use crate::jail::Confines;
 use crate::live_models::{self, LiveModels};
 use crate::persistence::{Opened, Opening, SessionCheckpoint};
@@ -196,9 +196,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     }
     // Extensions may bring the tools that are not known yet.
     if discovery.enabled().next().is_none() {
-        if let ToolSelection::Only(names) = &config.tools {
-            choose_tools(&own_tools, names)?;
-        }
+        choose_tools(&own_tools, &config.tools.wanted())?;
         if let ApprovalScope::Tools(names) = &config.approval.scope {
             choose_tools(&own_tools, names)?;
         }
@@ -295,7 +293,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         system: Arc::from(""),
         tools: Arc::default(),
         reasoning: config.reasoning,
-        max_steps: config.max_steps.unwrap_or(DEFAULT_MAX_STEPS),
+        max_steps: config.max_steps,
         approval: config.approval.clone(),
         // A replay fails in the name of whom it was recorded with.
         provider: match &replayed {

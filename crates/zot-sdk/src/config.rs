@@ -12,9 +12,6 @@ use zot_session::Durability;
 
 use crate::stream::OnRequest;
 
-/// How many model calls one prompt may take unless the caller says otherwise.
-pub const DEFAULT_MAX_STEPS: u32 = 100;
-
 /// What a [`Runtime`](crate::Runtime) is made from. Everything has a default.
 #[derive(Clone, Default)]
 pub struct Config {
@@ -42,7 +39,7 @@ pub struct Config {
     /// Added to the system prompt, in order.
     pub append_system_prompt: Vec<String>,
     pub reasoning: Option<ReasoningEffort>,
-    /// [`DEFAULT_MAX_STEPS`] when not given.
+    /// How many model calls one prompt may take; no limit when not given, but that of the budget.
     pub max_steps: Option<u32>,
     pub tools: ToolSelection,
     /// How the model makes tool calls; what the catalog says when not given.
@@ -93,9 +90,57 @@ pub struct Replay {
 pub enum ToolSelection {
     #[default]
     All,
+    /// Those of extensions alone: who wants none of these starts no extensions.
     None,
-    /// Exactly these.
+    /// Of the built-in tools and the embedding program's those that are named, all of them when no name
+    /// is without a leading `-`; and the tools of extensions. A name with a leading `-` takes the tool
+    /// away, whoever brings it.
     Only(Vec<String>),
+    /// These and no others, those of extensions included.
+    Exactly(Vec<String>),
+}
+
+impl ToolSelection {
+    /// Names that have to be those of tools.
+    pub(crate) fn wanted(&self) -> Vec<String> {
+        match self {
+            Self::All | Self::None => Vec::new(),
+            Self::Only(names) => {
+                let wanted = names.iter().filter(|name| !name.starts_with('-'));
+                wanted.cloned().collect()
+            }
+            Self::Exactly(names) => names.clone(),
+        }
+    }
+
+    /// Names of tools to be taken away.
+    pub(crate) fn removed(&self) -> Vec<String> {
+        match self {
+            Self::Only(names) => {
+                let removed = names.iter().filter_map(|name| name.strip_prefix('-'));
+                removed.map(ToOwned::to_owned).collect()
+            }
+            Self::All | Self::None | Self::Exactly(_) => Vec::new(),
+        }
+    }
+
+    /// Whether the model gets a tool.
+    pub(crate) fn includes(&self, name: &str, is_extensions: bool) -> bool {
+        match self {
+            Self::All => true,
+            Self::None => is_extensions,
+            Self::Only(names) => {
+                let is_removed = names.iter().any(|n| n.strip_prefix('-') == Some(name));
+                let mut wanted = names
+                    .iter()
+                    .filter(|name| !name.starts_with('-'))
+                    .peekable();
+                let is_wanted = wanted.peek().is_none() || wanted.any(|wanted| wanted == name);
+                !is_removed && (is_extensions || is_wanted)
+            }
+            Self::Exactly(names) => names.iter().any(|wanted| wanted == name),
+        }
+    }
 }
 
 /// Which extensions are started. By default none are.

@@ -7,6 +7,21 @@ use zot_wire::rpc::{ContentBlock, CumulativeUsage, Event, Message, Role, ToolDet
 
 use crate::rescue::Rescue;
 
+/// Whose notices those are that come from no extension.
+const NOTICE_SOURCE: &str = "zot";
+
+/// Whether a person said it: user messages that show the results of tools again are no prompts.
+pub fn is_prompt(message: &Message) -> bool {
+    let mut texts = message.content.iter().map(|block| match block {
+        ContentBlock::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    let first = texts.next().flatten();
+    let rest = first.and_then(|text| text.strip_prefix(conversation::IMAGE_MIRROR_HEADING));
+    let is_mirror = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'));
+    message.role == Role::User && !is_mirror
+}
+
 /// The wire's form of an event.
 pub(crate) fn event(event: AgentEvent, rescue: &Rescue) -> Event {
     match event {
@@ -16,6 +31,11 @@ pub(crate) fn event(event: AgentEvent, rescue: &Rescue) -> Event {
         },
         AgentEvent::TurnStarted { step } => Event::TurnStart { step },
         AgentEvent::AssistantStarted => Event::AssistantStart,
+        AgentEvent::Notice(message) => Event::ExtNotify {
+            extension: NOTICE_SOURCE.to_owned(),
+            level: "warn".to_owned(),
+            message,
+        },
         AgentEvent::TextDelta(delta) => Event::TextDelta { delta },
         AgentEvent::ThinkingDelta(delta) => Event::ThinkingDelta { delta },
         AgentEvent::Retrying {
@@ -71,6 +91,7 @@ pub(crate) fn event(event: AgentEvent, rescue: &Rescue) -> Event {
             }),
         },
         AgentEvent::ConfirmationRequested { call, preview } => Event::ToolConfirm {
+            hint: None,
             id: call.id.to_string(),
             args: arguments(&call.arguments),
             name: call.name,

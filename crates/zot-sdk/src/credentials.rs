@@ -44,6 +44,8 @@ pub struct CredentialStatus {
     pub shown: String,
     /// When a login ends unless it is renewed; it is, where that is possible.
     pub expires: Option<SystemTime>,
+    /// Why it cannot be used, and what to do about it.
+    pub problem: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -258,13 +260,10 @@ impl Credentials {
         Ok(self.file.put_login(self.canonical(provider), tokens)?)
     }
 
-    /// Every credential there is, as it would be used. Entries of `auth.json` that a variable hides
-    /// come after it.
-    pub fn status(&self) -> Result<Vec<CredentialStatus>, CredentialError> {
-        let stored = self.file.entries()?;
+    /// The credentials in the environment, which do not depend on `auth.json`.
+    pub fn environment(&self) -> Vec<CredentialStatus> {
         let mut found = Vec::new();
         for entry in self.tables.providers.iter() {
-            // An entry that is of no use is shown below.
             let Ok(credential) = entry_credential(entry, None, self.file.path()) else {
                 continue;
             };
@@ -275,9 +274,18 @@ impl Credentials {
                     source: credential.source().to_string(),
                     shown: masked(credential.secret()),
                     expires: None,
+                    problem: None,
                 });
             }
         }
+        found
+    }
+
+    /// Every credential there is, as it would be used. Entries of `auth.json` that a variable hides
+    /// come after it.
+    pub fn status(&self) -> Result<Vec<CredentialStatus>, CredentialError> {
+        let stored = self.file.entries()?;
+        let mut found = self.environment();
         let path = self.file.path().display().to_string();
         for (provider, credential) in stored {
             let (kind, shown, expires) = match &credential {
@@ -289,7 +297,12 @@ impl Credentials {
                 ),
                 StoredCredential::Foreign => (CredentialKind::Foreign, String::new(), None),
             };
+            let problem = self.tables.providers.get(&provider).and_then(|entry| {
+                let found = entry_credential(entry, None, self.file.path());
+                found.err().map(|error| error.to_string())
+            });
             found.push(CredentialStatus {
+                problem,
                 provider,
                 kind,
                 source: path.clone(),

@@ -112,6 +112,7 @@ fn lifecycle_event(event: &AgentEvent) -> LifecycleEvent {
 /// What the user did in a panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PanelAction {
+    /// A key by its name, or `rune` with what it writes. `esc` closes the panel.
     Key {
         panel_id: String,
         key: String,
@@ -135,11 +136,7 @@ impl PanelAction {
                 panel_id,
                 key,
                 text,
-            } => HostFrame::PanelKey {
-                panel_id,
-                key,
-                text,
-            },
+            } => HostFrame::key_in_panel(panel_id, key, text),
             Self::Resize {
                 panel_id,
                 width,

@@ -106,9 +106,10 @@ mod undo;
 
 pub use assembly::{AssemblyError, UnknownTool};
 pub use config::{
-    Config, ContextSearch, DEFAULT_MAX_STEPS, ExtensionSearch, Persistence, PreferredModel, Replay,
-    Resumption, SessionOptions, SkillSearch, ToolSelection,
+    Config, ContextSearch, ExtensionSearch, Persistence, PreferredModel, Replay, Resumption,
+    SessionOptions, SkillSearch, ToolSelection,
 };
+pub use convert::is_prompt;
 pub use credentials::{CredentialKind, CredentialStatus, Credentials, KeyCheck, KeyRefused};
 pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::{InvalidMessage, session_messages};

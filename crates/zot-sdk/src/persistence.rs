@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zot_agent::{Journal, JournalError, NoJournal, repair};
-use zot_conversation::{Message, Role, ToolResult, Usage};
+use zot_conversation::{Message, ToolResult, Usage};
 use zot_session::{
     Before, Checkpoints, Durability, Library, ReadReport, Session, SessionError, SessionLog,
     SessionMeta, View, fork, read,
@@ -207,7 +207,7 @@ struct SessionJournal {
 
 impl Journal for SessionJournal {
     fn message_added(&self, message: &Arc<Message>) -> Result<(), JournalError> {
-        if message.role == Role::User {
+        if message.is_prompt() {
             self.checkpoints.begin_prompt(message.time);
         }
         self.log.append_message(message).map_err(boxed)

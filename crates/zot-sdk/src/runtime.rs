@@ -18,7 +18,7 @@ use zot_agent::{
     Agent, AgentParts, Budget, Decision, Hooks, NoHooks, NotWaiting, SteerError, Transcript,
 };
 use zot_context::{SkillGuard, Templates};
-use zot_conversation::{AgentEvent, BoxFuture, ContentBlock, Image};
+use zot_conversation::{AgentEvent, BoxFuture, ContentBlock, ErrorCode, ErrorReport, Image};
 use zot_extension_host::ExtensionHost;
 use zot_provider::catalog::Catalog;
 use zot_session::SessionLog;
@@ -188,6 +188,12 @@ impl Runtime {
                         () = cancel.cancelled() => {}
                     }
                     toolbox.refresh(&agent);
+                    if let Some(obstacle) = host.obstacle()
+                        && !cancel.is_cancelled()
+                    {
+                        let report = ErrorReport::new(ErrorCode::Extension, obstacle);
+                        return agent.refuse_prompt(report, &events, &cancel).await;
+                    }
                 }
                 agent.prompt(content, budget, &events, &cancel).await
             })
@@ -211,6 +217,11 @@ impl Runtime {
     /// Refuses every call that needs a confirmation, because nobody is left to give it.
     pub fn refuse_confirmations(&self) {
         self.agent.refuse_confirmations();
+    }
+
+    /// Refuses every call that needs a confirmation; `reason` is what the model reads.
+    pub fn refuse_confirmations_because(&self, reason: impl Into<String>) {
+        self.agent.refuse_confirmations_because(reason);
     }
 
     /// Summarises the transcript into one message.

@@ -1,7 +1,9 @@
 //! What the model is told about its situation.
 //!
 //! The order is that of change, so that providers can reuse what they have read before: what is the
-//! same everywhere comes first, what belongs to the project next, the day last.
+//! same everywhere comes first, what belongs to the project next, the day and the working directory
+//! last. These two follow whatever the prompt begins with, as users of the original expect of their
+//! `SYSTEM.md`.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +23,7 @@ guessing wrong would be costly, ask.";
 
 /// The beginning of the system prompt.
 pub(crate) enum Base {
-    /// Ours, which names the tools and where and when it is.
+    /// Ours, which names the tools.
     BuiltIn,
     /// What the caller gave instead.
     Given(String),
@@ -149,14 +151,12 @@ impl PromptParts {
             let addition = Section::new(ContextKind::Appended, "given", addition.clone());
             sections.push(addition);
         }
-        if matches!(self.base, Base::BuiltIn) {
-            let environment = environment(&self.cwd);
-            sections.push(Section::new(
-                ContextKind::Environment,
-                "built in",
-                environment,
-            ));
-        }
+        let environment = environment(&self.cwd);
+        sections.push(Section::new(
+            ContextKind::Environment,
+            "built in",
+            environment,
+        ));
         sections.retain(|section| !section.text.is_empty());
         sections
     }
@@ -177,8 +177,8 @@ fn default_prompt(tools: &ToolSet) -> String {
 
 fn environment(cwd: &Path) -> String {
     format!(
-        "Working directory: {}\nCurrent date: {}",
-        cwd.display(),
-        Timestamp::now().strftime("%Y-%m-%d")
+        "Current date: {}\nCurrent working directory: {}",
+        Timestamp::now().strftime("%Y-%m-%d"),
+        cwd.display()
     )
 }

@@ -59,9 +59,7 @@ impl ToolBox {
     }
 
     pub(crate) fn select(&self, selection: ToolSelection) -> Result<(), UnknownTool> {
-        if let ToolSelection::Only(names) = &selection {
-            choose_tools(&self.all(), names)?;
-        }
+        choose_tools(&self.all(), &selection.wanted())?;
         self.lock().selection = selection;
         Ok(())
     }
@@ -93,10 +91,14 @@ impl ToolBox {
         if std::mem::replace(&mut choice.checked, true) {
             return;
         }
-        if let ToolSelection::Only(names) = &choice.selection
-            && let Err(unknown) = choose_tools(&self.all(), names)
-        {
-            host.report(format!("zot: warning: {unknown}"));
+        let ToolSelection::Only(_) = &choice.selection else {
+            return;
+        };
+        let all = self.all();
+        for names in [choice.selection.wanted(), choice.selection.removed()] {
+            if let Err(unknown) = choose_tools(&all, &names) {
+                host.report(format!("zot: warning: {unknown}"));
+            }
         }
     }
 
@@ -158,15 +160,11 @@ impl ToolBox {
 
     fn chosen(&self, selection: &ToolSelection) -> ToolSet {
         let all = self.all();
-        match selection {
-            ToolSelection::All => all,
-            ToolSelection::None => ToolSet::default(),
-            ToolSelection::Only(names) => ToolSet::new(
-                all.iter()
-                    .filter(|tool| names.contains(&tool.definition().name))
-                    .cloned(),
-            ),
-        }
+        let chosen = all.iter().filter(|tool| {
+            let name = &tool.definition().name;
+            selection.includes(name, self.own.get(name).is_none())
+        });
+        ToolSet::new(chosen.cloned())
     }
 
     fn lock(&self) -> MutexGuard<'_, Choice> {

@@ -6,7 +6,7 @@ mod tests;
 use std::io;
 use std::path::Path;
 
-use zot_conversation::{Message, Role, Timestamp};
+use zot_conversation::{Message, Timestamp};
 use zot_session::{Checkpoints, IfChanged, SessionError, Undone, View, read};
 use zot_tools::replace_file;
 
@@ -47,9 +47,7 @@ pub fn undo(
     let mut not_covered = Vec::new();
     for prompt in &undone.prompts {
         let following = messages.iter().skip_while(|message| !is(message, *prompt));
-        let own = following
-            .skip(1)
-            .take_while(|message| message.role != Role::User);
+        let own = following.skip(1).take_while(|message| !message.is_prompt());
         for call in own.flat_map(|message| message.tool_calls()) {
             if call.name == "bash" {
                 not_covered.push(command(call.arguments.json_or_empty()));
@@ -76,7 +74,7 @@ impl Runtime {
 }
 
 fn is(message: &Message, prompt: Timestamp) -> bool {
-    message.role == Role::User && message.time == prompt
+    message.is_prompt() && message.time == prompt
 }
 
 fn command(arguments: &str) -> String {

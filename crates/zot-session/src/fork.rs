@@ -5,8 +5,6 @@ mod tests;
 
 use std::path::Path;
 
-use zot_conversation::{Message, Role};
-
 use crate::id::file_below_sessions;
 use crate::{Durability, Session, SessionError, SessionLog, SessionMeta};
 
@@ -32,13 +30,13 @@ pub fn fork(
         None => parent.messages.len(),
         Some(wanted) => {
             let mut prompts = (0..parent.messages.len())
-                .filter(|index| parent.messages.get(*index).is_some_and(|m| is_prompt(m)));
+                .filter(|index| parent.messages.get(*index).is_some_and(|m| m.is_prompt()));
             let place = wanted
                 .checked_sub(1)
                 .and_then(|skipped| prompts.nth(skipped));
             place.ok_or_else(|| ForkError::NoSuchPrompt {
                 wanted,
-                prompts: parent.messages.iter().filter(|m| is_prompt(m)).count(),
+                prompts: parent.messages.iter().filter(|m| m.is_prompt()).count(),
             })?
         }
     };
@@ -57,8 +55,4 @@ impl SessionLog {
     pub fn keep(&self) -> Result<(), SessionError> {
         self.copy(Vec::new())
     }
-}
-
-fn is_prompt(message: &Message) -> bool {
-    message.role == Role::User
 }

@@ -14,6 +14,8 @@ mod line;
 mod lock;
 mod log;
 mod meta;
+#[cfg(test)]
+mod original_tests;
 mod portable;
 mod reader;
 mod recent;

@@ -27,6 +27,8 @@ pub(crate) enum Line {
         provider: String,
         model: String,
     },
+    /// The session was given a title; a record of the original.
+    Renamed(Option<String>),
     /// A kind of record that this version does not know.
     Unknown,
 }
@@ -49,7 +51,16 @@ pub(crate) fn parse(line: &[u8]) -> Result<Line, String> {
     }
 }
 
-const KINDS: [&str; 6] = ["meta", "message", "usage", "result", "replaced", "model"];
+const KINDS: [&str; 8] = [
+    "meta",
+    "message",
+    "usage",
+    "result",
+    "replaced",
+    "model",
+    "rename",
+    "compaction",
+];
 
 #[derive(Deserialize)]
 struct Kind {
@@ -69,6 +80,7 @@ struct RawLine<'a> {
     messages: Option<Vec<RawMessage>>,
     provider: Option<String>,
     model: Option<String>,
+    title: Option<String>,
 }
 
 impl RawLine<'_> {
@@ -95,7 +107,8 @@ impl RawLine<'_> {
                 })),
                 _ => Err("the result answers no call".to_owned()),
             },
-            "replaced" => {
+            // The original's word for it.
+            "replaced" | "compaction" => {
                 let messages = self.messages.unwrap_or_default().into_iter();
                 messages
                     .map(RawMessage::understood)
@@ -106,6 +119,9 @@ impl RawLine<'_> {
                 provider: self.provider.ok_or(missing("model"))?,
                 model: self.model.ok_or(missing("model"))?,
             }),
+            "rename" => Ok(Line::Renamed(
+                self.title.filter(|title| !title.trim().is_empty()),
+            )),
             _ => Ok(Line::Unknown),
         }
     }
@@ -119,6 +135,7 @@ struct RawMeta {
     provider: Option<String>,
     started: Option<String>,
     version: Option<String>,
+    title: Option<String>,
     parent: Option<String>,
     fork_point: Option<u64>,
 }
@@ -132,6 +149,7 @@ impl From<RawMeta> for SessionMeta {
             provider: raw.provider.unwrap_or_default(),
             started: time(raw.started.as_deref()),
             version: raw.version.unwrap_or_default(),
+            title: raw.title.filter(|title| !title.trim().is_empty()),
             parent: raw.parent.filter(|parent| !parent.is_empty()),
             fork_point: raw.fork_point,
         }

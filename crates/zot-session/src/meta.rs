@@ -17,6 +17,8 @@ pub struct SessionMeta {
     pub started: Timestamp,
     /// The version of the program that wrote the file.
     pub version: String,
+    /// What the user called it.
+    pub title: Option<String>,
     /// The session this one was forked from.
     pub parent: Option<String>,
     /// How many messages of `parent` it begins with.
@@ -33,13 +35,29 @@ impl SessionMeta {
             provider,
             started: Timestamp::now(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            title: None,
             parent: None,
             fork_point: None,
         }
     }
 
-    /// A new session with the model of this one.
+    /// A new session with the model and the title of this one.
     pub(crate) fn successor(&self, cwd: String) -> Self {
-        Self::new(cwd, self.provider.clone(), self.model.clone())
+        Self {
+            title: self.title.clone(),
+            ..Self::new(cwd, self.provider.clone(), self.model.clone())
+        }
+    }
+
+    /// Takes over what a later record says. Which session it is stays: files that were joined
+    /// together are one session, and the original repeats the whole record when it switches models.
+    pub(crate) fn amend(&mut self, later: Self) {
+        let is_same = later.id.is_empty() || later.id == self.id;
+        if is_same && !later.provider.is_empty() && !later.model.is_empty() {
+            (self.provider, self.model) = (later.provider, later.model);
+        }
+        if is_same && later.title.is_some() {
+            self.title = later.title;
+        }
     }
 }

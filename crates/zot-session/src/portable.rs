@@ -69,11 +69,24 @@ pub fn import(
 fn records(file: &Path) -> Result<Vec<u8>, SessionError> {
     let opened = File::open(file).map_err(SessionError::open(file))?;
     let mut bytes = Vec::new();
+    let mut is_named = false;
     for_each_line(&opened, |raw| {
-        let whole = raw.ends != LineEnd::TooLong;
-        if whole && !matches!(line::parse(raw.bytes), Ok(Line::Meta(_)) | Err(_)) {
-            bytes.extend_from_slice(raw.bytes);
-            bytes.push(b'\n');
+        if raw.ends == LineEnd::TooLong {
+            return;
+        }
+        match line::parse(raw.bytes) {
+            Err(_) => {}
+            Ok(Line::Meta(meta)) if std::mem::replace(&mut is_named, true) => {
+                // A later one says which session it was as well; all that counts is the model.
+                let (provider, model) = (&meta.provider, &meta.model);
+                let model = record::line(&Record::Model { provider, model });
+                bytes.extend(model.unwrap_or_default());
+            }
+            Ok(Line::Meta(_)) => {}
+            Ok(_) => {
+                bytes.extend_from_slice(raw.bytes);
+                bytes.push(b'\n');
+            }
         }
     })
     .map_err(SessionError::read(file))?;

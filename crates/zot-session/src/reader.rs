@@ -177,8 +177,11 @@ struct Collected {
     view: View,
     records: usize,
     meta: Option<SessionMeta>,
-    /// The provider and the model that were switched to last.
+    /// The provider and the model that were switched to last, while no record says what session
+    /// this is.
     model: Option<(String, String)>,
+    /// What it was called last.
+    title: Option<String>,
     messages: Vec<Arc<Message>>,
     usage: Usage,
     turns: Vec<TurnUsage>,
@@ -196,6 +199,7 @@ impl Collected {
             records: 0,
             meta: None,
             model: None,
+            title: None,
             messages: Vec::new(),
             usage: Usage::default(),
             turns: Vec::new(),
@@ -232,10 +236,11 @@ impl Collected {
 
     fn add_record(&mut self, record: Line) {
         match record {
-            // The first one counts: files that were joined together are one session.
-            Line::Meta(meta) => {
-                self.meta.get_or_insert(meta);
-            }
+            Line::Meta(later) => match &mut self.meta {
+                None => self.meta = Some(later),
+                Some(meta) => meta.amend(later),
+            },
+            Line::Renamed(title) => self.title = title.or(self.title.take()),
             Line::Message(message) => {
                 let message = self.counted(message);
                 match message.role {
@@ -268,7 +273,10 @@ impl Collected {
                     self.add_unseen(messages);
                 }
             }
-            Line::Model { provider, model } => self.model = Some((provider, model)),
+            Line::Model { provider, model } => match &mut self.meta {
+                None => self.model = Some((provider, model)),
+                Some(meta) => (meta.provider, meta.model) = (provider, model),
+            },
             Line::Unknown => self.report.unknown_records += 1,
         }
     }
@@ -322,10 +330,14 @@ impl Collected {
             let name = path.file_stem().unwrap_or_default();
             meta.id = name.to_string_lossy().into_owned();
         }
-        if let Some((provider, model)) = self.model {
+        if let (true, Some((provider, model))) = (meta.model.is_empty(), self.model) {
             (meta.provider, meta.model) = (provider, model);
         }
-        if is_newer(&meta.version) {
+        // Later records repeat the title that the session had when it was opened.
+        meta.title = self.title.or(meta.title);
+        // The original counts its versions otherwise, so the number alone says nothing.
+        let left_out = self.report.unknown_records + self.report.unknown_blocks;
+        if left_out > 0 && is_newer(&meta.version) {
             self.report.newer_version = Some(meta.version.clone());
         }
         Session {

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use zot_conversation::{Message, Role};
+use zot_conversation::Message;
 
 use crate::SessionError;
 use crate::line::{self, Line};
@@ -43,5 +43,5 @@ pub fn last_prompts(path: &Path, within: u64, count: usize) -> Result<Vec<String
 }
 
 fn prompt(message: &Message) -> Option<String> {
-    (message.role == Role::User).then(|| message.text())
+    message.is_prompt().then(|| message.text())
 }

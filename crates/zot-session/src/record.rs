@@ -53,6 +53,8 @@ pub(crate) struct MetaRecord<'a> {
     started: String,
     version: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fork_point: Option<u64>,
@@ -67,6 +69,7 @@ impl<'a> From<&'a SessionMeta> for MetaRecord<'a> {
             provider: &meta.provider,
             started: meta.started.to_string(),
             version: &meta.version,
+            title: meta.title.as_deref(),
             parent: meta.parent.as_deref(),
             fork_point: meta.fork_point,
         }

@@ -122,7 +122,9 @@ fn search_file(path: &Path, words: &Words) -> Vec<Hit> {
         if !words.may_be_in(&lowered) {
             return;
         }
+        // What tools returned has been found already.
         if let Ok(Line::Message(message)) = line::parse(raw.bytes)
+            && !message.value.is_image_mirror()
             && let Some(excerpt) = excerpt(&searchable(&message.value), words)
         {
             hits.push(Hit {

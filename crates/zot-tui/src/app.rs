@@ -23,6 +23,7 @@ mod picking;
 mod preview;
 mod queue;
 mod redraw;
+mod settings;
 mod shell;
 #[cfg(test)]
 mod tests;
@@ -245,10 +246,9 @@ impl App {
                 self.offer(kind, providers.into_iter().collect())
             }
             Input::Preview { subject, preview } => self.take_preview(subject, preview),
-            Input::LoggedIn => vec![Effect::Resume {
-                session: None,
-                fork: false,
-            }],
+            Input::LoggedIn => vec![Effect::Resume { session: None }],
+            Input::ForkPoints(prompts) => self.offer_fork_points(prompts),
+            Input::Imported(session) => self.take_imported(session),
             Input::Prompts(prompts) => self.offer(PickerKind::Prompts, Choices::named(prompts)),
             Input::Earlier { title, messages } => {
                 self.note(title, false);

@@ -15,6 +15,7 @@ mod history_file;
 mod info;
 mod jail;
 mod listings;
+mod model_choice;
 mod own_program;
 mod pictures;
 mod previews;
@@ -36,7 +37,7 @@ use zot_process::{EndSignal, EndSignals};
 use zot_sdk::sessions::Summary;
 use zot_sdk::{EventStream, ExtensionNotice, Runtime};
 
-use crate::app::{App, Effect, Input, Key, Prompt};
+use crate::app::{App, Effect, Input, Key, PickerKind, Prompt};
 use crate::renderer::{Renderer, Replaces};
 use crate::terminal::Terminal;
 
@@ -44,6 +45,7 @@ pub use again::Carried;
 use assembling::assemble;
 use events::next_event;
 use guest::{Guest, next_guest};
+pub use model_choice::ModelChoice;
 use pictures::Pictures;
 use resizing::Resized;
 use shell::{Running, next_output};
@@ -66,12 +68,18 @@ pub struct Options {
     pub theme: Option<String>,
     /// Another width of the window leaves what has left the screen as it is.
     pub keeps_scrollback: bool,
+    /// Images are described and not drawn, whatever the terminal can.
+    pub describes_images: bool,
+    /// Where the model is kept that is chosen here.
+    pub model_choice: Option<ModelChoice>,
     /// Where the user's themes are.
     pub themes: Option<PathBuf>,
     /// Which session to go on with is picked first.
     pub picks_session: bool,
-    /// Sent at once.
+    /// Sent at once, or when a session is picked: with that.
     pub prompt: Option<String>,
+    /// Stands in the editor.
+    pub draft: Option<String>,
     /// Where prompts are remembered.
     pub history: Option<PathBuf>,
     /// Where sessions are kept.
@@ -156,12 +164,19 @@ impl Chat {
         if let Some(earlier) = listings::resumed(&self.runtime, RESUMED_MESSAGES) {
             self.take(earlier)?;
         }
+        let mut picks = false;
         if self.options.picks_session {
             let sessions = self.list_sessions();
+            picks = matches!(&sessions, Input::Sessions(sessions) if !sessions.is_empty());
             self.take(sessions)?;
         }
         self.list_commands();
-        if let Some(prompt) = self.options.prompt.take() {
+        // Who picks none finds the prompt in the editor.
+        let unsent = self.options.prompt.clone().filter(|_| picks);
+        if let Some(draft) = self.options.draft.take().or(unsent) {
+            self.take(Input::Edited(draft))?;
+        }
+        if !picks && let Some(prompt) = self.options.prompt.take() {
             self.take(Input::Prompt(Prompt::typed(prompt)))?;
         }
         self.draw()
@@ -190,6 +205,10 @@ impl Chat {
                 Some(Ok(input)) => {
                     let input = self.with_dropped(input);
                     let ending = self.take(input)?;
+                    if !self.app.has_picker(PickerKind::Sessions) {
+                        // It waited for the list that was shown first, not for any.
+                        self.options.prompt = None;
+                    }
                     // A key is answered at once, not at the next beat of the timer.
                     self.draw()?;
                     ending
@@ -279,8 +298,13 @@ impl Chat {
                 for effect in self.app.update(now_ms, input) {
                     match effect {
                         Effect::Quit => return Ok(Some(Ending::Left)),
-                        Effect::Resume { session, fork } => {
-                            match self.begin_again(session, fork) {
+                        Effect::Resume { .. } | Effect::Fork { .. } => {
+                            let again = match effect {
+                                Effect::Fork { before } => self.begin_copy(before),
+                                Effect::Resume { session } => self.begin_again(session),
+                                _ => continue,
+                            };
+                            match again {
                                 Ok(ending) => return Ok(Some(ending)),
                                 Err(error) => inputs.push(Input::failure(error)),
                             }

@@ -32,20 +32,18 @@ function edit(key, text) {
   if (key === "enter") {
     if (typed.trim() !== "") list.add(typed.trim());
     typed = undefined;
-  } else if (key === "esc") typed = undefined;
-  else if (key === "backspace") typed = [...typed].slice(0, -1).join("");
+  } else if (key === "backspace") typed = [...typed].slice(0, -1).join("");
   else if (text) typed += text;
 }
 
 ext.onPanelKey(PANEL, (key, { text }) => {
-  // A key that writes something is known by what it writes.
-  const pressed = text || key;
+  // A key that writes something is known by what it writes. Esc closes the panel.
+  const pressed = key === "rune" ? text : key;
   if (typed !== undefined) edit(key, text);
-  else if (pressed === "esc") return ext.closePanel(PANEL);
   else if (pressed === "up") list.move(-1);
   else if (pressed === "down") list.move(1);
   else if (pressed === "a") typed = "";
-  else if (pressed === " " || pressed === "space" || pressed === "enter") list.toggle();
+  else if (pressed === " " || pressed === "enter") list.toggle();
   else if (pressed === "d" || pressed === "delete") list.remove();
   ext.renderPanel(panel());
 });

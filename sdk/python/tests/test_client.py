@@ -175,7 +175,7 @@ class Offline(RealTest):
             "@ext.command('panel')\n"
             "def panel(): return Panel('p', 'Title', ['one'])\n"
             "@ext.on_panel_key('p')\n"
-            "def key(event): event.panel.render([event.key])\n"
+            "def key(event): event.panel.render([event.key, event.text])\n"
             "ext.run()\n"
         )
         (extension / "extension.json").write_text(f'{{"name":"demo","exec":"{sys.executable}","args":["main.py"]}}')
@@ -195,7 +195,7 @@ class Offline(RealTest):
             client.panel_resize("demo", "p", 60, 12)
             client.panel_key("demo", "p", "x", "x")
             self.wait_until(lambda: isinstance(notices[-1], zot.ExtensionPanel), "the panel")
-            self.assertEqual(notices[-1].lines, ["x"])
+            self.assertEqual(notices[-1].lines, ["rune", "x"])
             client.panel_close("demo", "p")
             states = {state.name: state.state for state in client.reload_extensions()}
             self.assertEqual(states["demo"], "ready")

@@ -443,7 +443,7 @@ class Panels(Quiet):
 
         @ext.on_panel_key("todo")
         def key(event):
-            if event.key == "esc":
+            if event.key == "tab":
                 event.panel.close()
                 return None
             if event.text:
@@ -458,14 +458,14 @@ class Panels(Quiet):
         ext.on_panel_close("todo")(lambda event: seen.append(event.panel_id))
         with Host(ext) as host:
             self.assertEqual(host.invoke("todo").panel["lines"], ["one"])
-            host.panel_key("todo", "x", "x")
+            host.panel_key("todo", "rune", "x")
             host.wait_for(lambda: host.panels["todo"]["lines"] == ["one", "x"])
-            self.assertEqual((host.panels["todo"]["title"], host.panels["todo"]["footer"]), ("Todo", "x"))
+            self.assertEqual((host.panels["todo"]["title"], host.panels["todo"]["footer"]), ("Todo", "rune"))
             host.panel_key("todo", "enter")
             host.wait_for(lambda: host.panels["todo"]["lines"] == ["a", "b"])
             host.panel_resize("todo", 80, 24)
             host.wait_for(lambda: seen == [("todo", 80, 24)])
-            host.panel_key("todo", "esc")
+            host.panel_key("todo", "tab")
             host.wait_for(lambda: not host.panels)
             host.panel_close("todo")
             host.wait_for(lambda: seen == [("todo", 80, 24), "todo"])

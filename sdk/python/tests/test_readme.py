@@ -63,7 +63,7 @@ class Guide(ProgramTest):
         exec(self.blocks("python", "on_panel_key"), {"ext": ext})
         with Host(ext) as host:
             host.invoke("todo")
-            host.panel_key("todo", "b", "b")
+            host.panel_key("todo", "rune", "b")
             host.wait_for(lambda: host.panels["todo"]["lines"] == ["milk", "b"])
-            host.panel_key("todo", "esc")
+            host.panel_key("todo", "enter")
             host.wait_for(lambda: not host.panels)

@@ -444,7 +444,7 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
 
     async def _prepare(self, link: AsyncLink) -> None:
         try:
-            self._check_hello(await link.call(commands.hello(self._options.token()), self._start_timeout))
+            self._check_hello(await link.call(commands.hello(self._options.token(), bool(self._options.confirm)), self._start_timeout))
         except Timeout as error:
             raise self._silence(link.stderr) from error
         link.greeted(snapshots=False)

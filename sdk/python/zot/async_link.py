@@ -46,7 +46,7 @@ class AsyncLink:
         try:
             self._process = await asyncio.create_subprocess_exec(
                 program,
-                *options.arguments(self.extension.directory, bool(self._tools.names())),
+                *options.arguments(self.extension.directory),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,

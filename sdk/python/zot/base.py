@@ -70,8 +70,9 @@ class ClientBase(Generic[Approve]):
         """Nothing is started yet: that happens with `with`, `start` or the first command.
 
         - `env` is added to this process's environment. `args` are further arguments of `zot rpc`.
-        - `tools` are Python functions the model can call; `allow_tools` names the others it has: all of
-          zot's and of its extensions without it, none with an empty list.
+        - `tools` are Python functions the model can call; `allow_tools` names those of zot it has besides: all
+          of them without it, none with an empty list. It also has the tools of extensions that are loaded; a
+          name with a leading "-" takes a tool away, whoever brings it.
         - `extensions` are folders to load besides the installed ones, which `installed_extensions=False`
           leaves out.
         - `on_approval` is asked before every call of a tool, or of those in `confirm`. Without it tools run
@@ -182,14 +183,12 @@ class ClientBase(Generic[Approve]):
         if names:
             requests.append(commands.get_commands())  # Waits until the extension is there.
         requests += self._memory.requests()
-        if names and self._options.allow_tools is not None and "set_tools" not in self._memory.settings:
-            requests.append(commands.set_tools([*self._options.allow_tools, *names]))
         return requests
 
     def _reload_follow_up(self) -> List[Request[Any]]:
         """What is to be said after tools were added: a list of tools does not know them."""
         known = self._memory.settings.get("set_tools")
-        listed = known.fields.get("tools") if known is not None else self._options.allow_tools
+        listed = known.fields.get("tools") if known is not None else None
         if listed is None:
             return []
         return [commands.set_tools(list(dict.fromkeys([*listed, *self._tools.names()])))]

@@ -379,7 +379,7 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
 
     def _prepare(self, link: Link) -> None:
         try:
-            self._check_hello(link.call(commands.hello(self._options.token()), self._start_timeout))
+            self._check_hello(link.call(commands.hello(self._options.token(), bool(self._options.confirm)), self._start_timeout))
         except Timeout as error:
             raise self._silence(link.stderr) from error
         link.greeted(snapshots=False)

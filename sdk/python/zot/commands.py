@@ -57,8 +57,9 @@ class Request(Generic[T]):
     is_setting: bool = False
 
 
-def hello(token: Optional[str]) -> Request[results.Hello]:
-    return Request("hello", _given({"token": token}), results.read_hello)
+def hello(token: Optional[str], confirms: bool = False) -> Request[results.Hello]:
+    capabilities = ["confirm"] if confirms else None
+    return Request("hello", _given({"token": token, "capabilities": capabilities}), results.read_hello)
 
 
 def prompt(message: str, images: Sequence[ImageInput], budget: Optional[Budget], when_busy: WhenBusy) -> Request[bool]:

@@ -162,6 +162,7 @@ class ToolConfirm(Event):
     name: str
     args: Dict[str, Any]
     preview: Optional[str]
+    hint: Optional[str] = None
 
 
 @dataclasses.dataclass
@@ -259,7 +260,7 @@ def _read_error(f: Frame) -> Event:
 
 
 def _read_confirm(f: Frame) -> Event:
-    return ToolConfirm(f, text(f, "id"), text(f, "name"), mapping(f, "args"), optional_text(f, "preview"))
+    return ToolConfirm(f, text(f, "id"), text(f, "name"), mapping(f, "args"), optional_text(f, "preview"), optional_text(f, "hint"))
 
 
 _READERS: Dict[str, Callable[[Frame], Event]] = {

@@ -66,7 +66,7 @@ class Link:
         self.extension = PrivateExtension(tools)
         try:
             self._process = subprocess.Popen(
-                [program, *options.arguments(self.extension.directory, bool(tools.names()))],
+                [program, *options.arguments(self.extension.directory)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

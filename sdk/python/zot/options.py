@@ -77,7 +77,7 @@ class Options:
     def token(self) -> Optional[str]:
         return self.environment().get(TOKEN_VARIABLE) or None
 
-    def arguments(self, private_extension: str, has_own_tools: bool) -> List[str]:
+    def arguments(self, private_extension: str) -> List[str]:
         arguments = ["rpc"]
         plain: Dict[str, object] = {
             "--provider": self.provider,
@@ -100,8 +100,7 @@ class Options:
                 arguments += [flag, str(value)]
         for text in self.append_system_prompt:
             arguments += ["--append-system-prompt", text]
-        # Own tools are not known before their extension has started: set_tools names them later.
-        if self.allow_tools is not None and not has_own_tools:
+        if self.allow_tools is not None:
             arguments += ["--tools", ",".join(self.allow_tools)] if self.allow_tools else ["--no-tools"]
         if self.confirm is True:
             arguments.append("--confirm")

@@ -63,7 +63,9 @@ Event = Union[SessionStart, TurnStart, TurnEnd, ToolCall, AssistantMessage]
 
 @dataclasses.dataclass(frozen=True)
 class PanelKey:
-    """A key pressed in a panel: `key` names it (up, enter, esc, ...), `text` is what it types."""
+    """A key pressed in a panel. `key` is "rune" when it types `text` (a space too), else its name: up, down, left,
+    right, home, end, pageup, pagedown, enter, tab, backspace, delete, insert, f1, paste (with its text), ctrl+a,
+    shift+tab. Esc is not sent: it closes the panel."""
 
     panel: Panel
     key: str

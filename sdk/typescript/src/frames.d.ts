@@ -181,9 +181,13 @@ export type EventInterceptFrame =
 export interface PanelKeyFrame {
   type: "panel_key";
   panel_id: string;
-  /** "up", "down", "enter", "esc", … */
+  /**
+   * "rune" when it types `text` (a space too), else its name: "up", "down", "left", "right", "home", "end", "pageup",
+   * "pagedown", "enter", "tab", "backspace", "delete", "insert", "f1", "paste" (with its text), "ctrl+a", "shift+tab".
+   * Esc is not sent: it closes the panel.
+   */
   key: string;
-  /** The characters typed, where the key stands for any. */
+  /** The characters typed, where the key types any. */
   text?: string;
 }
 

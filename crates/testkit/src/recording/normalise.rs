@@ -79,6 +79,8 @@ pub(super) fn normalise(lines: &[String], pace: Pace, masks: &Masks) -> Vec<Stri
         Pace::Racy => out = without_timing(out),
         Pace::Extension => out = extension_frames(out),
     }
+    // Only a busy machine has them.
+    out.retain(|line| !is_note_of_waiting(line));
     // What extensions say by themselves comes when it comes.
     let (late, mut out): (Vec<Line>, Vec<Line>) = out.into_iter().partition(is_unprompted);
     out.extend(late);
@@ -190,6 +192,14 @@ fn without_timing(lines: Vec<Line>) -> Vec<Line> {
         groups[group].push(line);
     }
     groups.into_iter().flatten().collect()
+}
+
+/// Whether a line says that a prompt waits for a slow extension.
+fn is_note_of_waiting(line: &Line) -> bool {
+    line.received().is_some_and(|frame| {
+        let message = frame["message"].as_str().unwrap_or_default();
+        frame["type"] == "ext_notify" && message.starts_with("waiting for extension ")
+    })
 }
 
 fn is_unprompted(line: &Line) -> bool {

@@ -15,6 +15,7 @@ use super::delivery::{self, Connection};
 use super::directive::{self, Answer, Plan};
 use super::http::{self, Request};
 use super::reply::{RecordedRequest, Reply, ReplyKind, Wire};
+use super::rules::refusal;
 use super::{Shared, anthropic, gemini, lock, openai, responses};
 
 const JSON: &str = "application/json";
@@ -137,6 +138,17 @@ async fn respond(
         headers,
         body: body.clone(),
     });
+    if let Some(message) = refusal(wire, &body).filter(|_| shared.strict) {
+        let text = match wire {
+            Wire::OpenAi | Wire::OpenAiResponses => openai::error_body(400, &message),
+            Wire::Anthropic => anthropic::error_body(&message),
+            Wire::Gemini => gemini::error_body(400, &message),
+        };
+        writer
+            .write_all(&http::whole(400, JSON, &text, None))
+            .await?;
+        return Ok(After::KeepOpen);
+    }
     let mut seen = Conversation::of(wire, &body);
     let planned = match shared
         .script

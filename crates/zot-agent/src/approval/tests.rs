@@ -51,7 +51,7 @@ fn nobody_left_means_no() {
     let Asked::Wait(mut receiver) = approvals.ask(&"a".into(), "bash") else {
         panic!("must wait");
     };
-    approvals.close();
+    approvals.close("refused: nobody is there".to_owned());
     assert!(receiver.try_recv().is_err());
     assert!(matches!(
         approvals.ask(&"b".into(), "bash"),

@@ -74,6 +74,7 @@ impl<'a> Translation<'a> {
             }
             ModelEvent::Retrying { .. }
             | ModelEvent::Start
+            | ModelEvent::Notice(_)
             | ModelEvent::ThinkingDelta(_)
             | ModelEvent::Usage(_) => {
                 self.push(event);

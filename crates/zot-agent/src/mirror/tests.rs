@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use zot_conversation::{ContentBlock, Image, Message, Role, Timestamp, ToolResult};
 
-use super::{HEADING, mirror_images};
+use super::{IMAGE_MIRROR_HEADING, mirror_images};
 
 fn results(blocks: Vec<ContentBlock>) -> Arc<Message> {
     Arc::new(Message {
@@ -43,7 +43,7 @@ fn every_picture_is_mirrored_once() {
     ];
     let mirrored = mirror_images(&messages).unwrap();
     assert_eq!(mirrored.len(), 6);
-    assert_eq!(mirrored[2].text(), HEADING);
+    assert_eq!(mirrored[2].text(), IMAGE_MIRROR_HEADING);
     assert_eq!(mirrored[2].content.len(), 3);
     assert_eq!(mirrored[5].content[1], picture());
     assert!(Arc::ptr_eq(&mirrored[3], &messages[2]));

@@ -29,7 +29,7 @@ fn overflowed() -> ModelOutcome {
 
 #[test]
 fn an_answer_without_calls_ends_the_prompt() {
-    let mut turn = Turn::new(10, ContextFill::Roomy);
+    let mut turn = Turn::new(Some(10), ContextFill::Roomy);
     assert_eq!(turn.next_step(), NextStep::CallModel { step: 1 });
     turn.model_called(answered(0, ContextFill::Roomy));
     assert_eq!(turn.next_step(), NextStep::Finish(Ending::Complete));
@@ -37,7 +37,7 @@ fn an_answer_without_calls_ends_the_prompt() {
 
 #[test]
 fn steps_count_up_to_the_limit() {
-    let mut turn = Turn::new(2, ContextFill::Roomy);
+    let mut turn = Turn::new(Some(2), ContextFill::Roomy);
     for step in 1..=2 {
         assert_eq!(turn.next_step(), NextStep::CallModel { step });
         turn.model_called(answered(1, ContextFill::Roomy));
@@ -55,12 +55,12 @@ fn steps_count_up_to_the_limit() {
 
 #[test]
 fn aborts_end_quietly_and_failures_are_reported() {
-    let mut turn = Turn::new(2, ContextFill::Roomy);
+    let mut turn = Turn::new(Some(2), ContextFill::Roomy);
     turn.model_called(answered(1, ContextFill::Roomy));
     turn.tools_ran(ToolsOutcome::Aborted);
     assert_eq!(turn.next_step(), NextStep::Finish(Ending::Quiet));
 
-    let mut turn = Turn::new(2, ContextFill::Roomy);
+    let mut turn = Turn::new(Some(2), ContextFill::Roomy);
     turn.model_called(ModelOutcome::Failed(report("down")));
     assert_eq!(
         turn.next_step(),
@@ -71,7 +71,7 @@ fn aborts_end_quietly_and_failures_are_reported() {
 #[test]
 fn a_nearly_full_window_is_compacted_before_the_next_call_and_failing_that_is_no_end() {
     let nearly_full = NextStep::Compact(CompactionCause::NearlyFull);
-    let mut turn = Turn::new(9, ContextFill::NearlyFull);
+    let mut turn = Turn::new(Some(9), ContextFill::NearlyFull);
     assert_eq!(turn.next_step(), nearly_full);
     turn.compacted(
         CompactionCause::NearlyFull,
@@ -82,7 +82,7 @@ fn a_nearly_full_window_is_compacted_before_the_next_call_and_failing_that_is_no
     turn.tools_ran(ToolsOutcome::Finished);
     assert_eq!(turn.next_step(), NextStep::CallModel { step: 2 });
 
-    let mut turn = Turn::new(9, ContextFill::Roomy);
+    let mut turn = Turn::new(Some(9), ContextFill::Roomy);
     turn.model_called(answered(1, ContextFill::NearlyFull));
     turn.tools_ran(ToolsOutcome::Finished);
     assert_eq!(turn.next_step(), nearly_full);
@@ -92,7 +92,7 @@ fn a_nearly_full_window_is_compacted_before_the_next_call_and_failing_that_is_no
 
 #[test]
 fn an_overflow_is_compacted_once_and_then_final() {
-    let mut turn = Turn::new(9, ContextFill::Roomy);
+    let mut turn = Turn::new(Some(9), ContextFill::Roomy);
     turn.model_called(overflowed());
     assert_eq!(
         turn.next_step(),
@@ -110,7 +110,7 @@ fn an_overflow_is_compacted_once_and_then_final() {
 
 #[test]
 fn an_overflow_that_cannot_be_compacted_says_both_causes() {
-    let mut turn = Turn::new(9, ContextFill::Roomy);
+    let mut turn = Turn::new(Some(9), ContextFill::Roomy);
     turn.model_called(overflowed());
     turn.compacted(
         CompactionCause::Overflow,
@@ -127,9 +127,21 @@ fn an_overflow_that_cannot_be_compacted_says_both_causes() {
 
 #[test]
 fn a_steered_prompt_goes_on_after_its_answer() {
-    let mut turn = Turn::new(2, ContextFill::Roomy);
+    let mut turn = Turn::new(Some(2), ContextFill::Roomy);
     turn.model_called(answered(0, ContextFill::Roomy));
     assert_eq!(turn.next_step(), NextStep::Finish(Ending::Complete));
     turn.steered();
     assert_eq!(turn.next_step(), NextStep::CallModel { step: 2 });
+}
+
+#[test]
+fn without_a_limit_steps_go_on() {
+    let mut turn = Turn::new(None, ContextFill::Roomy);
+    for step in 1..=5_000 {
+        assert!(
+            matches!(turn.next_step(), NextStep::CallModel { .. }),
+            "{step}"
+        );
+        turn.steered();
+    }
 }

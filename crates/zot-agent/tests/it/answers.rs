@@ -382,3 +382,33 @@ async fn usage_is_priced_and_adds_up_over_turns_and_prompts() {
     assert_eq!(reported, expected);
     assert_eq!(scene.agent.usage(), sum);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_notice_about_the_request_is_reported_once() {
+    let told = |text: &str| {
+        accepted()
+            .event(ModelEvent::Notice("a tool is left out".to_owned()))
+            .text(text)
+            .stop(StopReason::End)
+    };
+    let scene = scene([told("one"), told("two")]);
+    check(
+        &scene.prompt("hi").await,
+        r#"
+        user_message "hi"
+        turn_start 1
+        assistant_start
+        notice "a tool is left out"
+        text "one"
+        usage 0/0 (0/0)
+        assistant_message "one"
+        turn_end end
+        done
+        "#,
+    );
+    let again = scene.prompt("hi").await;
+    assert!(
+        !again.iter().any(|event| event.starts_with("notice")),
+        "{again:?}"
+    );
+}

@@ -79,7 +79,7 @@ impl Setup {
                 system: "be brief".into(),
                 tools: Arc::new(ToolSet::new(self.tools)),
                 reasoning: None,
-                max_steps: self.max_steps,
+                max_steps: Some(self.max_steps),
                 approval: self.approval,
                 fallbacks: self
                     .fallbacks

@@ -105,6 +105,45 @@ fn an_entry_of_unknown_shape_says_how_to_write_it() {
 }
 
 #[test]
+fn a_file_of_the_original_is_read_entry_by_entry() {
+    let home = Home::new(
+        r#"{"anthropic":{"oauth":{"access_token":"sk-canary","refresh_token":"r","expiry":"2026-05-01T10:00:00Z"}},
+            "openai":{"api_key":"k","oauth":{"access_token":"sk-canary"}},"kimi":{},"google":{"api_key":"g"},
+            "deepseek":{"api_key":""},"xai":5,"mistral":null,"groq":["sk-canary"],
+            "additional_api_key_creds":{"openrouter":{"api_key":"o"},"together":{},"bad":7}}"#,
+        0o600,
+    );
+    for (provider, key) in [
+        ("openai", "k"),
+        ("google", "g"),
+        ("gemini", "g"),
+        ("openrouter", "o"),
+    ] {
+        assert_eq!(home.find(provider).unwrap().secret(), key, "{provider}");
+    }
+    for provider in ["kimi", "deepseek", "together", "nobody"] {
+        let error = home.find(provider).unwrap_err();
+        assert!(matches!(error, CredentialError::Missing { .. }), "{error}");
+    }
+    for provider in ["xai", "mistral", "groq", "bad"] {
+        let error = home.find(provider).unwrap_err();
+        assert!(
+            matches!(error, CredentialError::UnknownEntry { .. }),
+            "{error}"
+        );
+        let login = format!("zot login {provider}");
+        assert!(error.to_string().contains(&login), "{error}");
+    }
+    let error = home.find("anthropic").unwrap_err();
+    assert!(
+        matches!(error, CredentialError::OauthUnsupported { .. }),
+        "{error}"
+    );
+    assert!(error.to_string().contains("zot login anthropic"), "{error}");
+    assert!(!shown(&error).contains("canary"), "{error}");
+}
+
+#[test]
 fn a_file_that_others_can_reach_is_refused_with_the_command_that_helps() {
     for mode in [0o644, 0o640, 0o604, 0o620, 0o660, 0o666] {
         let home = Home::new(r#"{"openai":"sk-canary"}"#, mode);

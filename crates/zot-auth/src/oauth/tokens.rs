@@ -84,8 +84,11 @@ impl Tokens {
         })
     }
 
-    /// As `auth.json` holds it, if it is of our making.
+    /// As `auth.json` holds it, if it is of our or of the original's making.
     pub(crate) fn of_entry(entry: &Value) -> Option<Self> {
+        if let Some(login) = entry.get("oauth") {
+            return Self::of_original(login);
+        }
         if entry.get("type")?.as_str()? != "oauth" {
             return None;
         }
@@ -98,7 +101,42 @@ impl Tokens {
         })
     }
 
-    pub(crate) fn to_entry(&self) -> Value {
+    /// The original's tokens, with the time of their end in RFC 3339. Its zero time is no end.
+    fn of_original(login: &Value) -> Option<Self> {
+        let text = |name: &str| login.get(name)?.as_str().filter(|text| !text.is_empty());
+        let expires = text("expiry").and_then(|time| time.parse::<jiff::Timestamp>().ok());
+        Some(Self {
+            access: text("access_token")?.to_owned(),
+            refresh: text("refresh_token").map(ToOwned::to_owned),
+            expires: expires
+                .filter(|time| time.as_second() > 0)
+                .map(SystemTime::from),
+        })
+    }
+
+    /// The entry that takes the place of `before`, in the form that `before` has: the original
+    /// goes on with the file, and a refresh token works only once.
+    pub(crate) fn to_entry(&self, before: Option<&Value>) -> Value {
+        let Some(Value::Object(login)) = before.and_then(|before| before.get("oauth")) else {
+            return self.to_own_entry();
+        };
+        let mut login = login.clone();
+        login.insert("access_token".to_owned(), json!(self.access));
+        match &self.refresh {
+            Some(refresh) => login.insert("refresh_token".to_owned(), json!(refresh)),
+            None => login.remove("refresh_token"),
+        };
+        let expires = self
+            .expires
+            .and_then(|time| jiff::Timestamp::try_from(time).ok());
+        match expires {
+            Some(time) => login.insert("expiry".to_owned(), json!(time.to_string())),
+            None => login.remove("expiry"),
+        };
+        json!({"oauth": login})
+    }
+
+    fn to_own_entry(&self) -> Value {
         let mut entry = json!({"type": "oauth", "access_token": self.access});
         if let Some(refresh) = &self.refresh {
             entry["refresh_token"] = json!(refresh);

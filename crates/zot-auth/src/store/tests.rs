@@ -82,3 +82,25 @@ fn many_at_a_time_lose_nothing() {
     });
     assert_eq!(file.entries().unwrap().len(), 8);
 }
+
+#[test]
+fn what_others_wrote_keeps_its_order_and_its_words() {
+    let (_folder, file) = file();
+    file.put_key("x", "k").unwrap();
+    let theirs = r#"{"zeta":{"n":1.50},"openai":{"oauth":{"access_token":"a","id_token":"i"}},"broken":5,"additional_api_key_creds":{"groq":{"api_key":"g"},"odd":{"n":2.50}},"kimi":{}}"#;
+    fs::write(file.path(), theirs).unwrap();
+    file.put_key("openai", "sk-one").unwrap();
+    file.put_key("groq", "g2").unwrap();
+    let text = fs::read_to_string(file.path()).unwrap();
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+    let order = [
+        "zeta", "1.50", "openai", "sk-one", "id_token", "broken", "odd", "2.50", "kimi", "g2",
+    ];
+    assert!(order.map(place).is_sorted(), "{text}");
+    let names: Vec<String> = file.entries().unwrap().into_iter().map(|e| e.0).collect();
+    assert_eq!(names, ["broken", "groq", "odd", "openai", "zeta"]);
+    assert!(file.remove("odd").unwrap());
+    assert!(!file.remove("kimi").unwrap(), "it held nothing");
+    let text = fs::read_to_string(file.path()).unwrap();
+    assert!(!text.contains("additional_api_key_creds"), "{text}");
+}

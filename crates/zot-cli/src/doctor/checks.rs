@@ -81,6 +81,8 @@ pub(super) fn settings(config: &mut Config) -> Vec<Check> {
         let found = format!("{set} set (zot config list)");
         checks.push(Check::good("settings", found));
     }
+    let notes = layers.notes().iter();
+    checks.extend(notes.map(|note| Check::good("settings", note)));
     checks
 }
 
@@ -106,15 +108,26 @@ pub(super) fn credentials() -> Vec<Check> {
             fix: None,
         });
     }
-    checks.push(match credentials.status() {
+    let found = credentials.status();
+    for status in found.iter().flatten() {
+        if let Some(problem) = &status.problem {
+            let fix = format!("zot login {}", status.provider);
+            checks.push(Check::doubtful("keys", problem, fix));
+        }
+    }
+    checks.push(match found {
         Err(error) => Check::failed("keys", &error),
         Ok(found) if found.is_empty() => {
             let fix = "run zot login, or set a variable such as ANTHROPIC_API_KEY";
             Check::doubtful("keys", "there are none", fix)
         }
         Ok(found) => {
-            let mut names: Vec<&str> = found.iter().map(|key| key.provider.as_str()).collect();
+            let usable = found.iter().filter(|key| key.problem.is_none());
+            let mut names: Vec<&str> = usable.map(|key| key.provider.as_str()).collect();
             names.dedup();
+            if names.is_empty() {
+                names.push("none that can be used");
+            }
             Check::good("keys", format!("{} (zot auth status)", names.join(", ")))
         }
     });

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use zot_sdk::VERSION;
 use zot_sdk::extensions::trial::{Heard, Introduction, Stage, Trial};
-use zot_sdk::extensions::{HELLO_TIME, Manifest, READY_GRACE};
+use zot_sdk::extensions::{Manifest, READY_GRACE};
 
 use super::terminal::one_line;
 use super::{Failure, home};
@@ -109,8 +109,7 @@ impl Bench {
         for shortfall in trial.shortfalls() {
             say(format_args!("! {}", one_line(shortfall)))?;
         }
-        let now = Instant::now();
-        let deadline = now + HELLO_TIME;
+        let deadline = Instant::now() + manifest.start_time();
         // Written at once: what it says may explain why it never gets to its hello.
         let mut aside = |heard: Heard| {
             let _ = output::write(&heard);

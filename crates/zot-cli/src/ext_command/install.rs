@@ -1,21 +1,14 @@
 //! `zot ext install`.
 
-use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use zot_sdk::extensions::Manifest;
 use zot_sdk::extensions::store::{IfTaken, Origin, Store};
 
+use super::consent::Consent;
 use super::terminal::{note, one_line};
 use super::{Failure, permissions};
 use crate::output::say;
-
-/// Whether someone has agreed to the installation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Consent {
-    Given,
-    Ask,
-}
 
 pub(super) async fn run(
     store: &Store,
@@ -31,9 +24,7 @@ pub(super) async fn run(
     if let Some(old) = staged.taken_by() {
         note(format_args!("  replaces {}", old.display()));
     }
-    if consent == Consent::Ask {
-        ask().await?;
-    }
+    consent.obtain("install it?", "not installed").await?;
     let manifest = staged.manifest().clone();
     let place = staged.put_in_place(if_taken)?;
     say(format_args!(
@@ -67,26 +58,5 @@ fn show(manifest: &Manifest, origin: &Origin) {
     }
     if let Some(enforcement) = permissions::enforcement(manifest) {
         note(format_args!("  {enforcement}"));
-    }
-}
-
-/// Fails unless someone says yes.
-async fn ask() -> Result<(), Failure> {
-    if !io::stdin().is_terminal() {
-        return Err(Failure::Refused(
-            "not installed: nobody can be asked here; use --yes to agree to the above".to_owned(),
-        ));
-    }
-    let mut stderr = io::stderr();
-    let _ = write!(stderr, "install it? [y/N] ").and_then(|()| stderr.flush());
-    // In a thread, so that Ctrl-C is heard meanwhile.
-    let answer = tokio::task::spawn_blocking(|| {
-        let mut answer = String::new();
-        io::stdin().read_line(&mut answer).map(|_| answer)
-    });
-    let answer = answer.await.map_err(io::Error::other)??;
-    match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
-        _ => Err(Failure::Refused("not installed".to_owned())),
     }
 }

@@ -12,10 +12,13 @@ const MAX_TITLE: usize = 60;
 const MAX_PATH: usize = 32;
 const MAX_MODEL: usize = 24;
 
-/// Whether a list tells directories apart.
+/// What a list tells its sessions apart by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Columns {
+pub(crate) enum Columns {
     Here,
+    /// By numbers to pick one by, too.
+    Numbered,
+    /// By their directories, too.
     Everywhere,
 }
 
@@ -49,27 +52,36 @@ pub(super) fn write_table(
     summaries: &[Summary],
     columns: Columns,
 ) -> io::Result<()> {
-    let mut headings = vec![
+    let mut headings = match columns {
+        Columns::Numbered => vec![("#", Align::Right)],
+        Columns::Here | Columns::Everywhere => Vec::new(),
+    };
+    headings.extend([
         ("ID", Align::Left),
         ("CHANGED", Align::Left),
         ("MODEL", Align::Left),
         ("PROMPTS", Align::Right),
         ("COST", Align::Right),
-    ];
+    ]);
     if columns == Columns::Everywhere {
         headings.push(("DIRECTORY", Align::Left));
     }
-    headings.push(("FIRST PROMPT", Align::Left));
+    headings.push(("TITLE", Align::Left));
     let rows: Vec<Vec<String>> = summaries
         .iter()
-        .map(|summary| {
-            let mut row = vec![
+        .zip(1..)
+        .map(|(summary, number): (_, usize)| {
+            let mut row = match columns {
+                Columns::Numbered => vec![number.to_string()],
+                Columns::Here | Columns::Everywhere => Vec::new(),
+            };
+            row.extend([
                 short(&summary.id).to_owned(),
                 minute(summary),
                 shortened(&summary.model, MAX_MODEL),
                 summary.prompts.to_string(),
                 format!("${:.4}", summary.cost_usd),
-            ];
+            ]);
             if columns == Columns::Everywhere {
                 row.push(shortened_path(&summary.cwd, MAX_PATH));
             }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use zot_rpc::printable;
-use zot_sdk::sessions::conversation::{ContentBlock, Message, Role};
+use zot_sdk::sessions::conversation::{ContentBlock, Image, Message, Role};
 use zot_sdk::sessions::{Session, View, read};
 
 use super::table::shortened;
@@ -35,6 +35,9 @@ pub(super) fn run(place: &Place, id: &str, extent: Extent, format: Format) -> Re
     let mut output = io::BufWriter::new(io::stdout().lock());
     let meta = &session.meta;
     writeln!(output, "session    {}", printable(&meta.id))?;
+    if let Some(title) = &meta.title {
+        writeln!(output, "title      {}", printable(title))?;
+    }
     writeln!(output, "file       {}", path.display())?;
     writeln!(output, "directory  {}", printable(&meta.cwd))?;
     writeln!(
@@ -68,13 +71,8 @@ pub(super) fn run(place: &Place, id: &str, extent: Extent, format: Format) -> Re
         writeln!(output, "note       {finding}")?;
     }
     if extent == Extent::Summary {
-        let is_prompt = |message: &&Message| message.role == Role::User;
-        let prompts = session
-            .messages
-            .iter()
-            .map(AsRef::as_ref)
-            .filter(is_prompt)
-            .count();
+        let messages = session.messages.iter();
+        let prompts = messages.filter(|message| message.is_prompt()).count();
         let said = session.messages.len();
         writeln!(
             output,
@@ -84,7 +82,7 @@ pub(super) fn run(place: &Place, id: &str, extent: Extent, format: Format) -> Re
     }
     let mut prompt = 0;
     for message in &session.messages {
-        if message.role == Role::User {
+        if message.is_prompt() {
             prompt += 1;
         }
         write_message(&mut output, message, prompt)?;
@@ -94,6 +92,7 @@ pub(super) fn run(place: &Place, id: &str, extent: Extent, format: Format) -> Re
 
 fn write_message(output: &mut dyn Write, message: &Message, prompt: usize) -> io::Result<()> {
     match message.role {
+        Role::User if message.is_image_mirror() => return write_mirror(output, message),
         Role::User => writeln!(output, "\n[{prompt}] user")?,
         Role::Assistant => writeln!(output, "\nassistant")?,
         Role::Tool => {}
@@ -101,14 +100,7 @@ fn write_message(output: &mut dyn Write, message: &Message, prompt: usize) -> io
     for block in &message.content {
         match block {
             ContentBlock::Text(text) => indented(output, "  ", text.trim_end())?,
-            ContentBlock::Image(image) => {
-                let size = image.data.len();
-                writeln!(
-                    output,
-                    "  (a picture: {}, {size} bytes)",
-                    printable(&image.mime_type)
-                )?;
-            }
+            ContentBlock::Image(image) => write_image(output, image)?,
             ContentBlock::Reasoning(reasoning) if !reasoning.text.is_empty() => {
                 indented(output, "  ~ ", reasoning.text.trim_end())?;
             }
@@ -138,6 +130,22 @@ fn write_message(output: &mut dyn Write, message: &Message, prompt: usize) -> io
     Ok(())
 }
 
+/// The texts of tool results have been shown already; the images have not.
+fn write_mirror(output: &mut dyn Write, message: &Message) -> io::Result<()> {
+    for block in &message.content {
+        if let ContentBlock::Image(image) = block {
+            write_image(output, image)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_image(output: &mut dyn Write, image: &Image) -> io::Result<()> {
+    let size = image.data.len();
+    let kind = printable(&image.mime_type);
+    writeln!(output, "  (a picture: {kind}, {size} bytes)")
+}
+
 fn indented(output: &mut dyn Write, mark: &str, text: &str) -> io::Result<()> {
     let blank = " ".repeat(mark.len());
     for (number, line) in text.lines().enumerate() {
@@ -164,6 +172,7 @@ fn describe(session: &Session) -> Value {
     let usage = &session.usage;
     json!({
         "id": meta.id,
+        "title": meta.title,
         "cwd": meta.cwd,
         "provider": meta.provider,
         "model": meta.model,

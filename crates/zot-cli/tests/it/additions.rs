@@ -142,8 +142,13 @@ fn the_wait_a_provider_names_is_told() {
 #[test]
 fn a_conversation_goes_on_in_another_process() {
     for wire in Wire::BOTH {
-        // The built-in prompt names the working directory, which another machine does not share.
-        let start = || Session::start_with(wire, |c| c.arguments(["--system-prompt", "SYS"]));
+        // The usual prompt names the working directory, which another machine does not share.
+        let start = || {
+            let mut session = Session::start(wire);
+            let prompt = json!({"id": "p", "type": "set_system_prompt", "prompt": "SYS"});
+            assert_eq!(session.zot.call(prompt)["success"], true);
+            session
+        };
         let mut first = start();
         first
             .zot

@@ -47,7 +47,7 @@ fn every_wire_finds_the_path_of_the_server() {
     let workdir = Workdir::new("work");
     for (wire, version, operation) in WIRES {
         for (given, root) in spellings(version) {
-            let server = ModelServer::strict(&root);
+            let server = ModelServer::below(&root);
             let base_url = format!("{}{given}", server.origin());
             let run = ask(&workdir, wire, &base_url);
             assert_eq!(run.code, Some(0), "{wire:?} {given:?}: {}", run.stderr);
@@ -64,7 +64,7 @@ fn every_wire_finds_the_path_of_the_server() {
 #[test]
 fn the_whole_address_of_the_operation_may_be_given() {
     let workdir = Workdir::new("work");
-    let server = ModelServer::strict("/odd/place");
+    let server = ModelServer::below("/odd/place");
     for (wire, _, operation) in WIRES.into_iter().take(3) {
         let base_url = format!("{}/odd/place{operation}", server.origin());
         let run = ask(&workdir, wire, &base_url);
@@ -77,7 +77,7 @@ fn azure_keeps_its_query_after_the_operation() {
     let workdir = Workdir::new("work");
     let root = "/openai/deployments/mine";
     for end in ["?api-version=2024-10-21", "?api-version=2024-10-21#"] {
-        let server = ModelServer::strict(root);
+        let server = ModelServer::below(root);
         let base_url = format!("{}{root}{end}", server.origin());
         let run = ask(&workdir, Wire::OpenAi, &base_url);
         assert_eq!(run.code, Some(0), "{end}: {}", run.stderr);
@@ -90,7 +90,7 @@ fn azure_keeps_its_query_after_the_operation() {
 #[test]
 fn a_404_names_the_address_that_was_asked_for() {
     let workdir = Workdir::new("work");
-    let server = ModelServer::strict("/elsewhere");
+    let server = ModelServer::below("/elsewhere");
     for (wire, version, operation) in WIRES {
         let run = ask(&workdir, wire, &server.origin());
         assert_eq!(run.code, Some(1));
@@ -185,7 +185,7 @@ fn the_key_that_is_there_chooses_the_wire() {
         ),
     ];
     for (keys, arguments, wire, sent) in cases {
-        let server = ModelServer::strict("/v1");
+        let server = ModelServer::below("/v1");
         let command = ZotCommand::new(binary(), &workdir)
             .arguments(["-p", "--no-session", "--base-url", &server.origin()])
             .arguments(arguments)

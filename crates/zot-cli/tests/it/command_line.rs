@@ -198,6 +198,29 @@ fn help_and_version_need_nothing() {
     assert!(version.stdout.starts_with("zot "));
 }
 
+/// As in the original: only who asks for a limit has one.
+#[test]
+fn steps_have_no_limit_unless_one_is_given() {
+    let prompt = "loop:130:read:{\"path\":\"a.txt\"}";
+    let ended = run(Wire::OpenAi, &["-p", "-n", prompt], "");
+    assert_eq!(
+        (ended.code, ended.stderr.as_str()),
+        (Some(0), ""),
+        "{}",
+        ended.stdout
+    );
+    let ended = run(Wire::OpenAi, &["-p", "-n", "--max-steps", "3", prompt], "");
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.contains("max steps (3) exceeded"));
+    let ended = run(
+        Wire::OpenAi,
+        &["-p", "-n", "--max-process-steps", "3", prompt],
+        "",
+    );
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.contains("budget"), "{}", ended.stderr);
+}
+
 /// A budget that can never be reached, or a command taken for a prompt, would cost money.
 #[test]
 fn mistakes_that_could_cost_money_are_refused() {

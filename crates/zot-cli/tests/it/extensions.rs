@@ -5,10 +5,12 @@ mod failures;
 mod finding;
 mod interception;
 mod modes;
+mod odd_tools;
 #[cfg(target_os = "linux")]
 mod permissions;
 mod registration;
 mod reloading;
+mod slow_starters;
 
 use serde_json::{Value, json};
 use testkit::{InstalledExtension, ModelServer, ScriptedExtension, Wire, Workdir, Zot, ZotCommand};

@@ -24,7 +24,7 @@ fn zot(workdir: &Workdir, arguments: &[&str]) -> Finished {
 
 #[test]
 fn a_server_of_ones_own_needs_no_key() {
-    let server = ModelServer::strict("/v1");
+    let server = ModelServer::below("/v1");
     let origin = server.origin();
     for (entry, provider, wire) in [
         (
@@ -83,7 +83,7 @@ fn a_server_of_ones_own_needs_no_key() {
 
 #[test]
 fn a_provider_of_models_json_has_a_key_of_its_own_and_a_default() {
-    let server = ModelServer::strict("/v1");
+    let server = ModelServer::below("/v1");
     let content = |auth: &str| {
         let origin = server.origin();
         format!(
@@ -109,7 +109,7 @@ fn a_provider_of_models_json_has_a_key_of_its_own_and_a_default() {
 
 #[test]
 fn a_bad_models_json_is_a_warning_and_its_good_entries_count() {
-    let server = ModelServer::strict("/v1");
+    let server = ModelServer::below("/v1");
     let good = format!(r#"{{"id":"good","baseUrl":"{}"}}"#, server.origin());
     for (content, part) in [
         (
@@ -166,7 +166,7 @@ fn a_bad_entry_of_providers_json_matters_only_to_who_asks_for_it() {
 
 #[test]
 fn a_model_that_no_catalog_knows_is_asked_for_with_a_warning() {
-    let server = ModelServer::strict("/v1");
+    let server = ModelServer::below("/v1");
     // The address of each provider, without --base-url.
     let entries: Vec<String> = ["anthropic", "openai", "openai-responses", "groq"]
         .iter()
@@ -198,7 +198,7 @@ fn a_model_that_no_catalog_knows_is_asked_for_with_a_warning() {
 
 #[test]
 fn another_providers_model_is_an_error_on_the_command_line_and_a_warning_in_config_json() {
-    let server = ModelServer::strict("/v1");
+    let server = ModelServer::below("/v1");
     let workdir = home_with(
         "config.json",
         r#"{"provider":"openai","model":"claude-sonnet-4-5"}"#,
@@ -295,7 +295,7 @@ fn keys_are_found_under_the_names_of_the_original() {
     let file = workdir.home().join("zot/auth.json");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     fs::set_permissions(&file, mode).unwrap();
-    let server = ModelServer::strict("/v1beta");
+    let server = ModelServer::below("/v1beta");
     let origin = server.origin();
     let run = zot(&workdir, &["--provider", "gemini", "--base-url", &origin]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);

@@ -4,6 +4,7 @@ mod again;
 mod approvals;
 mod jail;
 mod leaving;
+mod original_commands;
 mod pickers;
 
 use std::process::{Command, Output};
@@ -31,7 +32,7 @@ pub(crate) struct Terminal {
     pub(crate) server: ModelServer,
     pub(crate) workdir: Workdir,
     /// What zot was started with.
-    command: String,
+    pub(crate) command: String,
 }
 
 impl Terminal {
@@ -42,8 +43,18 @@ impl Terminal {
 
     /// The same, with more variables.
     pub(crate) fn open_with(variables: &str, arguments: &str) -> Self {
+        Self::open_prepared(variables, arguments, |_, _| {})
+    }
+
+    /// The same, after `prepare` has made the home.
+    pub(crate) fn open_prepared(
+        variables: &str,
+        arguments: &str,
+        prepare: impl FnOnce(&ModelServer, &Workdir),
+    ) -> Self {
         need_tmux();
         let (server, workdir) = (ModelServer::start(), Workdir::with_files("work"));
+        prepare(&server, &workdir);
         let place = workdir.path();
         let name = place.display().to_string().replace(['/', '.'], "_");
         let mut terminal = Self {

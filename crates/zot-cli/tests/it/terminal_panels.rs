@@ -1,7 +1,7 @@
 //! Panels of extensions in a real terminal: opened, drawn, typed into, resized, closed, crashed.
 
 use serde_json::json;
-use testkit::{InstalledExtension, ScriptedExtension, Workdir};
+use testkit::{InstalledExtension, ModelServer, ScriptedExtension, Wire, Workdir, ZotCommand};
 
 use crate::terminal::Terminal;
 
@@ -31,12 +31,13 @@ for line in sys.stdin:
         say(type="panel_render", panel_id="p", **view())
     elif kind == "panel_key":
         state["key"] = frame["key"] + " " + json.dumps(frame.get("text", ""))
-        if frame["key"] == "k":
+        pressed = frame["text"] if frame["key"] == "rune" else ""
+        if pressed == "k":
             os._exit(3)
-        if frame["key"] == "q":
+        if pressed == "q":
             say(type="panel_close", panel_id="p")
             continue
-        if frame["key"] == "f":
+        if pressed == "f":
             for number in range(400):
                 state["key"] = "flood %d" % number
                 say(type="panel_render", panel_id="p", **view())
@@ -74,18 +75,17 @@ fn a_panel_is_opened_typed_into_resized_and_closed() {
     assert!(screen.contains("┌ Panel of board ─"), "{screen}");
     assert!(screen.contains("│ key none yet"), "{screen}");
     assert!(screen.contains("│ red text"), "{screen}");
-    assert!(screen.contains("└ q closes · ctrl+c closes"), "{screen}");
+    assert!(screen.contains("└ q closes · esc closes"), "{screen}");
     for (key, shown) in [
         ("Down", r#"key down """#),
-        ("x", r#"key x "x""#),
-        ("Space", r#"key space " ""#),
+        ("x", r#"key rune "x""#),
+        ("Space", r#"key rune " ""#),
         ("C-a", r#"key ctrl+a """#),
         ("M-x", r#"key alt+x """#),
         ("BTab", r#"key shift+tab """#),
         ("F5", r#"key f5 """#),
         ("C-Left", r#"key ctrl+left """#),
-        ("PPage", r#"key pgup """#),
-        ("Escape", r#"key esc """#),
+        ("PPage", r#"key pageup """#),
     ] {
         terminal.press(key);
         terminal.wait_for(shown);
@@ -108,9 +108,13 @@ fn a_panel_is_opened_typed_into_resized_and_closed() {
     // The user closes it: the extension is told.
     terminal.type_line("/board");
     terminal.wait_for("│ size 38x6");
-    terminal.press("C-c");
+    terminal.press("Escape");
     let screen = terminal.wait_for("board: the user closed it");
     assert!(!screen.contains("│ size"), "{screen}");
+    terminal.type_line("/board");
+    terminal.wait_for("│ size 38x6");
+    terminal.press("C-c");
+    terminal.wait_until("no panel", |screen| !screen.contains("│ size"));
     terminal.type_line("/exit");
     terminal.wait_for_shell();
 }
@@ -156,4 +160,136 @@ fn an_answer_goes_on_behind_a_panel_and_a_question_comes_before_it() {
     terminal.wait_for("┌ Panel of other");
     terminal.press("q");
     terminal.wait_until("no panel", |screen| !screen.contains("┌ Panel"));
+}
+
+/// The fixture does what the original's `todo` does with the same frames; the frames it was sent are those
+/// of `fixtures/original/panel_frames.jsonl`.
+#[test]
+fn the_todo_list_of_the_original_works() {
+    let place = Workdir::with_files("todo");
+    let directory = copied("todo", &place.extensions());
+    let terminal = Terminal::open(&format!(
+        "--provider offline --no-ext --ext {}",
+        directory.display()
+    ));
+    terminal.wait_for("/help");
+    terminal.type_line("/todo");
+    let screen = terminal.wait_for("│ > [ ] Water the plants");
+    assert!(screen.contains("┌ Todos (0/1 done)"), "{screen}");
+    // It says itself what esc does.
+    assert!(
+        screen.contains("esc close") && !screen.contains("esc closes"),
+        "{screen}"
+    );
+    terminal.type_text("a");
+    terminal.wait_for("Add todo");
+    terminal.type_text("buy É");
+    terminal.wait_for("buy É|");
+    terminal.press("BSpace");
+    terminal.type_text("M");
+    terminal.wait_for("buy M|");
+    terminal.press("Enter");
+    terminal.wait_for("│ > [ ] buy M");
+    terminal.press("Up");
+    terminal.wait_for("│ > [ ] Water the plants");
+    terminal.press("Down");
+    terminal.wait_for("│ > [ ] buy M");
+    terminal.press("PPage");
+    terminal.wait_for("│ > [ ] Water the plants");
+    terminal.type_text("x");
+    terminal.wait_for("│ > [x] Water the plants");
+    for key in ["NPage", "Left", "Right", "Home", "End", "Tab", "DC"] {
+        terminal.press(key);
+    }
+    terminal.wait_for("│ > [ ] buy M");
+    terminal.press("Escape");
+    terminal.wait_until("no panel", |screen| !screen.contains("Todos ("));
+    let expected = std::fs::read_to_string(fixture("panel_frames.jsonl")).unwrap();
+    testkit::poll_until("all keys have arrived", || {
+        panel_frames(&directory) == frames(&expected)
+    });
+    // The keys are the chat's again, and the list is where it was.
+    terminal.type_line("/todo");
+    terminal.wait_for("│ > [ ] buy M");
+    terminal.press("Escape");
+    terminal.wait_until("no panel", |screen| !screen.contains("Todos ("));
+    terminal.type_line("/exit");
+    terminal.wait_for_shell();
+}
+
+/// A client may name keys as it likes; the extension is told the names it knows.
+#[test]
+fn the_todo_list_of_the_original_works_over_the_pipe() {
+    let (workdir, server) = (Workdir::with_files("todo"), ModelServer::start());
+    let directory = copied("todo", &workdir.extensions());
+    let mut zot = ZotCommand::rpc(crate::support::binary(), &workdir, &server, Wire::OpenAi)
+        .arguments(["--no-ext", "--ext"])
+        .argument(&directory)
+        .spawn();
+    let opened = zot.call(json!({"id": "o", "type": "invoke_command", "name": "todo"}));
+    assert_eq!(opened["data"]["open_panel"]["id"], "todos-main");
+    let mut press = |key: &str, text: &str| {
+        let sent = zot.call(json!({
+            "id": key, "type": "panel_key", "extension": "todo-panel", "panel_id": "todos-main",
+            "key": key, "text": text,
+        }));
+        assert_eq!(sent["success"], true, "{sent}");
+    };
+    press("rune", "a");
+    // As clients of earlier versions named them.
+    for (key, text) in [
+        ("b", "b"),
+        ("u", ""),
+        ("y", "y"),
+        ("space", " "),
+        ("É", "É"),
+    ] {
+        press(key, text);
+    }
+    press("backspace", "");
+    press("rune", "M");
+    for key in [
+        "enter", "up", "down", "pgup", "x", "pgdown", "left", "right", "home", "end", "tab",
+        "delete",
+    ] {
+        press(key, "");
+    }
+    press("esc", "");
+    let closed = zot.event("ext_panel_close");
+    assert_eq!(closed["panel_id"], "todos-main");
+    let expected = std::fs::read_to_string(fixture("panel_frames.jsonl")).unwrap();
+    testkit::poll_until("all keys have arrived", || {
+        panel_frames(&directory) == frames(&expected)
+    });
+}
+
+fn fixture(name: &str) -> std::path::PathBuf {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/original");
+    std::path::Path::new(folder).join(name)
+}
+
+/// A copy of an extension among the fixtures: it writes beside itself.
+fn copied(name: &str, folder: &std::path::Path) -> std::path::PathBuf {
+    let directory = folder.join(name);
+    std::fs::create_dir_all(&directory).unwrap();
+    for file in std::fs::read_dir(fixture("extensions").join(name)).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), directory.join(file.file_name())).unwrap();
+    }
+    directory
+}
+
+fn frames(text: &str) -> Vec<serde_json::Value> {
+    let lines = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    lines.collect()
+}
+
+/// What the extension was told of its panel, but for its size.
+fn panel_frames(directory: &std::path::Path) -> Vec<serde_json::Value> {
+    let told = std::fs::read_to_string(directory.join("frames.log")).unwrap_or_default();
+    let told = frames(&told).into_iter();
+    told.filter(|frame| frame["type"] == "panel_key" || frame["type"] == "panel_close")
+        .collect()
 }

@@ -142,7 +142,12 @@ fn the_system_prompt_is_what_the_flags_say() {
             Wire::OpenAi => request.messages()[0]["content"].to_string(),
             _ => request.body["system"].to_string(),
         };
-        let positions = ["SYS", "APP1", "APP2"].map(|part| system.find(part));
+        let directory = format!(
+            "Current working directory: {}",
+            session.workdir.path().display()
+        );
+        let positions =
+            ["SYS", "APP1", "APP2", "Current date: 20", &directory].map(|part| system.find(part));
         assert!(positions.iter().all(Option::is_some), "{system}");
         assert!(positions.is_sorted(), "{system}");
     }

@@ -1,7 +1,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use super::{set, unset};
+use super::{set, set_model, unset};
 use crate::{ConfigError, Place, key};
 
 #[test]
@@ -29,13 +29,51 @@ fn setting_one_leaves_the_others_as_they_are() {
     set(&path, Place::User, key("max_steps").unwrap(), "3").unwrap();
     assert_eq!(
         fs::read_to_string(&path).unwrap(),
-        "{\n  \"zeta\": 12345678901234567890123,\n  \"model\": \"b\",\n  \
-         \"theme\": {\"b\": 1,  \"a\": 2},\n  \"max_steps\": 3\n}\n"
+        r#"{"zeta": 12345678901234567890123, "model": "b", "theme": {"b": 1,  "a": 2}, "max_steps": 3}"#
     );
     unset(&path, Place::User, "theme").unwrap();
     unset(&path, Place::User, "zeta").unwrap();
     unset(&path, Place::User, "model").unwrap();
     unset(&path, Place::User, "max_steps").unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
+}
+
+#[test]
+fn the_formatting_of_a_file_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.json");
+    let original = "{\n\t\"provider\": \"\",\n\t\"temperature\" : 0.70,\n\n\t\"quick_model_shortcuts\": [\n\t\t{}\n\t]\n}";
+    fs::write(&path, original).unwrap();
+    set_model(&path, "openai", "gpt-5").unwrap();
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        "{\n\t\"provider\": \"openai\",\n\t\"temperature\" : 0.70,\n\n\t\"quick_model_shortcuts\": [\n\t\t{}\n\t],\n\t\"model\": \"gpt-5\"\n}"
+    );
+    // A name that is there twice leaves no doubt afterwards.
+    fs::write(&path, r#"{"model": "a", "x": 1, "model": "b"}"#).unwrap();
+    set_model(&path, "openai", "gpt-5").unwrap();
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        "{\n  \"model\": \"gpt-5\",\n  \"x\": 1,\n  \"provider\": \"openai\"\n}\n"
+    );
+    fs::write(&path, "\n").unwrap();
+    set_model(&path, "openai", "gpt-5").unwrap();
+    let written = fs::read_to_string(&path).unwrap();
+    assert_eq!(
+        written,
+        "{\n  \"provider\": \"openai\",\n  \"model\": \"gpt-5\"\n}\n"
+    );
+}
+
+#[test]
+fn an_empty_value_unsets() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.json");
+    fs::write(&path, r#"{"model": "a", "max_steps": 3}"#).unwrap();
+    for name in ["model", "max_steps"] {
+        let value = set(&path, Place::User, key(name).unwrap(), " ").unwrap();
+        assert!(value.is_null(), "{name}: {value}");
+    }
     assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
 }
 

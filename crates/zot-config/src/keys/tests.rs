@@ -15,7 +15,11 @@ fn values_are_read_as_people_write_them() {
         ("tools", r#"["read"]"#, json!(["read"])),
         ("session", "off", json!(false)),
         ("session", "true", json!(true)),
-        ("reasoning", "high", json!("high")),
+        ("reasoning", "HIGH", json!("high")),
+        ("reasoning", "xhigh", json!("high")),
+        ("reasoning", "off", json!(null)),
+        ("provider", " ", json!(null)),
+        ("max_steps", "", json!(null)),
     ] {
         assert_eq!(
             key(name).unwrap().parse(text).unwrap(),
@@ -24,7 +28,6 @@ fn values_are_read_as_people_write_them() {
         );
     }
     for (name, text) in [
-        ("provider", ""),
         ("max_steps", "0"),
         ("max_steps", "many"),
         ("max_steps", "4294967296"),
@@ -62,6 +65,27 @@ fn what_a_project_says_never_exceeds_what_the_user_says() {
     let tools = key("tools").unwrap();
     let (wanted, allowed) = (json!(["bash", "read"]), json!(["read", "edit"]));
     assert_eq!(tools.tightened(wanted, Some(&allowed)), json!(["read"]));
+    for (project, user, both) in [
+        (json!(["-x"]), json!(["read"]), json!(["read", "-x"])),
+        (json!(["read"]), json!(["-x"]), json!(["read", "-x"])),
+        (json!(["-x"]), json!(["-y"]), json!(["-x", "-y"])),
+        (
+            json!(["read", "-x"]),
+            json!(["read", "bash", "-x"]),
+            json!(["read", "-x"]),
+        ),
+        // Nothing is left, which is not all but x.
+        (
+            json!(["bash", "-x"]),
+            json!(["read"]),
+            json!(["bash", "-bash", "-x"]),
+        ),
+        (json!(["bash"]), json!(["read"]), json!([])),
+        (json!(["-x"]), json!([]), json!([])),
+        (json!([]), json!(["read"]), json!([])),
+    ] {
+        assert_eq!(tools.tightened(project, Some(&user)), both, "{user}");
+    }
     let model = key("model").unwrap();
     assert_eq!(model.tightened(json!("a"), Some(&json!("b"))), json!("a"));
 }

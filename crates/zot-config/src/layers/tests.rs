@@ -198,7 +198,7 @@ fn every_kind_of_value_reaches_the_settings() {
         "max_steps": 1, "max_process_steps": 2, "max_cost_usd": 1, "max_tokens": 3,
         "timeout_ms": 4, "tools": [], "tool_dialect": "hermes", "jail": true, "extensions": true,
         "extension_paths": ["x"], "session": false, "durable": true, "live_models": false,
-        "theme": "light", "keep_scrollback": true
+        "theme": "light", "keep_scrollback": true, "inline_images_enabled": false
     });
     assert_eq!(values.as_object().unwrap().len(), KEYS.len());
     let places = Places::new(&values.to_string(), "");
@@ -225,6 +225,7 @@ fn every_kind_of_value_reaches_the_settings() {
             live_models: Some(false),
             theme: Some("light".to_owned()),
             keep_scrollback: Some(true),
+            inline_images_enabled: Some(false),
         }
     );
 }
@@ -238,4 +239,81 @@ fn one_file_is_not_read_twice() {
     let load = |cwd: &Path| Layers::load(&home, cwd, &|_| None).unwrap();
     assert_eq!(load(folder.path()).warnings(), &[] as &[String]);
     assert_eq!(load(folder.path()).settings().session, Some(false));
+}
+
+#[test]
+fn empty_means_unset_for_every_key_in_both_files() {
+    for empty in [json!(""), json!("  "), json!(null)] {
+        let values: serde_json::Map<_, _> = KEYS
+            .iter()
+            .map(|key| (key.name.to_owned(), empty.clone()))
+            .collect();
+        let file = serde_json::Value::Object(values).to_string();
+        let layers = Places::new(&file, &file).load(&[]).unwrap();
+        assert_eq!(layers.settings(), Settings::default(), "{empty}");
+        assert_eq!(layers.warnings(), &[] as &[String], "{empty}");
+    }
+    // What is not set in the project leaves the user's in force.
+    let user = r#"{"provider": "openai", "model": "gpt-5", "reasoning": "low"}"#;
+    let layers = Places::new(user, r#"{"provider": "", "model": "", "reasoning": ""}"#);
+    let settings = layers.load(&[]).unwrap().settings();
+    assert_eq!(settings.model.as_deref(), Some("gpt-5"));
+    assert_eq!(settings.reasoning, Some(Effort::Low));
+}
+
+#[test]
+fn the_originals_settings_are_honoured_where_they_mean_something_and_never_an_error() {
+    let file = json!({
+        "provider": "", "model": "", "reasoning": "maximum", "temperature": 0.7, "theme": "",
+        "tool_render": "flat", "compact_input": true, "inline_images_enabled": false,
+        "quick_model_shortcuts": [{"provider": "openai", "model": "gpt-5"}],
+        "auto_swarm_enabled": null, "auto_compact_threshold": 70, "jail_by_default": true,
+        "openrouter_server_tools_enabled": true, "recursive_file_suggest": false,
+        "respect_gitignore": true, "compact_mode": true, "show_instructions_at_startup": true,
+        "tui_input_style": "lines", "tui_status_position": "", "tui_working_position": "",
+        "insecure": true, "http_proxy": "", "last_changelog_shown": "0.9.9"
+    });
+    let layers = Places::new(&file.to_string(), "").load(&[]).unwrap();
+    assert_eq!(
+        layers.settings(),
+        Settings {
+            reasoning: Some(Effort::High),
+            jail: Some(true),
+            inline_images_enabled: Some(false),
+            ..Settings::default()
+        }
+    );
+    assert_eq!(layers.warnings(), &[] as &[String]);
+    assert_eq!(layers.unknown(), &[] as &[String]);
+    let [note] = layers.notes() else {
+        panic!("{:?}", layers.notes());
+    };
+    for name in ["temperature", "tool_render", "quick_model_shortcuts"] {
+        assert!(note.contains(name), "{note}");
+    }
+    for (word, expected) in [
+        ("off", None),
+        ("none", None),
+        ("minimum", Some(Effort::Minimal)),
+        ("Medium", Some(Effort::Medium)),
+        ("xhigh", Some(Effort::High)),
+        ("max", Some(Effort::High)),
+    ] {
+        let file = json!({"reasoning": word}).to_string();
+        let settings = Places::new(&file, "").load(&[]).unwrap().settings();
+        assert_eq!(settings.reasoning, expected, "{word}");
+    }
+}
+
+#[test]
+fn a_proxy_that_is_not_used_is_warned_about() {
+    let places = Places::new(r#"{"http_proxy": "http://user:secret@proxy:3128"}"#, "");
+    let layers = places.load(&[]).unwrap();
+    let [warning] = layers.warnings() else {
+        panic!("{:?}", layers.warnings());
+    };
+    assert!(warning.contains("set HTTPS_PROXY"), "{warning}");
+    assert!(!warning.contains("secret"), "{warning}");
+    let layers = places.load(&[("HTTPS_PROXY", "http://proxy")]).unwrap();
+    assert_eq!(layers.warnings(), &[] as &[String]);
 }

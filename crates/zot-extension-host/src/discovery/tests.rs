@@ -21,6 +21,7 @@ fn the_first_of_a_name_wins() {
         explicit: vec![explicit.clone()],
         project: Some(project.clone()),
         global: Some(global),
+        interceptors: Vec::new(),
     });
     assert_eq!(discovery.problems, []);
     let enabled: Vec<_> = discovery
@@ -56,6 +57,7 @@ fn a_broken_manifest_is_reported_and_the_rest_is_found() {
         explicit: vec![root.path().join("missing")],
         project: None,
         global: Some(global),
+        interceptors: Vec::new(),
     });
     assert_eq!(discovery.enabled().count(), 1);
     let [missing, bad] = discovery.problems.as_slice() else {
@@ -96,6 +98,7 @@ fn a_project_does_not_switch_off_a_guard() {
         explicit: Vec::new(),
         project: Some(project),
         global: Some(global),
+        interceptors: Vec::new(),
     };
     let discovery = discover(&paths);
     let standing = |discovery: &Discovery, directory: &Path| {
@@ -146,6 +149,7 @@ fn a_guard_does_not_give_way_to_itself() {
             explicit: Vec::new(),
             project: Some(project.clone()),
             global: Some(folder.clone()),
+            interceptors: Vec::new(),
         });
         assert_eq!(discovery.problems, []);
         assert_eq!(discovery.enabled().count(), 1);

@@ -86,6 +86,7 @@ impl Extension {
                 return Received::Noise;
             }
             state.arriving = Some(Registrations::default());
+            state.capabilities.clone_from(&hello.capabilities);
         }
         if hello.name != self.name() {
             self.remark(&format!(
@@ -118,13 +119,20 @@ impl Extension {
             } => self.register(|registrations| {
                 registrations.add_tool(name, description, schema.as_ref())
             }),
-            ExtensionFrame::Subscribe(subscription) => self.register(|registrations| {
-                let unknown = registrations.subscribe(&subscription);
-                match unknown.is_empty() {
-                    true => Ok(()),
-                    false => Err(format!("subscribe: unknown events ignored: {unknown:?}")),
+            ExtensionFrame::Subscribe(subscription) => {
+                let mut intercepts = false;
+                self.register(|registrations| {
+                    let unknown = registrations.subscribe(&subscription);
+                    intercepts = !registrations.intercepts.is_empty();
+                    match unknown.is_empty() {
+                        true => Ok(()),
+                        false => Err(format!("subscribe: unknown events ignored: {unknown:?}")),
+                    }
+                });
+                if intercepts {
+                    self.note_interception();
                 }
-            }),
+            }
             ExtensionFrame::ToolResult(result) => match self.pending.take(&result.id) {
                 Some(Waiting::Tool(answer)) => drop(answer.send(Ok(result))),
                 other => self.unexpected("tool_result", &result.id, other),
@@ -195,6 +203,13 @@ impl Extension {
 
     /// From now on it is part of the agent.
     pub(crate) fn become_ready(&self) {
+        let intercepts = match &self.lock().arriving {
+            None => return,
+            Some(arriving) => !arriving.intercepts.is_empty(),
+        };
+        if !intercepts {
+            self.forget_interception();
+        }
         let wants_session_start = {
             let mut state = self.lock();
             let Some(registrations) = state.arriving.take() else {

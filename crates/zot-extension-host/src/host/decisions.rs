@@ -32,6 +32,9 @@ pub enum MessageDecision {
 
 impl ExtensionHost {
     pub async fn before_turn(&self, step: u32) -> TurnDecision {
+        if let Some(reason) = self.obstructed().await {
+            return TurnDecision::Block { reason };
+        }
         for extension in self.interceptors(EventKind::TurnStart) {
             let event = LifecycleEvent::TurnStart { step };
             if let Some(reason) = blocked(&extension, extension.intercept(event).await).0 {
@@ -49,6 +52,9 @@ impl ExtensionHost {
         arguments: &RawJson,
         schema: &str,
     ) -> ToolDecision {
+        if let Some(reason) = self.obstructed().await {
+            return ToolDecision::Block { reason };
+        }
         let mut rewritten: Option<RawJson> = None;
         for extension in self.interceptors(EventKind::ToolCall) {
             let event = LifecycleEvent::ToolCall {
@@ -75,6 +81,7 @@ impl ExtensionHost {
     }
 
     pub async fn before_assistant_message(&self, text: &str) -> MessageDecision {
+        self.settled().await;
         let mut replaced: Option<String> = None;
         for extension in self.interceptors(EventKind::AssistantMessage) {
             let event = LifecycleEvent::AssistantMessage {
@@ -89,6 +96,13 @@ impl ExtensionHost {
             }
         }
         replaced.map_or(MessageDecision::Keep, MessageDecision::Replace)
+    }
+
+    /// Waits for those that may intercept and are not running, and tells why nothing may happen if one
+    /// of them has failed for good.
+    async fn obstructed(&self) -> Option<String> {
+        self.settled().await;
+        self.obstacle()
     }
 
     fn interceptors(&self, kind: EventKind) -> Vec<std::sync::Arc<Extension>> {

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use zot_conversation::Tool;
 
 use crate::discovery::{Discovery, Standing};
-use crate::extension::{Extension, Phase, Surroundings};
+use crate::extension::{Cause, Extension, Phase, Surroundings, remedy};
 use crate::registrations::CommandInfo;
 use crate::supervisor::supervise;
 use crate::tool::ExtensionTool;
@@ -19,6 +19,8 @@ pub(crate) struct Roster {
     supervisors: tokio::sync::Mutex<JoinSet<()>>,
     tool_names: Claims,
     command_names: Claims,
+    /// Extensions that must run and cannot even be started: their manifests are broken.
+    obstacles: Vec<String>,
 }
 
 /// Which extension a name belongs to: the first that asked for it, in the order they were found
@@ -44,6 +46,13 @@ impl Roster {
     pub(crate) fn start(discovery: &Discovery, surroundings: &Arc<Surroundings>) -> Self {
         let stop = CancellationToken::new();
         let mut supervisors = JoinSet::new();
+        for found in &discovery.found {
+            if found.standing == Standing::Disabled {
+                // The user does without it. That it could not be forgotten matters only if it is
+                // enabled again and fails.
+                let _ = surroundings.interceptors.forget(&found.directory);
+            }
+        }
         let extensions: Vec<Arc<Extension>> = discovery
             .enabled()
             .map(|found| Arc::new(Extension::new(found.clone(), Arc::clone(surroundings))))
@@ -64,6 +73,7 @@ impl Roster {
             supervisors: tokio::sync::Mutex::new(supervisors),
             tool_names: Claims::default(),
             command_names: Claims::default(),
+            obstacles: obstacles(discovery, surroundings),
         }
     }
 
@@ -77,11 +87,36 @@ impl Roster {
             .find(|extension| extension.name() == name)
     }
 
-    pub(crate) fn is_settled(&self) -> bool {
+    /// Whether everything has started, or failed to for the first time.
+    pub(crate) fn has_started(&self) -> bool {
         !self
             .extensions
             .iter()
             .any(|extension| extension.is_starting())
+    }
+
+    /// Those that may still turn out to intercept.
+    pub(crate) fn undecided(&self) -> impl Iterator<Item = &Arc<Extension>> {
+        self.extensions
+            .iter()
+            .filter(|extension| extension.is_undecided())
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        self.undecided().next().is_none()
+    }
+
+    /// Why no prompt may run.
+    pub(crate) fn obstacle(&self) -> Option<String> {
+        self.obstacles
+            .iter()
+            .cloned()
+            .chain(
+                self.extensions
+                    .iter()
+                    .filter_map(|extension| extension.obstacle()),
+            )
+            .reduce(|first, next| format!("{first}\n{next}"))
     }
 
     /// What went wrong with those that did not become ready.
@@ -187,4 +222,27 @@ impl Roster {
         let mut supervisors = self.supervisors.lock().await;
         while supervisors.join_next().await.is_some() {}
     }
+}
+
+/// What stops prompts because of manifests that cannot be used.
+fn obstacles(discovery: &Discovery, surroundings: &Surroundings) -> Vec<String> {
+    let problems = discovery.problems.iter();
+    problems
+        .filter(|problem| !problem.is_disabled)
+        .filter_map(|problem| {
+            let cause = match problem.is_required {
+                true => Cause::Required,
+                false if surroundings.interceptors.covers(&problem.path) => Cause::Intercepted,
+                false => return None,
+            };
+            let name = problem.path.file_name().unwrap_or(problem.path.as_os_str());
+            let name = name.to_string_lossy();
+            Some(format!(
+                "extension {name} cannot be loaded: {}. {}, so no prompt runs without it: fix it, {}",
+                problem.error,
+                cause.in_words(),
+                remedy(&name, problem.source, &problem.path),
+            ))
+        })
+        .collect()
 }

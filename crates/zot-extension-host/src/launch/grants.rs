@@ -16,6 +16,7 @@ use std::path::{Component, Path, PathBuf};
 use zot_process::launch::{Execution, FileAccess};
 
 use super::{Launch, LaunchError};
+use crate::intercept_record::RECORD_FOLDER;
 use crate::manifest::{DATA_FOLDER, ExecPermission, Permissions, PermittedPath, Places};
 
 /// How many links a path may lead through; the kernel follows as many.
@@ -245,6 +246,9 @@ impl Guarded {
             }
             if overlaps(&as_far_as_there(&home.join("extensions"))) {
                 return Err(Refusal::Guarded("the folder of your extensions"));
+            }
+            if overlaps(&as_far_as_there(&home.join(RECORD_FOLDER))) {
+                return Err(Refusal::Guarded("the record of extensions that intercept"));
             }
         }
         let is_work = self.cwd.starts_with(path);

@@ -159,3 +159,24 @@ fn the_data_of_a_project_extension_is_its_own() {
     let directory = Path::new("/work/one/.zot/extensions/guard");
     assert_eq!(free.data_dir(directory, home), directory);
 }
+
+#[test]
+fn the_time_to_start_has_bounds() {
+    let time = |field: &str| {
+        let manifest = format!(r#"{{"name":"x","exec":"x"{field}}}"#);
+        parse(&manifest).unwrap().start_time().as_secs_f64()
+    };
+    for (field, seconds) in [
+        ("", 60.0),
+        (r#","start_timeout":null"#, 60.0),
+        (r#","start_timeout":120"#, 120.0),
+        (r#","start_timeout":2.5"#, 2.5),
+        (r#","start_timeout":0"#, 1.0),
+        (r#","start_timeout":-5"#, 1.0),
+        (r#","start_timeout":86400"#, 600.0),
+        (r#","start_timeout":1e300"#, 600.0),
+    ] {
+        assert_eq!(time(field), seconds, "{field}");
+    }
+    assert!(parse(r#"{"name":"x","exec":"x","start_timeout":"soon"}"#).is_err());
+}

@@ -4,11 +4,35 @@ use super::*;
 fn names_of_tools() {
     let added =
         |name: &str| Registrations::default().add_tool(name.to_owned(), String::new(), None);
-    for name in ["a", "A-b_9", &"x".repeat(64)] {
+    for name in [
+        "a",
+        "A-b_9",
+        "a b",
+        "ä",
+        "a.b",
+        "a/b",
+        "_",
+        &"x".repeat(128),
+    ] {
         assert_eq!(added(name), Ok(()));
     }
-    for name in ["", "a b", "ä", "a.b", "a/b", &"x".repeat(65)] {
+    for name in ["", " a", "../a", "-a", "a\u{1b}b", "a\n", &"x".repeat(129)] {
         assert!(added(name).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn a_schema_that_no_model_can_be_given_is_logged_and_kept() {
+    for schema in [
+        r#"{"type":"string"}"#,
+        "[]",
+        r#"{"type":"object","properties":{"x":5}}"#,
+    ] {
+        let mut registrations = Registrations::default();
+        let schema: RawJson = serde_json::from_str(schema).unwrap();
+        let added = registrations.add_tool("t".to_owned(), String::new(), Some(&schema));
+        assert!(added.unwrap_err().contains("register_tool: \"t\": schema:"));
+        assert_eq!(registrations.tools[0].parameters.get(), schema.get());
     }
 }
 

@@ -10,16 +10,21 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::{StoreError, Switch, Switched};
-use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
+use crate::manifest::{Glimpse, MANIFEST_FILE, Manifest, ManifestError};
 
 pub(super) fn set(directory: &Path, switch: Switch) -> Result<Switched, StoreError> {
     let broken = |error| StoreError::Manifest {
         origin: directory.display().to_string(),
         error,
     };
-    let manifest = Manifest::load(directory).map_err(broken)?;
     let wanted = switch == Switch::On;
-    if manifest.enabled == wanted {
+    let is_enabled = match Manifest::load(directory) {
+        Ok(manifest) => manifest.enabled,
+        // One that cannot be used can still be turned off, as long as its fields can be told apart.
+        Err(_) if switch == Switch::Off => !Glimpse::of(directory).is_disabled,
+        Err(error) => return Err(broken(error)),
+    };
+    if is_enabled == wanted {
         return Ok(Switched::Already);
     }
     // A manifest may be a link; the file behind it is what has to change.

@@ -18,7 +18,7 @@ use super::arguments::arguments_for;
 use super::finding::Finding;
 use super::introduction::{Introduction, IntroductionError};
 use super::{LaunchError, Stage, Trial, checks};
-use crate::limits::{HELLO_TIME, READY_GRACE, SHUTDOWN_TIME};
+use crate::limits::{READY_GRACE, SHUTDOWN_TIME};
 use crate::manifest::{Manifest, ManifestError};
 use crate::schema::fits;
 use crate::store::check_program;
@@ -45,6 +45,9 @@ pub struct ExaminationOptions {
     /// How long a tool may take.
     pub tool_timeout: Duration,
 }
+
+/// How long an author waits for a hello, unless the manifest says that it takes longer.
+const HELLO_TIME: Duration = Duration::from_secs(10);
 
 fn manifest_hint(error: &ManifestError) -> &'static str {
     match error {
@@ -179,17 +182,18 @@ impl Examination<'_> {
     }
 
     async fn handshake(&mut self, manifest: &Manifest) -> Option<Introduction> {
-        let now = Instant::now();
-        let introduced = self
-            .talk
-            .introduce(now + HELLO_TIME, now + HELLO_TIME + READY_GRACE)
-            .await;
+        let patience = match manifest.start_timeout {
+            Some(_) => manifest.start_time(),
+            None => HELLO_TIME,
+        };
+        let deadline = Instant::now() + patience;
+        let introduced = self.talk.introduce(deadline, deadline + READY_GRACE).await;
         let introduction = match introduced {
             Ok(introduction) => introduction,
             Err(error) => {
                 let hint = match &error {
                     IntroductionError::NoHello => {
-                        "write {\"type\":\"hello\",…} and a line feed first of all, and flush standard output"
+                        "write {\"type\":\"hello\",…} and a line feed first of all, and flush standard output; if it takes long to start, give \"start_timeout\" in the manifest"
                     }
                     IntroductionError::NotHello { .. } => {
                         "nothing but frames may go to standard output: print to standard error"

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::limits::HELLO_TIME;
+use crate::limits::START_TIME;
 
 #[test]
 fn arguments_fit_their_schema() {
@@ -72,7 +72,7 @@ async fn start_with(manifest: &str, script: &str) -> (TempDir, Trial) {
 }
 
 async fn introduced(trial: &mut Trial) -> Result<Introduction, IntroductionError> {
-    let deadline = Instant::now() + HELLO_TIME;
+    let deadline = Instant::now() + START_TIME;
     trial.introduce(deadline, deadline, &mut |_| {}).await
 }
 
@@ -168,7 +168,7 @@ async fn a_flood_is_held_back_by_the_pipe() {
     let now = Instant::now();
     let ready_deadline = now + Duration::from_millis(500);
     let introduction = trial
-        .introduce(now + HELLO_TIME, ready_deadline, &mut |_| {})
+        .introduce(now + START_TIME, ready_deadline, &mut |_| {})
         .await
         .unwrap();
     assert!(!introduction.ready);

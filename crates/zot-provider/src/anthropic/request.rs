@@ -8,13 +8,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 use zot_conversation::{
-    Arguments, ContentBlock, Image, Message, ModelRequest, Reasoning, ReasoningEffort, Role,
-    Sampling, ToolDefinition, ToolResult,
+    ContentBlock, Image, Message, ModelRequest, Reasoning, ReasoningEffort, Role, Sampling,
+    ToolDefinition, ToolResult,
 };
 
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
+use crate::call_ids::{CallIds, IdRule};
+use crate::declaration::{
+    Declaration, DeclarationCache, Declarations, Dialect, Naming, Parameters, WireArguments,
+};
 use crate::http::Delivery;
 use crate::json;
 
@@ -28,30 +31,55 @@ const ANSWER_RESERVE: u64 = 4096;
 pub(super) struct RequestCache {
     head: HeadCache,
     messages: MessageCache,
+    declarations: DeclarationCache,
+}
+
+/// What messages are written by.
+#[derive(Clone, Copy)]
+struct Terms<'a> {
+    provider: &'a str,
+    naming: &'a Naming,
+    ids: &'a CallIds,
 }
 
 impl RequestCache {
+    pub(super) fn declare(
+        &mut self,
+        provider: &str,
+        tools: &[Arc<ToolDefinition>],
+    ) -> Arc<Declarations> {
+        self.declarations.get(Dialect::Anthropic, provider, tools)
+    }
+
     pub(super) fn body(
         &mut self,
         provider: &str,
         delivery: Delivery,
         request: &ModelRequest<'_>,
     ) -> RequestBody {
+        let declarations = self.declare(provider, request.tools);
+        self.messages.write_for(&declarations.naming);
+        let terms = Terms {
+            provider,
+            naming: &declarations.naming,
+            ids: &CallIds::new(IdRule::Anthropic, request.messages),
+        };
         let mut body = RequestBody::default();
         body.begin(&Options::new(provider, delivery, request));
         body.push(self.head.get(request.system, request.tools, |buffer| {
-            write_head(request.system, request.tools, buffer);
+            let tools = declarations.of(request.tools);
+            write_head(request.system, tools, buffer);
         }));
 
         let breakpoints = Breakpoints::find(provider, request.messages);
         let (settled, recent) = request.messages.split_at(breakpoints.settled);
         let pieces = self.messages.get(settled, |message, buffer| {
-            write_message(provider, message, Breakpoint::Absent, buffer);
+            write_message(terms, message, Breakpoint::Absent, buffer);
         });
         let mut tail = Vec::new();
         for (index, message) in recent.iter().enumerate() {
             let breakpoint = breakpoints.at(breakpoints.settled + index);
-            write_message(provider, message, breakpoint, &mut tail);
+            write_message(terms, message, breakpoint, &mut tail);
         }
         body.finish(List::Empty, pieces.chain([tail.into()]));
         body
@@ -126,23 +154,18 @@ fn accepts_thinking(provider: &str, messages: &[Arc<Message>]) -> bool {
         .skip(turn)
         .find(|message| message.role == Role::Assistant);
     opening.is_none_or(|message| {
-        message
+        let first = message
             .content
             .iter()
-            .find_map(|block| wire_block(provider, block))
-            .is_some_and(|block| {
-                matches!(
-                    block,
-                    Block::Thinking { .. } | Block::RedactedThinking { .. }
-                )
-            })
+            .find(|block| is_sent(provider, block));
+        matches!(first, Some(ContentBlock::Reasoning(_)))
     })
 }
 
-fn write_head(system: &str, tools: &[Arc<ToolDefinition>], buffer: &mut Vec<u8>) {
+fn write_head(system: &str, tools: &[Declaration], buffer: &mut Vec<u8>) {
     if !tools.is_empty() {
         buffer.extend_from_slice(b",\"tools\":");
-        let tools: Vec<Tool<'_>> = tools.iter().map(|tool| Tool::new(tool)).collect();
+        let tools: Vec<Tool<'_>> = tools.iter().map(Tool::new).collect();
         json::append(buffer, &tools);
     }
     if !is_blank(system) {
@@ -160,15 +183,15 @@ fn write_head(system: &str, tools: &[Arc<ToolDefinition>], buffer: &mut Vec<u8>)
 struct Tool<'a> {
     name: &'a str,
     description: &'a str,
-    input_schema: &'a RawValue,
+    input_schema: &'a Parameters,
 }
 
 impl<'a> Tool<'a> {
-    fn new(definition: &'a ToolDefinition) -> Self {
+    fn new(declaration: &'a Declaration) -> Self {
         Self {
-            name: &definition.name,
-            description: &definition.description,
-            input_schema: &definition.parameters,
+            name: &declaration.name,
+            description: &declaration.description,
+            input_schema: &declaration.parameters,
         }
     }
 }
@@ -193,8 +216,8 @@ impl Breakpoints {
             message
                 .content
                 .iter()
-                .filter_map(|block| wire_block(provider, block))
-                .any(|block| block.takes_cache_control())
+                .filter(|block| is_sent(provider, block))
+                .any(|block| !matches!(block, ContentBlock::Reasoning(_)))
         };
         let last = messages.iter().rposition(|message| can_carry(message));
         let previous = last.and_then(|last| {
@@ -246,9 +269,8 @@ enum Block<'a> {
     },
     ToolUse {
         id: Cow<'a, str>,
-        name: &'a str,
-        #[serde(serialize_with = "json::object")]
-        input: &'a Arguments,
+        name: Cow<'a, str>,
+        input: WireArguments<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
@@ -297,11 +319,27 @@ impl Block<'_> {
     }
 }
 
-fn write_message(provider: &str, message: &Message, breakpoint: Breakpoint, buffer: &mut Vec<u8>) {
-    let mut content: Vec<Block<'_>> = message
-        .content
-        .iter()
-        .filter_map(|block| wire_block(provider, block))
+fn write_message(
+    terms: Terms<'_>,
+    message: &Message,
+    breakpoint: Breakpoint,
+    buffer: &mut Vec<u8>,
+) {
+    let blocks = message.content.iter().enumerate();
+    let mut content: Vec<Block<'_>> = blocks
+        .filter_map(|(position, block)| match block {
+            ContentBlock::ToolCall(call) => Some(Block::ToolUse {
+                id: terms.ids.wire(message, position, call.id.as_str()),
+                name: terms.naming.tool(&call.name),
+                input: terms.naming.arguments(&call.name, &call.arguments),
+                cache_control: None,
+            }),
+            ContentBlock::ToolResult(result) => {
+                let id = terms.ids.wire(message, position, result.call_id.as_str());
+                Some(wire_result(id, result))
+            }
+            block => wire_block(terms.provider, block),
+        })
         .collect();
     if content.is_empty() {
         return;
@@ -321,7 +359,15 @@ fn write_message(provider: &str, message: &Message, breakpoint: Breakpoint, buff
     json::append(buffer, &WireMessage { role, content });
 }
 
-/// `block` as the provider takes it, or nothing: it refuses blank text and foreign reasoning.
+/// Whether the provider takes `block`: it refuses blank text and foreign reasoning.
+fn is_sent(provider: &str, block: &ContentBlock) -> bool {
+    match block {
+        ContentBlock::ToolCall(_) | ContentBlock::ToolResult(_) => true,
+        block => wire_block(provider, block).is_some(),
+    }
+}
+
+/// Text, an image or reasoning as the provider takes it.
 fn wire_block<'a>(provider: &str, block: &'a ContentBlock) -> Option<Block<'a>> {
     match block {
         ContentBlock::Text(text) => (!is_blank(text)).then(|| Block::Text {
@@ -336,13 +382,7 @@ fn wire_block<'a>(provider: &str, block: &'a ContentBlock) -> Option<Block<'a>> 
             cache_control: None,
         }),
         ContentBlock::Reasoning(reasoning) => wire_reasoning(provider, reasoning),
-        ContentBlock::ToolCall(call) => Some(Block::ToolUse {
-            id: wire_id(call.id.as_str()),
-            name: &call.name,
-            input: &call.arguments,
-            cache_control: None,
-        }),
-        ContentBlock::ToolResult(result) => Some(wire_result(provider, result)),
+        ContentBlock::ToolCall(_) | ContentBlock::ToolResult(_) => None,
     }
 }
 
@@ -360,11 +400,12 @@ fn wire_reasoning<'a>(provider: &str, reasoning: &'a Reasoning) -> Option<Block<
     })
 }
 
-fn wire_result<'a>(provider: &str, result: &'a ToolResult) -> Block<'a> {
+fn wire_result<'a>(id: Cow<'a, str>, result: &'a ToolResult) -> Block<'a> {
+    // Text and images only, which no provider's name matters to.
     let mut content: Vec<Block<'a>> = result
         .content
         .iter()
-        .filter_map(|block| wire_block(provider, block))
+        .filter_map(|block| wire_block("", block))
         .collect();
     if content.is_empty() && result.is_error {
         // An error without content is refused.
@@ -374,24 +415,11 @@ fn wire_result<'a>(provider: &str, result: &'a ToolResult) -> Block<'a> {
         });
     }
     Block::ToolResult {
-        tool_use_id: wire_id(result.call_id.as_str()),
+        tool_use_id: id,
         content,
         is_error: result.is_error,
         cache_control: None,
     }
-}
-
-/// Ids made by other providers may hold characters that this one refuses.
-fn wire_id(id: &str) -> Cow<'_, str> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if id.chars().all(allowed) {
-        return Cow::Borrowed(id);
-    }
-    Cow::Owned(
-        id.chars()
-            .map(|c| if allowed(c) { c } else { '_' })
-            .collect(),
-    )
 }
 
 fn is_blank(text: &str) -> bool {

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use super::redaction::REDACTED;
 
-const WORKING_DIRECTORY: &str = "Working directory: ";
+/// As the system prompt says it now, and as it did in older recordings.
+const WORKING_DIRECTORY: [&str; 2] = ["Current working directory: ", "Working directory: "];
 const DATE: &str = "Current date: ";
 const LOG_NAME: &str = "zot-bash-";
 const LOG_END: &str = ".log";
@@ -20,9 +21,10 @@ pub(super) struct Mask<'a> {
 impl<'a> Mask<'a> {
     /// The mask of a run with this system prompt.
     pub(super) fn of(system: &'a str) -> Self {
-        let line = system
-            .lines()
-            .find_map(|line| line.strip_prefix(WORKING_DIRECTORY));
+        let line = system.lines().find_map(|line| {
+            let mut labels = WORKING_DIRECTORY.iter();
+            labels.find_map(|label| line.strip_prefix(label))
+        });
         Self {
             // The root is part of every path and says nothing.
             working_directory: line.filter(|path| path.len() > 1),
@@ -32,9 +34,8 @@ impl<'a> Mask<'a> {
     pub(super) fn system(self, system: &str) -> String {
         let masked = self.text(system);
         let lines = masked.split('\n').map(|line| {
-            let varies = [WORKING_DIRECTORY, DATE]
-                .iter()
-                .find(|label| line.starts_with(**label));
+            let mut labels = WORKING_DIRECTORY.iter().chain([&DATE]);
+            let varies = labels.find(|label| line.starts_with(**label));
             match varies {
                 Some(label) => Cow::Owned(format!("{label}<varies>")),
                 None => Cow::Borrowed(line),

@@ -70,7 +70,7 @@ impl Tape {
                 self.push_delta(ms, delta, is_call, || Source::Arguments(id.clone()));
             }
             // What is kept is the answer, not what it took to get it.
-            ModelEvent::Retrying { .. } => {}
+            ModelEvent::Retrying { .. } | ModelEvent::Notice(_) => {}
             event => self.entries.push(Entry {
                 ms,
                 content: Content::Event(event.clone()),
@@ -289,6 +289,7 @@ fn append_event(line: &mut Vec<u8>, ms: u64, event: &ModelEvent, redactor: &Reda
         },
         // Deltas are kept in channels.
         ModelEvent::Retrying { .. }
+        | ModelEvent::Notice(_)
         | ModelEvent::TextDelta(_)
         | ModelEvent::ThinkingDelta(_)
         | ModelEvent::ToolCallArguments { .. } => return,

@@ -4,14 +4,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::Value;
 use zot_conversation::{
-    Arguments, ContentBlock, Image, Message, ModelRequest, Reasoning, ReasoningEffort, Role,
-    ToolDefinition, ToolResult,
+    ContentBlock, Image, Message, ModelRequest, Reasoning, ReasoningEffort, Role, ToolDefinition,
+    ToolResult,
 };
 
-use super::{SERVER_ID_MARK, schema};
+use super::SERVER_ID_MARK;
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
+use crate::declaration::{
+    Declaration, DeclarationCache, Declarations, Dialect, Naming, Parameters, WireArguments,
+};
 use crate::json;
 
 /// Stands for a result without text.
@@ -33,6 +35,7 @@ const ANSWER_RESERVE: u64 = 4096;
 pub(super) struct RequestCache {
     head: HeadCache,
     messages: MessageCache,
+    declarations: DeclarationCache,
     /// What the cached messages were written for.
     generation: Generation,
 }
@@ -61,17 +64,41 @@ impl Generation {
     }
 }
 
+/// What messages are written by.
+#[derive(Clone, Copy)]
+struct Terms<'a> {
+    provider: &'a str,
+    generation: Generation,
+    naming: &'a Naming,
+}
+
 impl RequestCache {
+    pub(super) fn declare(
+        &mut self,
+        provider: &str,
+        tools: &[Arc<ToolDefinition>],
+    ) -> Arc<Declarations> {
+        self.declarations.get(Dialect::Gemini, provider, tools)
+    }
+
     pub(super) fn body(&mut self, provider: &str, request: &ModelRequest<'_>) -> RequestBody {
+        let declarations = self.declare(provider, request.tools);
         let generation = Generation::of(request.model);
         if generation != self.generation {
             self.messages = MessageCache::default();
             self.generation = generation;
         }
+        self.messages.write_for(&declarations.naming);
+        let terms = Terms {
+            provider,
+            generation,
+            naming: &declarations.naming,
+        };
         let mut body = RequestBody::default();
         body.begin(&Options::new(generation, request));
         body.push(self.head.get(request.system, request.tools, |buffer| {
-            write_head(request.system, request.tools, buffer);
+            let tools = declarations.of(request.tools);
+            write_head(request.system, tools, buffer);
         }));
         // A result must name the function; the name is in the message before. New messages are
         // asked for in order, so one walk finds each one's predecessor.
@@ -86,7 +113,7 @@ impl RequestCache {
                 }
             }
             let before = before.map(AsRef::as_ref);
-            write_message(provider, generation, message, before, buffer);
+            write_message(terms, message, before, buffer);
         });
         body.finish(List::Empty, pieces);
         body
@@ -162,7 +189,7 @@ fn thinking_level(effort: ReasoningEffort, model: &str) -> &'static str {
     }
 }
 
-fn write_head(system: &str, tools: &[Arc<ToolDefinition>], buffer: &mut Vec<u8>) {
+fn write_head(system: &str, tools: &[Declaration], buffer: &mut Vec<u8>) {
     if !system.is_empty() {
         buffer.extend_from_slice(b",\"systemInstruction\":");
         let parts = [Part::text(system)];
@@ -175,7 +202,7 @@ fn write_head(system: &str, tools: &[Arc<ToolDefinition>], buffer: &mut Vec<u8>)
             .map(|tool| FunctionDeclaration {
                 name: &tool.name,
                 description: &tool.description,
-                parameters: schema::parameters(&tool.parameters),
+                parameters: &tool.parameters,
             })
             .collect();
         json::append(
@@ -203,8 +230,8 @@ struct Tool<'a> {
 struct FunctionDeclaration<'a> {
     name: &'a str,
     description: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parameters: Option<Value>,
+    #[serde(skip_serializing_if = "Parameters::is_absent")]
+    parameters: &'a Parameters,
 }
 
 #[derive(Serialize)]
@@ -242,16 +269,15 @@ struct InlineData<'a> {
 struct FunctionCall<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
-    name: &'a str,
-    #[serde(serialize_with = "json::object")]
-    args: &'a Arguments,
+    name: Cow<'a, str>,
+    args: WireArguments<'a>,
 }
 
 #[derive(Serialize)]
 struct FunctionResponse<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
-    name: &'a str,
+    name: Cow<'a, str>,
     response: ResponseObject<'a>,
 }
 
@@ -272,16 +298,15 @@ impl<'a> Part<'a> {
 }
 
 fn write_message(
-    provider: &str,
-    generation: Generation,
+    terms: Terms<'_>,
     message: &Message,
     before: Option<&Message>,
     buffer: &mut Vec<u8>,
 ) {
     let (role, parts) = match message.role {
         Role::User => ("user", user_parts(message)),
-        Role::Assistant => ("model", model_parts(provider, generation, message)),
-        Role::Tool => ("user", result_parts(message, before)),
+        Role::Assistant => ("model", model_parts(terms, message)),
+        Role::Tool => ("user", result_parts(terms, message, before)),
     };
     if !parts.is_empty() {
         buffer.push(b',');
@@ -307,14 +332,14 @@ fn user_part(block: &ContentBlock) -> Option<Part<'_>> {
     }
 }
 
-fn model_parts<'a>(provider: &str, generation: Generation, message: &'a Message) -> Vec<Part<'a>> {
+fn model_parts<'a>(terms: Terms<'a>, message: &'a Message) -> Vec<Part<'a>> {
     let mut parts: Vec<Part<'a>> = Vec::new();
     // A signature whose call comes next.
     let mut awaited: Option<&'a Reasoning> = None;
     for block in &message.content {
         match block {
             ContentBlock::Text(text) if !text.is_empty() => parts.push(Part::text(text)),
-            ContentBlock::Reasoning(reasoning) if reasoning.provider == provider => {
+            ContentBlock::Reasoning(reasoning) if reasoning.provider == terms.provider => {
                 awaited = reasoning.id.is_some().then_some(reasoning);
                 if awaited.is_none() {
                     push_reasoning(reasoning, &mut parts);
@@ -325,13 +350,13 @@ fn model_parts<'a>(provider: &str, generation: Generation, message: &'a Message)
                     .take()
                     .filter(|awaited| awaited.id.as_deref() == Some(call.id.as_str()));
                 let first = !parts.iter().any(|part| part.function_call.is_some());
-                let stand_in =
-                    (first && generation == Generation::Level).then_some(FOREIGN_CALL_SIGNATURE);
+                let stand_in = (first && terms.generation == Generation::Level)
+                    .then_some(FOREIGN_CALL_SIGNATURE);
                 parts.push(Part {
                     function_call: Some(FunctionCall {
                         id: call.id.as_str().strip_prefix(SERVER_ID_MARK),
-                        name: &call.name,
-                        args: &call.arguments,
+                        name: terms.naming.tool(&call.name),
+                        args: terms.naming.arguments(&call.name, &call.arguments),
                     }),
                     thought_signature: own.and_then(|own| own.encrypted.as_deref()).or(stand_in),
                     ..Part::default()
@@ -366,14 +391,18 @@ fn push_reasoning<'a>(reasoning: &'a Reasoning, parts: &mut Vec<Part<'a>>) {
     }
 }
 
-fn result_parts<'a>(message: &'a Message, before: Option<&'a Message>) -> Vec<Part<'a>> {
+fn result_parts<'a>(
+    terms: Terms<'a>,
+    message: &'a Message,
+    before: Option<&'a Message>,
+) -> Vec<Part<'a>> {
     let part = |result: &'a ToolResult| {
         let id = result.call_id.as_str();
         let call = before.and_then(|before| before.tool_calls().find(|c| c.id == result.call_id));
         Part {
             function_response: Some(FunctionResponse {
                 id: id.strip_prefix(SERVER_ID_MARK),
-                name: call.map_or(id, |call| &call.name),
+                name: terms.naming.tool(call.map_or(id, |call| &call.name)),
                 response: response(result),
             }),
             ..Part::default()

@@ -37,9 +37,6 @@ const WHAT_I_CAN_DO: &str = "I can do what these words ask for:
 
 Several can be joined by \"and\". For anything else, choose a real model with --provider and --model.";
 
-/// The message with which an agent shows a tool's picture to models that cannot see it in place.
-const MIRRORED_IMAGE: &str = "Tool output included the following image content:";
-
 /// What a compacted conversation begins with.
 const COMPACTED: &str = "## Context Summary (compacted)";
 
@@ -105,9 +102,7 @@ pub(super) fn answer(request: &ModelRequest<'_>) -> Reply {
 
 /// The index of the last message a person wrote.
 fn last_prompt(messages: &[&Message]) -> Option<usize> {
-    messages.iter().rposition(|message| {
-        message.role == Role::User && !message.text().starts_with(MIRRORED_IMAGE)
-    })
+    messages.iter().rposition(|message| message.is_prompt())
 }
 
 /// The steps a prompt comes to: those that can be taken, and those whose tool is missing.

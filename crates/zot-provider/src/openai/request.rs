@@ -4,14 +4,18 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 use zot_conversation::{
-    ContentBlock, Image, Message, ModelRequest, Role, Sampling, ToolCall, ToolDefinition,
-    ToolResult,
+    ContentBlock, Image, Message, ModelRequest, Role, Sampling, ToolDefinition, ToolResult,
 };
 
-use super::{EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport};
+use super::{
+    CallIdForm, EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport,
+};
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
+use crate::call_ids::{CallIds, IdRule};
+use crate::declaration::{
+    Declaration, DeclarationCache, Declarations, Dialect, Naming, Parameters, WireArguments,
+};
 use crate::http::Delivery;
 use crate::json;
 use crate::sampling;
@@ -23,9 +27,29 @@ const NO_TEXT: &str = "(no output)";
 pub(super) struct RequestCache {
     head: HeadCache,
     messages: MessageCache,
+    declarations: DeclarationCache,
+    /// What the ids in the cached messages were written for.
+    id_rule: Option<IdRule>,
+}
+
+/// What messages are written by.
+#[derive(Clone, Copy)]
+struct Terms<'a> {
+    provider: &'a str,
+    quirks: OpenAiQuirks,
+    naming: &'a Naming,
+    ids: &'a CallIds,
 }
 
 impl RequestCache {
+    pub(super) fn declare(
+        &mut self,
+        provider: &str,
+        tools: &[Arc<ToolDefinition>],
+    ) -> Arc<Declarations> {
+        self.declarations.get(Dialect::OpenAi, provider, tools)
+    }
+
     pub(super) fn body(
         &mut self,
         provider: &str,
@@ -33,13 +57,29 @@ impl RequestCache {
         delivery: Delivery,
         request: &ModelRequest<'_>,
     ) -> RequestBody {
+        let declarations = self.declare(provider, request.tools);
+        let id_rule = match quirks.call_ids {
+            CallIdForm::NineAlphanumerics => IdRule::Mistral,
+            CallIdForm::ByModel => IdRule::of_chat_model(request.model),
+        };
+        if self.id_rule.replace(id_rule) != Some(id_rule) {
+            self.messages = MessageCache::default();
+        }
+        self.messages.write_for(&declarations.naming);
+        let terms = Terms {
+            provider,
+            quirks,
+            naming: &declarations.naming,
+            ids: &CallIds::new(id_rule, request.messages),
+        };
         let mut body = RequestBody::default();
         body.begin(&Options::new(quirks, delivery, request));
         body.push(self.head.get(request.system, request.tools, |buffer| {
-            write_head(request.system, request.tools, buffer);
+            let tools = declarations.of(request.tools);
+            write_head(request.system, tools, buffer);
         }));
         let pieces = self.messages.get(request.messages, |message, buffer| {
-            write_message(provider, quirks, message, buffer);
+            write_message(terms, message, buffer);
         });
         let list = match request.system.is_empty() {
             true => List::Empty,
@@ -98,7 +138,7 @@ impl<'a> Options<'a> {
     }
 }
 
-fn write_head(system: &str, tools: &[Arc<ToolDefinition>], buffer: &mut Vec<u8>) {
+fn write_head(system: &str, tools: &[Declaration], buffer: &mut Vec<u8>) {
     if !tools.is_empty() {
         buffer.extend_from_slice(b",\"tools\":");
         let tools: Vec<Tool<'_>> = tools
@@ -130,7 +170,7 @@ enum Tool<'a> {
 struct FunctionDefinition<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: &'a RawValue,
+    parameters: &'a Parameters,
 }
 
 #[derive(Serialize)]
@@ -150,7 +190,7 @@ enum WireMessage<'a> {
         tool_calls: Vec<WireCall<'a>>,
     },
     Tool {
-        tool_call_id: &'a str,
+        tool_call_id: Cow<'a, str>,
         content: Cow<'a, str>,
     },
 }
@@ -185,7 +225,7 @@ struct ImageUrl<'a> {
 
 #[derive(Serialize)]
 struct WireCall<'a> {
-    id: &'a str,
+    id: Cow<'a, str>,
     #[serde(rename = "type")]
     kind: &'static str,
     function: WireFunction<'a>,
@@ -193,15 +233,24 @@ struct WireCall<'a> {
 
 #[derive(Serialize)]
 struct WireFunction<'a> {
-    name: &'a str,
-    arguments: &'a str,
+    name: Cow<'a, str>,
+    #[serde(serialize_with = "as_text")]
+    arguments: WireArguments<'a>,
 }
 
-fn write_message(provider: &str, quirks: OpenAiQuirks, message: &Message, buffer: &mut Vec<u8>) {
+/// Arguments are JSON in a string on this wire.
+fn as_text<S: serde::Serializer>(
+    arguments: &WireArguments<'_>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(arguments.text())
+}
+
+fn write_message(terms: Terms<'_>, message: &Message, buffer: &mut Vec<u8>) {
     match message.role {
         Role::User => write_user(message, buffer),
-        Role::Assistant => write_assistant(provider, quirks, message, buffer),
-        Role::Tool => write_results(message, buffer),
+        Role::Assistant => write_assistant(terms, message, buffer),
+        Role::Tool => write_results(terms, message, buffer),
     }
 }
 
@@ -222,19 +271,32 @@ fn write_user(message: &Message, buffer: &mut Vec<u8>) {
     push(&WireMessage::User { content }, buffer);
 }
 
-fn write_assistant(provider: &str, quirks: OpenAiQuirks, message: &Message, buffer: &mut Vec<u8>) {
-    let tool_calls: Vec<WireCall<'_>> = message.tool_calls().map(wire_call).collect();
+fn write_assistant(terms: Terms<'_>, message: &Message, buffer: &mut Vec<u8>) {
+    let blocks = message.content.iter().enumerate();
+    let tool_calls: Vec<WireCall<'_>> = blocks
+        .filter_map(|(position, block)| match block {
+            ContentBlock::ToolCall(call) => Some(WireCall {
+                id: terms.ids.wire(message, position, call.id.as_str()),
+                kind: "function",
+                function: WireFunction {
+                    name: terms.naming.tool(&call.name),
+                    arguments: terms.naming.arguments(&call.name, &call.arguments),
+                },
+            }),
+            _ => None,
+        })
+        .collect();
     let text: Cow<'_, str> = message.text().into();
     if text.is_empty() && tool_calls.is_empty() {
         return;
     }
-    let replays = match quirks.reasoning_replay {
+    let replays = match terms.quirks.reasoning_replay {
         ReasoningReplay::Never => false,
         ReasoningReplay::WithToolCalls => !tool_calls.is_empty(),
         ReasoningReplay::Always => true,
     };
     let reasoning_content = replays
-        .then(|| reasoning_text(provider, message))
+        .then(|| reasoning_text(terms.provider, message))
         .filter(|text| !text.is_empty());
     let message = WireMessage::Assistant {
         content: Some(text).filter(|text| !text.is_empty()),
@@ -244,10 +306,13 @@ fn write_assistant(provider: &str, quirks: OpenAiQuirks, message: &Message, buff
     push(&message, buffer);
 }
 
-fn write_results(message: &Message, buffer: &mut Vec<u8>) {
-    for result in message.tool_results() {
+fn write_results(terms: Terms<'_>, message: &Message, buffer: &mut Vec<u8>) {
+    for (position, block) in message.content.iter().enumerate() {
+        let ContentBlock::ToolResult(result) = block else {
+            continue;
+        };
         let wire = WireMessage::Tool {
-            tool_call_id: result.call_id.as_str(),
+            tool_call_id: terms.ids.wire(message, position, result.call_id.as_str()),
             content: result_text(result),
         };
         push(&wire, buffer);
@@ -264,17 +329,6 @@ fn result_text(result: &ToolResult) -> Cow<'_, str> {
         text.to_mut().push_str(" [error]");
     }
     text
-}
-
-fn wire_call(call: &ToolCall) -> WireCall<'_> {
-    WireCall {
-        id: call.id.as_str(),
-        kind: "function",
-        function: WireFunction {
-            name: &call.name,
-            arguments: call.arguments.json_or_empty(),
-        },
-    }
 }
 
 fn part(block: &ContentBlock) -> Option<Part<'_>> {

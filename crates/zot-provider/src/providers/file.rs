@@ -12,7 +12,9 @@ use serde::de::{IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::{KeyRequirement, OAuthEntry, ProviderEntry, Wire};
-use crate::openai::{EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport};
+use crate::openai::{
+    CallIdForm, EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport,
+};
 
 /// Room for thousands of providers.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -163,6 +165,7 @@ struct Quirks {
     effort: Option<EffortName>,
     reasoning_replay: Option<ReplayName>,
     usage_report: Option<UsageName>,
+    call_ids: Option<CallIdName>,
 }
 
 #[derive(Deserialize)]
@@ -192,6 +195,13 @@ enum ReplayName {
 enum UsageName {
     OnRequest,
     Always,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum CallIdName {
+    ByModel,
+    NineAlphanumerics,
 }
 
 /// Reads an object as the list of its entries: the order is the order in which keys are tried.
@@ -459,6 +469,11 @@ impl Quirks {
                 Some(UsageName::OnRequest) => UsageReport::OnRequest,
                 Some(UsageName::Always) => UsageReport::Always,
                 None => known.usage_report,
+            },
+            call_ids: match self.call_ids {
+                Some(CallIdName::ByModel) => CallIdForm::ByModel,
+                Some(CallIdName::NineAlphanumerics) => CallIdForm::NineAlphanumerics,
+                None => known.call_ids,
             },
         }
     }

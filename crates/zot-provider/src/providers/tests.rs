@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::openai::{EffortField, OutputLimitField, ReasoningReplay, UsageReport};
+use crate::openai::{CallIdForm, EffortField, OutputLimitField, ReasoningReplay, UsageReport};
 
 const COMPATIBLE: OpenAiQuirks = OpenAiQuirks::COMPATIBLE;
 
@@ -129,6 +129,7 @@ fn a_known_name_is_corrected_field_by_field() {
     let before = provider("mistral").unwrap();
     let quirks = OpenAiQuirks {
         usage_report: UsageReport::Always,
+        call_ids: CallIdForm::NineAlphanumerics,
         ..COMPATIBLE
     };
     let expected = ProviderEntry {

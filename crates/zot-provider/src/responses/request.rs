@@ -4,13 +4,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 use zot_conversation::{
     ContentBlock, Image, Message, ModelRequest, Reasoning, Role, Sampling, ToolDefinition,
     ToolResult,
 };
 
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
+use crate::call_ids::{CallIds, IdRule};
+use crate::declaration::{
+    Declaration, DeclarationCache, Declarations, Dialect, Naming, Parameters, WireArguments,
+};
 use crate::http::Delivery;
 use crate::json;
 use crate::sampling;
@@ -25,6 +28,7 @@ const ERROR_MARK: &str = "[error]";
 pub(super) struct RequestCache {
     head: HeadCache,
     messages: MessageCache,
+    declarations: DeclarationCache,
     /// What the cached messages were written for.
     replay: Replay,
 }
@@ -50,25 +54,51 @@ impl Replay {
     }
 }
 
+/// What messages are written by.
+#[derive(Clone, Copy)]
+struct Terms<'a> {
+    provider: &'a str,
+    replay: Replay,
+    naming: &'a Naming,
+    ids: &'a CallIds,
+}
+
 impl RequestCache {
+    pub(super) fn declare(
+        &mut self,
+        provider: &str,
+        tools: &[Arc<ToolDefinition>],
+    ) -> Arc<Declarations> {
+        self.declarations.get(Dialect::OpenAi, provider, tools)
+    }
+
     pub(super) fn body(
         &mut self,
         provider: &str,
         delivery: Delivery,
         request: &ModelRequest<'_>,
     ) -> RequestBody {
+        let declarations = self.declare(provider, request.tools);
         let replay = Replay::of(request.model);
         if replay != self.replay {
             self.messages = MessageCache::default();
             self.replay = replay;
         }
+        self.messages.write_for(&declarations.naming);
+        let terms = Terms {
+            provider,
+            replay,
+            naming: &declarations.naming,
+            ids: &CallIds::new(IdRule::OpenAiResponses, request.messages),
+        };
         let mut body = RequestBody::default();
         body.begin(&Options::new(replay, delivery, request));
         body.push(self.head.get(request.system, request.tools, |buffer| {
-            write_head(request.system, request.tools, buffer);
+            let tools = declarations.of(request.tools);
+            write_head(request.system, tools, buffer);
         }));
         let pieces = self.messages.get(request.messages, |message, buffer| {
-            write_message(provider, replay, message, buffer);
+            write_message(terms, message, buffer);
         });
         body.finish(List::Empty, pieces);
         body
@@ -116,7 +146,7 @@ impl<'a> Options<'a> {
     }
 }
 
-fn write_head(system: &str, tools: &[Arc<ToolDefinition>], buffer: &mut Vec<u8>) {
+fn write_head(system: &str, tools: &[Declaration], buffer: &mut Vec<u8>) {
     if !system.is_empty() {
         buffer.extend_from_slice(b",\"instructions\":");
         json::append(buffer, &system);
@@ -143,7 +173,7 @@ enum Tool<'a> {
     Function {
         name: &'a str,
         description: &'a str,
-        parameters: &'a RawValue,
+        parameters: &'a Parameters,
         /// Left out it means yes, and then most schemas are refused.
         strict: bool,
     },
@@ -163,12 +193,13 @@ enum Item<'a> {
         encrypted_content: &'a str,
     },
     FunctionCall {
-        call_id: &'a str,
-        name: &'a str,
-        arguments: &'a str,
+        call_id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        #[serde(serialize_with = "as_text")]
+        arguments: WireArguments<'a>,
     },
     FunctionCallOutput {
-        call_id: &'a str,
+        call_id: Cow<'a, str>,
         output: Output<'a>,
     },
 }
@@ -210,7 +241,15 @@ impl Serialize for Output<'_> {
     }
 }
 
-fn write_message(provider: &str, replay: Replay, message: &Message, buffer: &mut Vec<u8>) {
+/// Arguments are JSON in a string on this wire.
+fn as_text<S: serde::Serializer>(
+    arguments: &WireArguments<'_>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(arguments.text())
+}
+
+fn write_message(terms: Terms<'_>, message: &Message, buffer: &mut Vec<u8>) {
     match message.role {
         Role::User => {
             let content: Vec<Part<'_>> = message.content.iter().filter_map(input_part).collect();
@@ -219,11 +258,14 @@ fn write_message(provider: &str, replay: Replay, message: &Message, buffer: &mut
                 push(&Item::Message { role, content }, buffer);
             }
         }
-        Role::Assistant => write_assistant(provider, replay, &message.content, buffer),
+        Role::Assistant => write_assistant(terms, message, buffer),
         Role::Tool => {
-            for result in message.tool_results() {
+            for (position, block) in message.content.iter().enumerate() {
+                let ContentBlock::ToolResult(result) = block else {
+                    continue;
+                };
                 let item = Item::FunctionCallOutput {
-                    call_id: result.call_id.as_str(),
+                    call_id: terms.ids.wire(message, position, result.call_id.as_str()),
                     output: output(result),
                 };
                 push(&item, buffer);
@@ -237,7 +279,8 @@ fn push(item: &Item<'_>, buffer: &mut Vec<u8>) {
     json::append(buffer, item);
 }
 
-fn write_assistant(provider: &str, replay: Replay, content: &[ContentBlock], buffer: &mut Vec<u8>) {
+fn write_assistant(terms: Terms<'_>, message: &Message, buffer: &mut Vec<u8>) {
+    let content = &message.content;
     // Reasoning without the item it led to is refused.
     let last_item = content.iter().rposition(|block| match block {
         ContentBlock::Text(text) => !text.is_empty(),
@@ -246,7 +289,7 @@ fn write_assistant(provider: &str, replay: Replay, content: &[ContentBlock], buf
     let Some(last_item) = last_item else {
         return;
     };
-    for block in content.iter().take(last_item + 1) {
+    for (position, block) in content.iter().enumerate().take(last_item + 1) {
         match block {
             ContentBlock::Text(text) if !text.is_empty() => {
                 let item = Item::Message {
@@ -255,16 +298,16 @@ fn write_assistant(provider: &str, replay: Replay, content: &[ContentBlock], buf
                 };
                 push(&item, buffer);
             }
-            ContentBlock::Reasoning(reasoning) if replay == Replay::WithReasoning => {
-                if let Some(item) = reasoning_item(provider, reasoning) {
+            ContentBlock::Reasoning(reasoning) if terms.replay == Replay::WithReasoning => {
+                if let Some(item) = reasoning_item(terms.provider, reasoning) {
                     push(&item, buffer);
                 }
             }
             ContentBlock::ToolCall(call) => {
                 let item = Item::FunctionCall {
-                    call_id: call.id.as_str(),
-                    name: &call.name,
-                    arguments: call.arguments.json_or_empty(),
+                    call_id: terms.ids.wire(message, position, call.id.as_str()),
+                    name: terms.naming.tool(&call.name),
+                    arguments: terms.naming.arguments(&call.name, &call.arguments),
                 };
                 push(&item, buffer);
             }

@@ -4,6 +4,7 @@
 
 mod answers;
 mod breaking;
+mod declarations;
 mod failures;
 mod requests;
 mod unstreamed;

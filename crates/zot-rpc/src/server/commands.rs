@@ -42,7 +42,13 @@ impl Server {
     pub(super) fn execute(&mut self, id: Option<RequestId>, command: Command) -> io::Result<()> {
         let name = command.name();
         match command {
-            Command::Hello { .. } => {
+            Command::Hello { capabilities, .. } => {
+                if capabilities
+                    .iter()
+                    .any(|capability| capability == "confirm")
+                {
+                    self.confirming.understood(&self.runtime);
+                }
                 let data = HelloData {
                     protocol_version: PROTOCOL_VERSION,
                     version: VERSION.to_owned(),
@@ -68,6 +74,7 @@ impl Server {
                 self.conclude(id, name, result)
             }
             Command::Confirm(confirm) => {
+                self.confirming.understood(&self.runtime);
                 let result = self.confirm(confirm);
                 self.conclude_quietly(id, name, result)
             }
@@ -209,6 +216,7 @@ impl Server {
     }
 
     fn subscribe(&mut self, events: Option<Vec<String>>) -> Result<SubscribedData, Refusal> {
+        let names_confirmations = events.iter().flatten().any(|name| name == "tool_confirm");
         let wanted: HashSet<&'static str> = match events {
             None => Event::TYPES
                 .into_iter()
@@ -234,6 +242,9 @@ impl Server {
             thinking: wanted.contains("thinking_delta"),
             retries: wanted.contains("retry"),
         });
+        if names_confirmations {
+            self.confirming.understood(&self.runtime);
+        }
         self.wanted = Some(wanted);
         Ok(SubscribedData { events })
     }

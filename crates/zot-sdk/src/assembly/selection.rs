@@ -36,7 +36,8 @@ pub(crate) fn select(
     providers: &Providers,
     auth_file: &Path,
 ) -> Result<Selected, AssemblyError> {
-    let name = provider_name(config, catalog, providers, auth_file)?;
+    let mut warnings = Vec::new();
+    let name = provider_name(config, catalog, providers, auth_file, &mut warnings)?;
     if name == OFFLINE {
         return offline(config, catalog);
     }
@@ -49,7 +50,6 @@ pub(crate) fn select(
     if entry.catalog != entry.name {
         catalog.share(&entry.catalog, &entry.name);
     }
-    let mut warnings = Vec::new();
     let uncatalogued = !catalog.covers(&entry.catalog);
     let wanted = wanted_model(config, catalog, providers, entry, &mut warnings);
     let wanted = wanted.unwrap_or(&entry.default_model);
@@ -218,6 +218,7 @@ fn provider_name(
     catalog: &Catalog,
     providers: &Providers,
     auth_file: &Path,
+    warnings: &mut Vec<String>,
 ) -> Result<String, AssemblyError> {
     if let Some(name) = config.provider.as_ref().filter(|name| !name.is_empty()) {
         return Ok(name.clone());
@@ -249,15 +250,27 @@ fn provider_name(
     if config.api_key.is_some() {
         return Ok("anthropic".to_owned());
     }
+    // A credential that cannot be used does not stand in the way of another provider's.
+    let mut unusable = None;
     for entry in providers.iter() {
         match entry_credential(entry, None, auth_file) {
-            Ok(_) => return Ok(entry.name.to_string()),
-            Err(CredentialError::Missing { .. } | CredentialError::UnknownEntry { .. }) => {}
-            Err(error) => return Err(error.into()),
+            Ok(_) => {
+                if let Some(error) = unusable {
+                    warnings.push(format!("{} is used instead: {error}", entry.name));
+                }
+                return Ok(entry.name.to_string());
+            }
+            Err(CredentialError::Missing { .. }) => {}
+            Err(error) => {
+                unusable.get_or_insert(error);
+            }
         }
     }
-    Err(AssemblyError::NoCredential {
-        auth_file: auth_file.to_owned(),
+    Err(match unusable {
+        Some(error) => error.into(),
+        None => AssemblyError::NoCredential {
+            auth_file: auth_file.to_owned(),
+        },
     })
 }
 

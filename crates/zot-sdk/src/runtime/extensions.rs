@@ -1,6 +1,7 @@
 //! What a runtime does with its extensions.
 
 use zot_extension_host::{InvokeError, ReloadError, RequestError};
+use zot_wire::extension::HostFrame;
 use zot_wire::rpc::{CommandEntry, ExtensionEntry, InvokedData};
 
 use super::{Busy, Occupation, Runtime};
@@ -20,13 +21,20 @@ impl Runtime {
             .collect()
     }
 
-    /// The slash commands of all extensions, once those have started, then the prompt templates.
-    /// An extension's command hides a template of its name.
+    /// Returns when every extension is ready or has failed.
+    pub async fn extensions_settled(&self) {
+        if let Some(host) = &self.extensions {
+            host.settled_quietly().await;
+        }
+    }
+
+    /// The slash commands of all extensions that have started, for which it waits a short while after
+    /// the start, then the prompt templates. An extension's command hides a template of its name.
     pub async fn commands(&self) -> Vec<CommandEntry> {
         let mut commands = match &self.extensions {
             None => Vec::new(),
             Some(host) => {
-                host.settled().await;
+                host.listed().await;
                 hosting::commands(host)
             }
         };
@@ -98,7 +106,16 @@ impl Runtime {
                 extension: extension.to_owned(),
                 error: RequestError::NotRunning,
             }),
-            Some(host) => host.tell_panel(extension, &action.into_frame()),
+            Some(host) => {
+                let is_key = matches!(action, PanelAction::Key { .. });
+                let frame = action.into_frame();
+                host.tell_panel(extension, &frame)?;
+                if let (true, HostFrame::PanelClose { panel_id }) = (is_key, frame) {
+                    // Whoever shows it sent a key, and need not know which one closes.
+                    host.close_panel(extension, panel_id);
+                }
+                Ok(())
+            }
         }
     }
 

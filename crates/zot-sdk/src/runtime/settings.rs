@@ -1,6 +1,7 @@
 //! What a runtime works with, and how that is changed between prompts.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use zot_agent::{AgentSettings, ApprovalPolicy};
 use zot_conversation::{BoxFuture, ReasoningEffort, Tool};
@@ -19,6 +20,11 @@ impl Runtime {
     /// prompt. Answers that were to be remembered are forgotten.
     pub fn set_approval(&self, policy: ApprovalPolicy) {
         self.agent.set_approval(policy);
+    }
+
+    /// Changes how long the next calls wait for a confirmation.
+    pub fn set_approval_timeout(&self, timeout: Duration) {
+        self.agent.set_approval_timeout(timeout);
     }
 
     /// Which calls need a confirmation.
@@ -132,7 +138,7 @@ impl Runtime {
         }
         self.toolbox.select(match names {
             None => ToolSelection::All,
-            Some(names) => ToolSelection::Only(names.to_vec()),
+            Some(names) => ToolSelection::Exactly(names.to_vec()),
         })?;
         Ok(self.change(|settings| self.toolbox.apply(settings))?)
     }

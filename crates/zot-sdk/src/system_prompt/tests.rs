@@ -39,8 +39,8 @@ fn what_changes_least_comes_first() {
         "<instructions from=\"../AGENTS.md\">\nfar\n",
         "APP1",
         "APP2",
-        "Working directory: /work",
-        "Current date: ",
+        "\n\nCurrent date: ",
+        "\nCurrent working directory: /work",
     ]
     .map(|part| prompt.find(part));
     assert!(positions.iter().all(Option::is_some), "{prompt}");
@@ -51,8 +51,11 @@ fn what_changes_least_comes_first() {
 fn a_given_prompt_takes_the_place_of_ours_only() {
     let prompt = parts(Base::Given("SYS".to_owned())).compose(&with_skill_tool());
     assert!(prompt.starts_with("SYS\n\nSkills are "), "{prompt}");
-    assert!(prompt.ends_with("APP1\n\nAPP2"), "{prompt}");
-    assert!(!prompt.contains("Working directory"));
+    let (_, end) = prompt.split_once("APP1\n\nAPP2\n\n").unwrap();
+    let date = end.strip_prefix("Current date: ").unwrap();
+    let (date, directory) = date.split_once('\n').unwrap();
+    assert_eq!(date.len(), "2026-01-01".len(), "{prompt}");
+    assert_eq!(directory, "Current working directory: /work");
 }
 
 #[test]

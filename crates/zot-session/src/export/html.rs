@@ -16,12 +16,12 @@ const SHOWN_PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "imag
 /// A session as a page.
 pub fn html(session: &Session) -> String {
     let meta = &session.meta;
-    let title = session
+    let mut prompts = session
         .messages
         .iter()
-        .find(|message| message.role == Role::User)
-        .map(|message| message.text())
-        .unwrap_or_default();
+        .filter(|message| message.is_prompt());
+    let first = || prompts.next().map(|message| message.text());
+    let title = meta.title.clone().or_else(first).unwrap_or_default();
     let title: String = title.split_whitespace().collect::<Vec<_>>().join(" ");
     let title: String = title.chars().take(80).collect();
     let mut page = format!(
@@ -81,6 +81,7 @@ pub(super) fn escaped(text: &str) -> String {
 
 fn add_message(page: &mut String, number: usize, message: &Message, edits: &Edits<'_>) {
     let (class, who) = match message.role {
+        Role::User if message.is_image_mirror() => ("tool", ""),
         Role::User => ("user", "User"),
         Role::Assistant => ("assistant", "Assistant"),
         Role::Tool => ("tool", ""),

@@ -26,6 +26,7 @@ pub fn markdown(session: &Session) -> String {
     let mut turns = session.turns.iter().peekable();
     for (index, message) in session.messages.iter().enumerate() {
         match message.role {
+            Role::User if message.is_image_mirror() => {}
             Role::User => {
                 let _ = writeln!(text, "## User\n");
             }

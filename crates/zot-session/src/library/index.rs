@@ -22,7 +22,7 @@ use crate::id::random_id;
 const FILE: &str = "index.jsonl";
 
 /// The shape of the entries; one of another version is not read.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Fewer files are read by one thread.
 const WORTH_A_THREAD: usize = 32;

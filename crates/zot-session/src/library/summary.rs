@@ -5,10 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use memchr::memmem;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
-use zot_conversation::{Role, Timestamp};
+use zot_conversation::{IMAGE_MIRROR_HEADING, Timestamp};
 
+use crate::SessionMeta;
 use crate::line::{self, Line};
 use crate::reader::{LineEnd, for_each_line};
 
@@ -30,7 +32,7 @@ pub struct Summary {
     pub messages: u64,
     /// Messages of the user.
     pub prompts: u64,
-    /// The beginning of the first prompt.
+    /// What the user called it, or the beginning of the first prompt.
     pub title: String,
     pub input_tokens: u64,
     pub output_tokens: u64,
@@ -113,36 +115,37 @@ impl Summary {
         match (glance.kind.as_str(), glance.message) {
             ("message", Some(message)) => {
                 self.messages += 1;
-                if message.role != "user" {
+                if message.role != "user" || is_mirror(bytes)? {
                     return Ok(());
                 }
                 self.prompts += 1;
                 if self.title.is_empty()
                     && let Line::Message(message) = line::parse(bytes)?
-                    && message.value.role == Role::User
+                    && message.value.is_prompt()
                 {
                     self.title = title(&message.value.text());
                 }
             }
             // A conversation that came from elsewhere as a whole.
-            ("replaced", _) if self.messages == 0 => {
+            ("replaced" | "compaction", _) if self.messages == 0 => {
                 if let Line::Replaced(messages) = line::parse(bytes)? {
-                    let prompts = messages.iter().filter(|m| m.value.role == Role::User);
+                    let prompts = messages.iter().filter(|m| m.value.is_prompt());
                     self.messages = messages.len() as u64;
                     self.prompts = prompts.clone().count() as u64;
                     let first = prompts.map(|message| message.value.text()).next();
-                    self.title = title(&first.unwrap_or_default());
+                    if self.title.is_empty() {
+                        self.title = title(&first.unwrap_or_default());
+                    }
                 }
             }
-            ("meta", _) if self.id.is_empty() => {
+            ("meta", _) => {
                 if let Line::Meta(meta) = line::parse(bytes)? {
-                    self.id = meta.id;
-                    self.cwd = meta.cwd;
-                    self.provider = meta.provider;
-                    self.model = meta.model;
-                    self.started = meta.started.to_string();
-                    self.parent = meta.parent;
-                    self.fork_point = meta.fork_point;
+                    self.add_meta(meta);
+                }
+            }
+            ("rename", _) => {
+                if let Line::Renamed(Some(renamed)) = line::parse(bytes)? {
+                    self.title = title(&renamed);
                 }
             }
             ("model", _) => {
@@ -162,6 +165,35 @@ impl Summary {
             _ => {}
         }
         Ok(())
+    }
+
+    fn add_meta(&mut self, meta: SessionMeta) {
+        if self.id.is_empty() {
+            self.id = meta.id;
+            self.cwd = meta.cwd;
+            self.provider = meta.provider;
+            self.model = meta.model;
+            self.started = meta.started.to_string();
+            self.parent = meta.parent;
+            self.fork_point = meta.fork_point;
+            self.title = title(meta.title.as_deref().unwrap_or(&self.title));
+            return;
+        }
+        let is_same = meta.id.is_empty() || meta.id == self.id;
+        if is_same && !meta.provider.is_empty() && !meta.model.is_empty() {
+            (self.provider, self.model) = (meta.provider, meta.model);
+        }
+    }
+}
+
+/// Whether a user message repeats what tools returned. Most can be told without parsing them.
+fn is_mirror(bytes: &[u8]) -> Result<bool, String> {
+    if memmem::find(bytes, IMAGE_MIRROR_HEADING.as_bytes()).is_none() {
+        return Ok(false);
+    }
+    match line::parse(bytes)? {
+        Line::Message(message) => Ok(message.value.is_image_mirror()),
+        _ => Ok(false),
     }
 }
 

@@ -1,11 +1,17 @@
 //! What begins with a slash.
 
+use zot_sdk::ApprovalScope;
+
 use super::{App, Choices, Effect, Item, LogAction, SESSION};
 
 /// The commands there are, and what they do.
-const COMMANDS: [(&str, &str); 25] = [
+const COMMANDS: [(&str, &str); 28] = [
     ("/help", "what can be done here"),
     ("/model", "choose another model"),
+    (
+        "/study",
+        "let zot read everything here, or a file or directory",
+    ),
     ("/compact", "summarise the conversation to make room"),
     ("/clear", "begin a new conversation"),
     ("/cost", "what was spent, turn by turn"),
@@ -27,6 +33,8 @@ const COMMANDS: [(&str, &str); 25] = [
     ("/skills", "what zot can load; ask for one of them"),
     ("/tools", "what zot can call"),
     ("/confirm", "ask before tools run: on, off, or for some"),
+    ("/yolo", "ask no more before tools run"),
+    ("/settings", "what can be switched while zot runs"),
     ("/jail", "confine zot's tools to the working directory"),
     ("/unjail", "let them out again"),
     ("/copy", "put the last answer into the clipboard"),
@@ -91,6 +99,12 @@ impl App {
                 self.show(self.context());
                 vec![Effect::ShowContext]
             }
+            "/study" => self.study(arguments),
+            "/yolo" if self.info.approval == ApprovalScope::Nothing => {
+                self.show("tools run without asking already")
+            }
+            "/yolo" => self.change_approval("off"),
+            "/settings" => self.offer_settings(),
             "/btw" => self.ask_aside(arguments),
             "/jump" => vec![Effect::ListPrompts],
             "/sessions" => self.when_idle(Effect::ListSessions),
@@ -176,12 +190,12 @@ impl App {
         ))
     }
 
-    fn show(&mut self, text: impl Into<String>) -> Vec<Effect> {
+    pub(super) fn show(&mut self, text: impl Into<String>) -> Vec<Effect> {
         self.note(text.into(), false);
         Vec::new()
     }
 
-    fn when_idle(&mut self, effect: Effect) -> Vec<Effect> {
+    pub(super) fn when_idle(&mut self, effect: Effect) -> Vec<Effect> {
         if self.work.is_some() {
             self.say("zot is working: press esc first");
             return Vec::new();
@@ -205,12 +219,15 @@ impl App {
             "export" => vec![Effect::Export(rest.to_owned())],
             "tree" => vec![zot(&["sessions", "tree"])],
             "import" if !rest.is_empty() => vec![Effect::Import(rest.to_owned())],
-            "fork" => self.when_idle(Effect::Resume {
-                session: None,
-                fork: true,
-            }),
+            "fork" if rest.is_empty() => self.when_idle(Effect::ListForkPoints),
+            "fork" => match rest.parse::<usize>().ok().and_then(|at| at.checked_sub(1)) {
+                Some(before) => self.when_idle(Effect::Fork {
+                    before: Some(before),
+                }),
+                None => self.show("/session fork takes the number of a prompt: /session fork 2"),
+            },
             "" => vec![zot(&["sessions", "show", "--summary", SESSION])],
-            _ => self.show("/session export [FILE] · fork · tree · import FILE"),
+            _ => self.show("/session export [FILE] · fork [N] · tree · import FILE"),
         }
     }
 

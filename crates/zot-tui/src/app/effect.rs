@@ -38,7 +38,18 @@ pub(crate) enum Effect {
     /// Another conversation, or this one (`None`) anew.
     Resume {
         session: Option<String>,
-        fork: bool,
+    },
+    /// Asks for [`Input::ForkPoints`].
+    ListForkPoints,
+    /// Goes on in a copy: of all of this conversation, or of what was said before the prompt with
+    /// this index.
+    Fork {
+        before: Option<usize>,
+    },
+    /// Keeps a setting in the user's configuration.
+    KeepSetting {
+        name: &'static str,
+        value: String,
     },
     /// Runs zot itself about this session and shows what it prints; [`SESSION`] stands for its file.
     Zot(Vec<String>),

@@ -92,6 +92,7 @@ impl App {
                 name,
                 args,
                 preview,
+                hint: _,
             } => {
                 return self.ask(Approval::new(id, name, args.get().to_owned(), preview));
             }

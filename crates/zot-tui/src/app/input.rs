@@ -35,6 +35,10 @@ pub(crate) enum Input {
     Models(Vec<String>),
     /// What the user said in this conversation, for `/jump`.
     Prompts(Vec<String>),
+    /// What the user said in this conversation, for `/session fork`.
+    ForkPoints(Vec<String>),
+    /// A session was made of a file, and is at this path.
+    Imported(String),
     /// Sessions of this folder, each beginning with its id.
     Sessions(Vec<String>),
     /// What the model can load: name, description.

@@ -1,6 +1,6 @@
 //! What the conversation is made of.
 
-use zot_sdk::{ContentBlock, Message, Role};
+use zot_sdk::{ContentBlock, Message, Role, is_prompt};
 
 use super::Arguments;
 use crate::picture::Drawing;
@@ -95,7 +95,7 @@ impl Tool {
 pub(super) fn items(messages: &[Message]) -> Vec<Item> {
     let mut items = Vec::new();
     for message in messages {
-        if message.role == Role::User {
+        if is_prompt(message) {
             let text = text_of(&message.content);
             if !text.is_empty() {
                 items.push(Item::User(text));

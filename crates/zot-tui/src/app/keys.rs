@@ -60,16 +60,11 @@ impl Key {
     /// What extensions call it, and what it writes.
     pub(super) fn name(&self) -> (String, String) {
         let name = match self.code {
-            KeyCode::Character(' ') => "space".to_owned(),
-            // Which of its two letters a key writes is told by the letter.
-            KeyCode::Character(character) => {
-                let modifiers = modifiers(self.control, self.alt, self.shift && self.control);
-                let text = match modifiers.is_empty() {
-                    true => character.to_string(),
-                    false => String::new(),
-                };
-                return (format!("{modifiers}{character}"), text);
+            KeyCode::Character(character) if !self.control && !self.alt => {
+                return ("rune".to_owned(), character.to_string());
             }
+            KeyCode::Character(' ') => "space".to_owned(),
+            KeyCode::Character(character) => character.to_string(),
             KeyCode::Enter => "enter".to_owned(),
             KeyCode::Tab => "tab".to_owned(),
             KeyCode::Backspace => "backspace".to_owned(),
@@ -82,17 +77,18 @@ impl Key {
             KeyCode::Down => "down".to_owned(),
             KeyCode::Home => "home".to_owned(),
             KeyCode::End => "end".to_owned(),
-            KeyCode::PageUp => "pgup".to_owned(),
-            KeyCode::PageDown => "pgdown".to_owned(),
+            KeyCode::PageUp => "pageup".to_owned(),
+            KeyCode::PageDown => "pagedown".to_owned(),
             KeyCode::Function(number) => format!("f{number}"),
         };
-        let is_blank = self.code == KeyCode::Character(' ');
-        let modifiers = modifiers(self.control, self.alt, self.shift && !is_blank);
-        let text = match is_blank && modifiers.is_empty() {
-            true => " ".to_owned(),
-            false => String::new(),
+        // Which of its two letters a key writes is told by the letter.
+        let shift = match self.code {
+            KeyCode::Character(' ') => false,
+            KeyCode::Character(_) => self.shift && self.control,
+            _ => self.shift,
         };
-        (format!("{modifiers}{name}"), text)
+        let modifiers = modifiers(self.control, self.alt, shift);
+        (format!("{modifiers}{name}"), String::new())
     }
 }
 
@@ -325,7 +321,7 @@ impl App {
         Vec::new()
     }
 
-    pub(super) fn has_picker(&self, kind: PickerKind) -> bool {
+    pub(crate) fn has_picker(&self, kind: PickerKind) -> bool {
         self.picker
             .as_ref()
             .is_some_and(|picker| picker.kind == kind)

@@ -130,7 +130,8 @@ impl App {
         if *key == Key::control('z') {
             return Some(vec![Effect::Suspend]);
         }
-        if *key == Key::control('c') {
+        // Every extension can rely on it that the user gets away with these.
+        if *key == Key::control('c') || *key == Key::plain(KeyCode::Escape) {
             let panel = self.panels.pop()?;
             return Some(vec![Effect::PanelClose {
                 extension: panel.extension,

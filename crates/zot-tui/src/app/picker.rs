@@ -26,6 +26,9 @@ pub(crate) enum PickerKind {
     Prompts,
     /// What was written before, also in other conversations; the newest first.
     History,
+    /// Where in this conversation a copy of it ends.
+    ForkPoints,
+    Settings,
     /// Conversations of earlier times in the same place.
     Sessions,
     Skills,
@@ -44,7 +47,10 @@ impl PickerKind {
 
     /// Whether a name alone says which choice it is, so that typing it can be finished with tab.
     pub(crate) fn completes(self) -> bool {
-        !matches!(self, Self::Prompts | Self::Sessions | Self::History)
+        !matches!(
+            self,
+            Self::Prompts | Self::ForkPoints | Self::Sessions | Self::History
+        )
     }
 }
 

@@ -128,8 +128,18 @@ impl App {
             PickerKind::Models => vec![Effect::SetModel(name.to_owned())],
             PickerKind::Sessions => vec![Effect::Resume {
                 session: picker.chosen_session(),
-                fork: false,
             }],
+            PickerKind::ForkPoints => {
+                let index = picker.chosen_index();
+                let forks = index.map(|index| Effect::Fork {
+                    before: index.checked_sub(1),
+                });
+                forks.into_iter().collect()
+            }
+            PickerKind::Settings => {
+                let name = name.to_owned();
+                self.change_setting(&name)
+            }
             PickerKind::Prompts => {
                 let index = picker.chosen_index();
                 index.map(Effect::Reprint).into_iter().collect()

@@ -63,7 +63,12 @@ impl Picker {
     fn subject(&self) -> Option<Subject> {
         let name = || self.chosen().map(|choice| choice.name.to_owned());
         match self.kind {
-            PickerKind::Commands | PickerKind::History => None,
+            PickerKind::Commands | PickerKind::History | PickerKind::Settings => None,
+            // The first of them is all of it.
+            PickerKind::ForkPoints => {
+                let index = self.chosen_index()?.checked_sub(1);
+                index.map(Subject::Prompt)
+            }
             PickerKind::Files => name().map(Subject::File),
             PickerKind::Models => name().map(Subject::Model),
             PickerKind::Prompts => self.chosen_index().map(Subject::Prompt),

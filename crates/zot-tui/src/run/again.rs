@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use zot_sdk::sessions::{View, check_free, fork, read};
 use zot_sdk::{ApprovalPolicy, Durability, FullMessage};
 
-use super::{Chat, Ending};
+use super::{Chat, Ending, listings};
 
 /// What the next chat has from this one.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,18 +18,18 @@ pub struct Carried {
     pub model: Option<String>,
     /// The conversation, if it is in no file.
     pub messages: Vec<FullMessage>,
+    /// What was asked on the command line and waits for the session.
+    pub prompt: Option<String>,
+    /// For the editor.
+    pub draft: Option<String>,
 }
 
 impl Chat {
     /// Ends this chat for one with another session, or with this one (`None`). The error is for
     /// the user; the chat goes on then.
-    pub(super) fn begin_again(
-        &self,
-        session: Option<String>,
-        fork: bool,
-    ) -> Result<Ending, String> {
+    pub(super) fn begin_again(&self, session: Option<String>) -> Result<Ending, String> {
         let is_own = session.is_none();
-        let mut session = match session {
+        let session = match session {
             Some(id) => Some(self.listed_session(id)?),
             None => self.session_file(),
         };
@@ -37,18 +37,47 @@ impl Chat {
             None if is_own => self.runtime.full_messages(),
             _ => Vec::new(),
         };
-        if let (true, Some(parent)) = (fork, &session) {
-            session = Some(self.copy_of(parent)?);
-        }
+        let carried = Carried {
+            messages,
+            prompt: self.options.prompt.clone().filter(|_| !is_own),
+            ..self.carried()
+        };
         Ok(Ending::Again {
             session,
-            carried: Box::new(Carried {
-                is_jailed: self.runtime.jailed().is_some(),
-                approval: self.runtime.approval(),
-                model: self.chosen_model.clone().filter(|_| fork),
-                messages,
-            }),
+            carried: Box::new(carried),
         })
+    }
+
+    /// Ends this chat for one with a copy of this conversation: of all of it, or of what was said
+    /// before the prompt with that index, which can then be written differently.
+    pub(super) fn begin_copy(&self, before: Option<usize>) -> Result<Ending, String> {
+        let Some(parent) = self.session_file() else {
+            return match before {
+                None => self.begin_again(None),
+                Some(_) => Err("nothing of this conversation is on disk".to_owned()),
+            };
+        };
+        let draft = before.and_then(|index| listings::prompt_at(&self.runtime, index));
+        let carried = Carried {
+            model: self.chosen_model.clone(),
+            draft,
+            ..self.carried()
+        };
+        Ok(Ending::Again {
+            session: Some(self.copy_of(&parent, before)?),
+            carried: Box::new(carried),
+        })
+    }
+
+    fn carried(&self) -> Carried {
+        Carried {
+            is_jailed: self.runtime.jailed().is_some(),
+            approval: self.runtime.approval(),
+            model: None,
+            messages: Vec::new(),
+            prompt: None,
+            draft: None,
+        }
     }
 
     /// The file of a session that was listed, unless somebody else has it open: then the chat goes
@@ -68,13 +97,14 @@ impl Chat {
     }
 
     /// Made at once, so that everything can be done with the copy that can be done with a session.
-    fn copy_of(&self, parent: &Path) -> Result<PathBuf, String> {
+    fn copy_of(&self, parent: &Path, before: Option<usize>) -> Result<PathBuf, String> {
         let Some(sessions) = &self.options.sessions else {
             return Err("there is no folder for sessions".to_owned());
         };
         let cwd = self.runtime.cwd().display().to_string();
         let whole = read(parent, View::Current).map_err(|error| error.to_string())?;
-        let copy = fork(sessions, &whole, None, cwd, Durability::ProcessEnd)
+        let number = before.map(|index| index + 1);
+        let copy = fork(sessions, &whole, number, cwd, Durability::ProcessEnd)
             .map_err(|error| error.to_string())?;
         copy.keep().map_err(|error| error.to_string())?;
         Ok(copy.path().to_owned())

@@ -40,7 +40,7 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
     let depth = Depth::detect(variable);
     // Without colours it makes no difference, and the simplest terminals print the question.
     let is_simple = variable("TERM").is_none_or(|term| term == "linux" || term == "dumb");
-    let surroundings = match is_simple {
+    let surroundings = match is_simple || options.describes_images {
         true => Surroundings::Closed,
         false => Surroundings::detect(variable),
     };

@@ -104,6 +104,13 @@ impl Chat {
                 }
                 Vec::new()
             }
+            Effect::ListForkPoints => {
+                vec![Input::ForkPoints(listings::prompts(&self.runtime))]
+            }
+            Effect::KeepSetting { name, value } => {
+                self.keep_setting(name, &value);
+                Vec::new()
+            }
             Effect::ListPrompts => vec![Input::Prompts(listings::prompts(&self.runtime))],
             Effect::Reprint(index) => listings::earlier(&self.runtime, index),
             Effect::ShowContext => vec![listings::context(&self.runtime)],
@@ -128,13 +135,7 @@ impl Chat {
             }
             Effect::LoadTheme(name) => match themes::load(&name, self.options.themes.as_deref()) {
                 Ok(theme) => {
-                    let words = ["config", "set", "theme", &name].map(str::to_owned);
-                    let cwd = self.runtime.cwd().to_owned();
-                    self.jobs.spawn(async move {
-                        let kept = own_program::ask(&cwd, words.into(), None).await;
-                        let is_problem = matches!(kept, Input::Note { is_error: true, .. });
-                        Vec::from_iter(is_problem.then_some(kept))
-                    });
+                    self.keep_setting("theme", &name);
                     vec![Input::Theme(Box::new(theme))]
                 }
                 Err(error) => failed(&error),
@@ -147,7 +148,8 @@ impl Chat {
             Effect::SetModel(model) => match self.runtime.set_model(&model) {
                 Ok(()) => {
                     self.chosen_model = Some(model);
-                    vec![self.present_info()]
+                    let note = self.keep_model();
+                    std::iter::once(self.present_info()).chain(note).collect()
                 }
                 Err(error) => failed(&error),
             },
@@ -228,8 +230,19 @@ impl Chat {
                 Vec::new()
             }
             // Whoever runs the chat does these.
-            Effect::Resume { .. } | Effect::Quit => Vec::new(),
+            Effect::Resume { .. } | Effect::Fork { .. } | Effect::Quit => Vec::new(),
         })
+    }
+
+    /// Writes a setting to the user's configuration; only a problem is told.
+    fn keep_setting(&mut self, name: &str, value: &str) {
+        let words = ["config", "set", name, value].map(str::to_owned);
+        let cwd = self.runtime.cwd().to_owned();
+        self.jobs.spawn(async move {
+            let kept = own_program::ask(&cwd, words.into(), None).await;
+            let is_problem = matches!(kept, Input::Note { is_error: true, .. });
+            Vec::from_iter(is_problem.then_some(kept))
+        });
     }
 
     /// What the agent is asked, with the files that the user mentioned.

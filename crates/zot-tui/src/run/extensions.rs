@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zot_sdk::{InvokedData, PanelAction, Runtime};
+use zot_sdk::{ExtensionEntry, InvokedData, PanelAction, Runtime};
 
 use super::Chat;
 use crate::app::{Input, PanelView, Prompt};
@@ -12,6 +12,12 @@ impl Chat {
         let runtime = Arc::clone(&self.runtime);
         self.jobs
             .spawn(async move { vec![commands(&runtime).await] });
+        // Slow starters are listed when they are there.
+        let runtime = Arc::clone(&self.runtime);
+        self.jobs.spawn(async move {
+            runtime.extensions_settled().await;
+            vec![commands(&runtime).await]
+        });
     }
 
     pub(super) fn invoke(&mut self, name: String, arguments: String) -> Vec<Input> {
@@ -29,7 +35,7 @@ impl Chat {
         let runtime = Arc::clone(&self.runtime);
         self.jobs.spawn(async move {
             let said = match runtime.reload_extensions().await {
-                Ok(loaded) => Input::note(format!("{} extensions are running", loaded.len())),
+                Ok(loaded) => Input::note(running(&loaded)),
                 Err(error) => Input::failure(error),
             };
             vec![said, commands(&runtime).await]
@@ -76,6 +82,21 @@ impl Chat {
             .tell_panel(extension, PanelAction::Close { panel_id });
         Vec::new()
     }
+}
+
+/// How many extensions run, and which do not.
+fn running(extensions: &[ExtensionEntry]) -> String {
+    let (ready, others): (Vec<_>, Vec<_>) = extensions
+        .iter()
+        .partition(|extension| extension.state == "ready");
+    let mut said = match ready.len() {
+        1 => "1 extension is running".to_owned(),
+        count => format!("{count} extensions are running"),
+    };
+    for extension in others {
+        said.push_str(&format!("; {} is {}", extension.name, extension.state));
+    }
+    said
 }
 
 /// Those of extensions, which have to be asked.

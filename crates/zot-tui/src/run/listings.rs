@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use zot_sdk::{
-    ApprovalScope, ContentBlock, CredentialKind, CredentialStatus, Credentials, Message, Role,
-    Runtime,
+    ApprovalScope, ContentBlock, CredentialKind, CredentialStatus, Credentials, Message, Runtime,
+    is_prompt,
 };
 
 use crate::app::{Input, LogAction};
@@ -19,6 +19,13 @@ pub(super) fn prompts(runtime: &Runtime) -> Vec<String> {
     prompts
         .map(|(index, text)| format!("{}  {}", index + 1, first_line(text)))
         .collect()
+}
+
+/// What the user said in the prompt with this index.
+pub(super) fn prompt_at(runtime: &Runtime, index: usize) -> Option<String> {
+    let messages = runtime.messages();
+    let text = messages.iter().filter_map(prompt).nth(index)?;
+    Some(text.to_owned())
 }
 
 /// What was said before this chat began, as far as a screen has room.
@@ -139,6 +146,10 @@ pub(super) fn credential(status: &CredentialStatus) -> String {
         CredentialKind::Login => "login",
         CredentialKind::Foreign => "of another program",
     };
+    let kind = match status.problem {
+        Some(_) => format!("{kind} that cannot be used"),
+        None => kind.to_owned(),
+    };
     match status.source.strip_prefix('$') {
         Some(variable) => format!("{kind} from ${variable}"),
         None => {
@@ -168,7 +179,7 @@ fn prompt(message: &Message) -> Option<&str> {
         ContentBlock::Text { text } => Some(text.as_str()),
         _ => None,
     });
-    said.filter(|_| message.role == Role::User)
+    said.filter(|_| is_prompt(message))
 }
 
 pub(super) fn first_line(text: &str) -> String {

@@ -27,12 +27,13 @@ pub(super) async fn ask(cwd: &Path, words: Vec<String>, session: Option<PathBuf>
 pub(super) async fn import(cwd: &Path, file: &Path) -> Input {
     let words = ["sessions", "import", "--json"].map(OsString::from);
     let words = words.into_iter().chain([file.into()]).collect();
-    told(output(cwd, words).await, |printed| {
-        let made: Option<Value> = serde_json::from_str(printed).ok();
-        let id = made.as_ref().and_then(|made| made["id"].as_str());
-        let id: String = id.unwrap_or("new").chars().take(8).collect();
-        format!("it is session {id}: /sessions goes on with it\n")
-    })
+    let made = output(cwd, words).await;
+    let printed = made.as_ref().ok().filter(|made| made.status.success());
+    let printed: Option<Value> = printed.and_then(|made| serde_json::from_slice(&made.stdout).ok());
+    match printed.as_ref().and_then(|made| made["path"].as_str()) {
+        Some(path) => Input::Imported(path.to_owned()),
+        None => told(made, str::to_owned),
+    }
 }
 
 async fn output(cwd: &Path, words: Vec<OsString>) -> io::Result<Output> {

@@ -37,10 +37,15 @@ fn foot(panel: &Panel, app: &App, room: usize) -> Line {
         let last = (panel.top + room).min(count);
         own = format!("{}–{last} of {count} (alt+down) · ", panel.top + 1);
     }
-    own.push_str("ctrl+c closes");
     let mut foot = Line::styled("└ ", theme.accent);
-    let room = app.columns.saturating_sub(crate::text::width(&own) + 5);
     let said = from_sgr(&panel.footer, theme.muted);
+    // Most extensions say so themselves.
+    if own.is_empty() && panel.footer.contains("esc") && said.width() + 2 <= app.columns {
+        foot.append(said);
+        return foot;
+    }
+    own.push_str("esc closes");
+    let room = app.columns.saturating_sub(crate::text::width(&own) + 5);
     if !said.is_empty() && room >= LEAST_FOOTER {
         foot.append(said.clipped(room));
         foot.push(" · ", theme.muted);

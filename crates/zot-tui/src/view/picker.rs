@@ -191,6 +191,8 @@ fn title(kind: PickerKind) -> Option<&'static str> {
     Some(match kind {
         PickerKind::Models => "model: ",
         PickerKind::Prompts => "jump to: ",
+        PickerKind::ForkPoints => "fork before: ",
+        PickerKind::Settings => "settings: ",
         PickerKind::Sessions => "go on with: ",
         PickerKind::History => "history: ",
         PickerKind::Skills => "skill: ",

@@ -33,7 +33,8 @@ pub enum HostFrame {
         #[serde(flatten)]
         event: LifecycleEvent,
     },
-    /// The user pressed a key in a panel.
+    /// The user pressed a key in a panel: `rune` for every key that writes a character, else its
+    /// name. Escape is never sent, it closes the panel.
     PanelKey {
         panel_id: String,
         key: String,
@@ -65,7 +66,31 @@ pub struct HelloAck {
     pub data_dir: String,
 }
 
+/// The key of a panel that writes what is in `text`.
+const RUNE: &str = "rune";
+
 impl HostFrame {
+    /// What an extension is told of a key that a front end names: the names that extensions know,
+    /// whatever the front end calls them.
+    pub fn key_in_panel(panel_id: String, key: String, text: String) -> Self {
+        let (key, text) = match key.as_str() {
+            "esc" | "escape" => return Self::PanelClose { panel_id },
+            "space" => (RUNE.to_owned(), " ".to_owned()),
+            "pgup" => ("pageup".to_owned(), text),
+            "pgdown" | "pgdn" => ("pagedown".to_owned(), text),
+            name if is_one_character(name) => {
+                let text = if text.is_empty() { key } else { text };
+                (RUNE.to_owned(), text)
+            }
+            _ => (key, text),
+        };
+        Self::PanelKey {
+            panel_id,
+            key,
+            text,
+        }
+    }
+
     /// Reads one line.
     pub fn parse(line: &[u8]) -> Result<Self, FrameError> {
         let fields = Fields::parse(line)?;
@@ -140,4 +165,9 @@ fn panel_resize(frame: &FrameReader) -> Result<HostFrame, FrameError> {
         width: frame.read("width")?,
         height: frame.read("height")?,
     })
+}
+
+fn is_one_character(text: &str) -> bool {
+    let mut characters = text.chars();
+    characters.next().is_some() && characters.next().is_none()
 }

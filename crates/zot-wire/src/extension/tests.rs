@@ -254,3 +254,38 @@ fn lists_and_panels_have_limits() {
         r#"{"type":"command_response","id":"1","action":"open_panel","open_panel":5}"#;
     assert!(refused(not_an_object).starts_with("open_panel: invalid type"));
 }
+
+#[test]
+fn keys_have_the_names_that_extensions_know() {
+    let told = |key: &str, text: &str| {
+        let frame = HostFrame::key_in_panel("p".to_owned(), key.to_owned(), text.to_owned());
+        serde_json::to_string(&frame).unwrap()
+    };
+    let key = |key: &str| format!(r#"{{"type":"panel_key","panel_id":"p","key":"{key}"}}"#);
+    let rune = |text: &str| {
+        format!(r#"{{"type":"panel_key","panel_id":"p","key":"rune","text":"{text}"}}"#)
+    };
+    for name in ["up", "pageup", "enter", "ctrl+a", "shift+tab", "f1"] {
+        assert_eq!(told(name, ""), key(name));
+    }
+    assert_eq!(told("pgup", ""), key("pageup"));
+    assert_eq!(told("pgdown", ""), key("pagedown"));
+    for (name, text, written) in [
+        ("rune", "a", "a"),
+        ("a", "a", "a"),
+        ("a", "", "a"),
+        ("a", "A", "A"),
+        ("space", "", " "),
+        ("space", " ", " "),
+        (" ", " ", " "),
+        ("é", "é", "é"),
+        ("rune", "two", "two"),
+    ] {
+        assert_eq!(told(name, text), rune(written), "{name:?} {text:?}");
+    }
+    let closed = r#"{"type":"panel_close","panel_id":"p"}"#;
+    assert_eq!(
+        (told("esc", ""), told("escape", "")),
+        (closed.to_owned(), closed.to_owned())
+    );
+}

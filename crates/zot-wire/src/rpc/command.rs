@@ -21,6 +21,10 @@ pub enum Command {
     Hello {
         #[serde(skip_serializing_if = "Option::is_none")]
         token: Option<String>,
+        /// What the client understands beyond the original protocol. `confirm`: it answers
+        /// `tool_confirm`. Others mean nothing.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        capabilities: Vec<String>,
     },
     /// Runs the agent on a message.
     Prompt(PromptCommand),
@@ -367,6 +371,8 @@ impl Command {
         Ok(match name {
             "hello" => Self::Hello {
                 token: field(fields, "token")?,
+                // The original takes a hello with anything in it.
+                capabilities: field(fields, "capabilities").unwrap_or_default(),
             },
             "prompt" => Self::Prompt(PromptCommand {
                 message: field(fields, "message")?,

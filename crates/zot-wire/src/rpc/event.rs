@@ -84,6 +84,10 @@ pub enum Event {
         /// What the call would do: the command, or the diff.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preview: Option<String>,
+        /// How to answer: only in the first of them, and only for a client that has not said yet that
+        /// it knows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
     },
     /// A steering message that found no place before the prompt ended.
     SteerDropped { content: Vec<ContentBlock> },

@@ -11,7 +11,13 @@ export type AnyJson = unknown;
 export interface ClearResponse { type: "response"; command: "clear"; id?: RequestId; success: true }
 
 /** Introduces the client; required first, with the token, when `ZOTCORE_RPC_TOKEN` is set. */
-export interface HelloCommand { type: "hello"; id?: RequestId; token?: string }
+export interface HelloCommand {
+  type: "hello";
+  /** What the client understands beyond the original protocol. `confirm`: it answers `tool_confirm`. Others mean nothing. */
+  capabilities?: string[];
+  id?: RequestId;
+  token?: string;
+}
 
 /** Runs the agent on a message. */
 export interface PromptCommand {
@@ -256,6 +262,8 @@ export interface ToolResultEvent {
 export interface ToolConfirmEvent {
   type: "tool_confirm";
   args: AnyJson;
+  /** How to answer: only in the first of them, and only for a client that has not said yet that it knows. */
+  hint?: string;
   id: string;
   name: string;
   /** What the call would do: the command, or the diff. */

@@ -241,12 +241,13 @@ export class Session {
 
   /** @param {Connection} connection @param {string | undefined} token @param {{ timeoutMs: number }} patience */
   async #greet(connection, token, patience) {
-    const hello = await connection.request("hello", token ? { token } : {}, patience);
+    const capabilities = this.#options.approve === undefined ? undefined : ["confirm"];
+    const hello = await connection.request("hello", { ...(token && { token }), ...(capabilities && { capabilities }) }, patience);
     if (hello.protocol_version !== PROTOCOL_VERSION) {
       throw new ZotError("protocol", `zot speaks version ${hello.protocol_version} of the protocol, this client version ${PROTOCOL_VERSION}`);
     }
-    const capabilities = hello.capabilities ?? [];
-    this.#canRestore = this.#options.restart !== false && capabilities.includes("full_messages") && capabilities.includes("set_messages");
+    const offered = hello.capabilities ?? [];
+    this.#canRestore = this.#options.restart !== false && offered.includes("full_messages") && offered.includes("set_messages");
   }
 
   /** @param {Connection} connection @param {Promise<void>} found @param {() => { timeoutMs: number }} left */

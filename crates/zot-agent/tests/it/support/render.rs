@@ -14,6 +14,7 @@ pub(crate) fn event(event: &AgentEvent) -> String {
         AgentEvent::UserMessage(message) => format!("user_message {}", content(&message.content)),
         AgentEvent::TurnStarted { step } => format!("turn_start {step}"),
         AgentEvent::AssistantStarted => "assistant_start".to_owned(),
+        AgentEvent::Notice(notice) => format!("notice {notice:?}"),
         AgentEvent::TextDelta(delta) => format!("text {delta:?}"),
         AgentEvent::Retrying { failures, .. } => format!("retrying after {failures}"),
         AgentEvent::ThinkingDelta(delta) => format!("thinking {delta:?}"),

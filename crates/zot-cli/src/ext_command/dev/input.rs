@@ -47,17 +47,11 @@ pub(super) fn parse(
     let rest = rest.trim();
     if word == "panel" && !rest.is_empty() {
         let panel_id = panel.ok_or("no panel is open")?.to_owned();
-        let mut characters = rest.chars();
-        let writes = characters.next().is_some() && characters.next().is_none();
-        return Ok(HostFrame::PanelKey {
+        return Ok(HostFrame::key_in_panel(
             panel_id,
-            key: rest.to_owned(),
-            text: if writes {
-                rest.to_owned()
-            } else {
-                String::new()
-            },
-        });
+            rest.to_owned(),
+            String::new(),
+        ));
     }
     let is_tool = |name: &str| introduction.tools.iter().any(|tool| tool.name == name);
     let (name, arguments) = match word {

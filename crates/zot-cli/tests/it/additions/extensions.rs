@@ -71,7 +71,7 @@ fn extensions() {
     }
     fixtures().check(&workdir, Pace::Steady, &zot.finish().transcript);
     let key = &board.told("panel_key")[0];
-    assert_eq!((&key["key"], &key["text"]), (&json!("x"), &json!("x")));
+    assert_eq!((&key["key"], &key["text"]), (&json!("rune"), &json!("x")));
     assert_eq!(board.told("panel_close").len(), 1);
     assert_eq!(board.told("command_invoked")[0]["args"], "about lists");
 }

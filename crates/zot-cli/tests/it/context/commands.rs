@@ -58,7 +58,10 @@ fn context_for_programs_adds_up() {
     let report = parsed(&run.stdout);
     let parts = report["parts"].as_array().unwrap();
     let kinds: Vec<&Value> = parts.iter().map(|part| &part["kind"]).collect();
-    assert_eq!(kinds, ["system_prompt", "instructions", "tool"]);
+    assert_eq!(
+        kinds,
+        ["system_prompt", "instructions", "environment", "tool"]
+    );
     assert_eq!(parts[0]["tokens"], 1);
     assert_eq!(
         parts[0]["path"],
@@ -77,13 +80,13 @@ fn context_for_programs_adds_up() {
     );
 
     place.print(&["--no-skill", "--tools", "read", "say:1"]);
-    let bytes: u64 = parts[..2]
+    let bytes: u64 = parts[..3]
         .iter()
         .map(|part| part["bytes"].as_u64().unwrap())
         .sum();
     assert_eq!(
         place.system().len() as u64,
-        bytes + 2,
+        bytes + 4,
         "parts are separated by an empty line"
     );
 }

@@ -23,7 +23,8 @@ fn they_are_part_of_the_system_prompt_the_nearest_first() {
         "<instructions from=\".zot/instructions.md\">\nUse blanks.\n</instructions>",
         "<instructions from=\"../../AGENTS.md\">\nUse tabs.\n</instructions>",
         "<instructions from=\"../../CLAUDE.md\">\nBe kind.\n</instructions>",
-        "Working directory: ",
+        "Current date: ",
+        "Current working directory: ",
     ]
     .map(|part| system.find(part));
     assert!(positions.iter().all(Option::is_some), "{system}");
@@ -66,7 +67,13 @@ fn a_system_prompt_of_ones_own_keeps_the_instructions() {
     place.print(&["--append-system-prompt", "APP", "say:1"]);
     let system = place.system();
     assert!(system.starts_with("From home."), "{system}");
-    assert!(system.ends_with("APP") && system.contains("Use tabs."));
+    assert!(system.contains("Use tabs."), "{system}");
+    let (_, end) = system.split_once("APP\n\nCurrent date: 20").unwrap();
+    let here = format!(
+        "Current working directory: {}",
+        place.workdir.path().display()
+    );
+    assert!(end.ends_with(&here), "{system}");
 
     place.print(&[
         "--system-prompt",
@@ -75,7 +82,9 @@ fn a_system_prompt_of_ones_own_keeps_the_instructions() {
         "--no-context-files",
         "say:1",
     ]);
-    assert_eq!(place.system(), "SYS");
+    let system = place.system();
+    assert!(system.starts_with("SYS\n\nCurrent date: 20"), "{system}");
+    assert!(system.ends_with(&here), "{system}");
 }
 
 #[test]

@@ -40,20 +40,40 @@ fn a_folder_is_copied_with_its_modes_and_links() {
 fn nobody_is_asked_without_a_terminal() {
     let bench = Bench::new();
     bench.good();
-    let said = bench.fail(1, &["install", "good"]);
-    assert!(said.contains("--yes"), "{said}");
-    assert!(said.contains("everything you may do"), "{said}");
+    let ended = bench.run(&["install", "good"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    // What it may touch is told all the same.
+    assert!(ended.stderr.contains("everything you may do"), "{ended:?}");
+    assert_eq!(bench.store(), ["good"]);
+    bench.succeed(&["rm", "good"]);
     assert!(bench.store().is_empty());
 }
 
 #[test]
 fn on_a_terminal_someone_is_asked() {
-    for (answer, code, installed) in [("n\n", 1, 0), ("\n", 1, 0), ("y\n", 0, 1)] {
+    for (command, answer, code, installed) in [
+        (["install", "good", ""], "n\n", 1, 0),
+        (["install", "good", ""], "\n", 1, 0),
+        (["install", "good", ""], "y\n", 0, 1),
+        (["install", "good", "-y"], "", 0, 1),
+        (["remove", "good", ""], "n\n", 1, 1),
+        (["remove", "good", ""], "\n", 1, 1),
+        (["rm", "good", ""], "yes\n", 0, 0),
+        (["remove", "good", "--yes"], "", 0, 0),
+        (["rm", "good", "-y"], "", 0, 0),
+    ] {
         let bench = Bench::new();
         bench.good();
+        if command[0] != "install" {
+            bench.succeed(&["install", "good", "--yes"]);
+        }
+        let command: Vec<&str> = command
+            .into_iter()
+            .filter(|word| !word.is_empty())
+            .collect();
         let (mut keyboard, terminal) = terminal();
         let mut child = bench
-            .command(&["install", "good"])
+            .command(&command)
             .into_command()
             .stdin(Stdio::from(terminal))
             .stdout(Stdio::null())
@@ -64,9 +84,17 @@ fn on_a_terminal_someone_is_asked() {
         let mut said = String::new();
         let mut stderr = child.stderr.take().unwrap();
         stderr.read_to_string(&mut said).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(code), "{said}");
-        assert!(said.contains("[y/N]"), "{said}");
-        assert_eq!(bench.store().len(), installed);
+        assert_eq!(
+            child.wait().unwrap().code(),
+            Some(code),
+            "{command:?}: {said}"
+        );
+        assert_eq!(
+            said.contains("[y/N]"),
+            !answer.is_empty(),
+            "{command:?}: {said}"
+        );
+        assert_eq!(bench.store().len(), installed, "{command:?}");
     }
 }
 
@@ -89,7 +117,7 @@ fn permissions_are_shown() {
     let manifest = r#"{"name":"asks","exec":"./run.sh","permissions":
         {"fs_read":["$CWD"],"network":true,"exec":["git","jq"],"env":["TOKEN"]}}"#;
     bench.extension("asks", manifest, GOOD);
-    let said = bench.fail(1, &["install", "asks"]);
+    let said = bench.run(&["install", "asks"]).stderr;
     for part in ["$CWD", "network", "git, jq", "TOKEN", "enforced"] {
         assert!(said.contains(part), "{part}: {said}");
     }

@@ -81,7 +81,7 @@ fn faults_of_the_handshake() {
 #[test]
 fn faults_of_registrations() {
     fails(
-        &changed("\"name\":\"add\"", "\"name\":\"add numbers\""),
+        &changed("\"name\":\"add\"", "\"name\":\" add\""),
         "no name for a tool",
     );
     fails(

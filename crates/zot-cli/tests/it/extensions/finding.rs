@@ -68,10 +68,11 @@ fn the_name_in_the_manifest_wins() {
     assert!(run.log("honest").contains("liar"), "{}", run.log("honest"));
 }
 
-/// It is waited for, but not for long, and by prompts only.
+/// It is waited for as long as it may take to start, and by prompts only.
 #[test]
 fn one_that_says_nothing_delays_the_first_prompt_alone() {
-    let mute = ScriptedExtension::starting_with("mute", [json!({"wait_for": "never"})]);
+    let mute = ScriptedExtension::starting_with("mute", [json!({"wait_for": "never"})])
+        .manifest("start_timeout", json!(2));
     let mut run = Extended::start(&[mute, saying("other", "here")]);
     let begin = std::time::Instant::now();
     run.zot.call(json!({"id": "p", "type": "ping"}));
@@ -81,7 +82,7 @@ fn one_that_says_nothing_delays_the_first_prompt_alone() {
         (false, "here".to_owned())
     );
     assert!(begin.elapsed() < std::time::Duration::from_secs(20));
-    run.wait_for_log("mute", "no hello within 5s");
+    run.wait_for_log("mute", "no hello within 2s");
     testkit::poll_until("standard error names it", || {
         run.zot.stderr().contains("mute")
     });

@@ -1,9 +1,10 @@
 //! What extensions register, and what becomes of it.
 
 use serde_json::{Value, json};
-use testkit::{ScriptedExtension, echo_tool, register_tool, tool_text};
+use testkit::{ScriptedExtension, Wire, ZotCommand, echo_tool, register_tool, tool_text};
 
 use super::Extended;
+use crate::support::binary;
 
 #[test]
 fn a_tool_that_is_registered_later_joins_the_next_turn() {
@@ -19,9 +20,9 @@ fn a_tool_that_is_registered_later_joins_the_next_turn() {
 }
 
 #[test]
-fn schemas_and_names_that_no_provider_takes_are_refused_and_spoil_nothing_else() {
-    let long = "x".repeat(65);
-    let bad_names = ["", "a b", "über", "a.b", long.as_str()];
+fn schemas_and_names_that_no_provider_takes_spoil_nothing_else() {
+    let long = "x".repeat(129);
+    let bad_names = ["", " a", "../b", "a\u{7}", long.as_str()];
     let bad_schemas: [Value; 4] = [
         json!("object"),
         json!([]),
@@ -47,7 +48,8 @@ fn schemas_and_names_that_no_provider_takes_are_refused_and_spoil_nothing_else()
         .iter()
         .filter(|name| !own.contains(&name.as_str()))
         .collect();
-    assert_eq!(foreign, ["bare", "good"]);
+    // Of a property that is no schema nothing is known; the others cannot be declared.
+    assert_eq!(foreign, ["schema_3", "bare", "good"]);
     let log = run.log("probe");
     for number in 0..4 {
         assert!(log.contains(&format!("schema_{number}")), "{log}");
@@ -56,21 +58,46 @@ fn schemas_and_names_that_no_provider_takes_are_refused_and_spoil_nothing_else()
 }
 
 #[test]
-fn the_selection_of_tools_holds_for_those_of_extensions() {
+fn the_selection_of_tools_leaves_those_of_extensions_alone_unless_they_are_taken_away() {
     let extension = || ScriptedExtension::new("probe", [echo_tool("one"), echo_tool("two")]);
     for (flags, expected) in [
-        (vec!["--tools", "read,two"], vec!["read", "two"]),
-        (vec!["--no-tools"], vec![]),
+        (vec!["--tools", "read,two"], vec!["read", "one", "two"]),
+        (vec!["--tools", "read"], vec!["read", "one", "two"]),
+        (vec!["--tools", "read,-one"], vec!["read", "two"]),
+        (
+            vec!["--tools", "-one,-bash,-skill"],
+            vec!["read", "write", "edit", "two"],
+        ),
+        (
+            vec!["--tools=-one,-two,-skill"],
+            vec!["read", "write", "edit", "bash"],
+        ),
+        (vec!["--tools", "bash,-bash"], vec!["one", "two"]),
+        (vec!["--no-tools"], vec!["one", "two"]),
     ] {
         let mut run = Extended::start_with(&[extension()], |command| command.arguments(&flags));
         run.zot.turn("1", "say:1");
         assert_eq!(run.offered()[0], expected, "{flags:?}");
     }
-    let mut run = Extended::start_with(&[extension()], |c| c.arguments(["--tools", "read,three"]));
+    let config = json!({"tools": ["read", "-two"]});
+    let run = Extended::start_with(&[extension()], |command| command);
+    std::fs::create_dir_all(run.workdir.zot_home()).unwrap();
+    let file = run.workdir.zot_home().join("config.json");
+    std::fs::write(file, config.to_string()).unwrap();
+    let mut zot = ZotCommand::rpc(binary(), &run.workdir, &run.server, Wire::OpenAi)
+        .extensions(&run.installed)
+        .spawn();
+    zot.turn("1", "say:1");
+    assert_eq!(run.offered()[0], ["read", "one"]);
+    drop(zot);
+
+    let flags = ["--tools", "read,three,-four"];
+    let mut run = Extended::start_with(&[extension()], |command| command.arguments(flags));
     run.zot.turn("1", "say:1");
-    assert_eq!(run.offered()[0], ["read"]);
-    testkit::poll_until("the name that nobody has is reported", || {
-        run.zot.stderr().contains("three")
+    assert_eq!(run.offered()[0], ["read", "one", "two"]);
+    testkit::poll_until("the names that nobody has are reported", || {
+        let stderr = run.zot.stderr();
+        stderr.contains("three") && stderr.contains("four")
     });
     let set = json!({"id": "s", "type": "set_tools", "tools": ["one"]});
     assert_eq!(run.zot.call(set)["success"], true);

@@ -39,7 +39,7 @@ fn the_list_is_a_table_or_json_and_newest_first() {
     assert_eq!(lines.len(), 2, "{table}");
     assert!(lines[1].starts_with(&id[..8]), "{table}");
     let column = |name: &str| lines[0].find(name).unwrap();
-    assert!(lines[1][column("FIRST PROMPT")..].starts_with("say:1 first question"));
+    assert!(lines[1][column("TITLE")..].starts_with("say:1 first question"));
     let all = place.sessions_json(&["list", "--all"]);
     assert_eq!(all.as_array().unwrap().len(), 2);
     assert_eq!(all[0]["title"], "say:1 elsewhere");

@@ -275,9 +275,8 @@ fn what_is_broken_is_said_and_the_rest_goes_on() {
 fn flags_that_contradict_each_other_are_refused() {
     let place = Place::new();
     for arguments in [
-        &["--no-session", "--continue"][..],
-        &["--continue", "--resume", "x"],
-        &["--session", "a", "--continue"],
+        &["--no-session", "--fork"][..],
+        &["--no-session", "--durable"],
         &["--fork"],
     ] {
         let ended = place.prompting().argument("say:1").arguments(arguments);

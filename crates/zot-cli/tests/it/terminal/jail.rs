@@ -33,6 +33,8 @@ fn tools_are_jailed_and_let_out_while_zot_runs() {
 
     // Going on in a copy is no way out.
     terminal.type_line("/session fork");
+    terminal.wait_for("fork before:");
+    terminal.press("Enter");
     terminal.wait_until("the copy", |_| {
         let everything = terminal.everything();
         everything.contains("going on with a conversation")

@@ -134,6 +134,8 @@ fn what_zot_loads_cannot_be_written() {
         "zot/extensions",
         "zot/extensions/x",
         "zot/extensions/y",
+        "zot/interceptors",
+        "zot/interceptors/x",
     ] {
         fs::create_dir_all(scene.path(path)).unwrap();
         let grants = scene.grants(json!({"fs_write": [scene.path(path)]}));

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use zot_conversation::{Sampling, Timestamp, ToolCall, ToolEffect};
+use zot_conversation::{Arguments, Sampling, Timestamp, ToolCall, ToolEffect};
 
 use super::*;
 
@@ -118,11 +118,11 @@ fn whole_request() {
         r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},"#,
         r#"{"type":"redacted_thinking","data":"enc"},"#,
         r#"{"type":"tool_use","id":"toolu_1","name":"read","input":{"path": "a"}},"#,
-        r#"{"type":"tool_use","id":"fn_read_1","name":"read","input":{}}]},"#,
+        r#"{"type":"tool_use","id":"call_Qq4DUENJvH2xQB9m1wsOWpZu","name":"read","input":{}}]},"#,
         r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":["#,
         r#"{"type":"text","text":"seen"},"#,
         r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw=="}}]},"#,
-        r#"{"type":"tool_result","tool_use_id":"fn_read_1","#,
+        r#"{"type":"tool_result","tool_use_id":"call_Qq4DUENJvH2xQB9m1wsOWpZu","#,
         r#""content":[{"type":"text","text":"(no output)"}],"is_error":true,"#,
         r#""cache_control":{"type":"ephemeral"}}]}]}"#,
     );

@@ -9,6 +9,11 @@ fn the_day_and_the_place_do_not_count() {
         Mask::of(one).text("see /home/ann/project/a.txt"),
         Mask::of(other).text("see /ci/build/a.txt")
     );
+    let prompt = |path: &str| {
+        format!("Be good.\n\nCurrent date: 2026-01-01\nCurrent working directory: {path}")
+    };
+    let (now, then) = (prompt("/a/b"), prompt("/c"));
+    assert_eq!(Mask::of(&now).system(&now), Mask::of(&then).system(&then));
     let different = other.replace("More", "Less");
     assert_ne!(
         Mask::of(one).system(one),

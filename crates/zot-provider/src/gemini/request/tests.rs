@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use zot_conversation::{Sampling, Timestamp, ToolCall, ToolEffect};
+use zot_conversation::{Arguments, Sampling, Timestamp, ToolCall, ToolEffect};
 
 use super::*;
 
@@ -115,7 +115,7 @@ fn whole_request() {
         r#""thinkingConfig":{"includeThoughts":true,"thinkingBudget":5904}},"#,
         r#""systemInstruction":{"parts":[{"text":"be good"}]},"#,
         r#""tools":[{"functionDeclarations":[{"name":"read","description":"reads","#,
-        r#""parameters":{"properties":{"path":{"type":"string"}},"type":"object"}}]}],"contents":["#,
+        r#""parameters":{"type":"object","properties":{"path":{"type":"string"}}}}]}],"contents":["#,
         r#"{"role":"user","parts":[{"text":"look"},"#,
         r#"{"inlineData":{"mimeType":"image/png","data":"iVBORw=="}}]},"#,
         r#"{"role":"model","parts":[{"text":"let me"},"#,

@@ -1,6 +1,8 @@
 use bytes::Bytes;
 use proptest::prelude::*;
-use zot_conversation::{Arguments, Reasoning, ReasoningEffort, Sampling, Timestamp, ToolEffect};
+use zot_conversation::{
+    Arguments, Reasoning, ReasoningEffort, Sampling, Timestamp, ToolCall, ToolEffect,
+};
 
 use super::*;
 
@@ -102,7 +104,7 @@ fn whole_request() {
         r#"{"model":"gpt","stream":true,"stream_options":{"include_usage":true},"#,
         r#""max_tokens":100,"reasoning_effort":"high","#,
         r#""tools":[{"type":"function","function":{"name":"read","description":"reads","#,
-        r#""parameters":{"type":"object"}}}],"#,
+        r#""parameters":{"type":"object","properties":{}}}}],"#,
         r#""messages":[{"role":"system","content":"be good"},"#,
         r#"{"role":"user","content":[{"type":"text","text":"look"},"#,
         r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw=="}}]},"#,
@@ -140,6 +142,7 @@ fn quirks() {
         effort: EffortField::Absent,
         reasoning_replay: ReasoningReplay::WithToolCalls,
         usage_report: UsageReport::Always,
+        ..OpenAiQuirks::COMPATIBLE
     };
     let sent = fresh(quirks, &asked);
     assert!(

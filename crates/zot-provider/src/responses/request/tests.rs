@@ -106,7 +106,7 @@ fn whole_request() {
         r#""include":["reasoning.encrypted_content"],"#,
         r#""reasoning":{"effort":"high","summary":"auto"},"instructions":"be good","#,
         r#""tools":[{"type":"function","name":"read","description":"reads","#,
-        r#""parameters":{"type":"object"},"strict":false}],"input":["#,
+        r#""parameters":{"type":"object","properties":{}},"strict":false}],"input":["#,
         r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"look"},"#,
         r#"{"type":"input_image","image_url":"data:image/png;base64,iVBORw==","detail":"auto"}]},"#,
         r#"{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"enc1"},"#,

@@ -79,10 +79,7 @@ fn a_command_that_is_written_out_is_the_one_that_runs() {
     );
     assert_eq!(
         last_command(&mut chat, "/session fork"),
-        Some(Effect::Resume {
-            session: None,
-            fork: true
-        })
+        Some(Effect::ListForkPoints)
     );
     last_command(&mut chat, "/session import");
     assert!(chat.rows().iter().any(|row| row.contains("import FILE")));
@@ -183,7 +180,6 @@ fn a_preview_is_beside_the_list_at_100_by_30() {
         chat.press(KeyCode::Enter),
         [Effect::Resume {
             session: Some("00000013".to_owned()),
-            fork: false
         }]
     );
     assert!(chat.app.picker.is_none());

@@ -10,11 +10,32 @@ fn parse(line: &str) -> Result<CommandFrame, (String, String, String)> {
 #[test]
 fn every_command_is_read() {
     for (line, command) in [
-        (r#"{"type":"hello"}"#, Command::Hello { token: None }),
+        (
+            r#"{"type":"hello"}"#,
+            Command::Hello {
+                token: None,
+                capabilities: Vec::new(),
+            },
+        ),
         (
             r#"{"type":"hello","token":"t"}"#,
             Command::Hello {
                 token: Some("t".into()),
+                capabilities: Vec::new(),
+            },
+        ),
+        (
+            r#"{"type":"hello","capabilities":["confirm","dance"]}"#,
+            Command::Hello {
+                token: None,
+                capabilities: vec!["confirm".into(), "dance".into()],
+            },
+        ),
+        (
+            r#"{"type":"hello","capabilities":{"confirm":true}}"#,
+            Command::Hello {
+                token: None,
+                capabilities: Vec::new(),
             },
         ),
         (r#"{"type":"abort"}"#, Command::Abort),

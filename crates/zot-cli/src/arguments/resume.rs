@@ -1,0 +1,210 @@
+//! `--resume`: with the id of a session, or as the original has it, without one and perhaps with the
+//! prompt behind it.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+
+use clap::ArgMatches;
+use zot_sdk::sessions::{FindError, Library};
+
+use super::Arguments;
+use crate::configuration;
+use crate::failure::Failure;
+use crate::prompt_input::stdin_speaks;
+use crate::sessions_command::{self, Columns};
+use crate::warn;
+
+/// A line with the number of a session is not longer than this.
+const MAX_NUMBER_LINE: usize = 64;
+
+/// Which session to go on with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Resume {
+    #[default]
+    New,
+    /// One that is picked from a list.
+    Pick,
+    /// The one with this id or path.
+    Session(String),
+}
+
+/// Where on the command line the words and the values of `--resume` stand.
+#[derive(Debug, Default)]
+pub(super) struct Positions {
+    words: Vec<usize>,
+    resumed: Vec<usize>,
+}
+
+/// What somebody meant by a value of `--resume`.
+#[derive(Debug, PartialEq, Eq)]
+enum Meaning {
+    Session,
+    /// Part of the prompt.
+    Prompt,
+    /// Nothing that could be told from a session's id or path with a mistake in it.
+    Mistake,
+}
+
+impl Arguments {
+    pub(super) fn note_positions(&mut self, matches: &ArgMatches) {
+        let positions = |name| matches.indices_of(name).into_iter().flatten().collect();
+        self.positions = Positions {
+            words: positions("words"),
+            resumed: positions("resume"),
+        };
+    }
+
+    /// Tells sessions from words of the prompt, and flags that overrule each other apart.
+    pub(super) fn settle_resumption(&mut self) -> Result<(), Failure> {
+        if let Some(values) = self.resume.take() {
+            self.resumes = Resume::Pick;
+            self.take_resumed(values)?;
+        }
+        let is_named = matches!(self.resumes, Resume::Session(_));
+        let is_elsewhere = self.continue_newest || self.session.is_some();
+        if is_named && is_elsewhere && !self.no_session {
+            return Err(Failure::Usage(
+                "--resume ID names one session, and --continue or --session another: give only one \
+                 of them"
+                    .to_owned(),
+            ));
+        }
+        if self.fork && !is_elsewhere && self.resumes == Resume::New {
+            return Err(Failure::Usage(
+                "--fork needs a session to copy: add --continue, --resume ID or --session PATH"
+                    .to_owned(),
+            ));
+        }
+        if self.no_session || is_elsewhere {
+            self.resumes = Resume::New;
+        }
+        Ok(())
+    }
+
+    fn take_resumed(&mut self, values: Vec<String>) -> Result<(), Failure> {
+        let library = Library::new(configuration::home().join("sessions"));
+        let positions = std::mem::take(&mut self.positions);
+        let words = std::mem::take(&mut self.words);
+        let mut words: Vec<_> = positions.words.into_iter().zip(words).collect();
+        for (position, value) in positions.resumed.into_iter().zip(values) {
+            let found = library.find(&value);
+            match meaning(&value, found.as_ref().err()) {
+                Meaning::Session => self.resumes = Resume::Session(value),
+                Meaning::Prompt => {
+                    if !value.is_empty() && !value.contains(char::is_whitespace) {
+                        self.resumed_words.push(value.clone());
+                    }
+                    words.push((position, value));
+                }
+                Meaning::Mistake => {
+                    return Err(Failure::Usage(format!(
+                        "there is no session {value:?} (`zot sessions list --all` shows all there \
+                         are); if it begins the prompt, put -- before the prompt"
+                    )));
+                }
+            }
+        }
+        words.sort_by_key(|(position, _)| *position);
+        self.words = words.into_iter().map(|(_, word)| word).collect();
+        // An empty value stands for none, and an empty word says nothing.
+        self.words.retain(|word| !word.is_empty());
+        Ok(())
+    }
+
+    /// Lets the user pick the session to go on with, as the original does: by a number on standard
+    /// input.
+    pub(super) fn pick_session(&mut self) -> Result<(), Failure> {
+        if self.resumes != Resume::Pick {
+            return Ok(());
+        }
+        let summaries = sessions_command::of_directory(self.cwd.as_deref());
+        if summaries.is_empty() {
+            warn(&["there is no session in this directory yet: this is the first"]);
+            self.resumes = Resume::New;
+            return Ok(());
+        }
+        let asks = io::stdin().is_terminal() && !self.no_stdin;
+        if asks {
+            sessions_command::offer(&summaries, Columns::Numbered);
+            // When even standard error is gone, the number can still be given.
+            let _ = write!(io::stderr(), "number: ");
+        }
+        let number = match self.no_stdin {
+            true => None,
+            false => read_number()?,
+        };
+        let picked = number.and_then(|number| summaries.get(number.checked_sub(1)?));
+        let Some(picked) = picked else {
+            if !asks {
+                sessions_command::offer(&summaries, Columns::Here);
+            }
+            return Err(self.unpicked());
+        };
+        self.resumes = Resume::Session(picked.path.display().to_string());
+        Ok(())
+    }
+
+    /// Shows which sessions there are where none can be picked.
+    pub(super) fn unnamed_session(&self) -> Failure {
+        let summaries = sessions_command::of_directory(self.cwd.as_deref());
+        sessions_command::offer(&summaries, Columns::Here);
+        self.unpicked()
+    }
+
+    fn unpicked(&self) -> Failure {
+        // It may have been meant as a name.
+        let mistaken = self.resumed_words.iter().map(|word| {
+            format!("there is no session {word:?}, so that is part of the prompt, and ")
+        });
+        Failure::Usage(format!(
+            "{}which session? Name it with --resume ID (the beginning is enough), or take the newest \
+             of this directory with --continue",
+            mistaken.collect::<String>()
+        ))
+    }
+}
+
+/// A mistyped id must not reach a model, which would answer it for money; a prompt should.
+fn meaning(value: &str, problem: Option<&FindError>) -> Meaning {
+    match problem {
+        // One that is ambiguous, or cannot be looked for, is reported where it is opened.
+        None | Some(FindError::Ambiguous { .. }) => Meaning::Session,
+        Some(_) if value.trim().is_empty() || value.contains(char::is_whitespace) => {
+            Meaning::Prompt
+        }
+        Some(FindError::Unreadable { .. }) => Meaning::Session,
+        Some(_) => {
+            let is_path = value.contains(['/', '\\']) || value.ends_with(".jsonl");
+            let is_hex = |character: char| character.is_ascii_hexdigit() || character == '-';
+            let is_like_hex =
+                |character: char| character.is_ascii_alphanumeric() || character == '-';
+            let has_digit = value.contains(|character: char| character.is_ascii_digit());
+            let is_id = value.chars().all(is_hex) || has_digit && value.chars().all(is_like_hex);
+            match is_path || is_id {
+                true => Meaning::Mistake,
+                false => Meaning::Prompt,
+            }
+        }
+    }
+}
+
+/// Reads one line, and not a byte of what follows it: that is part of the prompt.
+fn read_number() -> io::Result<Option<usize>> {
+    let is_terminal = io::stdin().is_terminal();
+    let mut line = Vec::new();
+    let mut byte = [0];
+    // Not through the standard handle, which reads ahead.
+    let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    while line.len() < MAX_NUMBER_LINE && (is_terminal || stdin_speaks()?) {
+        if stdin.read(&mut byte)? == 0 || byte[0] == b'\n' {
+            break;
+        }
+        line.push(byte[0]);
+    }
+    let text = String::from_utf8_lossy(&line);
+    Ok(text.trim().parse().ok())
+}

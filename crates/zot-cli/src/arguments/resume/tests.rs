@@ -1,0 +1,45 @@
+use super::*;
+
+fn not_found(value: &str) -> Meaning {
+    let problem = FindError::NotFound {
+        wanted: value.to_owned(),
+    };
+    meaning(value, Some(&problem))
+}
+
+#[test]
+fn what_names_a_session_is_one() {
+    assert_eq!(meaning("fix the bug", None), Meaning::Session);
+}
+
+#[test]
+fn sentences_and_plain_words_are_the_prompt() {
+    for value in [
+        "fix the bug",
+        "hello",
+        "2 things are left",
+        "",
+        " ",
+        "why?",
+        "say:2",
+    ] {
+        assert_eq!(not_found(value), Meaning::Prompt, "{value:?}");
+    }
+}
+
+#[test]
+fn what_looks_like_an_id_or_a_path_is_never_sent() {
+    for value in [
+        "3f2a",
+        "deadbeef",
+        "add",
+        "3f2g-x",
+        "24c2f167",
+        "old.jsonl",
+        "./here",
+        "/tmp/x",
+        "~/x",
+    ] {
+        assert_eq!(not_found(value), Meaning::Mistake, "{value:?}");
+    }
+}

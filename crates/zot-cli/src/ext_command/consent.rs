@@ -1,0 +1,41 @@
+//! Asks before something is done that the user may not have meant.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use super::Failure;
+
+/// Whether someone has agreed already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Consent {
+    Given,
+    /// To be asked for in a terminal. Who starts this from a script has decided.
+    Ask,
+}
+
+impl Consent {
+    pub(super) fn of(yes: bool) -> Self {
+        match yes {
+            true => Self::Given,
+            false => Self::Ask,
+        }
+    }
+
+    /// Fails with `refusal` if someone can be asked and does not say yes.
+    pub(super) async fn obtain(self, question: &str, refusal: &str) -> Result<(), Failure> {
+        if self == Self::Given || !io::stdin().is_terminal() {
+            return Ok(());
+        }
+        let mut stderr = io::stderr();
+        let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+        // In a thread, so that Ctrl-C is heard meanwhile.
+        let answer = tokio::task::spawn_blocking(|| {
+            let mut answer = String::new();
+            io::stdin().read_line(&mut answer).map(|_| answer)
+        });
+        let answer = answer.await.map_err(io::Error::other)??;
+        match answer.trim().to_lowercase().as_str() {
+            "y" | "yes" => Ok(()),
+            _ => Err(Failure::Refused(refusal.to_owned())),
+        }
+    }
+}

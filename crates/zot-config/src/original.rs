@@ -1,0 +1,92 @@
+//! What `config.json` of the original zot holds that differs from ours.
+//!
+//! The original writes every text setting, also when it is empty, and has settings and values that
+//! mean nothing here. None of them is an error, and all of them stay in the file.
+
+use serde_json::Value;
+
+/// Settings of the original that have no counterpart here.
+const WITHOUT_COUNTERPART: [&str; 17] = [
+    "auto_compact_threshold",
+    "auto_swarm_enabled",
+    "compact_input",
+    "compact_mode",
+    "http_proxy",
+    "insecure",
+    "last_changelog_shown",
+    "openrouter_server_tools_enabled",
+    "quick_model_shortcuts",
+    "recursive_file_suggest",
+    "respect_gitignore",
+    "show_instructions_at_startup",
+    "temperature",
+    "tool_render",
+    "tui_input_style",
+    "tui_status_position",
+    "tui_working_position",
+];
+
+/// A proxy for all requests. Here variables say it, which every program understands.
+pub(crate) const PROXY: &str = "http_proxy";
+
+/// Whoever sets one of these has said which proxy is to be used.
+pub(crate) const PROXY_VARIABLES: [&str; 6] = [
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+];
+
+/// Settings of the original and what they are called here.
+const RENAMED: [(&str, &str); 1] = [("jail_by_default", "jail")];
+
+/// Whether the original has this setting and we do not.
+pub(crate) fn is_without_counterpart(name: &str) -> bool {
+    WITHOUT_COUNTERPART.contains(&name)
+}
+
+/// Our name of a setting that the original calls `name`.
+pub(crate) fn our_name(name: &str) -> Option<&'static str> {
+    let mut renamed = RENAMED.iter();
+    renamed
+        .find(|(original, _)| *original == name)
+        .map(|(_, ours)| *ours)
+}
+
+/// What the original calls our setting `name`.
+pub(crate) fn original_name(name: &str) -> Option<&'static str> {
+    let mut renamed = RENAMED.iter();
+    renamed
+        .find(|(_, ours)| *ours == name)
+        .map(|(original, _)| *original)
+}
+
+/// Whether the file gives the setting no value: the original writes empty strings for that.
+pub(crate) fn is_unset(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        _ => false,
+    }
+}
+
+/// A choice as we call it; `null` for a word of the original that means the default here.
+pub(crate) fn choice(key: &str, text: &str) -> Value {
+    let word = text.trim().to_lowercase();
+    if key != "reasoning" {
+        return word.into();
+    }
+    match word.as_str() {
+        "off" | "none" | "no" | "false" | "disabled" => Value::Null,
+        "min" | "minimum" => "minimal".into(),
+        "med" => "medium".into(),
+        // Ours ends there.
+        "hi" | "xhigh" | "max" | "maximum" => "high".into(),
+        other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

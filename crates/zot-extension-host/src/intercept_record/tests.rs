@@ -1,0 +1,35 @@
+use std::fs;
+
+use super::InterceptRecord;
+
+#[test]
+fn what_is_remembered_is_found_by_every_way_to_the_folder_until_it_is_forgotten() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("extensions");
+    let guard = folder.join("guard");
+    fs::create_dir_all(&guard).unwrap();
+    let link = home.path().join("link");
+    std::os::unix::fs::symlink(&guard, &link).unwrap();
+    let record = InterceptRecord::new(home.path());
+    assert!(!record.contains(&guard) && record.directories().is_empty());
+    // Nothing to forget is no error.
+    record.forget(&guard).unwrap();
+    record.remember("guard", &link).unwrap();
+    record.remember("guard", &guard).unwrap();
+    assert!(record.contains(&guard) && record.contains(&link));
+    assert_eq!(record.directories(), [guard.canonicalize().unwrap()]);
+    assert!(record.covers(&folder) && record.covers(&guard));
+    assert!(!record.covers(&folder.join("other")) && !record.covers(&folder.join("gua")));
+    record.forget(&link).unwrap();
+    assert!(!record.contains(&guard) && !record.covers(&folder));
+}
+
+#[test]
+fn what_is_no_record_is_no_reason_to_stop() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("interceptors");
+    fs::create_dir_all(folder.join("folder.json")).unwrap();
+    fs::write(folder.join("a.json"), "not json").unwrap();
+    fs::write(folder.join("b.json"), "{}").unwrap();
+    assert!(InterceptRecord::new(home.path()).directories().is_empty());
+}

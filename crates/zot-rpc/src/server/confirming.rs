@@ -1,0 +1,71 @@
+//! Clients that have never heard of confirmations.
+
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use zot_sdk::Runtime;
+use zot_wire::rpc::{Command, ConfirmCommand};
+use zot_wire::write_line;
+
+/// What is known of the client.
+pub(super) struct Confirming {
+    /// How long calls wait for a client that gives confirmations; `None` once it is known to.
+    announced_time: Option<Duration>,
+    has_hinted: bool,
+}
+
+impl Confirming {
+    /// Of a client that has said nothing yet. Its calls wait for `unannounced` at most.
+    pub(super) fn new(runtime: &Runtime, unannounced: Option<Duration>) -> Self {
+        let time = runtime.approval().timeout;
+        if let Some(unannounced) = unannounced {
+            runtime.set_approval_timeout(time.min(unannounced));
+        }
+        Self {
+            announced_time: Some(time),
+            has_hinted: false,
+        }
+    }
+
+    /// The client has shown that it knows how to answer: it gets the time that people need.
+    pub(super) fn understood(&mut self, runtime: &Runtime) {
+        if let Some(time) = self.announced_time.take() {
+            runtime.set_approval_timeout(time);
+        }
+    }
+
+    /// What a client that may never have heard of confirmations is told with the first of them.
+    pub(super) fn hint(&mut self, call_id: &str, runtime: &Runtime) -> Option<String> {
+        if self.announced_time.is_none() || std::mem::replace(&mut self.has_hinted, true) {
+            return None;
+        }
+        let seconds = runtime.approval().timeout.as_secs();
+        // When even standard error is gone, there is nobody to warn.
+        let _ = writeln!(
+            io::stderr(),
+            "zot: warning: a tool call waits for a confirmation, and this client has not said that \
+             it gives any: without one it is refused after {seconds} s"
+        );
+        Some(format!(
+            "this call waits for a confirmation: send {}, or false to refuse it; without an \
+             answer it is refused after {seconds} s. A hello with \"capabilities\":[\"confirm\"] \
+             says that you know",
+            answer(call_id)
+        ))
+    }
+}
+
+/// The command that lets a call run.
+fn answer(call_id: &str) -> String {
+    let confirm = Command::Confirm(ConfirmCommand {
+        call_id: call_id.to_owned(),
+        allow: true,
+        reason: None,
+        remember: None,
+        args: None,
+    });
+    let mut line = Vec::new();
+    // What can be parsed can be written.
+    let _ = write_line(&mut line, &confirm);
+    String::from_utf8_lossy(&line).trim_end().to_owned()
+}

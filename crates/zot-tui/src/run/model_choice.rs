@@ -1,0 +1,68 @@
+//! Keeps the model that was chosen with `/model` for the next start.
+
+use std::path::{Path, PathBuf};
+
+use zot_sdk::config_files::{ConfigError, Layers, Origin, Place, set_model};
+
+use super::Chat;
+use crate::app::Input;
+
+/// What has no model to come back to: it plays what it is given.
+const STAND_INS: [&str; 2] = ["offline", "replay"];
+
+/// Where the choice is kept.
+#[derive(Debug, Clone)]
+pub struct ModelChoice {
+    /// `$ZOT_HOME`.
+    pub home: PathBuf,
+    /// Whether this chat was started with `--provider` or `--model`.
+    pub is_flagged: bool,
+}
+
+impl Chat {
+    /// Keeps the model of now, before anything else is done: the user may leave at once. There is a
+    /// note only when it will not be used.
+    pub(super) fn keep_model(&self) -> Option<Input> {
+        let choice = self.options.model_choice.as_ref()?;
+        let provider = self.runtime.provider();
+        if STAND_INS.contains(&provider) {
+            return None;
+        }
+        let model = self.runtime.model();
+        let kept = choice.keep(self.runtime.cwd(), provider, &model);
+        let said = kept.unwrap_or_else(|error| {
+            Some(format!(
+                "{model} is used now, but could not be kept for the next start: {error}"
+            ))
+        });
+        said.map(Input::note)
+    }
+}
+
+impl ModelChoice {
+    fn keep(&self, cwd: &Path, provider: &str, model: &str) -> Result<Option<String>, ConfigError> {
+        let path = Place::User.path(&self.home, cwd);
+        set_model(&path, provider, model)?;
+        let layers = Layers::load(&self.home, cwd, &|name| std::env::var(name).ok())?;
+        let settings = layers.list();
+        let stronger = settings.iter().find(|setting| {
+            let name = setting.key.name;
+            (name == "model" || name == "provider")
+                && matches!(setting.origin, Origin::Project(_) | Origin::Variable(_))
+        });
+        Ok(match stronger {
+            Some(setting) => Some(format!(
+                "kept in {}, but in this directory {} decides which {} is used at the next start",
+                path.display(),
+                setting.origin,
+                setting.key.name
+            )),
+            None if self.is_flagged => Some(format!(
+                "kept in {}; --provider and --model, which this chat was started with, still win \
+                 over it",
+                path.display()
+            )),
+            None => None,
+        })
+    }
+}
