@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use zot_conversation::{
-    ContentBlock, Image, Message, ModelRequest, Reasoning, ReasoningEffort, Role, Sampling,
-    ToolDefinition, ToolResult,
+    ContentBlock, Image, Message, ModelRequest, Reasoning, Role, ToolDefinition, ToolResult,
 };
 
+use super::thinking::{Asking, ThinkingOptions};
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
 use crate::call_ids::{CallIds, IdRule};
 use crate::declaration::{
@@ -20,12 +20,6 @@ use crate::declaration::{
 };
 use crate::http::Delivery;
 use crate::json;
-
-/// The least the provider accepts.
-const MIN_THINKING_BUDGET: u64 = 1024;
-
-/// Thinking counts against the output limit; this much is left for the answer where possible.
-const ANSWER_RESERVE: u64 = 4096;
 
 #[derive(Default)]
 pub(super) struct RequestCache {
@@ -56,7 +50,8 @@ impl RequestCache {
         provider: &str,
         delivery: Delivery,
         request: &ModelRequest<'_>,
-    ) -> RequestBody {
+        asking: Asking,
+    ) -> Prepared {
         let declarations = self.declare(provider, request.tools);
         self.messages.write_for(&declarations.naming);
         let terms = Terms {
@@ -65,7 +60,16 @@ impl RequestCache {
             ids: &CallIds::new(IdRule::Anthropic, request.messages),
         };
         let mut body = RequestBody::default();
-        body.begin(&Options::new(provider, delivery, request));
+        let thinking = ThinkingOptions::new(request, asking, || {
+            accepts_budget(provider, request.messages)
+        });
+        let asks_to_think = thinking.thinking.is_some();
+        body.begin(&Options {
+            model: request.model,
+            max_tokens: request.max_output,
+            stream: delivery == Delivery::Streamed,
+            thinking,
+        });
         body.push(self.head.get(request.system, request.tools, |buffer| {
             let tools = declarations.of(request.tools);
             write_head(request.system, tools, buffer);
@@ -82,8 +86,18 @@ impl RequestCache {
             write_message(terms, message, breakpoint, &mut tail);
         }
         body.finish(List::Empty, pieces.chain([tail.into()]));
-        body
+        Prepared {
+            body,
+            asks_to_think,
+        }
     }
+}
+
+/// A request that is ready to be sent.
+pub(super) struct Prepared {
+    pub(super) body: RequestBody,
+    /// Whether it says how to think.
+    pub(super) asks_to_think: bool,
 }
 
 #[derive(Serialize)]
@@ -91,60 +105,13 @@ struct Options<'a> {
     model: &'a str,
     max_tokens: u64,
     stream: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thinking: Option<Thinking>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    top_p: Option<f64>,
+    #[serde(flatten)]
+    thinking: ThinkingOptions,
 }
 
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Thinking {
-    Enabled { budget_tokens: u64 },
-}
-
-impl<'a> Options<'a> {
-    fn new(provider: &str, delivery: Delivery, request: &ModelRequest<'a>) -> Self {
-        let thinking = request
-            .reasoning
-            .filter(|_| accepts_thinking(provider, request.messages))
-            .and_then(|effort| thinking_budget(effort, request.max_output))
-            .map(|budget_tokens| Thinking::Enabled { budget_tokens });
-        let Sampling { temperature, top_p } = match thinking {
-            // Refused then.
-            Some(_) => Sampling::default(),
-            None => request.sampling,
-        };
-        Self {
-            model: request.model,
-            max_tokens: request.max_output,
-            stream: delivery == Delivery::Streamed,
-            thinking,
-            temperature,
-            // Newer models refuse both at once.
-            top_p: top_p.filter(|_| temperature.is_none()),
-        }
-    }
-}
-
-/// How many tokens may go into thinking; `None` when the output limit leaves no room for it.
-fn thinking_budget(effort: ReasoningEffort, max_output: u64) -> Option<u64> {
-    let wanted = match effort {
-        ReasoningEffort::Minimal => MIN_THINKING_BUDGET,
-        ReasoningEffort::Low => 4096,
-        ReasoningEffort::Medium => 10_240,
-        ReasoningEffort::High => 32_768,
-    };
-    let room = max_output
-        .saturating_sub(ANSWER_RESERVE)
-        .max(MIN_THINKING_BUDGET);
-    Some(wanted.min(room)).filter(|&budget| budget < max_output)
-}
-
-/// A turn under way that did not begin with thinking cannot have it switched on in its middle.
-fn accepts_thinking(provider: &str, messages: &[Arc<Message>]) -> bool {
+/// A turn under way that did not begin with thinking cannot have a budget for it in its middle.
+/// (Adaptive thinking has no such rule.)
+fn accepts_budget(provider: &str, messages: &[Arc<Message>]) -> bool {
     let turn = messages
         .iter()
         .rposition(|message| message.role == Role::User)

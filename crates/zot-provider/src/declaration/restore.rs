@@ -81,20 +81,39 @@ impl<D> Restoring<D> {
     }
 }
 
+impl<D> Restoring<D> {
+    /// Tells what was left out, before anything else.
+    fn begin(&mut self, events: &mut VecDeque<ModelEvent>) {
+        if !std::mem::replace(&mut self.begun, true) {
+            let notices = self.declarations.take_notices().iter().cloned();
+            events.extend(notices.map(ModelEvent::Notice));
+        }
+    }
+}
+
 impl<D: Decoder> Decoder for Restoring<D> {
     fn event(
         &mut self,
         event: SseEvent<'_>,
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<Progress, ModelError> {
-        if !std::mem::replace(&mut self.begun, true) {
-            let notices = self.declarations.take_notices().iter().cloned();
-            events.extend(notices.map(ModelEvent::Notice));
-        }
+        self.begin(events);
         let first = events.len();
         let progress = self.decoder.event(event, events);
         self.restore(first, events);
         progress
+    }
+
+    fn document(
+        &mut self,
+        body: &[u8],
+        events: &mut VecDeque<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        self.begin(events);
+        let first = events.len();
+        let read = self.decoder.document(body, events);
+        self.restore(first, events);
+        read
     }
 
     fn end(

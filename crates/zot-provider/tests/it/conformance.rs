@@ -7,6 +7,7 @@ mod breaking;
 mod declarations;
 mod failures;
 mod requests;
+mod thinking;
 mod unstreamed;
 
 use std::future::poll_fn;
