@@ -1,6 +1,7 @@
 //! Anthropic's Messages API.
 
 mod error;
+mod prefix;
 mod request;
 mod stream;
 mod thinking;
@@ -16,8 +17,9 @@ use crate::catalog::AcceptedThinking;
 use crate::declaration::{Declarations, Restoring};
 use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
+use prefix::{Replayed, is_about_replayed_thinking};
 use request::RequestCache;
-use stream::AnthropicDecoder;
+use stream::{AnthropicDecoder, PrefixCell};
 use thinking::{Asking, Form};
 
 /// Where requests are sent to.
@@ -47,6 +49,11 @@ struct Attempts {
     /// The form in which it asked to think, if it did.
     form: Option<Form>,
     changed_form: bool,
+    /// The thinking of earlier answers in it.
+    replayed: Option<Replayed>,
+    changed_replay: bool,
+    /// What the answer is made behind.
+    prefix: PrefixCell,
 }
 
 impl AnthropicClient {
@@ -92,6 +99,8 @@ impl AnthropicClient {
         let delivery = self.http.delivery();
         let prepared = state.cache.body(provider, delivery, request, asking);
         attempts.form = prepared.asks_to_think.then_some(asking.form);
+        attempts.replayed = prepared.replayed;
+        *lock(&attempts.prefix) = Some(prepared.prefix);
         Call::new(&self.http, &self.endpoint, TARGET, headers, prepared.body)
     }
 
@@ -104,6 +113,15 @@ impl AnthropicClient {
     ) -> Option<Result<Call, ModelError>> {
         if refusal.kind != ModelErrorKind::Invalid {
             return None;
+        }
+        if is_about_replayed_thinking(&refusal.message) {
+            let replayed = attempts
+                .replayed
+                .take()
+                .filter(|_| !attempts.changed_replay)?;
+            attempts.changed_replay = true;
+            self.state().cache.refuse(&replayed);
+            return Some(self.call(request, attempts));
         }
         if attempts.changed_form {
             // The other form is no better: what the catalog says stands.
@@ -121,9 +139,13 @@ impl AnthropicClient {
 impl Model for AnthropicClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
         let declarations = self.declare(&request);
-        let decoder = AnthropicDecoder::new(Arc::clone(&self.endpoint));
+        let prefix = PrefixCell::default();
+        let decoder = AnthropicDecoder::new(Arc::clone(&self.endpoint), Arc::clone(&prefix));
         let decoder = Restoring::new(decoder, &declarations);
-        let attempts = Arc::new(Mutex::new(Attempts::default()));
+        let attempts = Arc::new(Mutex::new(Attempts {
+            prefix,
+            ..Attempts::default()
+        }));
         let first = Arc::clone(&attempts);
         let answer = Answer::new(&self.endpoint.provider, &self.http, decoder, move || {
             self.call(&request, &mut lock(&first))

@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 use zot_conversation::Model;
 
 use crate::anthropic::{self, AnthropicClient};
-use crate::catalog::{Catalog, UserProvider};
+use crate::catalog::{AcceptedThinking, UserProvider};
 use crate::endpoint::Endpoint;
 use crate::gemini::{self, GeminiClient};
 use crate::http::{Delivery, HttpClient};
@@ -60,20 +60,18 @@ impl Wire {
 
     /// A client that speaks it with `endpoint` and judges models by their names alone.
     pub fn client(self, http: HttpClient, endpoint: Endpoint) -> Arc<dyn Model> {
-        self.client_with(http, endpoint, &Catalog::default())
+        self.client_with(http, endpoint, AcceptedThinking::default())
     }
 
-    /// A client that speaks it with `endpoint` and asks of models what they accept as `catalog` has
-    /// it.
+    /// A client that speaks it with `endpoint`, to models that accept what `accepted` says.
     pub fn client_with(
         self,
         http: HttpClient,
         endpoint: Endpoint,
-        catalog: &Catalog,
+        accepted: AcceptedThinking,
     ) -> Arc<dyn Model> {
         match self {
             Self::Anthropic => {
-                let accepted = catalog.accepted_thinking(&endpoint.provider);
                 Arc::new(AnthropicClient::new(http, endpoint).with_accepted(accepted))
             }
             Self::OpenAiChat(quirks) => Arc::new(OpenAiClient::new(http, endpoint, quirks)),

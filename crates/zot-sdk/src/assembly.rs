@@ -251,7 +251,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
             oauth,
             auth_file: AuthFile::new(home.join("auth.json")),
             http: http.clone(),
-            catalog: &catalog,
+            accepted: catalog.accepted_thinking(&provider),
         }
         .client(),
     };

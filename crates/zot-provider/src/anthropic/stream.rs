@@ -1,7 +1,7 @@
 //! What is received: events with a flat shape, told apart by their `type`.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -107,8 +107,12 @@ enum OpenBlock {
     Other,
 }
 
+/// What an answer is made behind. Known when the request is written.
+pub(super) type PrefixCell = Arc<Mutex<Option<String>>>;
+
 pub(super) struct AnthropicDecoder {
     endpoint: Arc<Endpoint>,
+    prefix: PrefixCell,
     open: Vec<(u64, OpenBlock)>,
     called_tools: bool,
     usage: Usage,
@@ -118,9 +122,10 @@ pub(super) struct AnthropicDecoder {
 }
 
 impl AnthropicDecoder {
-    pub(super) fn new(endpoint: Arc<Endpoint>) -> Self {
+    pub(super) fn new(endpoint: Arc<Endpoint>, prefix: PrefixCell) -> Self {
         Self {
             endpoint,
+            prefix,
             open: Vec::new(),
             called_tools: false,
             usage: Usage::default(),
@@ -193,23 +198,29 @@ impl AnthropicDecoder {
         }
     }
 
+    fn reasoning(&self) -> Reasoning {
+        let prefix = self.prefix.lock().unwrap_or_else(PoisonError::into_inner);
+        Reasoning {
+            provider: self.endpoint.provider.clone(),
+            prefix: prefix.clone(),
+            ..Reasoning::default()
+        }
+    }
+
     fn stop_block(&self, block: OpenBlock, events: &mut VecDeque<ModelEvent>) {
-        let provider = &self.endpoint.provider;
         match block {
             OpenBlock::Text | OpenBlock::Other => {}
             OpenBlock::Thinking { text, signature } => {
                 events.push_back(ModelEvent::Reasoning(Reasoning {
-                    provider: provider.clone(),
                     text,
                     signature: Some(signature).filter(|signature| !signature.is_empty()),
-                    ..Reasoning::default()
+                    ..self.reasoning()
                 }));
             }
             OpenBlock::Redacted { data } => {
                 events.push_back(ModelEvent::Reasoning(Reasoning {
-                    provider: provider.clone(),
                     encrypted: Some(data),
-                    ..Reasoning::default()
+                    ..self.reasoning()
                 }));
             }
             OpenBlock::ToolUse { id, whole_input } => {

@@ -103,7 +103,7 @@ pub(super) fn chosen(
             oauth: selected.oauth,
             auth_file: AuthFile::new(auth_file.to_owned()),
             http: http.clone(),
-            catalog: &catalog,
+            accepted: catalog.accepted_thinking(&selected.provider),
         }
         .client();
         chosen.push(Substitute {

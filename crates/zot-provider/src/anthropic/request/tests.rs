@@ -32,7 +32,7 @@ fn reasoning(provider: &str, signature: Option<&str>, encrypted: Option<&str>) -
         text: "hm".to_owned(),
         signature: signature.map(str::to_owned),
         encrypted: encrypted.map(str::to_owned),
-        id: None,
+        ..Reasoning::default()
     })
 }
 
@@ -157,16 +157,17 @@ fn thinking_is_not_switched_on_within_a_turn() {
             message(Role::Tool, vec![result("a", false, vec![text("ok")])]),
         ]
     };
-    assert!(!accepts_budget("anthropic", &turn(text("no thought"))));
-    assert!(!accepts_budget(
-        "anthropic",
-        &turn(reasoning("openai", Some("s"), None))
-    ));
-    assert!(accepts_budget(
-        "anthropic",
-        &turn(reasoning("anthropic", Some("s"), None))
-    ));
-    assert!(accepts_budget("anthropic", &turn(text(""))[..1]));
+    let accepts = |messages: &[Arc<Message>], replay: Replay| {
+        accepts_budget("anthropic", messages, |_| replay)
+    };
+    assert!(!accepts(&turn(text("no thought")), Replay::Kept));
+    let foreign = turn(reasoning("openai", Some("s"), None));
+    assert!(!accepts(&foreign, Replay::Kept));
+    let own = turn(reasoning("anthropic", Some("s"), None));
+    assert!(accepts(&own, Replay::Kept));
+    // Thinking that is left out is as if it had not been.
+    assert!(!accepts(&own, Replay::Dropped));
+    assert!(accepts(&turn(text(""))[..1], Replay::Dropped));
 }
 
 proptest! {
