@@ -291,6 +291,8 @@ fn without_ids(events: &[ModelEvent]) -> Vec<ModelEvent> {
             {
                 block.id = Some("call".to_owned());
             }
+            // Two questions are two prefixes.
+            block.prefix = None;
             ModelEvent::Reasoning(block)
         }
         other => other.clone(),
