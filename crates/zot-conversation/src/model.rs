@@ -172,6 +172,8 @@ pub enum ModelErrorKind {
     Unauthorized,
     /// Wait and try again.
     RateLimited,
+    /// The account has no credit or quota left: waiting a moment does not help.
+    InsufficientQuota,
     /// The conversation no longer fits: compact it.
     ContextOverflow,
     /// The request is wrong; sending it again changes nothing.

@@ -54,7 +54,7 @@ impl Model for AnthropicClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
         let decoder = AnthropicDecoder::new(Arc::clone(&self.endpoint));
         Box::pin(Answer::new(
-            &self.endpoint.provider,
+            &self.endpoint,
             &self.http,
             decoder,
             move || self.call(&request),

@@ -17,7 +17,7 @@ use zot_conversation::{BoxFuture, ModelError, ModelErrorKind, ModelEvent, Timest
 
 use crate::body::RequestBody;
 use crate::endpoint::Endpoint;
-use crate::error::{cause_chain, connection_error, http_error, stream_error};
+use crate::error::{cause_chain, connection_error, document_error, http_error, stream_error};
 use crate::http::{HttpClient, Response, ResponseBody, SendError};
 use crate::retry::{self, Failure};
 use crate::sse::{SseDecoder, SseError, SseEvent};
@@ -195,6 +195,7 @@ pub(crate) struct Answer<'a, D> {
     idle: Duration,
     decoding: Decoding<'a, D>,
     content_type: Option<String>,
+    endpoint: &'a Endpoint,
     /// Delivered after the events that came before it.
     failure: Option<ModelError>,
 }
@@ -223,6 +224,8 @@ struct Decoding<'a, D> {
     outcome: Result<Progress, ModelError>,
     /// Whether the body held any event at all, of whatever meaning.
     is_event_stream: bool,
+    /// The beginning of a body that is no stream of events so far.
+    document: Vec<u8>,
 }
 
 impl<D: Decoder> Decoding<'_, D> {
@@ -232,8 +235,13 @@ impl<D: Decoder> Decoding<'_, D> {
             events,
             outcome,
             is_event_stream,
+            document,
             ..
         } = self;
+        if !*is_event_stream {
+            let room = MAX_ERROR_BODY.saturating_sub(document.len());
+            document.extend_from_slice(data.get(..room).unwrap_or(data));
+        }
         let fed = self.sse.feed(data, |event| {
             *is_event_stream = true;
             if matches!(outcome, Ok(Progress::More)) {
@@ -245,6 +253,7 @@ impl<D: Decoder> Decoding<'_, D> {
 
     fn end(&mut self, cut: Option<&str>) -> Result<(), ModelError> {
         if cut.is_none() {
+            self.read_document();
             let Self {
                 decoder,
                 events,
@@ -264,6 +273,19 @@ impl<D: Decoder> Decoding<'_, D> {
         }
     }
 
+    /// Takes a JSON document as the one event it would have been: some servers answer whole although
+    /// they are asked for a stream.
+    fn read_document(&mut self) {
+        let is_document = !self.is_event_stream && self.document.trim_ascii().starts_with(b"{");
+        if is_document && matches!(self.outcome, Ok(Progress::More)) {
+            let event = SseEvent {
+                name: b"",
+                data: &self.document,
+            };
+            self.outcome = self.decoder.event(event, &mut self.events);
+        }
+    }
+
     fn check(&mut self, decoded: Result<(), SseError>) {
         if let (Ok(Progress::More), Err(error)) = (&self.outcome, decoded) {
             self.outcome = Err(stream_error(self.provider, error));
@@ -274,7 +296,7 @@ impl<D: Decoder> Decoding<'_, D> {
 impl<'a, D: Decoder> Answer<'a, D> {
     /// Prepares a call; `call` is made when the stream is first polled.
     pub(crate) fn new(
-        provider: &'a str,
+        endpoint: &'a Endpoint,
         http: &HttpClient,
         decoder: D,
         call: impl FnOnce() -> Result<Call, ModelError> + Send + 'a,
@@ -283,14 +305,16 @@ impl<'a, D: Decoder> Answer<'a, D> {
             state: State::Opening(Box::pin(async move { call()?.open(0).await })),
             idle: http.timeouts().idle,
             decoding: Decoding {
-                provider,
+                provider: &endpoint.provider,
                 decoder,
                 sse: SseDecoder::new(),
                 events: VecDeque::new(),
                 outcome: Ok(Progress::More),
                 is_event_stream: false,
+                document: Vec::new(),
             },
             content_type: None,
+            endpoint,
             failure: None,
         }
     }
@@ -370,9 +394,21 @@ impl<'a, D: Decoder> Answer<'a, D> {
     /// A page or a document where a stream of events should have been says more about what went
     /// wrong than the end that is missing.
     fn other_content(&self) -> Option<ModelError> {
+        if self.decoding.is_event_stream {
+            return None;
+        }
+        // Some gateways report errors with the status of a success.
+        let document = serde_json::from_slice(&self.decoding.document).ok();
+        let secret = self.endpoint.secret();
+        let error = document.and_then(|document| {
+            document_error(&self.endpoint.provider, &document, secret.as_deref())
+        });
+        if error.is_some() {
+            return error;
+        }
         let content_type = self.content_type.as_deref()?;
         let named_wrong = !content_type.starts_with("text/event-stream");
-        (named_wrong && !self.decoding.is_event_stream).then(|| {
+        named_wrong.then(|| {
             stream_error(
                 self.decoding.provider,
                 format_args!(

@@ -58,7 +58,7 @@ impl Model for GeminiClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
         let decoder = GeminiDecoder::new(Arc::clone(&self.endpoint));
         Box::pin(Answer::new(
-            &self.endpoint.provider,
+            &self.endpoint,
             &self.http,
             decoder,
             move || self.call(&request),

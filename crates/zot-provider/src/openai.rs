@@ -110,7 +110,7 @@ impl Model for OpenAiClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
         let decoder = OpenAiDecoder::new(Arc::clone(&self.endpoint));
         Box::pin(Answer::new(
-            &self.endpoint.provider,
+            &self.endpoint,
             &self.http,
             decoder,
             move || self.call(&request),

@@ -49,7 +49,7 @@ impl Model for ResponsesClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
         let decoder = ResponsesDecoder::new(Arc::clone(&self.endpoint));
         Box::pin(Answer::new(
-            &self.endpoint.provider,
+            &self.endpoint,
             &self.http,
             decoder,
             move || self.call(&request),

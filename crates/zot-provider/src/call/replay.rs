@@ -15,6 +15,7 @@ pub(crate) fn replay(
         events: VecDeque::new(),
         outcome: Ok(Progress::More),
         is_event_stream: false,
+        document: Vec::new(),
     };
     for piece in pieces {
         decoding.feed(piece);

@@ -42,6 +42,7 @@ pub(super) fn next_step(
             Some(wait) => format!("try again in {}", seconds(wait)),
             None => "try again in a while".to_owned(),
         },
+        "insufficient_quota" => format!("add credit to the account at {provider}"),
         "context_overflow" => "/compact makes room, /clear begins anew".to_owned(),
         "invalid_request" => "/model chooses another model".to_owned(),
         "connection" => "`zot doctor --network` says what is in the way".to_owned(),
