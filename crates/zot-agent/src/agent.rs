@@ -7,8 +7,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{
-    AgentEvent, ContentBlock, Message, Model, Prices, ReasoningEffort, Timestamp, ToolCallId,
-    ToolImages, ToolResult, ToolSet, Usage,
+    AgentEvent, ContentBlock, ImageBlame, Message, Model, Prices, ReasoningEffort, Timestamp,
+    ToolCallId, ToolImages, ToolResult, ToolSet, Usage,
 };
 
 use crate::approval::{ApprovalPolicy, Approvals, Decision, NotWaiting};
@@ -16,6 +16,7 @@ use crate::budget::Budget;
 use crate::ceiling;
 use crate::driver::{self, Run};
 use crate::ledger::Ledger;
+use crate::left_out::without_refused_images;
 use crate::mirror::mirror_images;
 use crate::steering::{SteerError, Steering};
 use crate::turn::ContextFill;
@@ -342,6 +343,22 @@ impl Agent {
         conversation.context_tokens = 0;
         conversation.fit = 0;
         Ok(())
+    }
+
+    /// Leaves images out that a provider has refused, and says which they were.
+    pub(crate) fn leave_out_refused_images(
+        &self,
+        blame: ImageBlame,
+        provider: &str,
+    ) -> Result<Vec<String>, JournalError> {
+        let transcript = self.transcript();
+        match without_refused_images(transcript.messages(), blame, provider) {
+            None => Ok(Vec::new()),
+            Some(left_out) => {
+                self.replace_transcript(left_out.messages.into())?;
+                Ok(left_out.images)
+            }
+        }
     }
 
     /// The transcript as the model may be given it, mended in place where it was broken.

@@ -34,6 +34,8 @@ struct PartialCall {
 pub struct Answer {
     pub content: Vec<ContentBlock>,
     pub stop: StopReason,
+    /// A call whose arguments the output limit cut off: it must not be run.
+    pub cut_off: Option<ToolCallId>,
 }
 
 impl AnswerBuilder {
@@ -83,6 +85,10 @@ impl AnswerBuilder {
         let Some(stop) = self.stop else {
             return Err(self);
         };
+        let cut_off = match stop {
+            StopReason::Length => cut_off_call(&self.blocks),
+            _ => None,
+        };
         let content = self
             .blocks
             .into_iter()
@@ -95,7 +101,11 @@ impl AnswerBuilder {
                 }),
             })
             .collect();
-        Ok(Answer { content, stop })
+        Ok(Answer {
+            content,
+            stop,
+            cut_off,
+        })
     }
 
     /// What is worth keeping of an answer that broke off: the text said so far.
@@ -123,4 +133,18 @@ impl AnswerBuilder {
                 .push(Block::Finished(ContentBlock::Text(delta.to_owned()))),
         }
     }
+}
+
+/// The call that was being made when the output limit was reached. A call that has all its
+/// arguments, and is followed by more, was not.
+fn cut_off_call(blocks: &[Block]) -> Option<ToolCallId> {
+    let is_last = |index: usize| index + 1 == blocks.len();
+    blocks.iter().enumerate().find_map(|(index, block)| {
+        let Block::Call(call) = block else {
+            return None;
+        };
+        let no_arguments = call.arguments.trim().is_empty();
+        let is_whole = Arguments::from_model_text(&call.arguments).json().is_ok();
+        (!is_whole || (no_arguments && is_last(index))).then(|| call.id.clone())
+    })
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use zot_conversation::{
     AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, ModelError, ModelErrorKind,
-    ModelEvent, ModelRequest, ModelStream, Role, Sampling, StopReason, ToolCall, TurnStop, Usage,
-    joined_text,
+    ModelEvent, ModelRequest, ModelStream, Role, Sampling, StopReason, ToolCall, ToolCallId,
+    ToolResult, TurnStop, Usage, joined_text,
 };
 
 use crate::agent::now;
 use crate::driver::{Run, journal_report};
+use crate::tool_batch::tool_message;
 use crate::turn::ModelOutcome;
 use crate::{Agent, AgentSettings, Answer, AnswerBuilder, MessageVerdict, TurnVerdict};
 
@@ -303,7 +304,11 @@ async fn answered(
     held: Vec<String>,
     usage: Usage,
 ) -> ModelOutcome {
-    let Answer { content, stop } = answer;
+    let Answer {
+        content,
+        stop,
+        cut_off,
+    } = answer;
     agent.set_context_tokens(usage.prompt_tokens() + usage.output);
     let calls: Vec<ToolCall> = content
         .iter()
@@ -322,6 +327,9 @@ async fn answered(
     }
     for call in &calls {
         run.emit(AgentEvent::ToolCallRequested(call.clone())).await;
+    }
+    if let Some(cut_off) = cut_off {
+        return not_run(agent, run, &calls, &cut_off).await;
     }
     let turn_stop = match stop {
         _ if !calls.is_empty() => TurnStop::ToolUse,
@@ -342,6 +350,56 @@ async fn answered(
     }
 }
 
+/// Ends a turn whose answer reached the output limit inside a call. No call of it is run: the model
+/// had more to say, and the prompt ends here. What it reads next says why.
+async fn not_run(
+    agent: &Agent,
+    run: &Run<'_>,
+    calls: &[ToolCall],
+    cut_off: &ToolCallId,
+) -> ModelOutcome {
+    let settings = agent.speaking();
+    let limit = settings.max_output;
+    let name = calls.iter().find(|call| call.id == *cut_off);
+    let name = name.map_or("a tool", |call| &call.name);
+    let error = format!(
+        "the answer reached the output limit ({limit} tokens) inside a call of {name}, which was \
+         not run"
+    );
+    end_turn(run, TurnStop::Length, Some(error)).await;
+    let results: Vec<ToolResult> = calls
+        .iter()
+        .map(|call| ToolResult {
+            call_id: call.id.clone(),
+            is_error: true,
+            content: vec![ContentBlock::Text(match call.id == *cut_off {
+                true => format!(
+                    "not run: the answer reached the output limit ({limit} tokens) before the \
+                     arguments were complete. Make smaller calls, for example write a long file \
+                     in several pieces."
+                ),
+                false => "not run: the answer reached the output limit in a later call".to_owned(),
+            })],
+        })
+        .collect();
+    let content = results.iter().cloned().map(ContentBlock::ToolResult);
+    let recorded = agent.append(tool_message(content.collect()));
+    for (call, result) in calls.iter().zip(results) {
+        let origin = settings
+            .tools
+            .get(&call.name)
+            .and_then(|tool| tool.origin());
+        run.emit(AgentEvent::ToolFinished { result, origin }).await;
+    }
+    match recorded {
+        Ok(_) => ModelOutcome::Answered {
+            calls: Vec::new(),
+            context: agent.context_fill(),
+        },
+        Err(error) => ModelOutcome::Failed(journal_report(&error)),
+    }
+}
+
 /// A call that failed: what came of it, if it was accepted, is kept; another model may go on.
 ///
 /// A tool call that was only half made is not kept: nobody could run it.
@@ -352,13 +410,23 @@ async fn failed(
     error: ModelError,
 ) -> ModelOutcome {
     let failing = agent.speaking();
-    let error = ErrorReport::of_provider(error, &failing.provider);
+    let blame = error.image_blame;
+    let mut error = ErrorReport::of_provider(error, &failing.provider);
     let mut broke_off = false;
     if let Some((said, usage)) = received {
         broke_off = !said.content.is_empty();
         if let Err(report) = keep(agent, run, said, usage).await {
             return fail_turn(run, report).await;
         }
+    }
+    match agent.leave_out_refused_images(blame, &failing.provider) {
+        Ok(images) if images.is_empty() => {}
+        // Every later request would be refused in the same way.
+        Ok(images) => error.message.push_str(&format!(
+            " (left out of the conversation from now on: {})",
+            images.join("; ")
+        )),
+        Err(error) => return fail_turn(run, journal_report(&error)).await,
     }
     if !error.code.is_recoverable() || run.cancel.is_cancelled() || !agent.fall_back() {
         return fail_turn(run, error).await;

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_core::Stream;
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, StatusCode, Uri};
 use tokio::time::{Instant, Sleep};
 use zot_conversation::{BoxFuture, ModelError, ModelErrorKind, ModelEvent, Timestamp, ToolCallId};
 
@@ -19,7 +19,7 @@ use crate::body::RequestBody;
 use crate::endpoint::Endpoint;
 use crate::error::{cause_chain, connection_error, document_error, http_error, stream_error};
 use crate::http::{HttpClient, Response, ResponseBody, SendError};
-use crate::retry::{self, Failure};
+use crate::retry::{self, Failure, Next};
 use crate::sse::{SseDecoder, SseError, SseEvent};
 
 /// What is read of the body of a refusal; a longer one costs the connection.
@@ -95,14 +95,16 @@ impl Call {
             Ok(response) => self.refusal(response).await,
             Err(error) => self.no_answer(&error),
         };
-        match retry::delay(failures, failure, self.http.patience()) {
-            Some(wait) => Ok(Opened::Later {
+        let patience = self.http.patience();
+        match retry::next(failures, failure, patience, retry::random_jitter()) {
+            Next::Wait(wait) => Ok(Opened::Later {
                 call: self,
                 failures: failures + 1,
                 wait,
                 error,
             }),
-            None => Err(error),
+            Next::Report => Err(error),
+            Next::ReportWait(wait) => Err(asks_to_wait(error, wait)),
         }
     }
 
@@ -115,9 +117,13 @@ impl Call {
 
     async fn refusal(&self, response: Response) -> (Failure, ModelError) {
         let status = response.status;
-        let retry_after = response
-            .retry_after
-            .and_then(|value| retry::retry_after(&value, Timestamp::now()));
+        let now = Timestamp::now();
+        let named = response.retry.retry_after(now);
+        let reset = match status {
+            StatusCode::TOO_MANY_REQUESTS => response.retry.limit_reset(now),
+            _ => None,
+        };
+        let should_retry = response.retry.should_retry();
         let body = match (response.location, response.compression) {
             (Some(location), _) if status.is_redirection() => {
                 format!("the server redirects to {location}; change the base URL accordingly")
@@ -126,7 +132,7 @@ impl Call {
             (_, Some(coding)) => compressed(&coding).into_bytes(),
             _ => read_error_body(response.body).await,
         };
-        let retry_after = retry_after.or_else(|| retry::retry_delay(&body));
+        let retry_after = named.or_else(|| retry::retry_delay(&body)).or(reset);
         let error = http_error(
             &self.endpoint.provider,
             status,
@@ -134,9 +140,14 @@ impl Call {
             &body,
             self.endpoint.secret().as_deref(),
         );
-        let failure = Failure::Status {
-            status,
-            retry_after,
+        let failure = match error.kind {
+            // Whatever the headers say: the account is no fuller a second later.
+            ModelErrorKind::InsufficientQuota => Failure::Final,
+            _ => Failure::Status {
+                status,
+                retry_after,
+                should_retry,
+            },
         };
         (failure, error)
     }
@@ -162,6 +173,13 @@ enum Opened {
         wait: Duration,
         error: ModelError,
     },
+}
+
+/// An error that says why it was not waited for.
+fn asks_to_wait(error: ModelError, wait: Duration) -> ModelError {
+    let seconds = wait.as_secs_f64().ceil();
+    let message = format!("{} (the provider asks to wait {seconds} s)", error.message);
+    ModelError { message, ..error }
 }
 
 /// Why an answer cannot be read although it arrived.

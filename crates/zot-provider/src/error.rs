@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::Value;
-use zot_conversation::{ModelError, ModelErrorKind};
+use zot_conversation::{ImageBlame, ModelError, ModelErrorKind};
 
 /// The most bytes of a server's answer that an error text carries.
 const MAX_BODY_TEXT: usize = 4 * 1024;
@@ -100,12 +100,19 @@ pub(crate) fn http_error(
         500.. => ModelErrorKind::Unavailable,
         _ => ModelErrorKind::Invalid,
     };
+    let blame = match (kind, status.as_u16()) {
+        (ModelErrorKind::Invalid, 400 | 413 | 415 | 422) => image_blame(text),
+        // OpenRouter has no endpoint then that takes images.
+        (ModelErrorKind::Invalid, 404) if names_image(text) => ImageBlame::Named,
+        _ => ImageBlame::None,
+    };
     let text = shortened(&without_secret(text, secret));
     ModelError::new(
         kind,
         format!("{provider}: http {}: {text}", status.as_u16()),
     )
     .with_retry_after(retry_after)
+    .with_image_blame(blame)
 }
 
 /// An error event inside an accepted answer. `names` are what the provider calls it, the most
@@ -133,12 +140,42 @@ pub(crate) fn event_error(
             .find_map(kind_of_name)
             .unwrap_or(ModelErrorKind::Unavailable)
     };
+    let blame = match kind {
+        ModelErrorKind::Invalid => image_blame(message),
+        _ => ImageBlame::None,
+    };
     let message = shortened(&without_secret(message.trim(), secret));
     let text = match names().next() {
         None => format!("{provider}: {message}"),
         Some(name) => format!("{provider}: {name}: {message}"),
     };
-    ModelError::new(kind, text)
+    ModelError::new(kind, text).with_image_blame(blame)
+}
+
+/// What providers say when an image is the reason, in lower case.
+const IMAGE_SIGNS: [&str; 8] = [
+    "image",
+    "media_type",
+    "media type",
+    "mime",
+    "inlinedata",
+    "inline_data",
+    "vision",
+    "multimodal",
+];
+
+fn names_image(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    IMAGE_SIGNS.iter().any(|sign| text.contains(sign))
+}
+
+/// What a refusal says about the images of its request. One that is about the model says nothing.
+fn image_blame(text: &str) -> ImageBlame {
+    match names_image(text) {
+        true => ImageBlame::Named,
+        false if text.to_ascii_lowercase().contains("model") => ImageBlame::None,
+        false => ImageBlame::Possible,
+    }
 }
 
 /// What a provider's name for an error, or its HTTP status, means.

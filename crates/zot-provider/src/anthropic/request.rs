@@ -300,6 +300,9 @@ fn write_message(provider: &str, message: &Message, breakpoint: Breakpoint, buff
     if content.is_empty() {
         return;
     }
+    // An error result holds text only: its images stand behind all results of the message.
+    let beside = message.tool_results().filter(|result| result.is_error);
+    content.extend(beside.flat_map(|result| result.content.iter().filter_map(image_block)));
     if breakpoint == Breakpoint::Present
         && let Some(block) = content
             .iter_mut()
@@ -322,13 +325,7 @@ fn wire_block<'a>(provider: &str, block: &'a ContentBlock) -> Option<Block<'a>> 
             text: Cow::Borrowed(text),
             cache_control: None,
         }),
-        ContentBlock::Image(image) => Some(Block::Image {
-            source: ImageSource::Base64 {
-                media_type: &image.mime_type,
-                data: image,
-            },
-            cache_control: None,
-        }),
+        ContentBlock::Image(_) => image_block(block),
         ContentBlock::Reasoning(reasoning) => wire_reasoning(provider, reasoning),
         ContentBlock::ToolCall(call) => Some(Block::ToolUse {
             id: wire_id(call.id.as_str()),
@@ -338,6 +335,19 @@ fn wire_block<'a>(provider: &str, block: &'a ContentBlock) -> Option<Block<'a>> 
         }),
         ContentBlock::ToolResult(result) => Some(wire_result(provider, result)),
     }
+}
+
+fn image_block(block: &ContentBlock) -> Option<Block<'_>> {
+    let ContentBlock::Image(image) = block else {
+        return None;
+    };
+    Some(Block::Image {
+        source: ImageSource::Base64 {
+            media_type: &image.mime_type,
+            data: image,
+        },
+        cache_control: None,
+    })
 }
 
 fn wire_reasoning<'a>(provider: &str, reasoning: &'a Reasoning) -> Option<Block<'a>> {
@@ -358,6 +368,7 @@ fn wire_result<'a>(provider: &str, result: &'a ToolResult) -> Block<'a> {
     let mut content: Vec<Block<'a>> = result
         .content
         .iter()
+        .filter(|block| !result.is_error || !matches!(block, ContentBlock::Image(_)))
         .filter_map(|block| wire_block(provider, block))
         .collect();
     if content.is_empty() && result.is_error {
