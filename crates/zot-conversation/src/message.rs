@@ -131,16 +131,26 @@ impl Image {
             let mime_type = (*mime_type).to_owned();
             return Ok(Self { mime_type, data });
         }
-        let other = OTHER_FORMATS.iter().find(|(_, start)| begins(start));
-        let found = match other {
-            Some((name, _)) => (*name).to_owned(),
-            None if data.get(4..8) == Some(b"ftyp") => "HEIC or AVIF".to_owned(),
+        let found = match Self::unsupported_format(&data) {
+            Some(name) => name.to_owned(),
             None => format!(
                 "{} bytes of another kind, declared as {declared:?}",
                 data.len()
             ),
         };
         Err(UnsupportedImage { found })
+    }
+
+    /// The name of a format that providers do not take, from the first bytes of a file.
+    pub fn unsupported_format(head: &[u8]) -> Option<&'static str> {
+        let other = OTHER_FORMATS
+            .iter()
+            .find(|(_, start)| head.starts_with(start));
+        match other {
+            Some((name, _)) => Some(name),
+            None if head.get(4..8) == Some(b"ftyp") => Some("HEIC or AVIF"),
+            None => None,
+        }
     }
 }
 

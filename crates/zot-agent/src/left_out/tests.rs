@@ -1,4 +1,3 @@
-use bytes::Bytes;
 use zot_conversation::Timestamp;
 
 use super::*;
@@ -6,7 +5,7 @@ use super::*;
 fn image(length: usize) -> ContentBlock {
     ContentBlock::Image(Image {
         mime_type: "image/png".to_owned(),
-        data: Bytes::from(vec![0; length]),
+        data: vec![0; length].into(),
     })
 }
 

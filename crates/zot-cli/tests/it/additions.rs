@@ -128,12 +128,17 @@ fn the_wait_a_provider_names_is_told() {
             (503, "unavailable"),
             (529, "unavailable"),
         ] {
-            let frames = session.zot.turn("p", &format!("errwait:{status}:20"));
+            let frames = session.zot.turn("p", &format!("errwait:{status}:120"));
             let error = of_kind(&frames, "error")[0];
             assert_eq!(error["code"], code);
-            assert_eq!(error["retry_after_ms"], 20_000, "{status}");
+            assert_eq!(error["retry_after_ms"], 120_000, "{status}");
+            let message = error["message"].as_str().unwrap();
+            assert!(
+                message.ends_with("(the provider asks to wait 120 s)"),
+                "{message}"
+            );
         }
-        let frames = session.zot.turn("p", "err:500:oops");
+        let frames = session.zot.turn("p", "err:400:oops");
         assert!(of_kind(&frames, "error")[0].get("retry_after_ms").is_none());
     }
 }

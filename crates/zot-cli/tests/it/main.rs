@@ -34,6 +34,7 @@ mod login;
 mod pictures;
 mod queueing;
 mod recorded;
+mod refused_images;
 mod replay;
 mod sessions;
 mod support;

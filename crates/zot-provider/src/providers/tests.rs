@@ -72,6 +72,7 @@ fn the_built_in_quirks_are_what_these_servers_need() {
         ReasoningReplay::WithToolCalls
     );
     assert_eq!(quirks("mistral").usage_report, UsageReport::Always);
+    assert_eq!(quirks("mistral").reasoning_replay, ReasoningReplay::AsParts);
     assert_eq!(quirks("groq"), COMPATIBLE);
     assert_eq!(provider("openai-responses").unwrap().catalog, "openai");
     assert_eq!(provider("ollama").unwrap().key, KeyRequirement::Optional);
