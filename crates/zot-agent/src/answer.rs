@@ -29,12 +29,21 @@ struct PartialCall {
     arguments: String,
 }
 
+impl PartialCall {
+    /// Whether the output limit was reached while this call was made. One that has all its
+    /// arguments was not being made any more.
+    fn is_cut(&self, is_last: bool) -> bool {
+        let is_whole = Arguments::from_model_text(&self.arguments).json().is_ok();
+        !is_whole || (is_last && self.arguments.trim().is_empty())
+    }
+}
+
 /// A whole answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub content: Vec<ContentBlock>,
     pub stop: StopReason,
-    /// A call whose arguments the output limit cut off: it must not be run.
+    /// A call whose arguments the output limit cut off; they are malformed, so that it is not run.
     pub cut_off: Option<ToolCallId>,
 }
 
@@ -85,20 +94,26 @@ impl AnswerBuilder {
         let Some(stop) = self.stop else {
             return Err(self);
         };
-        let cut_off = match stop {
-            StopReason::Length => cut_off_call(&self.blocks),
-            _ => None,
-        };
-        let content = self
-            .blocks
-            .into_iter()
-            .map(|block| match block {
+        let last = self.blocks.len().checked_sub(1);
+        let mut cut_off = None;
+        let blocks = self.blocks.into_iter().enumerate();
+        let content = blocks
+            .map(|(index, block)| match block {
                 Block::Finished(content) => content,
-                Block::Call(call) => ContentBlock::ToolCall(ToolCall {
-                    arguments: Arguments::from_model_text(&call.arguments),
-                    id: call.id,
-                    name: call.name,
-                }),
+                Block::Call(call) => {
+                    let is_cut = stop == StopReason::Length && call.is_cut(Some(index) == last);
+                    if is_cut {
+                        cut_off = Some(call.id.clone());
+                    }
+                    ContentBlock::ToolCall(ToolCall {
+                        arguments: match is_cut {
+                            true => Arguments::cut_off(&call.arguments),
+                            false => Arguments::from_model_text(&call.arguments),
+                        },
+                        id: call.id,
+                        name: call.name,
+                    })
+                }
             })
             .collect();
         Ok(Answer {
@@ -133,18 +148,4 @@ impl AnswerBuilder {
                 .push(Block::Finished(ContentBlock::Text(delta.to_owned()))),
         }
     }
-}
-
-/// The call that was being made when the output limit was reached. A call that has all its
-/// arguments, and is followed by more, was not.
-fn cut_off_call(blocks: &[Block]) -> Option<ToolCallId> {
-    let is_last = |index: usize| index + 1 == blocks.len();
-    blocks.iter().enumerate().find_map(|(index, block)| {
-        let Block::Call(call) = block else {
-            return None;
-        };
-        let no_arguments = call.arguments.trim().is_empty();
-        let is_whole = Arguments::from_model_text(&call.arguments).json().is_ok();
-        (!is_whole || (no_arguments && is_last(index))).then(|| call.id.clone())
-    })
 }

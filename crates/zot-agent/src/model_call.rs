@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use zot_conversation::{
     AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, ModelError, ModelErrorKind,
-    ModelEvent, ModelRequest, ModelStream, Role, Sampling, StopReason, ToolCall, ToolCallId,
-    ToolResult, TurnStop, Usage, joined_text,
+    ModelEvent, ModelRequest, ModelStream, Role, Sampling, StopReason, ToolCall, TurnStop, Usage,
+    joined_text,
 };
 
 use crate::agent::now;
 use crate::driver::{Run, journal_report};
-use crate::tool_batch::tool_message;
 use crate::turn::ModelOutcome;
 use crate::{Agent, AgentSettings, Answer, AnswerBuilder, MessageVerdict, TurnVerdict};
 
@@ -328,10 +327,16 @@ async fn answered(
     for call in &calls {
         run.emit(AgentEvent::ToolCallRequested(call.clone())).await;
     }
-    if let Some(cut_off) = cut_off {
-        return not_run(agent, run, &calls, &cut_off).await;
-    }
+    let cut_off = calls.iter().find(|call| Some(&call.id) == cut_off.as_ref());
+    let error = cut_off.map(|call| {
+        format!(
+            "the answer reached the output limit ({} tokens) inside a call of {}, which is not run",
+            agent.speaking().max_output,
+            call.name
+        )
+    });
     let turn_stop = match stop {
+        _ if error.is_some() => TurnStop::Length,
         _ if !calls.is_empty() => TurnStop::ToolUse,
         StopReason::End | StopReason::ToolUse => TurnStop::End,
         StopReason::Length => TurnStop::Length,
@@ -343,60 +348,10 @@ async fn answered(
             return fail_turn(run, report).await;
         }
     };
-    end_turn(run, turn_stop, None).await;
+    end_turn(run, turn_stop, error).await;
     ModelOutcome::Answered {
         calls,
         context: agent.context_fill(),
-    }
-}
-
-/// Ends a turn whose answer reached the output limit inside a call. No call of it is run: the model
-/// had more to say, and the prompt ends here. What it reads next says why.
-async fn not_run(
-    agent: &Agent,
-    run: &Run<'_>,
-    calls: &[ToolCall],
-    cut_off: &ToolCallId,
-) -> ModelOutcome {
-    let settings = agent.speaking();
-    let limit = settings.max_output;
-    let name = calls.iter().find(|call| call.id == *cut_off);
-    let name = name.map_or("a tool", |call| &call.name);
-    let error = format!(
-        "the answer reached the output limit ({limit} tokens) inside a call of {name}, which was \
-         not run"
-    );
-    end_turn(run, TurnStop::Length, Some(error)).await;
-    let results: Vec<ToolResult> = calls
-        .iter()
-        .map(|call| ToolResult {
-            call_id: call.id.clone(),
-            is_error: true,
-            content: vec![ContentBlock::Text(match call.id == *cut_off {
-                true => format!(
-                    "not run: the answer reached the output limit ({limit} tokens) before the \
-                     arguments were complete. Make smaller calls, for example write a long file \
-                     in several pieces."
-                ),
-                false => "not run: the answer reached the output limit in a later call".to_owned(),
-            })],
-        })
-        .collect();
-    let content = results.iter().cloned().map(ContentBlock::ToolResult);
-    let recorded = agent.append(tool_message(content.collect()));
-    for (call, result) in calls.iter().zip(results) {
-        let origin = settings
-            .tools
-            .get(&call.name)
-            .and_then(|tool| tool.origin());
-        run.emit(AgentEvent::ToolFinished { result, origin }).await;
-    }
-    match recorded {
-        Ok(_) => ModelOutcome::Answered {
-            calls: Vec::new(),
-            context: agent.context_fill(),
-        },
-        Err(error) => ModelOutcome::Failed(journal_report(&error)),
     }
 }
 

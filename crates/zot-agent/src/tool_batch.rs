@@ -73,7 +73,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>, calls: Vec<ToolCall>) -> T
     }
 }
 
-pub(crate) fn tool_message(content: Vec<ContentBlock>) -> Message {
+fn tool_message(content: Vec<ContentBlock>) -> Message {
     Message {
         role: Role::Tool,
         content,

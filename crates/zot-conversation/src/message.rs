@@ -235,6 +235,13 @@ impl Arguments {
         }
     }
 
+    /// What came of arguments before the output limit cut them off. Not even empty ones may be run.
+    pub fn cut_off(text: &str) -> Self {
+        let reason = "the answer reached the output limit before they were complete: make smaller \
+                      calls, for example write a long file in several pieces";
+        Self::malformed(text, reason.to_owned())
+    }
+
     /// The empty object.
     pub fn empty() -> Self {
         Self::from_model_text("")

@@ -178,7 +178,7 @@ impl App {
             } => self.close_panel(&extension, &panel_id),
             Event::TurnEnd { stop, error } if stop == "length" => {
                 let text = match error {
-                    Some(error) => format!("{error}: say \"go on\" to let the model try again"),
+                    Some(error) => error,
                     None => {
                         "the answer ends at the model's limit for one answer: say \"go on\" for more"
                             .to_owned()
