@@ -69,7 +69,9 @@ pub(crate) fn is_insufficient_quota(text: &str) -> bool {
     // Google names the quota that is used up, for example
     // `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. Those per minute are rate limits.
     match text.contains("resource_exhausted") || text.contains("quotaid") {
-        true => text.contains("perday") || text.contains("limit: 0,"),
+        true => ["perday", "limit: 0,", "limit: 0\\n"]
+            .iter()
+            .any(|sign| text.contains(sign)),
         false => text.contains(QUOTA_OR_RATE),
     }
 }
@@ -130,10 +132,14 @@ pub(crate) fn event_error(
             .flatten()
             .filter(|name| !name.is_empty())
     };
-    let texts = || names().chain([message]);
-    let kind = if texts().any(is_insufficient_quota) {
+    // Together, because Google's words mean something else beside its code.
+    let said: String = names()
+        .chain([message])
+        .map(|text| format!("{text} "))
+        .collect();
+    let kind = if is_insufficient_quota(&said) {
         ModelErrorKind::InsufficientQuota
-    } else if texts().any(is_context_overflow) {
+    } else if is_context_overflow(&said) {
         ModelErrorKind::ContextOverflow
     } else {
         names()

@@ -198,12 +198,20 @@ fn values_of_unexpected_types_cost_nothing_else() {
 #[test]
 fn a_quota_for_the_day_is_told_from_one_for_the_minute() {
     for (quota, kind) in [
-        ("PerDay", ModelErrorKind::InsufficientQuota),
-        ("PerMinute", ModelErrorKind::RateLimited),
+        (
+            "quotaId: GenerateRequestsPerDayPerProject",
+            ModelErrorKind::InsufficientQuota,
+        ),
+        ("limit: 0, model: gemini", ModelErrorKind::InsufficientQuota),
+        (
+            "quotaId: GenerateRequestsPerMinutePerProject",
+            ModelErrorKind::RateLimited,
+        ),
+        ("Please retry in 20s.", ModelErrorKind::RateLimited),
     ] {
         let body = format!(
             "data: {{\"error\":{{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\",\"message\":\
-             \"Quota exceeded, quotaId: GenerateRequests{quota}PerProject\"}}}}\n\n"
+             \"You exceeded your current quota, {quota}\"}}}}\n\n"
         );
         let error = replay(decoder(), &[body.as_bytes()], None).1.unwrap();
         assert_eq!(error.kind, kind, "{quota}");
