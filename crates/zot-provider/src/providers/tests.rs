@@ -115,6 +115,7 @@ fn a_known_name_is_corrected_field_by_field() {
     let before = provider("mistral").unwrap();
     let quirks = OpenAiQuirks {
         usage_report: UsageReport::Always,
+        reasoning_replay: ReasoningReplay::AsParts,
         ..COMPATIBLE
     };
     let expected = ProviderEntry {
