@@ -147,7 +147,7 @@ impl Model for AnthropicClient {
             ..Attempts::default()
         }));
         let first = Arc::clone(&attempts);
-        let answer = Answer::new(&self.endpoint.provider, &self.http, decoder, move || {
+        let answer = Answer::new(&self.endpoint, &self.http, decoder, move || {
             self.call(&request, &mut lock(&first))
         });
         Box::pin(

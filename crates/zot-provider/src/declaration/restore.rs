@@ -35,6 +35,14 @@ impl<D> Restoring<D> {
         }
     }
 
+    /// Tells once what had to be left out of the request.
+    fn begin(&mut self, events: &mut VecDeque<ModelEvent>) {
+        if !std::mem::replace(&mut self.begun, true) {
+            let notices = self.declarations.take_notices().iter().cloned();
+            events.extend(notices.map(ModelEvent::Notice));
+        }
+    }
+
     /// Puts the events from `first` on in the agent's words.
     fn restore(&mut self, first: usize, events: &mut VecDeque<ModelEvent>) {
         if self.declarations.naming.is_plain() || first == events.len() {
@@ -81,16 +89,6 @@ impl<D> Restoring<D> {
     }
 }
 
-impl<D> Restoring<D> {
-    /// Tells what was left out, before anything else.
-    fn begin(&mut self, events: &mut VecDeque<ModelEvent>) {
-        if !std::mem::replace(&mut self.begun, true) {
-            let notices = self.declarations.take_notices().iter().cloned();
-            events.extend(notices.map(ModelEvent::Notice));
-        }
-    }
-}
-
 impl<D: Decoder> Decoder for Restoring<D> {
     fn event(
         &mut self,
@@ -104,6 +102,17 @@ impl<D: Decoder> Decoder for Restoring<D> {
         progress
     }
 
+    fn end(
+        &mut self,
+        cut: Option<&str>,
+        events: &mut VecDeque<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        let first = events.len();
+        let ended = self.decoder.end(cut, events);
+        self.restore(first, events);
+        ended
+    }
+
     fn document(
         &mut self,
         body: &[u8],
@@ -114,16 +123,5 @@ impl<D: Decoder> Decoder for Restoring<D> {
         let read = self.decoder.document(body, events);
         self.restore(first, events);
         read
-    }
-
-    fn end(
-        &mut self,
-        cut: Option<&str>,
-        events: &mut VecDeque<ModelEvent>,
-    ) -> Result<(), ModelError> {
-        let first = events.len();
-        let ended = self.decoder.end(cut, events);
-        self.restore(first, events);
-        ended
     }
 }

@@ -154,7 +154,7 @@ async fn thinking_is_not_replayed_behind_another_prefix() {
     let server = ModelServer::strict();
     let client = anthropic(&server);
     let messages = conversation(&client, BINDING).await;
-    let tools = subjects().remove(0).tools;
+    let tools = subjects().next().unwrap().tools;
     let compacted = [user("a summary"), Arc::clone(&messages[3]), user("say:1")];
     let edited: Vec<_> = [user("edited")]
         .into_iter()
