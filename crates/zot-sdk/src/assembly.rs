@@ -251,6 +251,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
             oauth,
             auth_file: AuthFile::new(home.join("auth.json")),
             http: http.clone(),
+            accepted: catalog.accepted_thinking(&provider),
         }
         .client(),
     };

@@ -58,6 +58,7 @@ fn export_block(block: &ContentBlock) -> FullBlock {
             signature: reasoning.signature.clone(),
             encrypted: reasoning.encrypted.clone(),
             id: reasoning.id.clone(),
+            prefix: reasoning.prefix.clone(),
         },
         ContentBlock::ToolCall(call) => FullBlock::ToolCall {
             id: call.id.to_string(),
@@ -157,12 +158,14 @@ fn import_block(block: FullBlock) -> Result<ContentBlock, String> {
             signature,
             encrypted,
             id,
+            prefix,
         } => ContentBlock::Reasoning(Reasoning {
             provider,
             text,
             signature,
             encrypted,
             id,
+            prefix,
         }),
         FullBlock::ToolCall {
             id,

@@ -38,6 +38,7 @@ mod login;
 mod models_of_ones_own;
 mod original_home;
 mod pictures;
+mod preserved_thinking;
 mod queueing;
 mod recorded;
 mod refused_images;

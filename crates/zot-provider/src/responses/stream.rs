@@ -228,9 +228,9 @@ impl ResponsesDecoder {
                 events.push_back(ModelEvent::Reasoning(Reasoning {
                     provider: self.endpoint.provider.clone(),
                     text,
-                    signature: None,
                     encrypted: item.encrypted_content,
                     id: item.id,
+                    ..Reasoning::default()
                 }));
             }
         }

@@ -10,6 +10,7 @@ use zot_auth::{AuthFile, Credential, OAuthClient, TokenAnswer, TokenKeeper, Toke
 use zot_conversation::{
     BoxFuture, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream, ToolImages,
 };
+use zot_provider::catalog::AcceptedThinking;
 use zot_provider::offline::OfflineModel;
 use zot_provider::{ApiKey, Endpoint, HttpClient, OAuthEntry, Wire};
 
@@ -24,6 +25,8 @@ pub(super) struct Connection<'a> {
     pub(super) oauth: Option<Arc<OAuthEntry>>,
     pub(super) auth_file: AuthFile,
     pub(super) http: HttpClient,
+    /// What its models accept.
+    pub(super) accepted: AcceptedThinking,
 }
 
 impl Connection<'_> {
@@ -47,7 +50,7 @@ impl Connection<'_> {
             base_url: self.base_url,
             api_key: key.clone(),
         };
-        let client = wire.client(self.http.clone(), endpoint.clone());
+        let client = wire.client_with(self.http.clone(), endpoint.clone(), self.accepted);
         let client = match (login, key, self.oauth) {
             (Some(tokens), Some(key), Some(oauth)) => Arc::new(LoggedIn {
                 provider: self.provider.to_owned(),

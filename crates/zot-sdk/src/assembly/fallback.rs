@@ -91,7 +91,8 @@ pub(super) fn chosen(
             api_key: None,
             ..config.clone()
         };
-        let selected = select(&alone, &mut catalog.clone(), providers, auth_file)?;
+        let mut catalog = catalog.clone();
+        let selected = select(&alone, &mut catalog, providers, auth_file)?;
         warnings.extend(selected.warnings);
         let credential = selected.credential.clone();
         let (client, _) = Connection {
@@ -102,6 +103,7 @@ pub(super) fn chosen(
             oauth: selected.oauth,
             auth_file: AuthFile::new(auth_file.to_owned()),
             http: http.clone(),
+            accepted: catalog.accepted_thinking(&selected.provider),
         }
         .client();
         chosen.push(Substitute {

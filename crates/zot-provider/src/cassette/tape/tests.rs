@@ -99,14 +99,15 @@ fn any_event() -> impl Strategy<Value = ModelEvent> {
         Just(ModelEvent::Start),
         ".*".prop_map(ModelEvent::TextDelta),
         ".*".prop_map(ModelEvent::ThinkingDelta),
-        (".*", ".*", maybe(), maybe(), maybe()).prop_map(
-            |(provider, text, signature, encrypted, id)| {
+        (".*", ".*", maybe(), maybe(), maybe(), maybe()).prop_map(
+            |(provider, text, signature, encrypted, id, prefix)| {
                 ModelEvent::Reasoning(Reasoning {
                     provider,
                     text,
                     signature,
                     encrypted,
                     id,
+                    prefix,
                 })
             }
         ),
