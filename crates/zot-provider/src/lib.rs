@@ -36,7 +36,7 @@ pub use crate::openai::{
     UsageReport,
 };
 pub use crate::providers::{
-    KeyRequirement, OAuthEntry, ProviderEntry, Providers, ProvidersProblem, Wire, provider,
-    providers,
+    KeyRequirement, OAuthEntry, ProviderEntry, Providers, ProvidersProblem, Route, Wire,
+    WireChoice, provider, providers,
 };
 pub use crate::responses::ResponsesClient;

@@ -1,6 +1,7 @@
 //! OpenAI's chat completions API and the servers compatible with it.
 
 mod chunk;
+mod either;
 mod error;
 mod request;
 mod shape;
@@ -15,6 +16,7 @@ use crate::call::{Answer, Call};
 use crate::declaration::{Declarations, Restoring};
 use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
+pub(crate) use either::EitherClient;
 use request::RequestCache;
 use stream::OpenAiDecoder;
 

@@ -1,7 +1,9 @@
-//! What real providers refuse in the tools and tool calls of a request.
+//! What real providers refuse in a request: tools, tool calls, and what single models do not take.
 //!
 //! Written from the vendors' documents and from the refusals their users report, not from what our
 //! clients do: where a provider's words are known, they are used.
+
+mod openai_models;
 
 use std::collections::HashSet;
 
@@ -122,6 +124,7 @@ fn anthropic(body: &Value) -> Checked {
 // OpenAI
 
 fn chat(body: &Value) -> Checked {
+    openai_models::chat(body)?;
     let tools: Vec<&Value> = list(&body["tools"])
         .iter()
         .map(|t| &t["function"])
@@ -159,6 +162,7 @@ fn chat(body: &Value) -> Checked {
 }
 
 fn responses(body: &Value) -> Checked {
+    openai_models::responses(body)?;
     let tools: Vec<&Value> = list(&body["tools"]).iter().collect();
     functions(&tools)?;
     let mut calls = HashSet::new();

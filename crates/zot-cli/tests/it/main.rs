@@ -36,6 +36,7 @@ mod leaving_readers;
 mod live_models;
 mod login;
 mod models_of_ones_own;
+mod openai_wires;
 mod original_home;
 mod pictures;
 mod queueing;
