@@ -9,7 +9,7 @@ use std::future::poll_fn;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use zot_conversation::{
     BoxFuture, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream, Sampling,
 };
@@ -163,29 +163,16 @@ impl RouterService {
         let mut targets = self.targets.iter().peekable();
         let mut last = None;
         while let Some(target) = targets.next() {
-            let mut attempt = 0;
-            loop {
-                let error = match self.receive(target, inference, answers, received).await {
-                    Err(Unfinished::Failed(error)) => error,
-                    other => return other,
-                };
-                if !received.text.is_empty() {
-                    return Err(Unfinished::Failed(error));
-                }
-                let next = failure::next(&error, attempt, targets.peek().is_some());
-                if next != Next::Report {
-                    self.log.warning(format_args!("{}: {error}", target.model));
-                }
-                match next {
-                    Next::Again(pause) => sleep(pause).await,
-                    Next::Elsewhere => {
-                        last = Some(error);
-                        break;
-                    }
-                    Next::Report => return Err(Unfinished::Failed(error)),
-                }
-                attempt += 1;
+            let error = match self.receive(target, inference, answers, received).await {
+                Err(Unfinished::Failed(error)) => error,
+                other => return other,
+            };
+            let has_other = targets.peek().is_some();
+            if !received.text.is_empty() || failure::next(&error, has_other) == Next::Report {
+                return Err(Unfinished::Failed(error));
             }
+            self.log.warning(format_args!("{}: {error}", target.model));
+            last = Some(error);
         }
         // Reached only without any server, which `new` refuses.
         last.map_or(Ok(()), |error| Err(Unfinished::Failed(error)))

@@ -9,8 +9,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{
-    AgentEvent, ContentBlock, ErrorReport, Message, Model, Prices, ReasoningEffort, Timestamp,
-    ToolCallId, ToolImages, ToolResult, ToolSet, Usage,
+    AgentEvent, ContentBlock, ErrorReport, ImageBlame, Message, Model, Prices, ReasoningEffort,
+    Timestamp, ToolCallId, ToolImages, ToolResult, ToolSet, Usage,
 };
 
 use crate::approval::{ApprovalPolicy, Approvals, Decision, NOBODY_LEFT, NotWaiting};
@@ -18,6 +18,7 @@ use crate::budget::Budget;
 use crate::ceiling;
 use crate::driver::{self, Run};
 use crate::ledger::Ledger;
+use crate::left_out::without_refused_images;
 use crate::mirror::mirror_images;
 use crate::steering::{SteerError, Steering};
 use crate::turn::{ContextFill, Ending};
@@ -379,6 +380,22 @@ impl Agent {
         conversation.context_tokens = 0;
         conversation.fit = 0;
         Ok(())
+    }
+
+    /// Leaves images out that a provider has refused, and says which they were.
+    pub(crate) fn leave_out_refused_images(
+        &self,
+        blame: ImageBlame,
+        provider: &str,
+    ) -> Result<Vec<String>, JournalError> {
+        let transcript = self.transcript();
+        match without_refused_images(transcript.messages(), blame, provider) {
+            None => Ok(Vec::new()),
+            Some(left_out) => {
+                self.replace_transcript(left_out.messages.into())?;
+                Ok(left_out.images)
+            }
+        }
     }
 
     /// The transcript as the model may be given it, mended in place where it was broken.

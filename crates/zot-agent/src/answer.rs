@@ -29,11 +29,22 @@ struct PartialCall {
     arguments: String,
 }
 
+impl PartialCall {
+    /// Whether the output limit was reached while this call was made. One that has all its
+    /// arguments was not being made any more.
+    fn is_cut(&self, is_last: bool) -> bool {
+        let is_whole = Arguments::from_model_text(&self.arguments).json().is_ok();
+        !is_whole || (is_last && self.arguments.trim().is_empty())
+    }
+}
+
 /// A whole answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub content: Vec<ContentBlock>,
     pub stop: StopReason,
+    /// A call whose arguments the output limit cut off; they are malformed, so that it is not run.
+    pub cut_off: Option<ToolCallId>,
 }
 
 impl AnswerBuilder {
@@ -84,19 +95,33 @@ impl AnswerBuilder {
         let Some(stop) = self.stop else {
             return Err(self);
         };
-        let content = self
-            .blocks
-            .into_iter()
-            .map(|block| match block {
+        let last = self.blocks.len().checked_sub(1);
+        let mut cut_off = None;
+        let blocks = self.blocks.into_iter().enumerate();
+        let content = blocks
+            .map(|(index, block)| match block {
                 Block::Finished(content) => content,
-                Block::Call(call) => ContentBlock::ToolCall(ToolCall {
-                    arguments: Arguments::from_model_text(&call.arguments),
-                    id: call.id,
-                    name: call.name,
-                }),
+                Block::Call(call) => {
+                    let is_cut = stop == StopReason::Length && call.is_cut(Some(index) == last);
+                    if is_cut {
+                        cut_off = Some(call.id.clone());
+                    }
+                    ContentBlock::ToolCall(ToolCall {
+                        arguments: match is_cut {
+                            true => Arguments::cut_off(&call.arguments),
+                            false => Arguments::from_model_text(&call.arguments),
+                        },
+                        id: call.id,
+                        name: call.name,
+                    })
+                }
             })
             .collect();
-        Ok(Answer { content, stop })
+        Ok(Answer {
+            content,
+            stop,
+            cut_off,
+        })
     }
 
     /// What is worth keeping of an answer that broke off: the text said so far.

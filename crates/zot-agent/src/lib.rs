@@ -14,6 +14,7 @@ pub mod hermes;
 mod hooks;
 mod journal;
 mod ledger;
+mod left_out;
 mod meter;
 mod mirror;
 mod model_call;

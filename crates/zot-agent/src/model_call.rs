@@ -305,7 +305,11 @@ async fn answered(
     held: Vec<String>,
     usage: Usage,
 ) -> ModelOutcome {
-    let Answer { content, stop } = answer;
+    let Answer {
+        content,
+        stop,
+        cut_off,
+    } = answer;
     agent.set_context_tokens(usage.prompt_tokens() + usage.output);
     let calls: Vec<ToolCall> = content
         .iter()
@@ -325,7 +329,16 @@ async fn answered(
     for call in &calls {
         run.emit(AgentEvent::ToolCallRequested(call.clone())).await;
     }
+    let cut_off = calls.iter().find(|call| Some(&call.id) == cut_off.as_ref());
+    let error = cut_off.map(|call| {
+        format!(
+            "the answer reached the output limit ({} tokens) inside a call of {}, which is not run",
+            agent.speaking().max_output,
+            call.name
+        )
+    });
     let turn_stop = match stop {
+        _ if error.is_some() => TurnStop::Length,
         _ if !calls.is_empty() => TurnStop::ToolUse,
         StopReason::End | StopReason::ToolUse => TurnStop::End,
         StopReason::Length => TurnStop::Length,
@@ -337,7 +350,7 @@ async fn answered(
             return fail_turn(run, report).await;
         }
     };
-    end_turn(run, turn_stop, None).await;
+    end_turn(run, turn_stop, error).await;
     ModelOutcome::Answered {
         calls,
         context: agent.context_fill(),
@@ -354,13 +367,23 @@ async fn failed(
     error: ModelError,
 ) -> ModelOutcome {
     let failing = agent.speaking();
-    let error = ErrorReport::of_provider(error, &failing.provider);
+    let blame = error.image_blame;
+    let mut error = ErrorReport::of_provider(error, &failing.provider);
     let mut broke_off = false;
     if let Some((said, usage)) = received {
         broke_off = !said.content.is_empty();
         if let Err(report) = keep(agent, run, said, usage).await {
             return fail_turn(run, report).await;
         }
+    }
+    match agent.leave_out_refused_images(blame, &failing.provider) {
+        Ok(images) if images.is_empty() => {}
+        // Every later request would be refused in the same way.
+        Ok(images) => error.message.push_str(&format!(
+            " (left out of the conversation from now on: {})",
+            images.join("; ")
+        )),
+        Err(error) => return fail_turn(run, journal_report(&error)).await,
     }
     if !error.code.is_recoverable() || run.cancel.is_cancelled() || !agent.fall_back() {
         return fail_turn(run, error).await;

@@ -99,10 +99,17 @@ impl Attached {
             return self.add_image(shown, path, mime_type);
         }
         if head.bytes.contains(&0) {
-            self.note(&format!(
-                "{shown}: a binary file of {} bytes, not attached",
-                head.length
-            ));
+            self.note(&match Image::unsupported_format(&head.bytes) {
+                Some(format) => format!(
+                    "{shown}: a {format} file of {} bytes, not attached: models take PNG, JPEG, GIF \
+                     and WebP images",
+                    head.length
+                ),
+                None => format!(
+                    "{shown}: a binary file of {} bytes, not attached",
+                    head.length
+                ),
+            });
             return Ok(());
         }
         self.add_text(shown, path)

@@ -153,6 +153,8 @@ pub enum ErrorCode {
     /// The credential is missing or refused.
     Unauthorized,
     RateLimited,
+    /// The account has no credit or quota left.
+    InsufficientQuota,
     ContextOverflow,
     /// The provider refuses the request as it is.
     InvalidRequest,
@@ -181,6 +183,7 @@ impl ErrorCode {
             self,
             Self::Unauthorized
                 | Self::RateLimited
+                | Self::InsufficientQuota
                 | Self::Unavailable
                 | Self::Connection
                 | Self::Stream
@@ -192,6 +195,7 @@ impl ErrorCode {
         match self {
             Self::Unauthorized => "unauthorized",
             Self::RateLimited => "rate_limited",
+            Self::InsufficientQuota => "insufficient_quota",
             Self::ContextOverflow => "context_overflow",
             Self::InvalidRequest => "invalid_request",
             Self::Refused => "refused",
@@ -212,6 +216,7 @@ impl From<ModelErrorKind> for ErrorCode {
         match kind {
             ModelErrorKind::Unauthorized => Self::Unauthorized,
             ModelErrorKind::RateLimited => Self::RateLimited,
+            ModelErrorKind::InsufficientQuota => Self::InsufficientQuota,
             ModelErrorKind::ContextOverflow => Self::ContextOverflow,
             ModelErrorKind::Invalid => Self::InvalidRequest,
             ModelErrorKind::Refused => Self::Refused,

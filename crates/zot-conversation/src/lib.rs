@@ -13,11 +13,11 @@ mod usage;
 pub use event::{AgentEvent, ErrorCode, ErrorReport, TurnStop};
 pub use message::{
     Arguments, ContentBlock, IMAGE_MIRROR_HEADING, Image, MalformedArguments, Message, Reasoning,
-    Role, Timestamp, ToolCall, ToolCallId, ToolResult, joined_text,
+    Role, Timestamp, ToolCall, ToolCallId, ToolResult, UnsupportedImage, joined_text,
 };
 pub use model::{
-    BoxFuture, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream,
-    ReasoningEffort, Sampling, StopReason, ToolImages,
+    BoxFuture, ImageBlame, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest,
+    ModelStream, ReasoningEffort, Sampling, StopReason, ToolImages,
 };
 pub use tool::{
     Progress, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOrigin, ToolOutput, ToolSet,

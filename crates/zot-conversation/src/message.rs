@@ -109,6 +109,70 @@ pub struct Image {
     pub data: Bytes,
 }
 
+/// The formats that every provider takes, as they begin.
+const IMAGE_FORMATS: [(&str, &[u8]); 5] = [
+    ("image/png", b"\x89PNG\r\n\x1a\n"),
+    ("image/jpeg", b"\xff\xd8\xff"),
+    ("image/gif", b"GIF87a"),
+    ("image/gif", b"GIF89a"),
+    // Its name stands behind four bytes of length.
+    ("image/webp", b"RIFF"),
+];
+
+/// Other formats, for a message that says what came.
+const OTHER_FORMATS: [(&str, &[u8]); 8] = [
+    ("BMP", b"BM"),
+    ("TIFF", b"II*\0"),
+    ("TIFF", b"MM\0*"),
+    ("SVG", b"<svg"),
+    ("SVG", b"<?xml"),
+    ("PDF", b"%PDF"),
+    ("ICO", b"\0\0\x01\0"),
+    ("JPEG XL", b"\xff\x0a"),
+];
+
+/// Bytes that are no image which providers take.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected a PNG, JPEG, GIF or WebP image, got {found}: convert it first")]
+pub struct UnsupportedImage {
+    found: String,
+}
+
+impl Image {
+    /// Takes `data` as what its first bytes say it is: providers refuse an image that is declared
+    /// as another format.
+    pub fn recognised(declared: &str, data: Bytes) -> Result<Self, UnsupportedImage> {
+        let begins = |start: &[u8]| data.starts_with(start);
+        let format = IMAGE_FORMATS.iter().find(|(mime_type, start)| {
+            begins(start) && (*mime_type != "image/webp" || data.get(8..12) == Some(b"WEBP"))
+        });
+        if let Some((mime_type, _)) = format {
+            let mime_type = (*mime_type).to_owned();
+            return Ok(Self { mime_type, data });
+        }
+        let found = match Self::unsupported_format(&data) {
+            Some(name) => name.to_owned(),
+            None => format!(
+                "{} bytes of another kind, declared as {declared:?}",
+                data.len()
+            ),
+        };
+        Err(UnsupportedImage { found })
+    }
+
+    /// The name of a format that providers do not take, from the first bytes of a file.
+    pub fn unsupported_format(head: &[u8]) -> Option<&'static str> {
+        let other = OTHER_FORMATS
+            .iter()
+            .find(|(_, start)| head.starts_with(start));
+        match other {
+            Some((name, _)) => Some(name),
+            None if head.get(4..8) == Some(b"ftyp") => Some("HEIC or AVIF"),
+            None => None,
+        }
+    }
+}
+
 /// What a model thought before it answered, with whatever its provider needs to accept it back.
 ///
 /// Blocks are replayed verbatim to the provider that made them and to no other.
@@ -188,6 +252,13 @@ impl Arguments {
             Ok(_) => Self::malformed(text, "arguments must be a JSON object".to_owned()),
             Err(error) => Self::malformed(text, error.to_string()),
         }
+    }
+
+    /// What came of arguments before the output limit cut them off. Not even empty ones may be run.
+    pub fn cut_off(text: &str) -> Self {
+        let reason = "the answer reached the output limit before they were complete: make smaller \
+                      calls, for example write a long file in several pieces";
+        Self::malformed(text, reason.to_owned())
     }
 
     /// The empty object.

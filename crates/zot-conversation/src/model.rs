@@ -148,6 +148,19 @@ pub struct ModelError {
     pub message: String,
     /// How long the provider asked to be left alone.
     pub retry_after: Option<Duration>,
+    pub image_blame: ImageBlame,
+}
+
+/// Whether an image in the request may be the reason why it was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ImageBlame {
+    /// It cannot.
+    #[default]
+    None,
+    /// The provider refuses the request as it is and does not say what is wrong with it.
+    Possible,
+    /// The provider says so.
+    Named,
 }
 
 impl ModelError {
@@ -156,6 +169,15 @@ impl ModelError {
             kind,
             message: message.into(),
             retry_after: None,
+            image_blame: ImageBlame::None,
+        }
+    }
+
+    /// The same, with what is known about images.
+    pub fn with_image_blame(self, image_blame: ImageBlame) -> Self {
+        Self {
+            image_blame,
+            ..self
         }
     }
 
@@ -175,6 +197,8 @@ pub enum ModelErrorKind {
     Unauthorized,
     /// Wait and try again.
     RateLimited,
+    /// The account has no credit or quota left: waiting a moment does not help.
+    InsufficientQuota,
     /// The conversation no longer fits: compact it.
     ContextOverflow,
     /// The request is wrong; sending it again changes nothing.

@@ -8,9 +8,6 @@ use base64::engine::general_purpose::STANDARD;
 use zot_conversation::{ContentBlock, Image, ToolOutput};
 use zot_wire::extension::ToolResult;
 
-/// What every provider takes.
-const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-
 /// The result of `tool` as the model gets it. Texts are those that programs in use know.
 pub(crate) fn tool_output(extension: &str, tool: &str, result: ToolResult) -> ToolOutput {
     let mut content = Vec::with_capacity(result.content.len());
@@ -18,19 +15,17 @@ pub(crate) fn tool_output(extension: &str, tool: &str, result: ToolResult) -> To
         match block.kind.as_str() {
             "text" if block.text.is_empty() => {}
             "text" => content.push(ContentBlock::Text(block.text)),
-            "image" if !IMAGE_TYPES.contains(&block.mime_type.as_str()) => {
-                // One picture that no provider takes would spoil every later request.
-                return ToolOutput::error(format!(
-                    "extension {extension}/{tool} returned an image of type {:?}; models take {}",
-                    block.mime_type,
-                    IMAGE_TYPES.join(", ")
-                ));
-            }
             "image" => match STANDARD.decode(block.data.as_bytes()) {
-                Ok(data) => content.push(ContentBlock::Image(Image {
-                    mime_type: block.mime_type,
-                    data: data.into(),
-                })),
+                // One picture that no provider takes would spoil every later request.
+                Ok(data) => match Image::recognised(&block.mime_type, data.into()) {
+                    Ok(image) => content.push(ContentBlock::Image(image)),
+                    Err(error) => {
+                        return ToolOutput::error(format!(
+                            "extension {extension}/{tool} returned an image that models do not \
+                             take: {error}"
+                        ));
+                    }
+                },
                 Err(error) => {
                     return ToolOutput::error(format!(
                         "extension {extension}/{tool} returned undecodable image: {}",

@@ -18,9 +18,9 @@ use zot_conversation::{BoxFuture, ModelError, ModelErrorKind, ModelEvent, Timest
 
 use crate::body::RequestBody;
 use crate::endpoint::{Endpoint, Target};
-use crate::error::{cause_chain, connection_error, http_error, stream_error};
+use crate::error::{cause_chain, connection_error, document_error, http_error, stream_error};
 use crate::http::{Delivery, HttpClient, Response, ResponseBody, SendError};
-use crate::retry::{self, Failure};
+use crate::retry::{self, Failure, Next};
 use crate::sse::{SseDecoder, SseError, SseEvent};
 
 /// What is read of the body of a refusal; a longer one costs the connection.
@@ -122,14 +122,16 @@ impl Call {
             Ok(response) => self.refusal(response).await,
             Err(error) => self.no_answer(&error),
         };
-        match retry::delay(failures, failure, self.http.patience()) {
-            Some(wait) => Ok(Opened::Later {
+        let patience = self.http.patience();
+        match retry::next(failures, failure, patience, retry::random_jitter()) {
+            Next::Wait(wait) => Ok(Opened::Later {
                 call: self,
                 failures: failures + 1,
                 wait,
                 error,
             }),
-            None => Err(error),
+            Next::Report => Err(error),
+            Next::ReportWait(wait) => Err(asks_to_wait(error, wait)),
         }
     }
 
@@ -142,9 +144,13 @@ impl Call {
 
     async fn refusal(&self, response: Response) -> (Failure, ModelError) {
         let status = response.status;
-        let retry_after = response
-            .retry_after
-            .and_then(|value| retry::retry_after(&value, Timestamp::now()));
+        let now = Timestamp::now();
+        let named = response.retry.retry_after(now);
+        let reset = match status {
+            StatusCode::TOO_MANY_REQUESTS => response.retry.limit_reset(now),
+            _ => None,
+        };
+        let should_retry = response.retry.should_retry();
         let body = match (response.location, response.compression) {
             (Some(location), _) if status.is_redirection() => {
                 format!("the server redirects to {location}; change the base URL accordingly")
@@ -153,7 +159,7 @@ impl Call {
             (_, Some(coding)) => compressed(&coding).into_bytes(),
             _ => read_error_body(response.body).await,
         };
-        let retry_after = retry_after.or_else(|| retry::retry_delay(&body));
+        let retry_after = named.or_else(|| retry::retry_delay(&body)).or(reset);
         let mut error = http_error(
             &self.endpoint.provider,
             status,
@@ -167,9 +173,14 @@ impl Call {
         ) {
             error.message.push_str(&self.wrong_path(&body));
         }
-        let failure = Failure::Status {
-            status,
-            retry_after,
+        let failure = match error.kind {
+            // Whatever the headers say: the account is no fuller a second later.
+            ModelErrorKind::InsufficientQuota => Failure::Final,
+            _ => Failure::Status {
+                status,
+                retry_after,
+                should_retry,
+            },
         };
         (failure, error)
     }
@@ -212,6 +223,13 @@ enum Opened {
     },
 }
 
+/// An error that says why it was not waited for.
+fn asks_to_wait(error: ModelError, wait: Duration) -> ModelError {
+    let seconds = wait.as_secs_f64().ceil();
+    let message = format!("{} (the provider asks to wait {seconds} s)", error.message);
+    ModelError { message, ..error }
+}
+
 /// Why an answer cannot be read although it arrived.
 fn compressed(coding: &str) -> String {
     format!(
@@ -245,6 +263,7 @@ pub(crate) struct Answer<'a, D> {
     content_type: Option<String>,
     /// Whether the answer is one document.
     whole: bool,
+    endpoint: &'a Endpoint,
     /// Delivered after the events that came before it.
     failure: Option<ModelError>,
 }
@@ -275,6 +294,8 @@ struct Decoding<'a, D> {
     is_event_stream: bool,
     /// What has come of an answer that is not streamed.
     document: Option<Vec<u8>>,
+    /// The beginning of a body that is no stream of events so far.
+    beginning: Vec<u8>,
 }
 
 impl<D: Decoder> Decoding<'_, D> {
@@ -293,8 +314,13 @@ impl<D: Decoder> Decoding<'_, D> {
             events,
             outcome,
             is_event_stream,
+            beginning,
             ..
         } = self;
+        if !*is_event_stream {
+            let room = MAX_ERROR_BODY.saturating_sub(beginning.len());
+            beginning.extend_from_slice(data.get(..room).unwrap_or(data));
+        }
         let fed = self.sse.feed(data, |event| {
             *is_event_stream = true;
             if matches!(outcome, Ok(Progress::More)) {
@@ -309,6 +335,7 @@ impl<D: Decoder> Decoding<'_, D> {
             return self.decoder.document(&document, &mut self.events);
         }
         if cut.is_none() {
+            self.read_document();
             let Self {
                 decoder,
                 events,
@@ -328,6 +355,16 @@ impl<D: Decoder> Decoding<'_, D> {
         }
     }
 
+    /// Takes a JSON document as the answer: some servers send it whole although they are asked for a
+    /// stream.
+    fn read_document(&mut self) {
+        let is_document = !self.is_event_stream && self.beginning.trim_ascii().starts_with(b"{");
+        if is_document && matches!(self.outcome, Ok(Progress::More)) {
+            let read = self.decoder.document(&self.beginning, &mut self.events);
+            self.outcome = read.map(|()| Progress::Done);
+        }
+    }
+
     fn check(&mut self, decoded: Result<(), SseError>) {
         if let (Ok(Progress::More), Err(error)) = (&self.outcome, decoded) {
             self.outcome = Err(stream_error(self.provider, error));
@@ -338,7 +375,7 @@ impl<D: Decoder> Decoding<'_, D> {
 impl<'a, D: Decoder> Answer<'a, D> {
     /// Prepares a call; `call` is made when the stream is first polled.
     pub(crate) fn new(
-        provider: &'a str,
+        endpoint: &'a Endpoint,
         http: &HttpClient,
         decoder: D,
         call: impl FnOnce() -> Result<Call, ModelError> + Send + 'a,
@@ -353,16 +390,18 @@ impl<'a, D: Decoder> Answer<'a, D> {
             state: State::Opening(Box::pin(async move { call()?.open(0).await })),
             idle,
             decoding: Decoding {
-                provider,
+                provider: &endpoint.provider,
                 decoder,
                 sse: SseDecoder::new(),
                 events: VecDeque::new(),
                 outcome: Ok(Progress::More),
                 is_event_stream: false,
                 document,
+                beginning: Vec::new(),
             },
             content_type: None,
             whole: false,
+            endpoint,
             failure: None,
         }
     }
@@ -447,13 +486,25 @@ impl<'a, D: Decoder> Answer<'a, D> {
     /// A page or a document where a stream of events should have been says more about what went
     /// wrong than the end that is missing.
     fn other_content(&self) -> Option<ModelError> {
+        if self.decoding.is_event_stream {
+            return None;
+        }
+        // Some gateways report errors with the status of a success.
+        let document = serde_json::from_slice(&self.decoding.beginning).ok();
+        let secret = self.endpoint.secret();
+        let error = document.and_then(|document| {
+            document_error(&self.endpoint.provider, &document, secret.as_deref())
+        });
+        if error.is_some() {
+            return error;
+        }
         let content_type = self.content_type.as_deref()?;
         let (expected, name) = match self.whole {
             true => ("application/json", "JSON"),
             false => ("text/event-stream", "an event stream"),
         };
         let named_wrong = !self.is_content(expected);
-        (named_wrong && !self.decoding.is_event_stream).then(|| {
+        named_wrong.then(|| {
             stream_error(
                 self.decoding.provider,
                 format_args!(

@@ -5,7 +5,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use http::StatusCode;
-use zot_conversation::{ModelError, ModelErrorKind};
+use serde_json::Value;
+use zot_conversation::{ImageBlame, ModelError, ModelErrorKind};
 
 /// The most bytes of a server's answer that an error text carries.
 const MAX_BODY_TEXT: usize = 4 * 1024;
@@ -32,6 +33,49 @@ const OVERFLOW_SIGNS: [&str; 15] = [
     "exceeds the maximum number of tokens",
 ];
 
+/// What providers say when an account has no credit or quota left, in lower case. Sources: the
+/// error pages of OpenAI, Anthropic, OpenRouter, DeepSeek, Moonshot, xAI and Alibaba Cloud.
+const QUOTA_SIGNS: [&str; 19] = [
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "billing_error",
+    "exceeded_current_quota",
+    "insufficient_user_quota",
+    "credit balance is too low",
+    "insufficient balance",
+    "insufficient_balance",
+    "insufficient credit",
+    "insufficient_credit",
+    "used all available credits",
+    "spending limit",
+    "key limit exceeded",
+    "payment required",
+    "payment_required",
+    "arrearage",
+    "freetieronly",
+    "余额不足",
+];
+
+/// OpenAI's words for an empty account, and Google's for every quota.
+const QUOTA_OR_RATE: &str = "exceeded your current quota";
+
+/// Whether an account has no credit or quota left, so that neither a retry nor a short wait helps.
+pub(crate) fn is_insufficient_quota(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    if QUOTA_SIGNS.iter().any(|sign| text.contains(sign)) {
+        return true;
+    }
+    // Google names the quota that is used up, for example
+    // `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. Those per minute are rate limits.
+    match text.contains("resource_exhausted") || text.contains("quotaid") {
+        true => ["perday", "limit: 0,", "limit: 0\\n"]
+            .iter()
+            .any(|sign| text.contains(sign)),
+        false => text.contains(QUOTA_OR_RATE),
+    }
+}
+
 pub(crate) fn is_context_overflow(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     OVERFLOW_SIGNS.iter().any(|sign| text.contains(sign))
@@ -48,6 +92,8 @@ pub(crate) fn http_error(
     let text = String::from_utf8_lossy(body);
     let text = text.trim();
     let kind = match status.as_u16() {
+        402 => ModelErrorKind::InsufficientQuota,
+        400 | 403 | 429 if is_insufficient_quota(text) => ModelErrorKind::InsufficientQuota,
         401 | 403 => ModelErrorKind::Unauthorized,
         429 => ModelErrorKind::RateLimited,
         // Google refuses a key as if the request were wrong.
@@ -56,26 +102,97 @@ pub(crate) fn http_error(
         500.. => ModelErrorKind::Unavailable,
         _ => ModelErrorKind::Invalid,
     };
+    let blame = match (kind, status.as_u16()) {
+        (ModelErrorKind::Invalid, 400 | 413 | 415 | 422) => image_blame(text),
+        // OpenRouter has no endpoint then that takes images.
+        (ModelErrorKind::Invalid, 404) if names_image(text) => ImageBlame::Named,
+        _ => ImageBlame::None,
+    };
     let text = shortened(&without_secret(text, secret));
     ModelError::new(
         kind,
         format!("{provider}: http {}: {text}", status.as_u16()),
     )
     .with_retry_after(retry_after)
+    .with_image_blame(blame)
 }
 
-/// An error event inside an accepted answer.
+/// An error event inside an accepted answer. `names` are what the provider calls it, the most
+/// telling first; the first that is there is shown.
 pub(crate) fn event_error(
     provider: &str,
-    code: Option<&str>,
+    names: &[Option<&str>],
     message: &str,
     secret: Option<&str>,
 ) -> ModelError {
-    let code = code.unwrap_or_default();
-    let kind = match code {
-        "rate_limit_error" | "rate_limit_exceeded" | "RESOURCE_EXHAUSTED" | "429" => {
-            ModelErrorKind::RateLimited
-        }
+    let names = || {
+        names
+            .iter()
+            .copied()
+            .flatten()
+            .filter(|name| !name.is_empty())
+    };
+    // Together, because Google's words mean something else beside its code.
+    let said: String = names()
+        .chain([message])
+        .map(|text| format!("{text} "))
+        .collect();
+    let kind = if is_insufficient_quota(&said) {
+        ModelErrorKind::InsufficientQuota
+    } else if is_context_overflow(&said) {
+        ModelErrorKind::ContextOverflow
+    } else {
+        names()
+            .find_map(kind_of_name)
+            .unwrap_or(ModelErrorKind::Unavailable)
+    };
+    let blame = match kind {
+        ModelErrorKind::Invalid => image_blame(message),
+        _ => ImageBlame::None,
+    };
+    let message = shortened(&without_secret(message.trim(), secret));
+    let text = match names().next() {
+        None => format!("{provider}: {message}"),
+        Some(name) => format!("{provider}: {name}: {message}"),
+    };
+    ModelError::new(kind, text).with_image_blame(blame)
+}
+
+/// What providers say when an image is the reason, in lower case.
+const IMAGE_SIGNS: [&str; 8] = [
+    "image",
+    "media_type",
+    "media type",
+    "mime",
+    "inlinedata",
+    "inline_data",
+    "vision",
+    "multimodal",
+];
+
+fn names_image(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    IMAGE_SIGNS.iter().any(|sign| text.contains(sign))
+}
+
+/// What a refusal says about the images of its request. One that is about the model says nothing.
+fn image_blame(text: &str) -> ImageBlame {
+    match names_image(text) {
+        true => ImageBlame::Named,
+        false if text.to_ascii_lowercase().contains("model") => ImageBlame::None,
+        false => ImageBlame::Possible,
+    }
+}
+
+/// What a provider's name for an error, or its HTTP status, means.
+fn kind_of_name(name: &str) -> Option<ModelErrorKind> {
+    Some(match name {
+        "rate_limit_error"
+        | "rate_limit_exceeded"
+        | "too_many_requests"
+        | "RESOURCE_EXHAUSTED"
+        | "429" => ModelErrorKind::RateLimited,
+        "402" => ModelErrorKind::InsufficientQuota,
         "authentication_error"
         | "permission_error"
         | "invalid_api_key"
@@ -83,25 +200,48 @@ pub(crate) fn event_error(
         | "PERMISSION_DENIED"
         | "401"
         | "403" => ModelErrorKind::Unauthorized,
-        _ if is_context_overflow(code) || is_context_overflow(message) => {
-            ModelErrorKind::ContextOverflow
-        }
+        "content_filter" | "content_policy_violation" => ModelErrorKind::Refused,
         "invalid_request_error"
         | "not_found_error"
         | "invalid_prompt"
+        | "BadRequestError"
         | "INVALID_ARGUMENT"
         | "NOT_FOUND"
         | "FAILED_PRECONDITION"
         | "400"
-        | "404" => ModelErrorKind::Invalid,
-        _ => ModelErrorKind::Unavailable,
+        | "404"
+        | "413"
+        | "422" => ModelErrorKind::Invalid,
+        _ => return None,
+    })
+}
+
+/// The error in a JSON document that stands where an answer should be, in any of the forms that
+/// servers use: an `error` object or text, or the fields of such an object themselves.
+pub(crate) fn document_error(
+    provider: &str,
+    document: &Value,
+    secret: Option<&str>,
+) -> Option<ModelError> {
+    // Google's compatible wire wraps it in an array.
+    let document = document.get(0).unwrap_or(document);
+    let error = match document.get("error") {
+        Some(error) if !error.is_null() => error,
+        _ if document.get("object").and_then(Value::as_str) == Some("error") => document,
+        _ => return None,
     };
-    let message = shortened(&without_secret(message.trim(), secret));
-    let text = match code {
-        "" => format!("{provider}: {message}"),
-        code => format!("{provider}: {code}: {message}"),
+    let text = |name: &str| match error.get(name)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
     };
-    ModelError::new(kind, text)
+    let message = match error {
+        Value::String(message) => message.clone(),
+        error => text("message").unwrap_or_else(|| error.to_string()),
+    };
+    let (kind, status, code) = (text("type"), text("status"), text("code"));
+    let names = [kind.as_deref(), status.as_deref(), code.as_deref()];
+    Some(event_error(provider, &names, &message, secret))
 }
 
 /// A request that got no answer at all.

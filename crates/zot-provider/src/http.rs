@@ -26,7 +26,7 @@ use tokio::time::timeout;
 
 use crate::body::RequestBody;
 use crate::network::{NetworkSettings, Route};
-use crate::retry::Patience;
+use crate::retry::{Patience, RetryHeaders};
 use connection::{BodyPart, Connection, ExchangeError, Framing};
 use dial::Dialler;
 use pool::{Pool, PoolKey};
@@ -78,11 +78,9 @@ struct Shared {
 /// A request that got no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SendError {
-    #[error("no {phase} within {limit:?}")]
-    Timeout {
-        phase: &'static str,
-        limit: Duration,
-    },
+    /// No answer in time. Asking again would take as long.
+    #[error("no answer within {limit:?}")]
+    Timeout { limit: Duration },
     /// Not connected, or the connection ended before an answer began: the request may be repeated.
     #[error("{0}")]
     Connection(String),
@@ -106,7 +104,7 @@ pub use fetch::{FetchError, Fetched};
 
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
-    pub(crate) retry_after: Option<String>,
+    pub(crate) retry: RetryHeaders,
     /// Where a redirect points to.
     pub(crate) location: Option<String>,
     /// What the body is compressed with, although we never ask for that.
@@ -151,7 +149,7 @@ impl HttpClient {
         }
     }
 
-    /// The same client, which also waits for rate limits: for where somebody sees that it does.
+    /// The same client, which tries more often and waits longer: for where somebody sees that it does.
     pub fn patient(self) -> Self {
         Self {
             patience: Patience::Long,
@@ -210,7 +208,7 @@ impl HttpClient {
                 Ok(Ok(answer)) => {
                     return Ok(Response {
                         status: answer.status,
-                        retry_after: answer.retry_after,
+                        retry: answer.retry,
                         location: answer.location,
                         compression: answer.compression,
                         content_type: answer.content_type,
@@ -224,10 +222,7 @@ impl HttpClient {
                     });
                 }
                 Ok(Err(error)) => error,
-                Err(_) => {
-                    let phase = "answer";
-                    return Err(SendError::Timeout { phase, limit });
-                }
+                Err(_) => return Err(SendError::Timeout { limit }),
             };
             match error {
                 // The server closed an idle connection just as it was used again: nobody's fault.
@@ -256,10 +251,9 @@ impl HttpClient {
         let connect = self.shared.dialler.connect(uri.clone(), route);
         match timeout(limit, connect).await {
             Ok(connected) => connected,
-            Err(_) => Err(SendError::Timeout {
-                phase: "connection",
-                limit,
-            }),
+            Err(_) => Err(SendError::Connection(format!(
+                "no connection within {limit:?}"
+            ))),
         }
     }
 }

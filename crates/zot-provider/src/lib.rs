@@ -16,6 +16,7 @@ mod error;
 mod gemini;
 mod http;
 mod json;
+mod lenient;
 pub mod live;
 pub mod network;
 pub mod offline;
@@ -25,6 +26,7 @@ mod responses;
 mod retry;
 mod sampling;
 pub mod sse;
+mod usage;
 
 pub use crate::anthropic::AnthropicClient;
 pub use crate::api_key::ApiKey;

@@ -62,13 +62,16 @@ pub enum EffortField {
     Absent,
 }
 
-/// Which assistant messages carry their `reasoning_content` back.
+/// Which assistant messages carry their reasoning back, and where: in `reasoning_content`, unless
+/// it says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasoningReplay {
     Never,
     /// Needed while tools are used, ignored or refused elsewhere.
     WithToolCalls,
     Always,
+    /// Always, as `thinking` parts of the content: Mistral's form.
+    AsParts,
 }
 
 /// How token counts are obtained.
@@ -128,7 +131,7 @@ impl Model for OpenAiClient {
         let decoder = OpenAiDecoder::new(Arc::clone(&self.endpoint));
         let decoder = Restoring::new(decoder, &declarations);
         Box::pin(Answer::new(
-            &self.endpoint.provider,
+            &self.endpoint,
             &self.http,
             decoder,
             move || self.call(&request),

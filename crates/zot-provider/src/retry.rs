@@ -1,38 +1,59 @@
-//! When a failed request is sent again without anyone being asked. Pure: the clock is a parameter.
+//! When a failed request is sent again without anyone being asked, and after which wait.
+//!
+//! The one table for every front end; `docs/providers.md` shows it. Statuses, back-off, jitter and
+//! headers are those of the official SDKs (`_base_client.py` of openai-python and
+//! anthropic-sdk-python). Pure: the clock and the jitter are parameters.
+
+mod headers;
 
 use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::Value;
-use zot_conversation::Timestamp;
 
-/// The waits before the second and the third attempt.
-const DELAYS: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(750)];
+pub(crate) use headers::{RetryHeaders, ShouldRetry};
 
-/// The same where somebody watches.
-const PATIENT_DELAYS: [Duration; 5] = [
-    DELAYS[0],
-    DELAYS[1],
-    Duration::from_secs(2),
-    Duration::from_secs(5),
-    Duration::from_secs(10),
-];
+/// The wait before the second attempt; it doubles with every further one.
+const FIRST_DELAY: Duration = Duration::from_millis(500);
+
+/// The longest wait that nobody asked for.
+const MAX_DELAY: Duration = Duration::from_secs(8);
+
+/// How much of a delay jitter may take away, so that clients do not come back all at once.
+const MAX_JITTER: f64 = 0.25;
+
+/// How often a request is sent in all.
+const MAX_TRIES: u32 = 3;
+const MAX_PATIENT_TRIES: u32 = 6;
 
 /// A server that asks for a longer wait than this is reported, not waited for.
-const MAX_SILENT_WAIT: Duration = Duration::from_secs(10);
-const MAX_PATIENT_WAIT: Duration = Duration::from_secs(90);
-
-/// Anthropic's word for a server that has too much to do.
-const OVERLOADED: u16 = 529;
+const MAX_SERVER_WAIT: Duration = Duration::from_secs(60);
+const MAX_PATIENT_SERVER_WAIT: Duration = Duration::from_secs(90);
 
 /// How much is put up with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Patience {
-    /// What is over in a moment.
+    /// As much as the official SDKs put up with.
     #[default]
     Short,
-    /// Rate limits as well: somebody sees what is waited for and can stop it.
+    /// More: somebody sees what is waited for and can stop it.
     Long,
+}
+
+impl Patience {
+    fn max_tries(self) -> u32 {
+        match self {
+            Self::Short => MAX_TRIES,
+            Self::Long => MAX_PATIENT_TRIES,
+        }
+    }
+
+    fn max_server_wait(self) -> Duration {
+        match self {
+            Self::Short => MAX_SERVER_WAIT,
+            Self::Long => MAX_PATIENT_SERVER_WAIT,
+        }
+    }
 }
 
 /// Why an attempt failed, before any part of an answer arrived.
@@ -40,7 +61,9 @@ pub(crate) enum Patience {
 pub(crate) enum Failure {
     Status {
         status: StatusCode,
+        /// How long the server asks to be left alone.
         retry_after: Option<Duration>,
+        should_retry: Option<ShouldRetry>,
     },
     /// No connection, or it ended before the first byte of an answer.
     Connection,
@@ -48,55 +71,58 @@ pub(crate) enum Failure {
     Final,
 }
 
-/// How long to wait before sending again when `failures` attempts had failed before this one; `None`
-/// when the failure is to be reported.
-pub(crate) fn delay(failures: u32, failure: Failure, patience: Patience) -> Option<Duration> {
-    let is_busy = |status: StatusCode| {
-        status == StatusCode::TOO_MANY_REQUESTS
-            || status == StatusCode::SERVICE_UNAVAILABLE
-            || status.as_u16() == OVERLOADED
-    };
-    match failure {
+/// What to do about a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Send again after this wait.
+    Wait(Duration),
+    Report,
+    /// Report it, and that the server asks for a longer wait than is put up with.
+    ReportWait(Duration),
+}
+
+/// Decides when `failures` attempts had failed before this one. `jitter` is from 0 to 1.
+pub(crate) fn next(failures: u32, failure: Failure, patience: Patience, jitter: f64) -> Next {
+    let retry_after = match failure {
+        Failure::Connection => None,
         Failure::Status {
             status,
             retry_after,
-        } if patience == Patience::Long && is_busy(status) => {
-            let delay = PATIENT_DELAYS.get(failures as usize).copied()?;
-            let wait = retry_after.map_or(delay, |wait| wait.max(delay));
-            (wait <= MAX_PATIENT_WAIT).then_some(wait)
-        }
-        _ => short_delay(failures, failure),
+            should_retry,
+        } if is_retried(status, should_retry) => retry_after,
+        Failure::Status { .. } | Failure::Final => return Next::Report,
+    };
+    match retry_after {
+        Some(wait) if wait > patience.max_server_wait() => Next::ReportWait(wait),
+        _ if failures + 1 >= patience.max_tries() => Next::Report,
+        // As the SDKs have it, 0 means that the server names no wait.
+        Some(wait) if !wait.is_zero() => Next::Wait(wait),
+        _ => Next::Wait(delay(failures, jitter)),
     }
 }
 
-fn short_delay(failures: u32, failure: Failure) -> Option<Duration> {
-    let delay = DELAYS.get(failures as usize).copied()?;
-    match failure {
-        Failure::Connection => Some(delay),
-        Failure::Status {
-            status: StatusCode::SERVICE_UNAVAILABLE,
-            retry_after: Some(wait),
-        } => (wait <= MAX_SILENT_WAIT).then(|| wait.max(delay)),
-        Failure::Status { status, .. } => matches!(
-            status,
-            StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
-        )
-        .then_some(delay),
-        Failure::Final => None,
+fn is_retried(status: StatusCode, should_retry: Option<ShouldRetry>) -> bool {
+    match should_retry {
+        Some(ShouldRetry::Yes) => true,
+        Some(ShouldRetry::No) => false,
+        None => matches!(status.as_u16(), 408 | 409 | 429 | 500..),
     }
 }
 
-/// Reads a `Retry-After` header: seconds, or a date.
-pub(crate) fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
-    let value = value.trim();
-    if let Ok(seconds) = value.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).ok();
-    }
-    let date = jiff::fmt::rfc2822::DateTimeParser::new()
-        .parse_timestamp(value)
-        .ok()?;
-    // A date in the past means now.
-    Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
+/// The wait after `failures` attempts had failed before this one, where the server names none.
+fn delay(failures: u32, jitter: f64) -> Duration {
+    let doubled = FIRST_DELAY.saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX));
+    let share = 1.0 - MAX_JITTER * jitter.clamp(0.0, 1.0);
+    doubled.min(MAX_DELAY).mul_f64(share)
+}
+
+/// A number from 0 to 1 that differs from process to process and from call to call.
+pub(crate) fn random_jitter() -> f64 {
+    use std::hash::{BuildHasher, RandomState};
+    // The keys of a new state are random; hashing anything brings them out.
+    let random = RandomState::new().hash_one(0);
+    // The upper half is enough, and fits a fraction exactly.
+    (random >> 32) as f64 / f64::from(u32::MAX)
 }
 
 /// Reads the wait that Google names in the body of its errors, where others use the header.

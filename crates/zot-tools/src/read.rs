@@ -74,7 +74,13 @@ impl ReadTool {
             return read_image(file, path, mime_type, chunk, metadata.len());
         }
         if memchr::memchr(0, &chunk[..chunk.len().min(SNIFF_BYTES)]).is_some() {
-            return Err(ReadError::Binary { path: requested });
+            return Err(match Image::unsupported_format(&chunk) {
+                Some(format) => ReadError::Format {
+                    path: requested,
+                    format,
+                },
+                None => ReadError::Binary { path: requested },
+            });
         }
         let window = LineWindow::new(offset, limit);
         read_window(file, path, window, chunk, invocation.cancel).await
@@ -105,6 +111,8 @@ enum ReadError {
     File(#[from] FileError),
     #[error("{path} looks binary; refusing to read as text")]
     Binary { path: String },
+    #[error("{path} is a {format} file, which cannot be shown: PNG, JPEG, GIF and WebP can")]
+    Format { path: String, format: &'static str },
     #[error("aborted")]
     Aborted,
 }

@@ -104,7 +104,7 @@ async fn respond(
 ) -> io::Result<After> {
     let wire = match request.path.as_str() {
         path if shared.is_elsewhere(path) => {
-            let text = http::whole(404, "text/plain", "404 page not found", None);
+            let text = http::whole(404, "text/plain", "404 page not found", &[]);
             writer.write_all(&text).await?;
             return Ok(After::KeepOpen);
         }
@@ -145,7 +145,7 @@ async fn respond(
             Wire::Gemini => gemini::error_body(400, &message),
         };
         writer
-            .write_all(&http::whole(400, JSON, &text, None))
+            .write_all(&http::whole(400, JSON, &text, &[]))
             .await?;
         return Ok(After::KeepOpen);
     }
@@ -161,7 +161,7 @@ async fn respond(
             directive::plan(&seen, &text, shared)
         }
         Some(Some(Reply(ReplyKind::Status { status, body }))) => {
-            let answer = http::whole(status, JSON, &body, None);
+            let answer = http::whole(status, JSON, &body, &directive::short_wait(status));
             writer.write_all(&answer).await?;
             return Ok(After::KeepOpen);
         }
@@ -171,7 +171,7 @@ async fn respond(
         Some(None) => Ok(Plan::from(Answer::Status {
             status: 500,
             message: "script exhausted".to_owned(),
-            retry_after: None,
+            headers: directive::short_wait(500),
         })),
     };
     match planned {
@@ -215,19 +215,19 @@ async fn carry_out(
                 Wire::OpenAiResponses => responses::whole(body, seen, &completion),
                 Wire::Gemini => gemini::whole(seen, &completion),
             };
-            http::whole(200, JSON, &text, None)
+            http::whole(200, JSON, &text, &[])
         }
         Answer::Status {
             status,
             message,
-            retry_after,
+            headers,
         } => {
             let text = match wire {
                 Wire::OpenAi | Wire::OpenAiResponses => openai::error_body(status, &message),
                 Wire::Anthropic => anthropic::error_body(&message),
                 Wire::Gemini => gemini::error_body(status, &message),
             };
-            http::whole(status, JSON, &text, retry_after.as_deref())
+            http::whole(status, JSON, &text, &headers)
         }
         Answer::ContextOverflow => {
             let text = match wire {
@@ -235,7 +235,7 @@ async fn carry_out(
                 Wire::Anthropic => anthropic::overflow_body(),
                 Wire::Gemini => gemini::overflow_body(),
             };
-            http::whole(400, JSON, &text, None)
+            http::whole(400, JSON, &text, &[])
         }
     };
     writer.write_all(&whole).await?;
@@ -264,7 +264,7 @@ fn side_route(request: &Request, shared: &Shared) -> Vec<u8> {
             });
             json!({"object": "list", "data": models, "has_more": false})
         }
-        ("GET", "/healthz") => return http::whole(200, "text/plain", "ok", None),
+        ("GET", "/healthz") => return http::whole(200, "text/plain", "ok", &[]),
         ("GET", "/_stats") => json!({"requests": shared.answered.load(Ordering::Relaxed)}),
         ("POST", "/_control") => {
             shared.reset();
@@ -272,13 +272,13 @@ fn side_route(request: &Request, shared: &Shared) -> Vec<u8> {
         }
         (_, path) => {
             let error = json!({"error": {"message": format!("no such route {path}")}});
-            return http::whole(404, JSON, &error.to_string(), None);
+            return http::whole(404, JSON, &error.to_string(), &[]);
         }
     };
-    http::whole(200, JSON, &body.to_string(), None)
+    http::whole(200, JSON, &body.to_string(), &[])
 }
 
 fn invalid_request(message: &str) -> Vec<u8> {
     let error = json!({"error": {"message": message, "type": "invalid_request_error"}});
-    http::whole(400, JSON, &error.to_string(), None)
+    http::whole(400, JSON, &error.to_string(), &[])
 }

@@ -4,7 +4,7 @@
 //! `texttool:NAME:JSON` · `badargs:NAME:TEXT` · `noargs:NAME` · `slowtool:MS:NAME:JSON` ·
 //! `raw:TEXT` · `rawloop:K:TEXT` · `code:TEXT` · `utf8` · `empty` · `length` · `slow:N:MS` ·
 //! `hang` · `hangmid` · `cut` · `garbage` · `errmid` · `err:STATUS[:TEXT]` · `errthen:STATUS:K` ·
-//! `errwait:STATUS:RETRY-AFTER` · `flood:BYTES`; around any of them `split:N:` · `cutat:N:` · `crlf:` · `delay:MS:` ·
+//! `errheaders:STATUS:K:NAME=VALUE,…` · `errwait:STATUS:RETRY-AFTER` · `cutcall:NAME:TEXT` · `flood:BYTES`; around any of them `split:N:` · `cutat:N:` · `crlf:` · `delay:MS:` ·
 //! `think:TEXT:` · `reset:K:` · `overflow:K:` · `retryafter:S:`. Anything else answers `ok`.
 
 use std::time::Duration;
@@ -45,8 +45,7 @@ pub(super) enum Answer {
     Status {
         status: u16,
         message: String,
-        /// The header of that name, as it stands.
-        retry_after: Option<String>,
+        headers: Vec<(String, String)>,
     },
     /// The error a provider answers with when the conversation does not fit its model.
     ContextOverflow,
@@ -122,7 +121,7 @@ pub(super) fn plan(seen: &Conversation, text: &str, shared: &Shared) -> Result<P
         "split" | "cutat" | "crlf" | "delay" | "think" | "reset" | "overflow" | "retryafter" => {
             wrapped(seen, kind, rest, text, shared)
         }
-        "tool" | "loop" | "texttool" | "badargs" | "noargs" | "slowtool" => {
+        "tool" | "loop" | "texttool" | "badargs" | "noargs" | "slowtool" | "cutcall" => {
             tool_call(seen, kind, rest)
         }
         "multi" => several_tools(seen, rest),
@@ -159,7 +158,7 @@ fn wrapped(
             _ => Answer::Status {
                 status: 503,
                 message: "scripted overload".to_owned(),
-                retry_after: Some(argument.to_owned()),
+                headers: vec![("retry-after".to_owned(), argument.to_owned())],
             },
         }));
     }
@@ -248,12 +247,25 @@ fn simple(
                 say_pieces(["beta ", "ok"])
             }
         }
+        "errheaders" => {
+            let (status, rest) = head(rest)?;
+            let (failures, headers) = head(rest)?;
+            if shared.attempt(text) as usize <= number(failures)? {
+                Plan::from(Answer::Status {
+                    status: number(status)? as u16,
+                    message: "scripted error".to_owned(),
+                    headers: header_list(headers),
+                })
+            } else {
+                say_pieces(["beta ", "ok"])
+            }
+        }
         "errwait" => {
             let (status, wait) = head(rest)?;
             Plan::from(Answer::Status {
                 status: number(status)? as u16,
                 message: "scripted overload".to_owned(),
-                retry_after: Some(wait.to_owned()),
+                headers: vec![("retry-after".to_owned(), wait.to_owned())],
             })
         }
         "flood" => Plan::from(Answer::Flood(number(rest)?)),
@@ -277,7 +289,7 @@ fn tool_call(seen: &Conversation, kind: &str, rest: &str) -> Result<Plan, BadDir
     let (name, arguments) = rest.split_once(':').unwrap_or((rest, ""));
     let arguments = match kind {
         "noargs" => "",
-        "badargs" => arguments,
+        "badargs" | "cutcall" => arguments,
         _ if arguments.is_empty() => "{}",
         _ => arguments,
     };
@@ -292,7 +304,10 @@ fn tool_call(seen: &Conversation, kind: &str, rest: &str) -> Result<Plan, BadDir
             name: name.to_owned(),
             arguments: arguments.to_owned(),
         }],
-        stop: Stop::ToolUse,
+        stop: match kind {
+            "cutcall" => Stop::Length,
+            _ => Stop::ToolUse,
+        },
         between_events: pause,
         ..Completion::default()
     }))
@@ -367,9 +382,24 @@ fn status_answer(status: usize, message: String) -> Answer {
     Answer::Status {
         status: status as u16,
         message,
-        // Providers send it with these two; zero keeps the tests fast.
-        retry_after: matches!(status, 429 | 503).then(|| "0".to_owned()),
+        headers: short_wait(status as u16),
     }
+}
+
+/// Asks for a wait that keeps tests fast, where the status makes clients try again.
+pub(super) fn short_wait(status: u16) -> Vec<(String, String)> {
+    match status {
+        408 | 409 | 429 | 500.. => vec![("retry-after-ms".to_owned(), "1".to_owned())],
+        _ => Vec::new(),
+    }
+}
+
+/// Reads `name=value,name=value`.
+fn header_list(text: &str) -> Vec<(String, String)> {
+    let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
+    pairs
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
 }
 
 fn words(count: usize) -> Vec<String> {

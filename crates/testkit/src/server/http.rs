@@ -68,13 +68,16 @@ pub(super) fn whole(
     status: u16,
     content_type: &str,
     body: &str,
-    retry_after: Option<&str>,
+    headers: &[(String, String)],
 ) -> Vec<u8> {
-    let retry = retry_after.map_or(String::new(), |s| format!("retry-after: {s}\r\n"));
+    let lines: String = headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
     let length = body.len();
     format!(
         "HTTP/1.1 {status} {}\r\ncontent-type: {content_type}\r\n\
-         content-length: {length}\r\n{retry}\r\n{body}",
+         content-length: {length}\r\n{lines}\r\n{body}",
         reason(status)
     )
     .into_bytes()

@@ -3,45 +3,27 @@
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
-
 use serde_json::Value;
 use zot_conversation::{ModelError, ModelErrorKind};
 
-/// The waits before the second and the third attempt, where the client itself makes none.
-const PAUSES: [Duration; 2] = [Duration::from_millis(500), Duration::from_millis(1000)];
-
-/// A server that asks for a longer wait is not waited for.
-const MAX_PAUSE: Duration = Duration::from_secs(30);
-
-/// What follows a failure.
+/// What follows a failure, after the client's own retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    Again(Duration),
     Elsewhere,
     Report,
 }
 
-/// Decides after the attempt numbered `attempt`, from zero, at one server.
-pub(super) fn next(error: &ModelError, attempt: usize, has_other: bool) -> Next {
-    let pause = PAUSES.get(attempt).copied();
+/// Decides whether another server may do better.
+pub(super) fn next(error: &ModelError, has_other: bool) -> Next {
     match error.kind {
-        ModelErrorKind::Connection | ModelErrorKind::Unavailable | ModelErrorKind::Stream
+        ModelErrorKind::Connection
+        | ModelErrorKind::Unavailable
+        | ModelErrorKind::Stream
+        | ModelErrorKind::RateLimited
+        | ModelErrorKind::InsufficientQuota
             if has_other =>
         {
             Next::Elsewhere
-        }
-        ModelErrorKind::RateLimited => {
-            let wanted = error.retry_after.unwrap_or_default();
-            match pause {
-                Some(pause) if wanted <= MAX_PAUSE => Next::Again(pause.max(wanted)),
-                _ if has_other => Next::Elsewhere,
-                _ => Next::Report,
-            }
-        }
-        // The client repeats what else may pass by itself.
-        ModelErrorKind::Unavailable if refusal(error).is_some_and(|(status, _)| status == 500) => {
-            pause.map_or(Next::Report, Next::Again)
         }
         _ => Next::Report,
     }
@@ -65,7 +47,9 @@ fn refusal(error: &ModelError) -> Option<(u16, &str)> {
 }
 
 fn server_words(body: &str) -> String {
-    let parsed: Option<Value> = serde_json::from_str(body).ok();
+    // How long to wait may follow.
+    let mut documents = serde_json::Deserializer::from_str(body).into_iter::<Value>();
+    let parsed = documents.next().and_then(Result::ok);
     let message = parsed.as_ref().and_then(|body| {
         let inner = body.pointer("/error/message");
         inner
@@ -73,7 +57,10 @@ fn server_words(body: &str) -> String {
             .or_else(|| body.get("error"))
     });
     match message.and_then(Value::as_str) {
-        Some(message) => message.to_owned(),
+        Some(message) => {
+            let rest = body.get(documents.byte_offset()..).unwrap_or_default();
+            format!("{message}{rest}")
+        }
         None => body.to_owned(),
     }
 }

@@ -132,7 +132,7 @@ async fn the_next_server_answers_when_one_is_down_or_fails() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = format!("http://{}/v1", closed.local_addr().unwrap());
     drop(closed);
-    let failing = ModelServer::with_script([Reply::directive("err:500:broken")]);
+    let failing = ModelServer::with_script(vec![Reply::directive("err:500:broken"); 3]);
     let working = ModelServer::start();
     let more = format!(
         "[[api.fallback]]\nbase_url = \"{}\"\n[[api.fallback]]\nbase_url = \"{}\"\nmodel = \"other\"\n",
@@ -147,7 +147,7 @@ async fn the_next_server_answers_when_one_is_down_or_fails() {
         json!({ "type": "done", "full_text": "alpha " }),
     ];
     assert_eq!(frames, expected);
-    assert_eq!(failing.requests().len(), 1);
+    assert_eq!(failing.requests().len(), 3);
     let last = working.requests().remove(0);
     assert_eq!(last.body["model"], "other");
     // The first server's key is not lent.

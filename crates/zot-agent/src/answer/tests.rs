@@ -103,3 +103,35 @@ proptest! {
         );
     }
 }
+
+#[test]
+fn only_the_call_that_the_output_limit_cut_off_is_not_to_be_run() {
+    let cut = |events: Vec<ModelEvent>, stop| {
+        let answer = build(events.into_iter().chain([ModelEvent::Stop(stop)]));
+        let answer = answer.finish().unwrap();
+        let calls = answer.content.iter().filter_map(|block| match block {
+            ContentBlock::ToolCall(call) => Some(call.arguments.json().is_ok()),
+            _ => None,
+        });
+        let runnable: Vec<bool> = calls.collect();
+        (runnable, answer.cut_off.map(|id| id.to_string()))
+    };
+    let whole = || vec![call("1"), arguments("1", "{}")];
+    let half = || vec![call("2"), arguments("2", "{\"x")];
+    let second = Some("2".to_owned());
+    let both = [whole(), half()].concat();
+    assert_eq!(
+        cut(both, StopReason::Length),
+        (vec![true, false], second.clone())
+    );
+    let begun = [whole(), vec![call("2")]].concat();
+    assert_eq!(
+        cut(begun.clone(), StopReason::Length),
+        (vec![true, false], second)
+    );
+    // Without the limit no arguments are an empty object.
+    assert_eq!(cut(begun, StopReason::ToolUse), (vec![true, true], None));
+    assert_eq!(cut(whole(), StopReason::Length), (vec![true], None));
+    let followed = vec![call("2"), ModelEvent::TextDelta("so".to_owned())];
+    assert_eq!(cut(followed, StopReason::Length), (vec![true], None));
+}

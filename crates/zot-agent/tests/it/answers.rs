@@ -153,8 +153,8 @@ async fn a_call_cut_by_the_length_limit_is_answered_by_an_error_and_the_model_go
         usage 0/0 (0/0)
         assistant_message echo?c1!{"x":
         tool_call c1 echo {}
-        turn_end tool_use
-        tool_result c1 error "invalid args: EOF while parsing a value at line 1 column 5; the arguments must be one JSON object"
+        turn_end length "the answer reached the output limit (1000 tokens) inside a call of echo, which is not run"
+        tool_result c1 error "invalid args: the answer reached the output limit before they were complete: make smaller calls, for example write a long file in several pieces; the arguments must be one JSON object"
         turn_start 2
         assistant_start
         text "again"

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use testkit::{ModelServer, Reply, Wire};
 
-use crate::support::{Session, assert_no_error, kinds, of_kind, streamed_text, timeless};
+use crate::support::{Session, assert_no_error, binary, kinds, of_kind, streamed_text, timeless};
 
 fn turn_on(wire: Wire, prompt: &str) -> (Session, Vec<Value>) {
     let mut session = Session::start(wire);
@@ -162,6 +162,12 @@ fn passing_failures_are_retried_silently() {
             ("errthen:503:2", 3),
             ("errthen:502:1", 2),
             ("errthen:504:2", 3),
+            ("errthen:408:1", 2),
+            ("errthen:409:1", 2),
+            ("errthen:429:2", 3),
+            ("errthen:500:2", 3),
+            ("errthen:529:1", 2),
+            ("errheaders:400:1:x-should-retry=true,retry-after-ms=1", 2),
             ("reset:2:raw:beta ok", 3),
         ] {
             let (session, frames) = turn_on(wire, directive);
@@ -176,7 +182,7 @@ fn passing_failures_are_retried_silently() {
 #[test]
 fn lasting_failures_are_reported() {
     for wire in Wire::BOTH {
-        for (status, requests) in [(503, 3), (401, 1), (400, 1)] {
+        for (status, requests) in [(503, 3), (429, 3), (500, 3), (529, 3), (401, 1), (400, 1)] {
             let (session, frames) = turn_on(wire, &format!("err:{status}:no luck"));
             let end = of_kind(&frames, "turn_end")[0];
             assert_eq!(end["stop"], "error");
@@ -213,5 +219,150 @@ fn an_answer_that_is_no_stream_is_an_error() {
             assert_eq!(of_kind(&frames, "error").len(), 1);
         }
         assert_no_error(&session.zot.turn("3", "anything"));
+    }
+}
+
+/// Both the user and the model are told, and the model goes on.
+#[test]
+fn a_call_cut_off_at_the_output_limit_is_not_run() {
+    for wire in Wire::ALL {
+        // Calls come whole on this wire.
+        if wire == Wire::Gemini {
+            continue;
+        }
+        for cut in ["", r#"{"command":"touch ran"#] {
+            let (mut session, frames) = turn_on(wire, &format!("cutcall:bash:{cut}"));
+            assert_no_error(&frames);
+            let end = of_kind(&frames, "turn_end")[0];
+            assert_eq!(end["stop"], "length", "{wire:?} {cut}");
+            let told = end["error"].as_str().unwrap();
+            assert!(
+                told.contains("output limit") && told.contains("bash"),
+                "{told}"
+            );
+            let [result] = of_kind(&frames, "tool_result")[..] else {
+                panic!("{wire:?} {frames:#?}");
+            };
+            assert_eq!(result["is_error"], true);
+            let text = result["content"][0]["text"].as_str().unwrap();
+            assert!(text.contains("reached the output limit"), "{text}");
+            assert_eq!(session.workdir.read("ran"), None);
+            assert_eq!(streamed_text(&frames), "all done");
+            assert_eq!(of_kind(&frames, "turn_end")[1]["stop"], "end");
+
+            assert_no_error(&session.zot.turn("2", "say:1"));
+            let sent = session.server.requests().pop().unwrap();
+            let sent = serde_json::to_string(sent.messages()).unwrap();
+            assert!(sent.contains("reached the output limit"), "{sent}");
+        }
+    }
+}
+
+/// A call that has all its arguments when the limit is reached is run.
+#[test]
+fn a_whole_call_before_the_output_limit_is_run() {
+    for wire in Wire::BOTH {
+        let directive = r#"cutcall:bash:{"command":"touch ran"}"#;
+        let (session, frames) = turn_on(wire, directive);
+        assert_no_error(&frames);
+        assert_eq!(of_kind(&frames, "turn_end")[0]["stop"], "tool_use");
+        assert_eq!(session.workdir.read("ran").as_deref(), Some(""));
+    }
+}
+
+/// What failed had a price.
+#[test]
+fn counts_beside_an_error_are_added_up() {
+    let chat = concat!(
+        "data: {\"choices\":[{\"delta\":{\"content\":\"well\"}}]}\n\n",
+        "data: {\"error\":{\"code\":502,\"message\":\"upstream\"},\"choices\":[],\"usage\":{\"prompt_tokens\":100,",
+        "\"completion_tokens\":7,\"prompt_tokens_details\":{\"cached_tokens\":60,\"cache_write_tokens\":30}}}\n\n",
+    );
+    let anthropic = concat!(
+        "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":10,\"cache_read_input_tokens\":60,",
+        "\"cache_creation_input_tokens\":30,\"output_tokens\":1}}}\n\n",
+        "data: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"upstream\"},\"usage\":{\"output_tokens\":7}}\n\n",
+    );
+    let responses = concat!(
+        "data: {\"type\":\"response.failed\",\"response\":{\"error\":{\"code\":\"server_error\",\"message\":\"upstream\"},",
+        "\"usage\":{\"input_tokens\":100,\"output_tokens\":7,\"input_tokens_details\":{\"cached_tokens\":60,\"cache_write_tokens\":30}}}}\n\n",
+    );
+    for (wire, body) in [
+        (Wire::OpenAi, chat),
+        (Wire::Anthropic, anthropic),
+        (Wire::OpenAiResponses, responses),
+    ] {
+        let server = ModelServer::with_script([Reply::event_stream(body)]);
+        let mut session = Session::on(server, wire, |zot| zot);
+        let frames = session.zot.turn("1", "hello");
+        assert_eq!(of_kind(&frames, "error")[0]["code"], "unavailable");
+        let usage = of_kind(&frames, "usage")[0];
+        let counts = ["input", "output", "cache_read", "cache_write"].map(|name| &usage[name]);
+        assert_eq!(counts, [10, 7, 60, 30], "{wire:?}");
+    }
+}
+
+#[test]
+fn an_empty_account_has_a_code_of_its_own_and_is_not_asked_again() {
+    let body = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#;
+    for wire in Wire::ALL {
+        for status in [429, 402] {
+            let server = ModelServer::with_script(vec![Reply::status(status, body); 3]);
+            let mut session = Session::on(server, wire, |zot| zot);
+            let frames = session.zot.turn("1", "hello");
+            assert_eq!(of_kind(&frames, "error")[0]["code"], "insufficient_quota");
+            assert_eq!(session.server.requests().len(), 1, "{wire:?} {status}");
+        }
+    }
+}
+
+#[test]
+fn an_error_document_with_the_status_of_a_success_is_told() {
+    let body =
+        r#"{"error":{"message":"no such deployment","type":"invalid_request_error","code":404}}"#;
+    for wire in Wire::ALL {
+        let server = ModelServer::with_script([Reply::status(200, body)]);
+        let mut session = Session::on(server, wire, |zot| zot);
+        let frames = session.zot.turn("1", "hello");
+        let error = of_kind(&frames, "error")[0];
+        assert_eq!(error["code"], "invalid_request", "{wire:?}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.ends_with("no such deployment"), "{message}");
+    }
+}
+
+/// An abort does not wait for what the provider asked to wait for.
+#[test]
+fn an_abort_ends_the_wait_before_a_retry() {
+    for wire in Wire::BOTH {
+        let mut session = Session::start(wire);
+        session.zot.prompt("1", "errwait:429:50");
+        testkit::poll_until("the request", || !session.server.requests().is_empty());
+        let begun = Instant::now();
+        session.zot.send(json!({"id": "a", "type": "abort"}));
+        let frames = session.zot.collect_until(|frame| frame["type"] == "done");
+        assert_eq!(of_kind(&frames, "turn_end")[0]["stop"], "aborted");
+        assert!(begun.elapsed() < Duration::from_secs(40));
+        assert_eq!(session.server.requests().len(), 1);
+    }
+}
+
+/// The same table for who waits for the answer alone.
+#[test]
+fn one_shots_retry_as_the_pipe_does() {
+    for mode in ["-p", "--json"] {
+        let server = ModelServer::start();
+        let workdir = testkit::Workdir::with_files("work");
+        let run = testkit::ZotCommand::new(binary(), &workdir)
+            .model(&server, Wire::OpenAi)
+            .arguments([mode, "--no-session", "errthen:429:2"])
+            .run("");
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert!(
+            run.stdout.contains("beta ok") || mode == "--json",
+            "{}",
+            run.stdout
+        );
+        assert_eq!(server.requests().len(), 3);
     }
 }

@@ -120,7 +120,7 @@ fn the_nearest_word_counts() {
     ];
     assert_eq!(
         state(&["rpc"], &key),
-        (Some(0), json!("openai"), json!("gpt-5"))
+        (Some(0), json!("openai"), json!("gpt-6.1-sol"))
     );
     // Whoever names a model on the command line means the provider that has it.
     let asked = state(&["rpc", "--model", "gpt-4o"], &key[..1]);

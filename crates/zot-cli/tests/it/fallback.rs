@@ -55,7 +55,7 @@ fn the_turn_goes_on_elsewhere() {
         (Wire::Anthropic, Wire::Gemini),
         (Wire::OpenAiResponses, Wire::OpenAi),
     ] {
-        let down = ModelServer::with_script([Reply::status(429, "slow down")]);
+        let down = ModelServer::with_script(vec![Reply::status(429, "slow down"); 3]);
         let three = Three::new(down, first, second);
         let run = three
             .zot(&["--json", "--no-session", "--fallback", "second/x", "say:2"])

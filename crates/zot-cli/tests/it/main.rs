@@ -41,6 +41,7 @@ mod original_home;
 mod pictures;
 mod queueing;
 mod recorded;
+mod refused_images;
 mod replay;
 mod sessions;
 mod standard_input;

@@ -226,7 +226,7 @@ fn another_providers_model_is_an_error_on_the_command_line_and_a_warning_in_conf
     assert!(run.stderr.contains("claude-sonnet-4-5"), "{}", run.stderr);
     let request = server.requests().pop().unwrap();
     assert_eq!(request.wire, Wire::OpenAi);
-    assert_eq!(request.body["model"], "gpt-5");
+    assert_eq!(request.body["model"], "gpt-6.1-sol");
 }
 
 #[test]

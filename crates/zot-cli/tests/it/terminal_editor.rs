@@ -224,7 +224,7 @@ fn what_is_waited_for_is_said() {
     terminal.wait_for("openai: http 503");
     let screen = terminal.wait_for("alpha beta gamm");
     assert!(!screen.contains("trying again"), "{screen}");
-    terminal.type_line("errthen:429:3");
+    terminal.type_line("errheaders:429:3:retry-after=1");
     terminal.wait_for("openai: http 429");
     terminal.wait_until("an answer", |screen| {
         !screen.contains("trying again") && screen.contains("beta ok")

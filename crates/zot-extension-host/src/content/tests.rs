@@ -40,9 +40,17 @@ fn blocks_become_what_the_recordings_show() {
             "extension probe/t returned undecodable image: illegal base64 data at input byte 0"
         )
     );
-    let ToolOutput { content, .. } = output(vec![block("image", "", "AAEC")]);
+    assert_eq!(
+        output(vec![block("image", "", "AAEC")]),
+        ToolOutput::error(
+            "extension probe/t returned an image that models do not take: expected a PNG, JPEG, GIF \
+             or WebP image, got 3 bytes of another kind, declared as \"image/png\": convert it first"
+        )
+    );
+    // Declared as one format, and another by its bytes, which is what providers look at.
+    let ToolOutput { content, .. } = output(vec![block("image", "", "R0lGODlhAQABAAAAACw=")]);
     let [ContentBlock::Image(image)] = content.as_slice() else {
         panic!("{content:?}");
     };
-    assert_eq!(&image.data[..], [0, 1, 2]);
+    assert_eq!(image.mime_type, "image/gif");
 }

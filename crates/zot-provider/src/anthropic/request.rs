@@ -344,6 +344,9 @@ fn write_message(
     if content.is_empty() {
         return;
     }
+    // An error result holds text only: its images stand behind all results of the message.
+    let beside = message.tool_results().filter(|result| result.is_error);
+    content.extend(beside.flat_map(|result| result.content.iter().filter_map(image_block)));
     if breakpoint == Breakpoint::Present
         && let Some(block) = content
             .iter_mut()
@@ -374,16 +377,23 @@ fn wire_block<'a>(provider: &str, block: &'a ContentBlock) -> Option<Block<'a>> 
             text: Cow::Borrowed(text),
             cache_control: None,
         }),
-        ContentBlock::Image(image) => Some(Block::Image {
-            source: ImageSource::Base64 {
-                media_type: &image.mime_type,
-                data: image,
-            },
-            cache_control: None,
-        }),
+        ContentBlock::Image(_) => image_block(block),
         ContentBlock::Reasoning(reasoning) => wire_reasoning(provider, reasoning),
         ContentBlock::ToolCall(_) | ContentBlock::ToolResult(_) => None,
     }
+}
+
+fn image_block(block: &ContentBlock) -> Option<Block<'_>> {
+    let ContentBlock::Image(image) = block else {
+        return None;
+    };
+    Some(Block::Image {
+        source: ImageSource::Base64 {
+            media_type: &image.mime_type,
+            data: image,
+        },
+        cache_control: None,
+    })
 }
 
 fn wire_reasoning<'a>(provider: &str, reasoning: &'a Reasoning) -> Option<Block<'a>> {
@@ -405,6 +415,7 @@ fn wire_result<'a>(id: Cow<'a, str>, result: &'a ToolResult) -> Block<'a> {
     let mut content: Vec<Block<'a>> = result
         .content
         .iter()
+        .filter(|block| !result.is_error || !matches!(block, ContentBlock::Image(_)))
         .filter_map(|block| wire_block("", block))
         .collect();
     if content.is_empty() && result.is_error {

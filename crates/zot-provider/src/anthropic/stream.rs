@@ -1,35 +1,42 @@
 //! What is received: events with a flat shape, told apart by their `type`.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use zot_conversation::{ModelError, ModelEvent, Reasoning, StopReason, ToolCallId, Usage};
 
 use super::error::ErrorObject;
-use crate::call::{Decoder, Progress};
+use crate::call::{Decoder, Progress, generated_id};
 use crate::endpoint::Endpoint;
 use crate::error::{broke_off, stream_error};
+use crate::lenient;
 use crate::sse::SseEvent;
 
 /// Every field any event has. A tagged enum would make serde copy each event before reading it.
 #[derive(Deserialize)]
-struct WireEvent {
-    #[serde(rename = "type")]
+struct WireEvent<'a> {
+    #[serde(rename = "type", default)]
     kind: EventKind,
-    #[serde(default)]
-    index: u64,
-    message: Option<Box<WireMessage>>,
+    #[serde(default, deserialize_with = "lenient::count")]
+    index: Option<u64>,
+    #[serde(default, borrow, deserialize_with = "lenient::optional")]
+    message: Option<WireMessage<'a>>,
     // Boxed because it is rare, and every event is moved several times while it is read.
+    #[serde(default, deserialize_with = "lenient::optional")]
     content_block: Option<Box<WireBlock>>,
     delta: Option<WireDelta>,
-    usage: Option<Box<WireUsage>>,
-    error: Option<Box<ErrorObject>>,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "snake_case")]
+#[derive(Default)]
 enum EventKind {
     MessageStart,
     ContentBlockStart,
@@ -38,13 +45,15 @@ enum EventKind {
     MessageDelta,
     MessageStop,
     Error,
+    #[default]
     #[serde(other)]
     Other,
 }
 
 #[derive(Deserialize)]
-struct WireMessage {
-    usage: Option<Box<WireUsage>>,
+struct WireMessage<'a> {
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -71,46 +80,90 @@ enum BlockKind {
     Other,
 }
 
+/// Strings of the event in use; a delta of an unknown kind may give the same names other types.
 #[derive(Deserialize)]
 struct WireDelta {
+    #[serde(default, deserialize_with = "text")]
     text: Option<String>,
+    #[serde(default, deserialize_with = "text")]
     partial_json: Option<String>,
+    #[serde(default, deserialize_with = "text")]
     thinking: Option<String>,
+    #[serde(default, deserialize_with = "text")]
     signature: Option<String>,
+    #[serde(default, deserialize_with = "text")]
     stop_reason: Option<String>,
+}
+
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(lenient::string(deserializer)?.map(Cow::into_owned))
 }
 
 #[derive(Deserialize)]
 struct WireUsage {
+    #[serde(default, deserialize_with = "lenient::count")]
     input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::count")]
     output_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::count")]
     cache_read_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::count")]
     cache_creation_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::optional")]
+    cache_creation: Option<CacheCreation>,
+}
+
+/// What was written to the cache, by how long it is kept there.
+#[derive(Deserialize)]
+struct CacheCreation {
+    #[serde(default, deserialize_with = "lenient::count")]
+    ephemeral_5m_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::count")]
+    ephemeral_1h_input_tokens: Option<u64>,
+}
+
+impl WireUsage {
+    fn cache_write(&self) -> Option<u64> {
+        self.cache_creation_input_tokens.or_else(|| {
+            let parts = self.cache_creation.as_ref()?;
+            let short = parts.ephemeral_5m_input_tokens.unwrap_or_default();
+            Some(short.saturating_add(parts.ephemeral_1h_input_tokens.unwrap_or_default()))
+        })
+    }
 }
 
 /// An answer that is not streamed.
 #[derive(Deserialize)]
-struct Document {
-    #[serde(default)]
-    content: Vec<WireBlock>,
+struct Document<'a> {
+    content: Option<Vec<WireBlock>>,
     stop_reason: Option<String>,
-    usage: Option<Box<WireUsage>>,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
     error: Option<Box<ErrorObject>>,
 }
 
 /// A content block that has started and not ended.
 enum OpenBlock {
     Text,
-    Thinking { text: String, signature: String },
-    Redacted { data: String },
-    ToolUse { id: ToolCallId, whole_input: String },
+    Thinking {
+        text: String,
+        signature: String,
+    },
+    Redacted {
+        data: String,
+    },
+    ToolUse {
+        id: ToolCallId,
+        whole_input: String,
+    },
+    /// A block that only the provider uses: its own tools and their results.
     Other,
 }
 
 pub(super) struct AnthropicDecoder {
     endpoint: Arc<Endpoint>,
     open: Vec<(u64, OpenBlock)>,
-    called_tools: bool,
+    calls: Vec<ToolCallId>,
     usage: Usage,
     stop: Option<StopReason>,
     /// Events that were not JSON.
@@ -122,7 +175,7 @@ impl AnthropicDecoder {
         Self {
             endpoint,
             open: Vec::new(),
-            called_tools: false,
+            calls: Vec::new(),
             usage: Usage::default(),
             stop: None,
             skipped: 0,
@@ -130,6 +183,14 @@ impl AnthropicDecoder {
     }
 
     fn start_block(&mut self, index: u64, block: WireBlock, events: &mut VecDeque<ModelEvent>) {
+        if let Some(position) = self.position(index) {
+            // Told twice, as some gateways do, or begun before the last one of this number ended.
+            if self.is_repeated(position, &block) {
+                return;
+            }
+            let (_, open) = self.open.remove(position);
+            self.stop_block(open, events);
+        }
         let open = match block.kind {
             BlockKind::Text => {
                 push_text(block.text, events);
@@ -148,9 +209,12 @@ impl AnthropicDecoder {
             BlockKind::RedactedThinking => OpenBlock::Redacted {
                 data: block.data.unwrap_or_default(),
             },
+            // A call is made once, however often it is told.
+            BlockKind::ToolUse if self.is_known_call(&block) => OpenBlock::Other,
             BlockKind::ToolUse => {
-                let id = ToolCallId::from(block.id.unwrap_or_default());
-                self.called_tools = true;
+                let named = block.id.filter(|id| !id.is_empty());
+                let id = named.map_or_else(generated_id, ToolCallId::from);
+                self.calls.push(id.clone());
                 events.push_back(ModelEvent::ToolCallStart {
                     id: id.clone(),
                     name: block.name.unwrap_or_default(),
@@ -166,6 +230,30 @@ impl AnthropicDecoder {
             BlockKind::Other => OpenBlock::Other,
         };
         self.open.push((index, open));
+    }
+
+    fn position(&self, index: u64) -> Option<usize> {
+        self.open.iter().rposition(|(open, _)| *open == index)
+    }
+
+    fn is_known_call(&self, block: &WireBlock) -> bool {
+        let id = block.id.as_deref().unwrap_or_default();
+        self.calls.iter().any(|known| known.as_str() == id)
+    }
+
+    fn is_repeated(&self, position: usize, block: &WireBlock) -> bool {
+        match (self.open.get(position), block.kind) {
+            (Some((_, OpenBlock::ToolUse { id, .. })), BlockKind::ToolUse) => {
+                block.id.as_deref() == Some(id.as_str())
+            }
+            (Some((_, OpenBlock::Text)), BlockKind::Text) => {
+                block.text.as_deref().unwrap_or_default().is_empty()
+            }
+            (Some((_, OpenBlock::Thinking { .. })), BlockKind::Thinking) => {
+                block.thinking.as_deref().unwrap_or_default().is_empty()
+            }
+            _ => false,
+        }
     }
 
     fn delta(&mut self, index: u64, delta: WireDelta, events: &mut VecDeque<ModelEvent>) {
@@ -224,17 +312,19 @@ impl AnthropicDecoder {
         }
     }
 
-    fn count(&mut self, usage: Option<Box<WireUsage>>, events: &mut VecDeque<ModelEvent>) {
-        let Some(wire) = usage else {
+    /// Takes counts. They are sums so far: a part that is left out or 0 later, as in a second
+    /// `message_start`, takes nothing back.
+    fn count(&mut self, usage: Option<&RawValue>, events: &mut VecDeque<ModelEvent>) {
+        let wire = usage.and_then(|usage| serde_json::from_str::<WireUsage>(usage.get()).ok());
+        let Some(wire) = wire else {
             return;
         };
         let usage = &mut self.usage;
-        usage.input = wire.input_tokens.unwrap_or(usage.input);
-        usage.output = wire.output_tokens.unwrap_or(usage.output);
-        usage.cache_read = wire.cache_read_input_tokens.unwrap_or(usage.cache_read);
-        usage.cache_write = wire
-            .cache_creation_input_tokens
-            .unwrap_or(usage.cache_write);
+        let newer = |new: Option<u64>, known| new.filter(|&count| count > 0).unwrap_or(known);
+        usage.input = newer(wire.input_tokens, usage.input);
+        usage.output = newer(wire.output_tokens, usage.output);
+        usage.cache_read = newer(wire.cache_read_input_tokens, usage.cache_read);
+        usage.cache_write = newer(wire.cache_write(), usage.cache_write);
         events.push_back(ModelEvent::Usage(*usage));
     }
 
@@ -242,9 +332,9 @@ impl AnthropicDecoder {
         for (_, block) in std::mem::take(&mut self.open) {
             self.stop_block(block, events);
         }
-        let fallback = match self.called_tools {
-            true => StopReason::ToolUse,
-            false => StopReason::End,
+        let fallback = match self.calls.is_empty() {
+            true => StopReason::End,
+            false => StopReason::ToolUse,
         };
         events.push_back(ModelEvent::Stop(self.stop.unwrap_or(fallback)));
     }
@@ -259,31 +349,32 @@ impl Decoder for AnthropicDecoder {
         // Checking the encoding once is cheaper than for each string.
         let event = str::from_utf8(event.data)
             .ok()
-            .and_then(|data| serde_json::from_str::<WireEvent>(data).ok());
+            .and_then(|data| serde_json::from_str::<WireEvent<'_>>(data).ok());
         let Some(event) = event else {
             self.skipped += 1;
             return Ok(Progress::More);
         };
+        let index = event.index.unwrap_or_default();
         match event.kind {
             EventKind::ContentBlockDelta => {
                 if let Some(delta) = event.delta {
-                    self.delta(event.index, delta, events);
+                    self.delta(index, delta, events);
                 }
             }
             EventKind::ContentBlockStart => {
                 if let Some(block) = event.content_block {
-                    self.start_block(event.index, *block, events);
+                    self.start_block(index, *block, events);
                 }
             }
             EventKind::ContentBlockStop => {
-                let open = self.open.iter().rposition(|(open, _)| *open == event.index);
-                if let Some(position) = open {
+                if let Some(position) = self.position(index) {
                     let (_, block) = self.open.remove(position);
                     self.stop_block(block, events);
                 }
             }
             EventKind::MessageStart => {
-                self.count(event.message.and_then(|message| message.usage), events);
+                let usage = event.message.and_then(|message| message.usage);
+                self.count(usage.or(event.usage), events);
             }
             EventKind::MessageDelta => {
                 let reason = event.delta.and_then(|delta| delta.stop_reason);
@@ -291,14 +382,20 @@ impl Decoder for AnthropicDecoder {
                 self.count(event.usage, events);
             }
             EventKind::MessageStop => {
+                self.count(event.usage, events);
                 self.stop_message(events);
                 return Ok(Progress::Done);
             }
+            // Gateways send an error without the event's type.
+            EventKind::Error | EventKind::Other if event.error.is_some() => {
+                self.count(event.usage, events);
+                let error = event.error.map_or("null", |error| error.get());
+                return Err(ErrorObject::parse(error).into_error(&self.endpoint));
+            }
             EventKind::Error => {
-                return Err(match event.error {
-                    Some(error) => error.into_error(&self.endpoint),
-                    None => stream_error(&self.endpoint.provider, "error event without details"),
-                });
+                self.count(event.usage, events);
+                let cause = "error event without details";
+                return Err(stream_error(&self.endpoint.provider, cause));
             }
             EventKind::Other => {}
         }
@@ -319,14 +416,20 @@ impl Decoder for AnthropicDecoder {
         body: &[u8],
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError> {
-        let Ok(document) = serde_json::from_slice::<Document>(body) else {
+        let Ok(document) = serde_json::from_slice::<Document<'_>>(body) else {
             self.skipped += 1;
             return self.end(None, events);
         };
         if let Some(error) = document.error {
+            self.count(document.usage, events);
             return Err(error.into_error(&self.endpoint));
         }
-        for (index, block) in (0..).zip(document.content) {
+        // Any object can be read as a document, but only an answer has content.
+        let Some(content) = document.content else {
+            self.skipped += 1;
+            return self.end(None, events);
+        };
+        for (index, block) in (0..).zip(content) {
             self.start_block(index, block, events);
         }
         self.stop = document.stop_reason.as_deref().map(stop_reason);

@@ -16,6 +16,7 @@ pub(crate) fn replay(
         outcome: Ok(Progress::More),
         is_event_stream: false,
         document: None,
+        beginning: Vec::new(),
     };
     for piece in pieces {
         decoding.feed(piece);

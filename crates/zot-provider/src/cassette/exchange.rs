@@ -80,6 +80,7 @@ pub(super) struct ErrorRecord<'a> {
 pub(super) enum ErrorKind {
     Unauthorized,
     RateLimited,
+    InsufficientQuota,
     ContextOverflow,
     Invalid,
     Refused,
@@ -93,6 +94,7 @@ impl From<ModelErrorKind> for ErrorKind {
         match kind {
             ModelErrorKind::Unauthorized => Self::Unauthorized,
             ModelErrorKind::RateLimited => Self::RateLimited,
+            ModelErrorKind::InsufficientQuota => Self::InsufficientQuota,
             ModelErrorKind::ContextOverflow => Self::ContextOverflow,
             ModelErrorKind::Invalid => Self::Invalid,
             ModelErrorKind::Refused => Self::Refused,
@@ -108,6 +110,7 @@ impl ErrorKind {
         match self {
             Self::Unauthorized => "unauthorized",
             Self::RateLimited => "rate_limited",
+            Self::InsufficientQuota => "insufficient_quota",
             Self::ContextOverflow => "context_overflow",
             Self::Invalid => "invalid",
             Self::Refused => "refused",
@@ -123,6 +126,7 @@ impl ErrorRecord<'_> {
         let kind = match self.kind {
             ErrorKind::Unauthorized => ModelErrorKind::Unauthorized,
             ErrorKind::RateLimited => ModelErrorKind::RateLimited,
+            ErrorKind::InsufficientQuota => ModelErrorKind::InsufficientQuota,
             ErrorKind::ContextOverflow => ModelErrorKind::ContextOverflow,
             ErrorKind::Invalid => ModelErrorKind::Invalid,
             ErrorKind::Refused => ModelErrorKind::Refused,

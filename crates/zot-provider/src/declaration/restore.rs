@@ -35,6 +35,14 @@ impl<D> Restoring<D> {
         }
     }
 
+    /// Tells once what had to be left out of the request.
+    fn begin(&mut self, events: &mut VecDeque<ModelEvent>) {
+        if !std::mem::replace(&mut self.begun, true) {
+            let notices = self.declarations.take_notices().iter().cloned();
+            events.extend(notices.map(ModelEvent::Notice));
+        }
+    }
+
     /// Puts the events from `first` on in the agent's words.
     fn restore(&mut self, first: usize, events: &mut VecDeque<ModelEvent>) {
         if self.declarations.naming.is_plain() || first == events.len() {
@@ -87,10 +95,7 @@ impl<D: Decoder> Decoder for Restoring<D> {
         event: SseEvent<'_>,
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<Progress, ModelError> {
-        if !std::mem::replace(&mut self.begun, true) {
-            let notices = self.declarations.take_notices().iter().cloned();
-            events.extend(notices.map(ModelEvent::Notice));
-        }
+        self.begin(events);
         let first = events.len();
         let progress = self.decoder.event(event, events);
         self.restore(first, events);
@@ -106,5 +111,17 @@ impl<D: Decoder> Decoder for Restoring<D> {
         let ended = self.decoder.end(cut, events);
         self.restore(first, events);
         ended
+    }
+
+    fn document(
+        &mut self,
+        body: &[u8],
+        events: &mut VecDeque<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        self.begin(events);
+        let first = events.len();
+        let read = self.decoder.document(body, events);
+        self.restore(first, events);
+        read
     }
 }

@@ -14,42 +14,50 @@ use super::error::ErrorObject;
 use crate::call::{Decoder, Progress, generated_id};
 use crate::endpoint::Endpoint;
 use crate::error::{broke_off, stream_error};
+use crate::lenient;
 use crate::sse::SseEvent;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Chunk<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "lenient::list")]
     candidates: Vec<Candidate<'a>>,
+    #[serde(default, deserialize_with = "lenient::optional")]
     usage_metadata: Option<WireUsage>,
+    #[serde(default, deserialize_with = "lenient::optional")]
     prompt_feedback: Option<PromptFeedback>,
-    error: Option<Box<ErrorObject>>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Candidate<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "lenient::optional")]
     content: Option<Content<'a>>,
-    finish_reason: Option<String>,
-    finish_message: Option<String>,
+    #[serde(borrow, default, deserialize_with = "lenient::string")]
+    finish_reason: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "lenient::string")]
+    finish_message: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
 struct Content<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "lenient::list")]
     parts: Vec<Part<'a>>,
 }
 
+/// Parts of the provider's own tools and media hold none of this and are passed over.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Part<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "lenient::string")]
     text: Option<Cow<'a, str>>,
-    #[serde(default)]
-    thought: bool,
+    #[serde(default, deserialize_with = "lenient::optional")]
+    thought: Option<bool>,
+    #[serde(alias = "thought_signature")]
     thought_signature: Option<String>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "lenient::optional")]
     function_call: Option<FunctionCall<'a>>,
 }
 
@@ -71,15 +79,25 @@ struct PromptFeedback {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WireUsage {
+    #[serde(default, deserialize_with = "lenient::count")]
     prompt_token_count: Option<u64>,
+    /// The results of the provider's own tools, which count as input beside the prompt.
+    #[serde(default, deserialize_with = "lenient::count")]
+    tool_use_prompt_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::count")]
     cached_content_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::count")]
     candidates_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::count")]
     thoughts_token_count: Option<u64>,
 }
 
 impl WireUsage {
     fn usage(&self) -> Usage {
-        let prompt = self.prompt_token_count.unwrap_or_default();
+        let prompt = self
+            .prompt_token_count
+            .unwrap_or_default()
+            .saturating_add(self.tool_use_prompt_token_count.unwrap_or_default());
         let cached = self
             .cached_content_token_count
             .unwrap_or_default()
@@ -126,7 +144,7 @@ impl GeminiDecoder {
             return;
         }
         let text = part.text.unwrap_or_default();
-        if part.thought {
+        if part.thought == Some(true) {
             if !text.is_empty() {
                 self.thinking.push_str(&text);
                 events.push_back(ModelEvent::ThinkingDelta(text.into_owned()));
@@ -211,6 +229,7 @@ impl GeminiDecoder {
             | "PROHIBITED_CONTENT"
             | "SPII"
             | "IMAGE_SAFETY"
+            | "MODEL_ARMOR"
             | "IMAGE_PROHIBITED_CONTENT"
             | "IMAGE_RECITATION" => StopReason::Refused,
             "MALFORMED_FUNCTION_CALL"
@@ -249,9 +268,6 @@ impl Decoder for GeminiDecoder {
             return Ok(Progress::More);
         };
         self.last_was_malformed = false;
-        if let Some(error) = chunk.error {
-            return Err(error.into_error(&self.endpoint));
-        }
         // We never ask for more than one.
         let candidate = chunk.candidates.into_iter().next();
         let (content, reason, message) = match candidate {
@@ -270,6 +286,10 @@ impl Decoder for GeminiDecoder {
         {
             self.usage = usage;
             events.push_back(ModelEvent::Usage(usage));
+        }
+        // What comes beside an error was said, and cost something.
+        if let Some(error) = chunk.error {
+            return Err(ErrorObject::parse(error.get()).into_error(&self.endpoint));
         }
         if let Some(reason) = reason.filter(|reason| reason != "FINISH_REASON_UNSPECIFIED") {
             self.close_thinking(None, events);

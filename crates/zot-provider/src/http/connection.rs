@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::chunked::ChunkedDecoder;
 use crate::body::RequestBody;
+use crate::retry::RetryHeaders;
 
 /// What is read at once; also the most the head of an answer may have.
 const BUFFER_BYTES: usize = 32 * 1024;
@@ -42,7 +43,7 @@ pub(crate) enum ExchangeError {
 #[derive(Debug)]
 pub(crate) struct ResponseHead {
     pub(crate) status: StatusCode,
-    pub(crate) retry_after: Option<String>,
+    pub(crate) retry: RetryHeaders,
     pub(crate) location: Option<String>,
     /// What the body is compressed with, although we never ask for that.
     pub(crate) compression: Option<String>,
@@ -290,7 +291,7 @@ fn response_head(response: &httparse::Response<'_, '_>) -> Result<ResponseHead, 
     let mut keep_alive = response.version == Some(1);
     let mut chunked = false;
     let mut length = None;
-    let mut retry_after = None;
+    let mut retry = RetryHeaders::default();
     let mut location = None;
     let mut compression = None;
     let mut content_type = None;
@@ -315,13 +316,12 @@ fn response_head(response: &httparse::Response<'_, '_>) -> Result<ResponseHead, 
                 }
                 length = Some(parsed);
             }
-            "retry-after" => retry_after = Some(value.to_owned()),
             "location" => location = Some(value.to_owned()),
             "content-type" => content_type = Some(value.to_owned()),
             "content-encoding" if !value.eq_ignore_ascii_case("identity") => {
                 compression = Some(value.to_owned()).filter(|value| !value.is_empty());
             }
-            _ => {}
+            name => retry.add(name, value),
         }
     }
     let framing = match length {
@@ -334,7 +334,7 @@ fn response_head(response: &httparse::Response<'_, '_>) -> Result<ResponseHead, 
     keep_alive &= !(chunked && length.is_some());
     Ok(ResponseHead {
         status,
-        retry_after,
+        retry,
         location,
         compression,
         content_type,

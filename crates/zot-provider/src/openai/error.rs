@@ -32,10 +32,11 @@ impl ErrorObject {
             serde_json::Value::String(text) => text,
             other => other.to_string(),
         });
-        let name = self.kind.or(code).filter(|name| name != "null");
+        let given = |name: Option<String>| name.filter(|name| name != "null");
+        let (kind, code) = (given(self.kind), given(code));
         event_error(
             &endpoint.provider,
-            name.as_deref(),
+            &[kind.as_deref(), code.as_deref()],
             &self.message,
             endpoint.secret().as_deref(),
         )

@@ -183,7 +183,7 @@ enum WireMessage<'a> {
         content: Content<'a>,
     },
     Assistant {
-        content: Option<Cow<'a, str>>,
+        content: Option<Content<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_content: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -213,8 +213,15 @@ impl Serialize for Content<'_> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Part<'a> {
-    Text { text: &'a str },
+    Text { text: Cow<'a, str> },
     ImageUrl { image_url: ImageUrl<'a> },
+    Thinking { thinking: [ThinkingText; 1] },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ThinkingText {
+    Text { text: String },
 }
 
 #[derive(Serialize)]
@@ -293,14 +300,24 @@ fn write_assistant(terms: Terms<'_>, message: &Message, buffer: &mut Vec<u8>) {
     let replays = match terms.quirks.reasoning_replay {
         ReasoningReplay::Never => false,
         ReasoningReplay::WithToolCalls => !tool_calls.is_empty(),
-        ReasoningReplay::Always => true,
+        ReasoningReplay::Always | ReasoningReplay::AsParts => true,
     };
-    let reasoning_content = replays
+    let reasoning = replays
         .then(|| reasoning_text(terms.provider, message))
         .filter(|text| !text.is_empty());
+    let text = Some(text).filter(|text| !text.is_empty());
+    let (content, reasoning_content) = match reasoning {
+        Some(thought) if terms.quirks.reasoning_replay == ReasoningReplay::AsParts => {
+            let thinking = [ThinkingText::Text { text: thought }];
+            let mut parts = vec![Part::Thinking { thinking }];
+            parts.extend(text.map(|text| Part::Text { text }));
+            (Some(Content::Parts(parts)), None)
+        }
+        reasoning => (text.map(Content::Text), reasoning.map(Cow::Owned)),
+    };
     let message = WireMessage::Assistant {
-        content: Some(text).filter(|text| !text.is_empty()),
-        reasoning_content: reasoning_content.map(Cow::Owned),
+        content,
+        reasoning_content,
         tool_calls,
     };
     push(&message, buffer);
@@ -333,7 +350,9 @@ fn result_text(result: &ToolResult) -> Cow<'_, str> {
 
 fn part(block: &ContentBlock) -> Option<Part<'_>> {
     match block {
-        ContentBlock::Text(text) if !text.is_empty() => Some(Part::Text { text }),
+        ContentBlock::Text(text) if !text.is_empty() => Some(Part::Text {
+            text: Cow::Borrowed(text),
+        }),
         ContentBlock::Image(image) => Some(Part::ImageUrl {
             image_url: ImageUrl { url: image },
         }),

@@ -1,16 +1,17 @@
 //! What is received.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use zot_conversation::{ModelError, ModelEvent, Reasoning, StopReason, ToolCallId};
+use zot_conversation::{ModelError, ModelErrorKind, ModelEvent, Reasoning, StopReason, ToolCallId};
 
-use super::chunk::{CallDelta, Choice, Chunk, Delta};
+use super::chunk::{CallDelta, Choice, Chunk, Content, ContentPart, Delta};
 use super::error::ErrorObject;
 use super::shape::Shape;
 use crate::call::{Decoder, Progress, generated_id};
 use crate::endpoint::Endpoint;
-use crate::error::{broke_off, stream_error};
+use crate::error::{broke_off, document_error, stream_error};
 use crate::sse::SseEvent;
 
 const END_MARKER: &[u8] = b"[DONE]";
@@ -23,7 +24,11 @@ struct OpenCall {
     server_id: bool,
     /// Arguments that came before the name.
     early_arguments: String,
-    started: bool,
+    /// The name, once it is known.
+    name: Option<String>,
+    /// Whether the arguments so far are a whole object; kept only where it decides which call a
+    /// delta belongs to.
+    arguments: Completeness,
 }
 
 pub(super) struct OpenAiDecoder {
@@ -31,6 +36,8 @@ pub(super) struct OpenAiDecoder {
     reasoning: String,
     calls: Vec<OpenCall>,
     stop: Option<StopReason>,
+    /// Whether the answer has text or calls.
+    said_something: bool,
     /// The last chunk that was nothing but text.
     shape: Shape,
     /// Events that were not JSON, and whether a good one came after them.
@@ -46,6 +53,7 @@ impl OpenAiDecoder {
             reasoning: String::new(),
             calls: Vec::new(),
             stop: None,
+            said_something: false,
             shape: Shape::default(),
             skipped: 0,
             last_was_malformed: false,
@@ -58,55 +66,91 @@ impl OpenAiDecoder {
         choice: Choice<'_>,
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError> {
-        // Some servers repeat the whole message at the end of a stream.
-        let said = match self.is_document {
-            true => choice.message,
-            false => choice.delta,
-        };
-        if let Some(delta) = said {
+        // A whole message says nothing new where there were deltas.
+        let whole = choice.message.filter(|_| !self.said_something);
+        if let Some(delta) = choice.delta.or(whole.map(|message| *message)) {
             self.delta(delta, events);
         }
-        if let Some(usage) = choice.usage {
-            events.push_back(ModelEvent::Usage(usage.usage()));
-        }
-        match choice.finish_reason.as_deref() {
-            None | Some("") if !self.is_document => {}
-            Some("error") => {
-                let cause = "the provider ended the answer with an error";
-                return Err(stream_error(&self.endpoint.provider, cause));
-            }
+        let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) else {
             // A document is whole: some servers give no reason then.
-            reason if self.stop.is_none() => {
+            if self.is_document && self.stop.is_none() {
                 self.close(events);
-                let reason = reason.unwrap_or_default();
-                self.stop = Some(stop_reason(reason, !self.calls.is_empty()));
+                self.stop = Some(self.complete_stop());
             }
-            _ => {}
+            return Ok(());
+        };
+        match finish(&reason) {
+            Finish::Failed => {
+                let cause = format_args!("the provider ended the answer with \"{reason}\"");
+                Err(ModelError {
+                    kind: ModelErrorKind::Unavailable,
+                    ..stream_error(&self.endpoint.provider, cause)
+                })
+            }
+            _ if self.stop.is_some() => Ok(()),
+            Finish::Stopped(stop) => {
+                self.close(events);
+                self.stop = Some(stop);
+                Ok(())
+            }
+            // Several servers say `stop` after tool calls, and some say `tool_calls` without one.
+            Finish::Complete => {
+                self.close(events);
+                self.stop = Some(self.complete_stop());
+                Ok(())
+            }
         }
-        Ok(())
+    }
+
+    fn complete_stop(&self) -> StopReason {
+        match self.calls.is_empty() {
+            true => StopReason::End,
+            false => StopReason::ToolUse,
+        }
     }
 
     fn delta(&mut self, delta: Delta<'_>, events: &mut VecDeque<ModelEvent>) {
-        let thinking = match delta.reasoning_content.is_empty() {
-            true => delta.reasoning,
-            false => delta.reasoning_content,
-        };
-        if !thinking.is_empty() {
-            self.reasoning.push_str(&thinking);
-            events.push_back(ModelEvent::ThinkingDelta(thinking.into_owned()));
+        if let Some(thinking) = delta.thinking() {
+            self.think(thinking.clone().into_owned(), events);
         }
-        for text in [delta.content, delta.refusal] {
-            if !text.is_empty() {
-                self.text(text.into_owned(), events);
+        match delta.content {
+            Content::Text(text) if text.is_empty() => {}
+            Content::Text(text) => self.text(text.into_owned(), events),
+            Content::Parts(parts) => {
+                for part in parts {
+                    match part {
+                        ContentPart::Text(text) => self.text(text, events),
+                        ContentPart::Thinking(text) => self.think(text, events),
+                    }
+                }
             }
         }
-        for call in delta.tool_calls.into_iter().flatten() {
+        if !delta.refusal.is_empty() {
+            self.text(delta.refusal.into_owned(), events);
+        }
+        let legacy = delta.function_call.map(|function| CallDelta {
+            index: None,
+            id: Cow::Borrowed(""),
+            function: Some(function),
+        });
+        for call in delta.tool_calls.into_iter().chain(legacy) {
             self.close_reasoning(events);
             self.call_delta(call, events);
         }
     }
 
+    fn think(&mut self, text: String, events: &mut VecDeque<ModelEvent>) {
+        if !text.is_empty() {
+            self.reasoning.push_str(&text);
+            events.push_back(ModelEvent::ThinkingDelta(text));
+        }
+    }
+
     fn text(&mut self, text: String, events: &mut VecDeque<ModelEvent>) {
+        if text.is_empty() {
+            return;
+        }
+        self.said_something = true;
         self.close_reasoning(events);
         events.push_back(ModelEvent::TextDelta(text));
     }
@@ -123,6 +167,7 @@ impl OpenAiDecoder {
     }
 
     fn call_delta(&mut self, delta: CallDelta<'_>, events: &mut VecDeque<ModelEvent>) {
+        self.said_something = true;
         let function = delta.function.unwrap_or_default();
         let position = self
             .find_call(delta.index, &delta.id, &function.name)
@@ -136,20 +181,22 @@ impl OpenAiDecoder {
                     },
                     server_id,
                     early_arguments: String::new(),
-                    started: false,
+                    name: None,
+                    arguments: Completeness::default(),
                 });
                 self.calls.len() - 1
             });
         let Some(call) = self.calls.get_mut(position) else {
             return;
         };
-        if !call.started && !function.name.is_empty() {
+        if call.name.is_none() && !function.name.is_empty() {
             call.start(function.name.into_owned(), events);
         }
         if function.arguments.is_empty() {
             return;
         }
-        if call.started {
+        call.arguments.add(&function.arguments);
+        if call.name.is_some() {
             events.push_back(ModelEvent::ToolCallArguments {
                 id: call.id.clone(),
                 delta: function.arguments.into_owned(),
@@ -174,18 +221,19 @@ impl OpenAiDecoder {
                 .rposition(|call| call.index == Some(index))?;
             let known = self.calls.get(position)?;
             let renamed = known.server_id && !id.is_empty() && known.id.as_str() != id;
-            return match renamed && !name.is_empty() {
-                true => by_id(id),
-                false => Some(position),
-            };
+            if renamed && !name.is_empty() {
+                return by_id(id);
+            }
+            // Two calls numbered alike, neither with an id: the first has all its arguments.
+            let is_next = id.is_empty() && !known.server_id && known.is_followed_by(name);
+            return (!is_next).then_some(position);
         }
         if !id.is_empty() {
             return by_id(id);
         }
-        match name.is_empty() {
-            true => self.calls.len().checked_sub(1),
-            false => None,
-        }
+        let last = self.calls.len().checked_sub(1)?;
+        let known = self.calls.get(last)?;
+        (!known.is_followed_by(name)).then_some(last)
     }
 
     /// Ends the reasoning and every call, in the order of their indices.
@@ -193,12 +241,34 @@ impl OpenAiDecoder {
         self.close_reasoning(events);
         self.calls.sort_by_key(|call| call.index);
         for call in &mut self.calls {
-            if !call.started {
+            if call.name.is_none() {
                 call.start(String::new(), events);
             }
             let id = call.id.clone();
             events.push_back(ModelEvent::ToolCallEnd { id });
         }
+    }
+
+    /// The end as the wire marks it. Servers that give no reason before it have said all they
+    /// wanted to, if they have said anything.
+    fn end_marker(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<Progress, ModelError> {
+        let stop = match self.stop {
+            Some(stop) => stop,
+            None if self.said_something && !self.last_was_malformed => {
+                self.close(events);
+                self.complete_stop()
+            }
+            None => return Err(self.incomplete("the answer ended without a finish_reason")),
+        };
+        events.push_back(ModelEvent::Stop(stop));
+        Ok(Progress::Done)
+    }
+
+    /// An error whose fields are not wrapped in `error`, as older versions of vLLM send it.
+    fn bare_error(&self, data: &str) -> Option<ModelError> {
+        let document = serde_json::from_str(data).ok()?;
+        let secret = self.endpoint.secret();
+        document_error(&self.endpoint.provider, &document, secret.as_deref())
     }
 
     fn incomplete(&self, cause: &str) -> ModelError {
@@ -207,8 +277,19 @@ impl OpenAiDecoder {
 }
 
 impl OpenCall {
+    /// Whether a delta with this name, and without an id, begins another call. Some servers repeat
+    /// the name in every delta.
+    fn is_followed_by(&self, name: &str) -> bool {
+        match &self.name {
+            _ if name.is_empty() => false,
+            Some(known) if known == name => self.arguments.is_complete(),
+            Some(_) => true,
+            None => false,
+        }
+    }
+
     fn start(&mut self, name: String, events: &mut VecDeque<ModelEvent>) {
-        self.started = true;
+        self.name = Some(name.clone());
         events.push_back(ModelEvent::ToolCallStart {
             id: self.id.clone(),
             name,
@@ -219,6 +300,38 @@ impl OpenCall {
                 delta: std::mem::take(&mut self.early_arguments),
             });
         }
+    }
+}
+
+/// Follows the braces of arguments as they arrive.
+#[derive(Default)]
+struct Completeness {
+    depth: u32,
+    begun: bool,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Completeness {
+    fn add(&mut self, text: &str) {
+        for byte in text.bytes() {
+            match byte {
+                _ if std::mem::take(&mut self.escaped) => {}
+                b'\\' if self.in_string => self.escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                _ if self.in_string => {}
+                b'{' => {
+                    self.begun = true;
+                    self.depth += 1;
+                }
+                b'}' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.begun && self.depth == 0
     }
 }
 
@@ -236,13 +349,7 @@ impl Decoder for OpenAiDecoder {
             return Ok(Progress::More);
         }
         if event.data.trim_ascii() == END_MARKER {
-            return match self.stop {
-                Some(stop) => {
-                    events.push_back(ModelEvent::Stop(stop));
-                    Ok(Progress::Done)
-                }
-                None => Err(self.incomplete("the answer ended without a finish_reason")),
-            };
+            return self.end_marker(events);
         }
         // Checking the encoding once is cheaper than for each string.
         let chunk = str::from_utf8(event.data)
@@ -258,15 +365,27 @@ impl Decoder for OpenAiDecoder {
             None => self.shape.forget(),
         }
         self.last_was_malformed = false;
-        if let Some(error) = chunk.error.filter(|error| error.get() != "null") {
+        let usage = chunk.usage();
+        let error = chunk.error();
+        if chunk.choice.is_none()
+            && usage.is_none()
+            && error.is_none()
+            && let Some(error) = self.bare_error(data)
+        {
+            return Err(error);
+        }
+        // What comes beside an error was said, and cost something.
+        let chosen = match chunk.choice {
+            Some(choice) => self.choice(choice, events),
+            None => Ok(()),
+        };
+        if let Some(usage) = usage {
+            events.push_back(ModelEvent::Usage(usage));
+        }
+        if let Some(error) = error {
             return Err(ErrorObject::parse(error.get()).into_error(&self.endpoint));
         }
-        if let Some(choice) = chunk.choice {
-            self.choice(choice, events)?;
-        }
-        if let Some(usage) = chunk.usage {
-            events.push_back(ModelEvent::Usage(usage.usage()));
-        }
+        chosen?;
         Ok(Progress::More)
     }
 
@@ -300,13 +419,46 @@ impl Decoder for OpenAiDecoder {
     }
 }
 
-fn stop_reason(reason: &str, called_tools: bool) -> StopReason {
-    match reason {
-        "length" | "max_tokens" | "model_length" => StopReason::Length,
-        "content_filter" => StopReason::Refused,
-        // Several servers say `stop` after tool calls, and some say `tool_calls` without one.
-        _ if called_tools => StopReason::ToolUse,
-        _ => StopReason::End,
+/// What a `finish_reason` means.
+enum Finish {
+    /// The model said all it wanted to.
+    Complete,
+    Stopped(StopReason),
+    Failed,
+}
+
+/// Reads a reason, in the words of the servers that are compatible with OpenAI's and of those they
+/// stand in front of. OpenAI, Mistral, DeepSeek, Zhipu and vLLM document lists of their own.
+fn finish(reason: &str) -> Finish {
+    match reason.to_ascii_lowercase().as_str() {
+        "length"
+        | "max_tokens"
+        | "max_output_tokens"
+        | "max_completion_tokens"
+        | "model_length"
+        | "model_context_window_exceeded"
+        | "context_length_exceeded" => Finish::Stopped(StopReason::Length),
+        "content_filter"
+        | "content_filtered"
+        | "refusal"
+        | "safety"
+        | "recitation"
+        | "blocklist"
+        | "prohibited_content"
+        | "spii"
+        | "sensitive"
+        | "guardrail_intervened" => Finish::Stopped(StopReason::Refused),
+        "error"
+        | "abort"
+        | "aborted"
+        | "cancelled"
+        | "network_error"
+        | "insufficient_system_resource"
+        | "malformed_function_call"
+        | "unexpected_tool_call" => Finish::Failed,
+        // stop, tool_calls, function_call, eos, stop_sequence, end_turn, and what is yet to be
+        // invented.
+        _ => Finish::Complete,
     }
 }
 

@@ -188,6 +188,7 @@ enum ReplayName {
     Never,
     WithToolCalls,
     Always,
+    AsParts,
 }
 
 #[derive(Deserialize)]
@@ -469,6 +470,7 @@ impl Quirks {
                 Some(ReplayName::Never) => ReasoningReplay::Never,
                 Some(ReplayName::WithToolCalls) => ReasoningReplay::WithToolCalls,
                 Some(ReplayName::Always) => ReasoningReplay::Always,
+                Some(ReplayName::AsParts) => ReasoningReplay::AsParts,
                 None => known.reasoning_replay,
             },
             usage_report: match self.usage_report {

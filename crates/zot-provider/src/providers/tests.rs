@@ -88,6 +88,7 @@ fn the_built_in_quirks_are_what_these_servers_need() {
         ReasoningReplay::WithToolCalls
     );
     assert_eq!(quirks("mistral").usage_report, UsageReport::Always);
+    assert_eq!(quirks("mistral").reasoning_replay, ReasoningReplay::AsParts);
     assert_eq!(quirks("groq"), COMPATIBLE);
     assert_eq!(provider("openai-responses").unwrap().catalog, "openai");
     assert_eq!(provider("ollama").unwrap().key, KeyRequirement::Optional);
@@ -131,6 +132,7 @@ fn a_known_name_is_corrected_field_by_field() {
     let quirks = OpenAiQuirks {
         usage_report: UsageReport::Always,
         call_ids: CallIdForm::NineAlphanumerics,
+        reasoning_replay: ReasoningReplay::AsParts,
         ..COMPATIBLE
     };
     let expected = ProviderEntry {

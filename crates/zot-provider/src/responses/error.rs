@@ -29,10 +29,10 @@ impl ErrorObject {
             other => Some(other.to_string()),
         });
         // The type of an error event is `error`, which says nothing.
-        let name = code.or(self.kind.filter(|kind| kind != "error"));
+        let kind = self.kind.filter(|kind| kind != "error");
         event_error(
             &endpoint.provider,
-            name.as_deref(),
+            &[code.as_deref(), kind.as_deref()],
             self.message
                 .as_deref()
                 .unwrap_or("the provider gave no reason"),

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use zot_conversation::Usage;
+use serde_json::value::RawValue;
 
 use super::error::ErrorObject;
+use crate::lenient;
 
 /// Every field the events in use have. A tagged enum would make serde copy each event before
 /// reading it.
@@ -13,14 +14,20 @@ use super::error::ErrorObject;
 pub(super) struct WireEvent<'a> {
     #[serde(rename = "type")]
     pub(super) kind: EventKind,
+    #[serde(default, deserialize_with = "lenient::count")]
     pub(super) output_index: Option<u64>,
-    #[serde(borrow)]
+    #[serde(default, borrow, deserialize_with = "lenient::string")]
     pub(super) delta: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(default, borrow, deserialize_with = "lenient::string")]
     pub(super) arguments: Option<Cow<'a, str>>,
     // Boxed because they are rare, and every event is moved several times while it is read.
+    #[serde(default, deserialize_with = "lenient::optional")]
     pub(super) item: Option<Box<WireItem>>,
-    pub(super) response: Option<Box<WireResponse>>,
+    #[serde(default, borrow, deserialize_with = "lenient::optional")]
+    pub(super) response: Option<Box<WireResponse<'a>>>,
+    /// Beside an error, where it belongs to no response.
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
@@ -45,13 +52,13 @@ pub(super) enum EventKind {
     ArgumentsDelta,
     #[serde(rename = "response.function_call_arguments.done")]
     ArgumentsDone,
-    #[serde(rename = "response.completed")]
+    #[serde(rename = "response.completed", alias = "response.done")]
     Completed,
     #[serde(rename = "response.incomplete")]
     Incomplete,
     #[serde(rename = "response.failed", alias = "response.cancelled")]
     Failed,
-    #[serde(rename = "error")]
+    #[serde(rename = "error", alias = "response.error")]
     Error,
     #[serde(other)]
     Other,
@@ -66,8 +73,10 @@ pub(super) struct WireItem {
     pub(super) name: Option<String>,
     pub(super) arguments: Option<String>,
     pub(super) encrypted_content: Option<String>,
-    pub(super) summary: Option<Vec<WirePart>>,
-    pub(super) content: Option<Vec<WirePart>>,
+    #[serde(default, deserialize_with = "lenient::list")]
+    pub(super) summary: Vec<WirePart>,
+    #[serde(default, deserialize_with = "lenient::list")]
+    pub(super) content: Vec<WirePart>,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -87,42 +96,21 @@ pub(super) struct WirePart {
 }
 
 #[derive(Deserialize)]
-pub(super) struct WireResponse {
+pub(super) struct WireResponse<'a> {
+    #[serde(default, deserialize_with = "lenient::optional")]
     pub(super) error: Option<ErrorObject>,
+    #[serde(default, borrow, deserialize_with = "lenient::string")]
+    pub(super) status: Option<Cow<'a, str>>,
+    #[serde(default, deserialize_with = "lenient::optional")]
     pub(super) incomplete_details: Option<IncompleteDetails>,
-    pub(super) usage: Option<WireUsage>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+    /// The items once more, as a whole.
+    #[serde(default, deserialize_with = "lenient::list")]
+    pub(super) output: Vec<WireItem>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct IncompleteDetails {
     pub(super) reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct WireUsage {
-    pub(super) input_tokens: Option<u64>,
-    pub(super) output_tokens: Option<u64>,
-    pub(super) input_tokens_details: Option<InputDetails>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct InputDetails {
-    pub(super) cached_tokens: Option<u64>,
-}
-
-impl WireUsage {
-    pub(super) fn usage(&self) -> Usage {
-        let input = self.input_tokens.unwrap_or_default();
-        let details = self.input_tokens_details.as_ref();
-        let cached = details
-            .and_then(|details| details.cached_tokens)
-            .unwrap_or_default()
-            .min(input);
-        Usage {
-            input: input - cached,
-            output: self.output_tokens.unwrap_or_default(),
-            cache_read: cached,
-            ..Usage::default()
-        }
-    }
 }

@@ -4,30 +4,22 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde_json::value::RawValue;
 use zot_conversation::{ModelError, ModelEvent, Reasoning, StopReason, ToolCallId};
 
+use super::error::ErrorObject;
 use super::event::{EventKind, ItemKind, WireEvent, WireItem, WirePart, WireResponse};
 use crate::call::{Decoder, Progress, generated_id};
 use crate::endpoint::Endpoint;
 use crate::error::broke_off;
 use crate::sse::SseEvent;
+use crate::usage;
 
 /// Compatible servers close with the chat wire's end marker, which means nothing here.
 const CHAT_END_MARKER: &[u8] = b"[DONE]";
 
 /// Between two parts of a reasoning summary.
 const PART_BREAK: &str = "\n\n";
-
-/// An answer that is not streamed.
-#[derive(Deserialize)]
-struct Document {
-    #[serde(default)]
-    output: Vec<WireItem>,
-    status: Option<String>,
-    #[serde(flatten)]
-    response: WireResponse,
-}
 
 /// An output item that has begun and not ended.
 struct OpenItem {
@@ -48,6 +40,8 @@ pub(super) struct ResponsesDecoder {
     endpoint: Arc<Endpoint>,
     open: Vec<OpenItem>,
     called_tools: bool,
+    /// Whether any item or text came before the end.
+    said_something: bool,
     /// Events that were not JSON.
     skipped: u64,
 }
@@ -58,6 +52,7 @@ impl ResponsesDecoder {
             endpoint,
             open: Vec::new(),
             called_tools: false,
+            said_something: false,
             skipped: 0,
         }
     }
@@ -68,6 +63,7 @@ impl ResponsesDecoder {
         item: &WireItem,
         events: &mut VecDeque<ModelEvent>,
     ) {
+        self.said_something = true;
         let kind = match item.kind {
             ItemKind::Message => OpenKind::Message,
             ItemKind::Reasoning => OpenKind::Reasoning(String::new()),
@@ -104,6 +100,7 @@ impl ResponsesDecoder {
     }
 
     fn text(&mut self, index: Option<u64>, delta: Cow<'_, str>, events: &mut VecDeque<ModelEvent>) {
+        self.said_something = true;
         if let Some(item) = self.item(index) {
             item.streamed = true;
         }
@@ -195,7 +192,7 @@ impl ResponsesDecoder {
         match open.kind {
             OpenKind::Other => {}
             OpenKind::Message => {
-                let parts = item.and_then(|item| item.content).unwrap_or_default();
+                let parts = item.map(|item| item.content).unwrap_or_default();
                 for part in parts.into_iter().filter(|_| !open.streamed) {
                     let text = part.text.or(part.refusal).unwrap_or_default();
                     if !text.is_empty() {
@@ -217,11 +214,10 @@ impl ResponsesDecoder {
                 let Some(item) = item else {
                     return;
                 };
-                let whole = summary_text(
-                    item.summary
-                        .filter(|parts| !parts.is_empty())
-                        .or(item.content),
-                );
+                let whole = summary_text(match item.summary.is_empty() {
+                    true => item.content,
+                    false => item.summary,
+                });
                 if !open.streamed && !whole.is_empty() {
                     events.push_back(ModelEvent::ThinkingDelta(whole.clone()));
                 }
@@ -242,17 +238,32 @@ impl ResponsesDecoder {
 
     fn stop(
         &mut self,
-        response: Option<Box<WireResponse>>,
-        stop: StopReason,
+        response: Option<Box<WireResponse<'_>>>,
         events: &mut VecDeque<ModelEvent>,
-    ) {
+    ) -> StopReason {
         for open in std::mem::take(&mut self.open) {
             self.close(open, None, events);
         }
-        if let Some(usage) = response.and_then(|response| response.usage) {
-            events.push_back(ModelEvent::Usage(usage.usage()));
+        let incomplete = response.as_deref().and_then(incomplete_reason);
+        // Servers that do not stream the items send them with the end alone.
+        let output = response.map(|response| response.output);
+        let unsaid = output
+            .into_iter()
+            .flatten()
+            .filter(|_| !self.said_something);
+        for item in unsaid.collect::<Vec<WireItem>>() {
+            self.finish_item(None, item, events);
         }
-        events.push_back(ModelEvent::Stop(stop));
+        incomplete.unwrap_or(match self.called_tools {
+            true => StopReason::ToolUse,
+            false => StopReason::End,
+        })
+    }
+
+    fn count(&self, usage: Option<&RawValue>, events: &mut VecDeque<ModelEvent>) {
+        if let Some(usage) = usage.and_then(usage::read) {
+            events.push_back(ModelEvent::Usage(usage));
+        }
     }
 }
 
@@ -290,20 +301,28 @@ impl Decoder for ResponsesDecoder {
                     self.finish_item(index, *item, events);
                 }
             }
-            (EventKind::Completed, _) => {
-                let stop = match self.called_tools {
-                    true => StopReason::ToolUse,
-                    false => StopReason::End,
+            (EventKind::Completed | EventKind::Incomplete, _) => {
+                let response = event.response;
+                let usage = response.as_ref().and_then(|response| response.usage);
+                if has_failed(response.as_deref()) {
+                    self.count(usage, events);
+                    return Err(self.failure(data, response));
+                }
+                let stop = match (event.kind, self.stop(response, events)) {
+                    (EventKind::Incomplete, StopReason::End | StopReason::ToolUse) => {
+                        StopReason::Length
+                    }
+                    (_, stop) => stop,
                 };
-                self.stop(event.response, stop, events);
+                self.count(usage, events);
+                events.push_back(ModelEvent::Stop(stop));
                 return Ok(Progress::Done);
             }
-            (EventKind::Incomplete, _) => {
-                let stop = incomplete_reason(event.response.as_deref());
-                self.stop(event.response, stop, events);
-                return Ok(Progress::Done);
+            (EventKind::Failed | EventKind::Error, _) => {
+                let usage = event.response.as_ref().and_then(|response| response.usage);
+                self.count(usage.or(event.usage), events);
+                return Err(self.failure(data, event.response));
             }
-            (EventKind::Failed | EventKind::Error, _) => return Err(self.failure(data)),
             _ => {}
         }
         Ok(Progress::More)
@@ -323,38 +342,34 @@ impl Decoder for ResponsesDecoder {
         body: &[u8],
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError> {
-        let Ok(document) = serde_json::from_slice::<Document>(body) else {
+        let data = str::from_utf8(body).unwrap_or_default();
+        let Ok(response) = serde_json::from_str::<Box<WireResponse<'_>>>(data) else {
             self.skipped += 1;
             return self.end(None, events);
         };
-        if let Some(error) = document.response.error {
-            return Err(error.into_error(&self.endpoint));
+        let usage = response.usage;
+        if has_failed(Some(&response)) || response.error.is_some() {
+            self.count(usage, events);
+            return Err(self.failure(data, Some(response)));
         }
-        for (index, item) in (0..).zip(document.output) {
-            self.finish_item(Some(index), item, events);
+        // Any object can be read as a response, but only an answer has items or a status.
+        if response.output.is_empty() && response.status.is_none() {
+            self.skipped += 1;
+            return self.end(None, events);
         }
-        let stop = match (document.status.as_deref(), self.called_tools) {
-            (Some("incomplete"), _) => incomplete_reason(Some(&document.response)),
-            (_, true) => StopReason::ToolUse,
-            (_, false) => StopReason::End,
-        };
-        self.stop(Some(Box::new(document.response)), stop, events);
+        let stop = self.stop(Some(response), events);
+        self.count(usage, events);
+        events.push_back(ModelEvent::Stop(stop));
         Ok(())
     }
 }
 
 impl ResponsesDecoder {
-    /// Reads the event again for what only a failure has.
-    fn failure(&self, data: &str) -> ModelError {
-        #[derive(Deserialize)]
-        struct Failed {
-            response: WireResponse,
-        }
-
-        let failed = serde_json::from_str::<Failed>(data)
-            .ok()
-            .and_then(|failed| failed.response.error)
-            .or_else(|| serde_json::from_str(data).ok());
+    /// The error of the response, or of the event itself.
+    fn failure(&self, data: &str, response: Option<Box<WireResponse<'_>>>) -> ModelError {
+        let failed = response
+            .and_then(|response| response.error)
+            .or_else(|| serde_json::from_str::<ErrorObject>(data).ok());
         match failed {
             Some(error) => error.into_error(&self.endpoint),
             None => broke_off(
@@ -366,21 +381,27 @@ impl ResponsesDecoder {
     }
 }
 
-fn incomplete_reason(response: Option<&WireResponse>) -> StopReason {
-    let details = response.and_then(|response| response.incomplete_details.as_ref());
+/// Servers may say so only by the status of a response that they call completed.
+fn has_failed(response: Option<&WireResponse<'_>>) -> bool {
+    let status = response.and_then(|response| response.status.as_deref());
+    matches!(status, Some("failed" | "cancelled"))
+}
+
+/// Why a response ended early, if it did. The details decide as much as the status: OpenAI also sends
+/// `response.completed` with the status `incomplete`.
+fn incomplete_reason(response: &WireResponse<'_>) -> Option<StopReason> {
+    let details = response.incomplete_details.as_ref();
     match details.and_then(|details| details.reason.as_deref()) {
-        Some("content_filter") => StopReason::Refused,
+        Some("content_filter") => Some(StopReason::Refused),
         // max_output_tokens, and whatever else ends an answer early.
-        _ => StopReason::Length,
+        Some(_) => Some(StopReason::Length),
+        None if response.status.as_deref() == Some("incomplete") => Some(StopReason::Length),
+        None => None,
     }
 }
 
-fn summary_text(parts: Option<Vec<WirePart>>) -> String {
-    let texts: Vec<String> = parts
-        .into_iter()
-        .flatten()
-        .filter_map(|part| part.text)
-        .collect();
+fn summary_text(parts: Vec<WirePart>) -> String {
+    let texts: Vec<String> = parts.into_iter().filter_map(|part| part.text).collect();
     texts.join(PART_BREAK)
 }
 

@@ -4,67 +4,86 @@ fn status(code: u16, retry_after: Option<u64>) -> Failure {
     Failure::Status {
         status: StatusCode::from_u16(code).unwrap(),
         retry_after: retry_after.map(Duration::from_secs),
+        should_retry: None,
     }
 }
 
+fn milliseconds(milliseconds: u64) -> Next {
+    Next::Wait(Duration::from_millis(milliseconds))
+}
+
 #[test]
-fn policy() {
-    let short = Some(Duration::from_millis(250));
-    let long = Some(Duration::from_millis(750));
+fn statuses_and_connections_as_the_official_sdks_have_it() {
+    let next = |failures, failure| next(failures, failure, Patience::Short, 0.0);
     for failure in [
         Failure::Connection,
+        status(408, None),
+        status(409, None),
+        status(429, None),
+        status(500, None),
         status(502, None),
-        status(503, None),
         status(503, Some(0)),
         status(504, None),
+        status(529, None),
     ] {
-        assert_eq!(delay(0, failure, Patience::Short), short, "{failure:?}");
-        assert_eq!(delay(1, failure, Patience::Short), long, "{failure:?}");
-        assert_eq!(delay(2, failure, Patience::Short), None, "{failure:?}");
+        assert_eq!(next(0, failure), milliseconds(500), "{failure:?}");
+        assert_eq!(next(1, failure), milliseconds(1000), "{failure:?}");
+        assert_eq!(next(2, failure), Next::Report, "{failure:?}");
     }
-    for code in [400, 401, 403, 404, 429, 500, 529] {
-        assert_eq!(
-            delay(0, status(code, Some(1)), Patience::Short),
-            None,
-            "{code}"
-        );
+    for code in [400, 401, 402, 403, 404, 413, 422] {
+        assert_eq!(next(0, status(code, Some(1))), Next::Report, "{code}");
     }
-    assert_eq!(
-        delay(0, status(503, Some(3)), Patience::Short),
-        Some(Duration::from_secs(3))
-    );
-    assert_eq!(delay(0, status(503, Some(11)), Patience::Short), None);
-    assert_eq!(delay(0, Failure::Final, Patience::Short), None);
+    assert_eq!(next(0, Failure::Final), Next::Report);
 }
 
 #[test]
-fn rate_limits_are_waited_for_where_somebody_watches() {
-    let delay = |attempt, failure| delay(attempt, failure, Patience::Long);
-    let seconds = |seconds| Some(Duration::from_secs(seconds));
-    for code in [429, 503, 529] {
-        assert_eq!(delay(0, status(code, Some(30))), seconds(30), "{code}");
-        assert_eq!(delay(0, status(code, Some(91))), None, "{code}");
-        assert_eq!(delay(2, status(code, None)), seconds(2), "{code}");
-        assert_eq!(delay(4, status(code, Some(0))), seconds(10), "{code}");
-        assert_eq!(delay(5, status(code, None)), None, "{code}");
-    }
-    for failure in [status(400, Some(1)), status(500, None), Failure::Final] {
-        assert_eq!(delay(0, failure), None, "{failure:?}");
-    }
-    assert_eq!(delay(2, Failure::Connection), None);
+fn waits_that_servers_ask_for() {
+    let next = |failures, seconds| next(failures, status(429, Some(seconds)), Patience::Short, 0.5);
+    assert_eq!(next(0, 3), milliseconds(3000));
+    assert_eq!(next(1, 60), milliseconds(60_000));
+    let too_long = Next::ReportWait(Duration::from_secs(61));
+    assert_eq!(next(0, 61), too_long);
+    assert_eq!(next(2, 61), too_long);
 }
 
 #[test]
-fn reads_seconds_and_dates() {
-    let now: Timestamp = "1994-11-06T08:49:30Z".parse().unwrap();
-    let seconds = |value| retry_after(value, now).map(|wait| wait.as_secs_f64());
-    assert_eq!(seconds(" 12 "), Some(12.0));
-    assert_eq!(seconds("0.5"), Some(0.5));
-    assert_eq!(seconds("Sun, 06 Nov 1994 08:49:37 GMT"), Some(7.0));
-    assert_eq!(seconds("Sun, 06 Nov 1994 08:49:00 GMT"), Some(0.0));
-    assert_eq!(seconds("-1"), None);
-    assert_eq!(seconds("inf"), None);
-    assert_eq!(seconds("soon"), None);
+fn the_server_decides_where_it_does() {
+    let decided = |code, should_retry| {
+        let failure = Failure::Status {
+            status: StatusCode::from_u16(code).unwrap(),
+            retry_after: None,
+            should_retry: Some(should_retry),
+        };
+        next(0, failure, Patience::Short, 0.0)
+    };
+    assert_eq!(decided(400, ShouldRetry::Yes), milliseconds(500));
+    assert_eq!(decided(503, ShouldRetry::No), Next::Report);
+}
+
+#[test]
+fn the_chat_is_more_patient() {
+    let next = |failures, failure| next(failures, failure, Patience::Long, 0.0);
+    assert_eq!(next(4, status(429, None)), milliseconds(8000));
+    assert_eq!(next(5, status(429, None)), Next::Report);
+    assert_eq!(next(0, status(529, Some(90))), milliseconds(90_000));
+    let too_long = Next::ReportWait(Duration::from_secs(91));
+    assert_eq!(next(0, status(529, Some(91))), too_long);
+    assert_eq!(next(0, status(400, None)), Next::Report);
+}
+
+#[test]
+fn delays_double_up_to_a_limit_and_jitter_shortens_them() {
+    let seconds = |failures, jitter| delay(failures, jitter).as_secs_f64();
+    let doubled: Vec<f64> = (0..7).map(|failures| seconds(failures, 0.0)).collect();
+    assert_eq!(doubled, [0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0]);
+    assert_eq!(seconds(100, 0.0), 8.0);
+    assert_eq!(seconds(1, 1.0), 0.75);
+    assert_eq!(seconds(1, 0.5), 0.875);
+    let jitters: Vec<f64> = (0..64).map(|_| random_jitter()).collect();
+    assert!(jitters.iter().all(|jitter| (0.0..=1.0).contains(jitter)));
+    let lowest = jitters.iter().copied().fold(1.0, f64::min);
+    let highest = jitters.iter().copied().fold(0.0, f64::max);
+    assert!(highest > lowest, "{jitters:?}");
 }
 
 #[test]

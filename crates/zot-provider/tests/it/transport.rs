@@ -144,10 +144,10 @@ async fn refusals_carry_status_and_body() {
         // One connection serves all: refusals are read to their end.
         for (status, headers, body) in [
             (401, "", "{\"error\":\"no\"}"),
-            (429, "retry-after: 7\r\n", "slow"),
-            (500, "", "oops"),
+            (429, "retry-after: 7\r\nx-should-retry: false\r\n", "slow"),
+            (500, "x-should-retry: false\r\n", "oops"),
             (400, "", "maximum context length is 8"),
-            (503, "retry-after: 60\r\n", "later"),
+            (503, "retry-after: 61\r\n", "later"),
         ] {
             peer.request().await;
             peer.respond(status, headers, body).await;
@@ -212,15 +212,44 @@ async fn a_patient_client_waits_for_rate_limits() {
     );
     let serve = async {
         let mut peer = server.accept().await;
-        for (status, headers) in [(429, "retry-after: 1\r\n"), (529, "")] {
+        let soon = "retry-after-ms: 1\r\n";
+        for status in [429, 529, 500, 503, 429] {
             peer.request().await;
-            peer.respond(status, headers, "slow").await;
+            peer.respond(status, soon, "slow").await;
         }
         peer.request().await;
         peer.say("at last").await;
     };
     let (answer, ()) = tokio::join!(ask(&client), serve);
     assert_said(answer, "at last");
+}
+
+/// A wait is part of the stream: dropping it ends the wait, and nothing is sent afterwards.
+#[tokio::test]
+async fn a_wait_can_be_broken_off() {
+    let server = Server::start().await;
+    let client = openai(&server, Timeouts::default());
+    let serve = async {
+        let mut peer = server.accept().await;
+        peer.request().await;
+        peer.respond(429, "retry-after: 50\r\n", "slow").await;
+        std::future::pending::<()>().await;
+    };
+    let broken_off = async {
+        let messages = [Arc::new(Message::user_text("hello", Timestamp::UNIX_EPOCH))];
+        let mut stream = client.stream(request(&messages));
+        let first = poll_fn(|context| stream.as_mut().poll_next(context)).await;
+        let Some(Ok(ModelEvent::Retrying { failures, wait, .. })) = first else {
+            panic!("{first:?}");
+        };
+        assert_eq!((failures, wait), (1, Duration::from_secs(50)));
+    };
+    let before = Instant::now();
+    tokio::select! {
+        () = serve => {}
+        () = broken_off => {}
+    }
+    assert!(before.elapsed() < Duration::from_secs(40));
 }
 
 #[tokio::test]

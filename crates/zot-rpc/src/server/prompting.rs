@@ -159,10 +159,8 @@ fn decode_images(images: Vec<ImageInput>) -> Result<Vec<Image>, Refusal> {
                 image.mime_type
             )));
         }
-        Ok(Image {
-            mime_type: image.mime_type,
-            data: data.into(),
-        })
+        Image::recognised(&image.mime_type, data.into())
+            .map_err(|error| Refusal::argument(format!("images.{index}: {error}")))
     };
     images.into_iter().enumerate().map(decode).collect()
 }

@@ -15,15 +15,18 @@ pub(super) fn readable(message: &str) -> String {
         return message.to_owned();
     };
     let (head, body) = message.split_at(start);
-    let Ok(body) = serde_json::from_str::<Value>(body) else {
+    // What was left out, or how long to wait, may follow.
+    let mut documents = serde_json::Deserializer::from_str(body).into_iter::<Value>();
+    let Some(Ok(json)) = documents.next() else {
         return message.to_owned();
     };
+    let rest = body.get(documents.byte_offset()..).unwrap_or_default();
     let places = ["/error/message", "/message", "/error", "/detail"];
     let said = places
         .iter()
-        .find_map(|place| body.pointer(place)?.as_str());
+        .find_map(|place| json.pointer(place)?.as_str());
     match said {
-        Some(said) => format!("{head}{said}"),
+        Some(said) => format!("{head}{said}{rest}"),
         None => message.to_owned(),
     }
 }
@@ -42,6 +45,7 @@ pub(super) fn next_step(
             Some(wait) => format!("try again in {}", seconds(wait)),
             None => "try again in a while".to_owned(),
         },
+        "insufficient_quota" => format!("add credit to the account at {provider}"),
         "context_overflow" => "/compact makes room, /clear begins anew".to_owned(),
         "invalid_request" => "/model chooses another model".to_owned(),
         "connection" => "`zot doctor --network` says what is in the way".to_owned(),

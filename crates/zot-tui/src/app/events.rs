@@ -177,10 +177,15 @@ impl App {
                 extension,
                 panel_id,
             } => self.close_panel(&extension, &panel_id),
-            Event::TurnEnd { stop, .. } if stop == "length" => {
-                let text =
-                    "the answer ends at the model's limit for one answer: say \"go on\" for more";
-                self.note(text.to_owned(), true);
+            Event::TurnEnd { stop, error } if stop == "length" => {
+                let text = match error {
+                    Some(error) => error,
+                    None => {
+                        "the answer ends at the model's limit for one answer: say \"go on\" for more"
+                            .to_owned()
+                    }
+                };
+                self.note(text, true);
             }
             Event::TurnEnd { stop, .. } if stop == "end" && self.chat.is_unanswered() => {
                 self.note("the model gave no answer".to_owned(), true);

@@ -226,3 +226,34 @@ fn one_kind_of_sampling_is_written_unless_the_model_thinks() {
     asked.reasoning = Some(ReasoningEffort::Low);
     assert!(!fresh(&asked).contains("top_p"));
 }
+
+#[test]
+fn images_of_error_results_stand_behind_all_results() {
+    let messages = [
+        message(Role::User, vec![text("look")]),
+        message(Role::Assistant, vec![call("a", "{}"), call("b", "{}")]),
+        message(
+            Role::Tool,
+            vec![
+                result("a", true, vec![text("failed"), image()]),
+                result("b", false, vec![image()]),
+            ],
+        ),
+        message(Role::Assistant, vec![call("c", "{}")]),
+        message(Role::Tool, vec![result("c", true, vec![image()])]),
+    ];
+    let sent = fresh(&request(&messages, &[]));
+    let sent: serde_json::Value = serde_json::from_str(&sent).unwrap();
+    let content = &sent["messages"][2]["content"];
+    let kinds = |content: &serde_json::Value| -> Vec<String> {
+        let blocks = content.as_array().unwrap().iter();
+        let kinds = blocks.map(|block| block["type"].as_str().unwrap_or_default().to_owned());
+        kinds.collect()
+    };
+    assert_eq!(kinds(content), ["tool_result", "tool_result", "image"]);
+    assert_eq!(kinds(&content[0]["content"]), ["text"]);
+    assert_eq!(kinds(&content[1]["content"]), ["image"]);
+    let last = &sent["messages"][4]["content"];
+    assert_eq!(kinds(last), ["tool_result", "image"]);
+    assert_eq!(kinds(&last[0]["content"]), ["text"]);
+}

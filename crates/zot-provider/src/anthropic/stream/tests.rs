@@ -163,3 +163,90 @@ data: {"type":"message_stop"}
     expected.push(ModelEvent::Stop(StopReason::ToolUse));
     assert_eq!(events(body), expected);
 }
+
+/// The events of these events, and the error.
+fn streamed(wire: &[&str]) -> (Vec<ModelEvent>, Option<ModelError>) {
+    let body: String = wire
+        .iter()
+        .map(|event| format!("data: {event}\n\n"))
+        .collect();
+    replay(decoder(), &[body.as_bytes()], None)
+}
+
+const STOP: &str = r#"{"type":"message_stop"}"#;
+
+#[test]
+fn a_second_message_start_takes_nothing_back() {
+    let (events, error) = streamed(&[
+        r#"{"type":"message_start","message":{"id":"m","usage":{"input_tokens":7,"cache_read_input_tokens":3,"cache_creation_input_tokens":2,"output_tokens":1}}}"#,
+        r#"{"type":"ping"}"#,
+        r#"{"type":"message_start","message":{"id":"m","usage":{"input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}"#,
+        r#"{"type":"message_start","message":{"id":"m","usage":null}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":15,"input_tokens":0}}"#,
+        STOP,
+    ]);
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(
+        events,
+        [
+            usage(7, 1, 3, 2),
+            usage(7, 1, 3, 2),
+            text("Hello"),
+            usage(7, 15, 3, 2),
+            ModelEvent::Stop(StopReason::End),
+        ]
+    );
+}
+
+#[test]
+fn a_call_that_is_told_twice_is_made_once() {
+    let begin = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"n","input":{}}}"#;
+    let delta = r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#;
+    let end = r#"{"type":"content_block_stop","index":0}"#;
+    let mut expected = call("t", "n", &["{}"]);
+    expected.push(ModelEvent::Stop(StopReason::ToolUse));
+    for wire in [
+        &[begin, begin, delta, end, STOP][..],
+        &[begin, delta, end, begin, delta, end, STOP],
+    ] {
+        let (events, error) = streamed(wire);
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(events, expected);
+    }
+}
+
+#[test]
+fn what_only_the_provider_uses_is_passed_over() {
+    let (events, error) = streamed(&[
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"web_search_tool_result","tool_use_id":"s","content":[{"type":"web_search_result","text":7}]}}"#,
+        r#"{"type":"content_block_stop","index":1}"#,
+        r#"{"type":"content_block_start","index":2,"content_block":{"type":"text","text":"","citations":[]}}"#,
+        r#"{"type":"content_block_delta","index":2,"delta":{"type":"citations_delta","citation":{"text":"x"}}}"#,
+        r#"{"type":"content_block_delta","index":2,"delta":{"type":"new_delta","text":{"a":1}}}"#,
+        r#"{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"found"}}"#,
+        r#"{"type":"content_block_stop","index":2}"#,
+        STOP,
+    ]);
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(events, [text("found"), ModelEvent::Stop(StopReason::End)]);
+}
+
+#[test]
+fn counts_beside_an_error_are_kept() {
+    let (events, error) = streamed(&[
+        r#"{"type":"message_start","message":{"usage":{"input_tokens":7,"output_tokens":1,"cache_creation":{"ephemeral_5m_input_tokens":3,"ephemeral_1h_input_tokens":4}}}}"#,
+        r#"{"type":"error","error":{"type":"billing_error","message":"pay"},"usage":{"output_tokens":9}}"#,
+    ]);
+    assert_eq!(events, [usage(7, 1, 0, 7), usage(7, 9, 0, 7)]);
+    assert_eq!(error.unwrap().kind, ModelErrorKind::InsufficientQuota);
+    let (_, error) = streamed(&[r#"{"error":{"type":"overloaded_error","message":"busy"}}"#]);
+    assert_eq!(error.unwrap().kind, ModelErrorKind::Unavailable);
+}

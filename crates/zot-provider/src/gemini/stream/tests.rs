@@ -166,3 +166,54 @@ fn failures() {
         assert_eq!((error.kind, error.message.as_str()), (kind, message));
     }
 }
+
+#[test]
+fn counts_beside_an_error_are_kept() {
+    let body = r#"data: {"candidates":[{"content":{"parts":[{"text":"last"}]}}],"usageMetadata":{"promptTokenCount":"10","toolUsePromptTokenCount":5,"candidatesTokenCount":2.0,"thoughtsTokenCount":null},"error":{"code":"503","message":"busy","status":"UNAVAILABLE"}}"#;
+    let (events, error) = replay(decoder(), &[format!("{body}\n\n").as_bytes()], None);
+    assert_eq!(
+        events,
+        [ModelEvent::TextDelta("last".to_owned()), usage(15, 2, 0)]
+    );
+    assert_eq!(error.unwrap().kind, ModelErrorKind::Unavailable);
+}
+
+#[test]
+fn values_of_unexpected_types_cost_nothing_else() {
+    let body = concat!(
+        r#"data: {"candidates":[{"content":{"parts":null},"finishReason":null}],"promptFeedback":null,"usageMetadata":null}"#,
+        "\n\n",
+        r#"data: {"candidates":[{"content":{"role":"model","parts":[{"executableCode":{"code":"1"}},{"thought":null,"text":"a"},{"inlineData":{}}]},"groundingMetadata":{},"finishReason":"STOP"}]}"#,
+        "\n\n",
+    );
+    assert_eq!(
+        events(body.as_bytes()),
+        [
+            ModelEvent::TextDelta("a".to_owned()),
+            ModelEvent::Stop(StopReason::End),
+        ]
+    );
+}
+
+#[test]
+fn a_quota_for_the_day_is_told_from_one_for_the_minute() {
+    for (quota, kind) in [
+        (
+            "quotaId: GenerateRequestsPerDayPerProject",
+            ModelErrorKind::InsufficientQuota,
+        ),
+        ("limit: 0, model: gemini", ModelErrorKind::InsufficientQuota),
+        (
+            "quotaId: GenerateRequestsPerMinutePerProject",
+            ModelErrorKind::RateLimited,
+        ),
+        ("Please retry in 20s.", ModelErrorKind::RateLimited),
+    ] {
+        let body = format!(
+            "data: {{\"error\":{{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\",\"message\":\
+             \"You exceeded your current quota, {quota}\"}}}}\n\n"
+        );
+        let error = replay(decoder(), &[body.as_bytes()], None).1.unwrap();
+        assert_eq!(error.kind, kind, "{quota}");
+    }
+}

@@ -211,3 +211,30 @@ fn sampling_is_written_unless_the_model_reasons() {
     asked.model = "gpt-5";
     assert!(!fresh(quirks, &asked).contains("top_p"));
 }
+
+#[test]
+fn reasoning_goes_back_in_parts_where_it_came_in_parts() {
+    let quirks = OpenAiQuirks {
+        reasoning_replay: ReasoningReplay::AsParts,
+        ..OpenAiQuirks::COMPATIBLE
+    };
+    let messages = [
+        message(Role::User, vec![text("look")]),
+        message(Role::Assistant, vec![thought("openai"), text("hi")]),
+        message(Role::Assistant, vec![thought("openai"), call("a")]),
+        message(Role::Assistant, vec![thought("other"), text("plain")]),
+    ];
+    let sent = fresh(quirks, &request(&messages, &[]));
+    let sent: serde_json::Value = serde_json::from_str(&sent).unwrap();
+    let thinking =
+        serde_json::json!({"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]});
+    assert_eq!(
+        sent["messages"][2]["content"],
+        serde_json::json!([thinking, {"type": "text", "text": "hi"}])
+    );
+    assert_eq!(
+        sent["messages"][3]["content"],
+        serde_json::json!([thinking])
+    );
+    assert_eq!(sent["messages"][4]["content"], "plain");
+}

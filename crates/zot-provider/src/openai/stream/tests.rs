@@ -236,3 +236,223 @@ fn error_events_end_the_stream() {
     let (_, error) = replay(decoder(), &[bare], None);
     assert_eq!(error.unwrap().message, "openai: out of memory");
 }
+
+/// The events of chunks that say these, closed by the end marker alone.
+fn streamed(chunks: &[&str]) -> (Vec<ModelEvent>, Option<ModelError>) {
+    let mut body = String::new();
+    for chunk in chunks {
+        body += &format!("data: {chunk}\n\n");
+    }
+    body += "data: [DONE]\n\n";
+    replay(decoder(), &[body.as_bytes()], None)
+}
+
+fn complete(chunks: &[&str]) -> Vec<ModelEvent> {
+    let (events, error) = streamed(chunks);
+    assert!(error.is_none(), "{error:?}");
+    events
+}
+
+#[test]
+fn an_end_marker_without_a_reason_ends_what_was_said() {
+    let said = r#"{"choices":[{"delta":{"content":"hi"},"finish_reason":null}]}"#;
+    let stop = ModelEvent::Stop(StopReason::End);
+    assert_eq!(complete(&[said]), [text("hi"), stop]);
+    let called = r#"{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"x","arguments":"{}"}}]}}]}"#;
+    assert_eq!(
+        complete(&[called]),
+        [
+            start("a", "x"),
+            arguments("a", "{}"),
+            end("a"),
+            ModelEvent::Stop(StopReason::ToolUse),
+        ]
+    );
+    // Thinking alone is no answer, and neither is nothing.
+    let thought = r#"{"choices":[{"delta":{"reasoning":"hm"}}]}"#;
+    for chunks in [&[thought][..], &[], &[r#"{"choices":[]}"#]] {
+        let error = streamed(chunks).1.unwrap();
+        assert_eq!(error.kind, ModelErrorKind::Stream, "{chunks:?}");
+    }
+    // An answer without the marker and without a reason may be cut anywhere.
+    let cut = format!("data: {said}\n\n");
+    assert!(replay(decoder(), &[cut.as_bytes()], None).1.is_some());
+}
+
+#[test]
+fn counts_and_text_beside_an_error_are_kept() {
+    let chunk = r#"{"error":{"code":502,"message":"upstream failed"},
+        "choices":[{"index":0,"delta":{"content":"last words"},"finish_reason":"error","native_finish_reason":"error"}],
+        "usage":{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}}"#;
+    let (events, error) = streamed(&[&chunk.replace('\n', "")]);
+    let counted = ModelEvent::Usage(Usage {
+        input: 10,
+        output: 5,
+        cache_read: 60,
+        cache_write: 30,
+        ..Usage::default()
+    });
+    assert_eq!(events, [text("last words"), counted]);
+    let error = error.unwrap();
+    assert_eq!(error.kind, ModelErrorKind::Unavailable);
+    assert_eq!(error.message, "openai: 502: upstream failed");
+}
+
+#[test]
+fn errors_in_every_place() {
+    let quota = ModelErrorKind::InsufficientQuota;
+    for (chunk, kind) in [
+        (
+            r#"{"choices":[{"delta":{},"error":{"code":429,"message":"slow"}}]}"#,
+            ModelErrorKind::RateLimited,
+        ),
+        (
+            r#"{"object":"error","message":"bad","type":"BadRequestError","code":400}"#,
+            ModelErrorKind::Invalid,
+        ),
+        (
+            r#"{"error":{"type":"tokens","code":"rate_limit_exceeded","message":"slow"}}"#,
+            ModelErrorKind::RateLimited,
+        ),
+        (
+            r#"{"error":{"type":"invalid_request_error","code":"insufficient_quota","message":"pay"}}"#,
+            quota,
+        ),
+        (r#"{"error":{"code":402,"message":"no credits"}}"#, quota),
+        (
+            r#"{"choices":[{"delta":{},"finish_reason":"insufficient_system_resource"}]}"#,
+            ModelErrorKind::Unavailable,
+        ),
+        (
+            r#"{"choices":[{"delta":{},"finish_reason":"abort"}]}"#,
+            ModelErrorKind::Unavailable,
+        ),
+    ] {
+        let (_, error) = streamed(&[chunk]);
+        assert_eq!(error.unwrap().kind, kind, "{chunk}");
+    }
+}
+
+#[test]
+fn reasons_of_compatible_servers() {
+    for (reason, expected) in [
+        ("MAX_TOKENS", StopReason::Length),
+        ("model_context_window_exceeded", StopReason::Length),
+        ("SAFETY", StopReason::Refused),
+        ("sensitive", StopReason::Refused),
+        ("stop_sequence", StopReason::End),
+        ("function_call", StopReason::End),
+    ] {
+        let chunk =
+            format!(r#"{{"choices":[{{"delta":{{"content":"x"}},"finish_reason":"{reason}"}}]}}"#);
+        let stop = ModelEvent::Stop(expected);
+        assert_eq!(complete(&[&chunk]), [text("x"), stop], "{reason}");
+    }
+}
+
+#[test]
+fn mistral_thinks_in_parts() {
+    let events = complete(&[
+        r#"{"choices":[{"delta":{"role":"assistant","content":""}}]}"#,
+        r#"{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"let "}]}]}}]}"#,
+        r#"{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"me see"},{"type":"reference","reference_ids":[1]}],"closed":true}]}}]}"#,
+        r#"{"choices":[{"delta":{"content":[{"type":"reference","reference_ids":[2]},{"type":"text","text":"Hello"},{"type":"image_url","image_url":"x"}]}}]}"#,
+        r#"{"choices":[{"delta":{"content":" you"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":9}}"#,
+    ]);
+    assert_eq!(
+        events,
+        [
+            ModelEvent::ThinkingDelta("let ".to_owned()),
+            ModelEvent::ThinkingDelta("me see".to_owned()),
+            ModelEvent::Reasoning(Reasoning {
+                provider: "openai".to_owned(),
+                text: "let me see".to_owned(),
+                ..Reasoning::default()
+            }),
+            text("Hello"),
+            text(" you"),
+            usage(5, 9, 0),
+            ModelEvent::Stop(StopReason::End),
+        ]
+    );
+}
+
+#[test]
+fn values_of_unexpected_types_cost_nothing_else() {
+    let events = complete(&[
+        r#"{"id":null,"choices":[{"index":"0","delta":{"role":null,"content":"a","refusal":null,"tool_calls":null,"function_call":null,"reasoning":{"effort":"low"},"reasoning_content":7},"logprobs":null,"finish_reason":null}],"usage":null,"error":null,"x_groq":null}"#,
+        r#"{"choices":[{"delta":{"content":"b","tool_calls":[]},"finish_reason":0}],"usage":"none","x_groq":{"id":"req"}}"#,
+        r#"{"choices":null,"usage":{"prompt_tokens":"12","completion_tokens":2.0,"total_tokens":null}}"#,
+        r#"{"choices":[{"delta":{"content":null},"finish_reason":"stop"}],"x_groq":{"usage":{"prompt_tokens":13,"completion_tokens":2}}}"#,
+    ]);
+    assert_eq!(
+        events,
+        [
+            text("a"),
+            text("b"),
+            usage(12, 2, 0),
+            usage(13, 2, 0),
+            ModelEvent::Stop(StopReason::End),
+        ]
+    );
+}
+
+#[test]
+fn the_older_form_of_a_call_and_names_that_are_repeated() {
+    let legacy = complete(&[
+        r#"{"choices":[{"delta":{"role":"assistant","content":null,"function_call":{"name":"x","arguments":""}}}]}"#,
+        r#"{"choices":[{"delta":{"function_call":{"arguments":"{\"a\":"}}}]}"#,
+        r#"{"choices":[{"delta":{"function_call":{"arguments":"1}"}}}]}"#,
+        r#"{"choices":[{"delta":{},"finish_reason":"function_call"}]}"#,
+    ]);
+    let deltas: String = legacy
+        .iter()
+        .filter_map(|event| match event {
+            ModelEvent::ToolCallArguments { delta, .. } => Some(delta.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(deltas, r#"{"a":1}"#);
+    assert_eq!(legacy.last(), Some(&ModelEvent::Stop(StopReason::ToolUse)));
+
+    // Without index and id, the name in every delta: a new call begins when the last is whole.
+    let repeated = |arguments: &str| {
+        format!(r#"[{{"id":null,"function":{{"name":"x","arguments":"{arguments}"}}}}]"#)
+    };
+    let events = call_events(&[
+        &repeated(r#"{\"a\":"#),
+        &repeated("1}"),
+        &repeated(r#"{\"a\":2}"#),
+    ]);
+    let starts = events
+        .iter()
+        .filter(|event| matches!(event, ModelEvent::ToolCallStart { .. }));
+    assert_eq!(starts.count(), 2, "{events:?}");
+    // An object where the arguments should be text.
+    let object = r#"[{"id":"a","function":{"name":"x","arguments":{"path": "a"}}}]"#;
+    assert_eq!(
+        call_events(&[object]),
+        [
+            start("a", "x"),
+            arguments("a", r#"{"path": "a"}"#),
+            end("a")
+        ]
+    );
+}
+
+#[test]
+fn a_whole_message_counts_where_nothing_was_streamed() {
+    let whole = r#"{"choices":[{"message":{"role":"assistant","content":"all at once"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":3}}"#;
+    // The document itself, from a server that does not stream.
+    let (events, error) = replay(decoder(), &[whole.as_bytes()], None);
+    assert!(error.is_none(), "{error:?}");
+    let expected = [
+        text("all at once"),
+        usage(1, 3, 0),
+        ModelEvent::Stop(StopReason::End),
+    ];
+    assert_eq!(events, expected);
+    let delta =
+        r#"{"choices":[{"delta":{"content":"all at once"},"message":{"content":"all at once"}}]}"#;
+    assert_eq!(complete(&[delta, whole]), expected);
+}

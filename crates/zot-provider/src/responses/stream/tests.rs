@@ -197,3 +197,90 @@ fn failures() {
             .ends_with("without response.completed (1 malformed events skipped)")
     );
 }
+
+#[test]
+fn a_completed_response_may_be_incomplete() {
+    for (response, expected) in [
+        (
+            r#"{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}"#,
+            StopReason::Length,
+        ),
+        (
+            r#"{"status":"incomplete","incomplete_details":{"reason":"content_filter"}}"#,
+            StopReason::Refused,
+        ),
+        (
+            r#"{"status":"incomplete","incomplete_details":null}"#,
+            StopReason::Length,
+        ),
+        (
+            r#"{"status":"completed","incomplete_details":null,"error":null}"#,
+            StopReason::End,
+        ),
+    ] {
+        let body = format!("data: {{\"type\":\"response.completed\",\"response\":{response}}}\n\n");
+        assert_eq!(events(body.as_bytes()), [ModelEvent::Stop(expected)]);
+    }
+    let failed = r#"data: {"type":"response.completed","response":{"status":"failed","error":{"code":"server_error","message":"oops"}}}"#;
+    let error = failure(&format!("{failed}\n\n"));
+    assert_eq!(error.message, "openai-responses: server_error: oops");
+}
+
+#[test]
+fn a_call_cut_at_the_limit_says_so() {
+    let body = concat!(
+        "data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"n\",\"arguments\":\"\"}}\n\n",
+        "data: {\"type\":\"response.function_call_arguments.delta\",\"output_index\":0,\"delta\":\"{\\\"a\"}\n\n",
+        "data: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{\"type\":\"function_call\",\"status\":\"incomplete\",\"arguments\":\"{\\\"a\"}}\n\n",
+        "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"incomplete\",\"incomplete_details\":{\"reason\":\"max_output_tokens\"}}}\n\n",
+    );
+    assert_eq!(
+        events(body.as_bytes()),
+        [
+            start("c", "n"),
+            arguments("c", "{\"a"),
+            end("c"),
+            ModelEvent::Stop(StopReason::Length),
+        ]
+    );
+}
+
+#[test]
+fn cache_writes_are_counted_also_beside_a_failure() {
+    let usage = r#"{"input_tokens":"100","input_tokens_details":{"cached_tokens":60,"cache_write_tokens":30},"output_tokens":7}"#;
+    let counted = ModelEvent::Usage(Usage {
+        input: 10,
+        output: 7,
+        cache_read: 60,
+        cache_write: 30,
+        ..Usage::default()
+    });
+    let body =
+        format!("data: {{\"type\":\"response.completed\",\"response\":{{\"usage\":{usage}}}}}\n\n");
+    assert_eq!(events(body.as_bytes())[0], counted);
+    let body = format!(
+        "data: {{\"type\":\"response.failed\",\"response\":{{\"error\":{{\"code\":\"insufficient_quota\",\"message\":\"pay\"}},\"usage\":{usage}}}}}\n\n"
+    );
+    let (events, error) = replay(decoder(), &[body.as_bytes()], None);
+    assert_eq!(events, [counted]);
+    assert_eq!(error.unwrap().kind, ModelErrorKind::InsufficientQuota);
+}
+
+#[test]
+fn items_that_come_only_with_the_end_are_read() {
+    let body = r#"data: {"type":"response.completed","response":{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"hi"}]},{"type":"web_search_call"},{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}]}}"#;
+    assert_eq!(
+        events(format!("{body}\n\n").as_bytes()),
+        [
+            text("hi"),
+            start("c", "n"),
+            arguments("c", "{}"),
+            end("c"),
+            ModelEvent::Stop(StopReason::ToolUse),
+        ]
+    );
+    let streamed = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"hi\"}\n\n";
+    let both = format!("{streamed}{body}\n\n");
+    assert_eq!(events(both.as_bytes())[0], text("hi"));
+    assert_eq!(events(both.as_bytes()).len(), 2);
+}

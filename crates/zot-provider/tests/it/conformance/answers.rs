@@ -34,6 +34,27 @@ async fn an_answer_cut_at_the_output_limit() {
     }
 }
 
+/// The call is told as far as it came, and the reason is the limit: whoever runs calls can tell.
+#[tokio::test]
+async fn a_call_cut_at_the_output_limit() {
+    for subject in subjects() {
+        // Calls come whole on this wire.
+        if subject.wire == testkit::Wire::Gemini {
+            continue;
+        }
+        let events = subject.ask(r#"cutcall:read:{"path":"a.t"#).await.complete();
+        assert_eq!(
+            stop_of(&events),
+            Some(StopReason::Length),
+            "{:?}",
+            subject.wire
+        );
+        let calls = calls_of(&assembled(&events));
+        let malformed = calls[0].arguments.json().unwrap_err();
+        assert_eq!(malformed.text, r#"{"path":"a.t"#);
+    }
+}
+
 #[tokio::test]
 async fn thinking_is_kept_and_replayed() {
     for subject in subjects() {
