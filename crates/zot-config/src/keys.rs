@@ -73,7 +73,7 @@ pub const KEYS: [Key; 21] = [
     ),
     entry(
         "reasoning",
-        Kind::Choice(&["minimal", "low", "medium", "high"]),
+        Kind::Choice(&["none", "minimal", "low", "medium", "high", "xhigh", "max"]),
         Scope::Anyone,
         "the provider's default",
     ),

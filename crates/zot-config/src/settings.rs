@@ -63,16 +63,18 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
+    None,
     Minimal,
     Low,
     Medium,
     High,
+    Xhigh,
+    Max,
 }
 
 /// One of OpenAI's two wires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum WireName {
-    /// Chat completions.
     #[serde(rename = "openai")]
     OpenAi,
     #[serde(rename = "openai-responses")]

@@ -11,12 +11,14 @@ use zot_conversation::{Prices, Rates};
 
 use crate::live::LiveModel;
 
+mod accepted;
 mod builtin;
 mod facts;
 mod nearest;
-mod rules;
+pub(crate) mod rules;
 mod user_file;
 
+pub use accepted::AcceptedThinking;
 pub use facts::{
     DEPRECATION_NOTICE_DAYS, Deprecation, Effort, Efforts, OpenAiWire, Thinking, today,
 };

@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock};
 use zot_conversation::Model;
 
 use crate::anthropic::{self, AnthropicClient};
-use crate::catalog::UserProvider;
+use crate::catalog::{AcceptedThinking, UserProvider};
 use crate::endpoint::Endpoint;
 use crate::gemini::{self, GeminiClient};
 use crate::http::{Delivery, HttpClient};
@@ -61,12 +61,26 @@ impl Wire {
         file::wire_named(&name.trim().to_ascii_lowercase())
     }
 
-    /// A client that speaks it with `endpoint`.
+    /// A client that speaks it with `endpoint` and judges models by their names alone.
     pub fn client(self, http: HttpClient, endpoint: Endpoint) -> Arc<dyn Model> {
+        self.client_with(http, endpoint, AcceptedThinking::default())
+    }
+
+    /// A client that speaks it with `endpoint`, to models that accept what `accepted` says.
+    pub fn client_with(
+        self,
+        http: HttpClient,
+        endpoint: Endpoint,
+        accepted: AcceptedThinking,
+    ) -> Arc<dyn Model> {
         match self {
             Self::Anthropic => Arc::new(AnthropicClient::new(http, endpoint)),
-            Self::OpenAiChat(quirks) => Arc::new(OpenAiClient::new(http, endpoint, quirks)),
-            Self::OpenAiResponses => Arc::new(ResponsesClient::new(http, endpoint)),
+            Self::OpenAiChat(quirks) => {
+                Arc::new(OpenAiClient::new(http, endpoint, quirks).with_accepted(accepted))
+            }
+            Self::OpenAiResponses => {
+                Arc::new(ResponsesClient::new(http, endpoint).with_accepted(accepted))
+            }
             Self::Gemini => Arc::new(GeminiClient::new(http, endpoint)),
         }
     }

@@ -251,7 +251,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         (Some(replay), _) => Source::Only(Arc::clone(replay) as Arc<dyn Model>),
         (None, None) => Source::Only(Arc::new(OfflineModel)),
         (None, Some(Network { way, ways })) => {
-            let connection = ways.connection(credential.as_ref(), &auth_file, &http);
+            let connection = ways.connection(credential.as_ref(), &auth_file, &http, &catalog);
             live_models = lists_models.then(|| LiveModels {
                 http: http.clone(),
                 wire: ways.entry.wire,

@@ -56,10 +56,13 @@ impl Config {
 
 fn effort(effort: Effort) -> ReasoningEffort {
     match effort {
+        Effort::None => ReasoningEffort::None,
         Effort::Minimal => ReasoningEffort::Minimal,
         Effort::Low => ReasoningEffort::Low,
         Effort::Medium => ReasoningEffort::Medium,
         Effort::High => ReasoningEffort::High,
+        Effort::Xhigh => ReasoningEffort::Xhigh,
+        Effort::Max => ReasoningEffort::Max,
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zot_conversation::Model;
-use zot_provider::catalog::{Catalog, ModelInfo, nearest_names};
+use zot_provider::catalog::{AcceptedThinking, Catalog, ModelInfo, nearest_names};
 use zot_provider::network::{NetworkSettings, Plan, PlanError};
 use zot_provider::offline::OfflineModel;
 use zot_provider::{
@@ -280,10 +280,18 @@ fn over_network(
             reason,
         });
     }
-    let streaming = route.client(connections.http.clone(), endpoint.clone());
+    let streaming = route.client(
+        connections.http.clone(),
+        endpoint.clone(),
+        AcceptedThinking::default(),
+    );
     let collecting = match collected {
         Collected::Streamed => Arc::clone(&streaming),
-        Collected::Whole => route.client(connections.http.clone().unstreamed(), endpoint),
+        Collected::Whole => route.client(
+            connections.http.clone().unstreamed(),
+            endpoint,
+            AcceptedThinking::default(),
+        ),
     };
     Ok(Target {
         streaming,

@@ -119,7 +119,10 @@ fn every_front_end_starts() {
         (&["config", "list"], &["inline_images_enabled false"]),
         (&["config", "list", "--json"], &["quick_model_shortcuts"]),
         (&["auth", "status"], &["openai             api_key", "groq"]),
-        (&["ext", "list"], &["greeter     1.0.0    enabled", "todo-panel"]),
+        (
+            &["ext", "list"],
+            &["greeter     1.0.0    enabled", "todo-panel"],
+        ),
         (&["skills", "list"], &["release-notes"]),
         (&["--list-models"], &["fixture-large"]),
         (&["context"], &["SYSTEM.md", "extension greeter"]),

@@ -295,11 +295,12 @@ fn the_originals_settings_are_honoured_where_they_mean_something_and_never_an_er
     }
     for (word, expected) in [
         ("off", None),
-        ("none", None),
+        ("none", Some(Effort::None)),
         ("minimum", Some(Effort::Minimal)),
         ("Medium", Some(Effort::Medium)),
-        ("xhigh", Some(Effort::High)),
-        ("max", Some(Effort::High)),
+        ("xhigh", Some(Effort::Xhigh)),
+        ("max", Some(Effort::Max)),
+        ("maximum", Some(Effort::High)),
     ] {
         let file = json!({"reasoning": word}).to_string();
         let settings = Places::new(&file, "").load(&[]).unwrap().settings();

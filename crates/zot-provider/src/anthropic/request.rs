@@ -132,10 +132,12 @@ impl<'a> Options<'a> {
 /// How many tokens may go into thinking; `None` when the output limit leaves no room for it.
 fn thinking_budget(effort: ReasoningEffort, max_output: u64) -> Option<u64> {
     let wanted = match effort {
+        ReasoningEffort::None => return None,
         ReasoningEffort::Minimal => MIN_THINKING_BUDGET,
         ReasoningEffort::Low => 4096,
         ReasoningEffort::Medium => 10_240,
         ReasoningEffort::High => 32_768,
+        ReasoningEffort::Xhigh | ReasoningEffort::Max => 65_536,
     };
     let room = max_output
         .saturating_sub(ANSWER_RESERVE)

@@ -96,10 +96,13 @@ impl Effort {
 impl From<ReasoningEffort> for Effort {
     fn from(effort: ReasoningEffort) -> Self {
         match effort {
+            ReasoningEffort::None => Self::None,
             ReasoningEffort::Minimal => Self::Minimal,
             ReasoningEffort::Low => Self::Low,
             ReasoningEffort::Medium => Self::Medium,
             ReasoningEffort::High => Self::High,
+            ReasoningEffort::Xhigh => Self::Xhigh,
+            ReasoningEffort::Max => Self::Max,
         }
     }
 }

@@ -1,19 +1,15 @@
 //! A client that knows both of OpenAI's wires and asks each model on the one it belongs on.
 
-use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Poll, ready};
 
-use futures_core::Stream;
-use zot_conversation::{
-    Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream, ToolImages,
-};
+use zot_conversation::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ToolImages};
 
 use super::{OpenAiClient, OpenAiQuirks};
-use crate::catalog::OpenAiWire;
+use crate::catalog::{AcceptedThinking, OpenAiWire};
 use crate::endpoint::Endpoint;
 use crate::http::HttpClient;
 use crate::responses::ResponsesClient;
+use crate::second_chance::{Attempt, SecondChance};
 
 /// The most models of one server whose wire is remembered; further ones are asked anew each time.
 const MAX_LEARNED: usize = 64;
@@ -39,11 +35,13 @@ impl EitherClient {
         endpoint: Endpoint,
         quirks: OpenAiQuirks,
         first: OpenAiWire,
+        accepted: AcceptedThinking,
     ) -> Self {
         Self {
             provider: endpoint.provider.clone(),
-            chat: OpenAiClient::new(http.clone(), endpoint.clone(), quirks),
-            responses: ResponsesClient::new(http, endpoint),
+            chat: OpenAiClient::new(http.clone(), endpoint.clone(), quirks)
+                .with_accepted(accepted.clone()),
+            responses: ResponsesClient::new(http, endpoint).with_accepted(accepted),
             first,
             moved: Mutex::default(),
         }
@@ -95,13 +93,17 @@ impl EitherClient {
 impl Model for EitherClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
         let wire = self.wire_of(request.model);
-        Box::pin(EitherStream {
-            client: self,
-            request,
-            wire,
+        let attempt = move |wire| Attempt {
             answer: self.on(wire).stream(request),
-            is_open: true,
-        })
+            notice: None,
+        };
+        Box::pin(SecondChance::new(attempt(wire), move |refusal| {
+            self.belongs_elsewhere(wire, refusal).then(|| {
+                let wire = wire.other();
+                self.move_to(request.model, wire);
+                attempt(wire)
+            })
+        }))
     }
 
     fn tool_images(&self) -> ToolImages {
@@ -110,38 +112,6 @@ impl Model for EitherClient {
         match moved.is_empty() {
             true => self.on(self.first).tool_images(),
             false => ToolImages::NeedMirror,
-        }
-    }
-}
-
-struct EitherStream<'a> {
-    client: &'a EitherClient,
-    request: ModelRequest<'a>,
-    wire: OpenAiWire,
-    answer: ModelStream<'a>,
-    /// Whether the other wire may still be tried.
-    is_open: bool,
-}
-
-impl Stream for EitherStream<'_> {
-    type Item = Result<ModelEvent, ModelError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let item = ready!(self.answer.as_mut().poll_next(context));
-        match &item {
-            Some(Err(error)) if self.is_open && self.client.belongs_elsewhere(self.wire, error) => {
-                let wire = self.wire.other();
-                self.client.move_to(self.request.model, wire);
-                self.wire = wire;
-                self.is_open = false;
-                self.answer = self.client.on(wire).stream(self.request);
-                self.answer.as_mut().poll_next(context)
-            }
-            Some(Ok(ModelEvent::Retrying { .. })) => Poll::Ready(item),
-            _ => {
-                self.is_open = false;
-                Poll::Ready(item)
-            }
         }
     }
 }

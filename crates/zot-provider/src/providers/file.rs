@@ -179,6 +179,7 @@ enum OutputLimitName {
 #[serde(rename_all = "snake_case")]
 enum EffortName {
     ReasoningEffort,
+    Reasoning,
     Absent,
 }
 
@@ -463,6 +464,7 @@ impl Quirks {
             },
             effort: match self.effort {
                 Some(EffortName::ReasoningEffort) => EffortField::ReasoningEffort,
+                Some(EffortName::Reasoning) => EffortField::Reasoning,
                 Some(EffortName::Absent) => EffortField::Absent,
                 None => known.effort,
             },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use zot_conversation::Model;
 
 use super::{ProviderEntry, Wire};
-use crate::catalog::{ModelInfo, OpenAiWire};
+use crate::catalog::{AcceptedThinking, ModelInfo, OpenAiWire};
 use crate::endpoint::Endpoint;
 use crate::http::HttpClient;
 use crate::openai::{EitherClient, OpenAiQuirks};
@@ -100,12 +100,17 @@ impl Route {
         }
     }
 
-    /// A client that goes this way to `endpoint`.
-    pub fn client(self, http: HttpClient, endpoint: Endpoint) -> Arc<dyn Model> {
+    /// A client that goes this way to `endpoint`, to models that accept what `accepted` says.
+    pub fn client(
+        self,
+        http: HttpClient,
+        endpoint: Endpoint,
+        accepted: AcceptedThinking,
+    ) -> Arc<dyn Model> {
         match self {
-            Self::Fixed(wire) => wire.client(http, endpoint),
+            Self::Fixed(wire) => wire.client_with(http, endpoint, accepted),
             Self::Either { first, quirks } => {
-                Arc::new(EitherClient::new(http, endpoint, quirks, first))
+                Arc::new(EitherClient::new(http, endpoint, quirks, first, accepted))
             }
         }
     }

@@ -10,6 +10,7 @@ use zot_auth::{AuthFile, Credential, OAuthClient, TokenAnswer, TokenKeeper, Toke
 use zot_conversation::{
     BoxFuture, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream, ToolImages,
 };
+use zot_provider::catalog::AcceptedThinking;
 use zot_provider::{ApiKey, Endpoint, HttpClient, OAuthEntry};
 
 use super::clients::Way;
@@ -20,6 +21,8 @@ pub(super) struct Connection {
     http: HttpClient,
     key: Option<ApiKey>,
     login: Option<Arc<Login>>,
+    /// What its models accept.
+    accepted: AcceptedThinking,
 }
 
 impl Connection {
@@ -30,6 +33,7 @@ impl Connection {
         oauth: Option<&OAuthEntry>,
         auth_file: AuthFile,
         http: HttpClient,
+        accepted: AcceptedThinking,
     ) -> Self {
         let tokens = credential.and_then(Credential::login).cloned();
         let key = match &tokens {
@@ -55,6 +59,7 @@ impl Connection {
             http,
             key,
             login,
+            accepted,
         }
     }
 
@@ -69,7 +74,9 @@ impl Connection {
 
     pub(super) fn client(&self, way: &Way) -> Arc<dyn Model> {
         let endpoint = self.endpoint(&way.base_url);
-        let client = way.route.client(self.http.clone(), endpoint);
+        let client = way
+            .route
+            .client(self.http.clone(), endpoint, self.accepted.clone());
         match &self.login {
             Some(login) => Arc::new(LoggedIn {
                 client,

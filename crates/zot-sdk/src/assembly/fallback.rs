@@ -92,10 +92,11 @@ pub(super) fn chosen(
             api_key: None,
             ..config.clone()
         };
-        let selected = select(&alone, &mut catalog.clone(), providers, auth_file)?;
+        let mut catalog = catalog.clone();
+        let selected = select(&alone, &mut catalog, providers, auth_file)?;
         warnings.extend(selected.warnings.iter().cloned());
         let credential = selected.credential.clone();
-        let client = selected.client(auth_file, http);
+        let client = selected.client(auth_file, http, &catalog);
         chosen.push(Substitute {
             provider: selected.provider,
             model: selected.model,

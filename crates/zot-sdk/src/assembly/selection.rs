@@ -42,6 +42,7 @@ impl Ways {
         credential: Option<&Credential>,
         auth_file: &Path,
         http: &HttpClient,
+        catalog: &Catalog,
     ) -> Connection {
         let entry = &self.entry;
         Connection::new(
@@ -50,18 +51,24 @@ impl Ways {
             entry.oauth.as_deref(),
             AuthFile::new(auth_file.to_owned()),
             http.clone(),
+            catalog.accepted_thinking(&entry.name),
         )
     }
 }
 
 impl Selected {
     /// A client for this model alone.
-    pub(super) fn client(&self, auth_file: &Path, http: &HttpClient) -> Arc<dyn Model> {
+    pub(super) fn client(
+        &self,
+        auth_file: &Path,
+        http: &HttpClient,
+        catalog: &Catalog,
+    ) -> Arc<dyn Model> {
         match &self.network {
             None => Arc::new(OfflineModel),
             Some(network) => network
                 .ways
-                .connection(self.credential.as_ref(), auth_file, http)
+                .connection(self.credential.as_ref(), auth_file, http, catalog)
                 .client(&network.way),
         }
     }

@@ -67,9 +67,9 @@ fn streams_reasoning_text_and_parallel_calls() {
             ModelEvent::Reasoning(Reasoning {
                 provider: "openai-responses".to_owned(),
                 text: "**Lööking**\n\nat both".to_owned(),
-                signature: None,
                 encrypted: Some("gAAAA+/=".to_owned()),
                 id: Some("rs_1".to_owned()),
+                ..Reasoning::default()
             }),
             text("日本 \"q\"\n"),
             start("call_a", "read"),
