@@ -34,7 +34,8 @@ fn of_block(block: &ContentBlock) -> u64 {
         ContentBlock::Image(_) => IMAGE_TOKENS,
         ContentBlock::Reasoning(reasoning) => {
             let encrypted = reasoning.encrypted.as_ref().map_or(0, String::len);
-            (reasoning.text.len() + encrypted) as u64
+            let details = reasoning.details.as_ref().map_or(0, String::len);
+            (reasoning.text.len() + encrypted + details) as u64
         }
         ContentBlock::ToolCall(call) => {
             let id = call.id.as_str().len();

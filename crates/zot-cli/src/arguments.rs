@@ -15,7 +15,8 @@ use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser};
 use zot_sdk::cassette::{ReplayMode, ReplayPace};
 use zot_sdk::{
     ApprovalPolicy, ApprovalScope, Budget, Config, ContextSearch, Durability, ExtensionSearch,
-    Persistence, Replay, Resumption, SessionOptions, SkillSearch, ToolDialect, ToolSelection,
+    OpenAiWire, Persistence, Replay, Resumption, SessionOptions, SkillSearch, ToolDialect,
+    ToolSelection,
 };
 
 use crate::doctor::Depth;
@@ -91,6 +92,9 @@ pub(crate) struct Arguments {
     /// A compatible server instead of the provider's own
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
+    /// Which of OpenAI's two wires to use; without it, the one that the model needs
+    #[arg(long, value_name = "WIRE", value_parser = PossibleValuesParser::new(OpenAiWire::NAMES))]
+    wire: Option<String>,
     /// Where to work
     #[arg(long, value_name = "DIR", value_parser = values::path())]
     cwd: Option<PathBuf>,
@@ -413,6 +417,7 @@ impl Arguments {
             fallback: self.fallback,
             api_key: self.api_key,
             base_url: self.base_url,
+            wire: self.wire.as_deref().and_then(OpenAiWire::named),
             cwd: self.cwd,
             system_prompt: self.system_prompt,
             append_system_prompt: self.append_system_prompt,

@@ -50,6 +50,7 @@ fn without_model(config: Config) -> Config {
         model: None,
         api_key: None,
         base_url: None,
+        wire: None,
         tool_dialect: None,
         replay: None,
         record: None,

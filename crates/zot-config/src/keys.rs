@@ -56,7 +56,7 @@ const ANY_COUNT: Kind = Kind::Count {
 };
 
 /// Every setting, in the order in which they are listed.
-pub const KEYS: [Key; 20] = [
+pub const KEYS: [Key; 21] = [
     entry(
         "provider",
         Kind::Text,
@@ -66,8 +66,14 @@ pub const KEYS: [Key; 20] = [
     entry("model", Kind::Text, Scope::Anyone, "the provider's default"),
     entry("fallback", Kind::List, Scope::Anyone, "none"),
     entry(
+        "wire",
+        Kind::Choice(&["openai", "openai-responses"]),
+        Scope::Anyone,
+        "what the model needs",
+    ),
+    entry(
         "reasoning",
-        Kind::Choice(&["minimal", "low", "medium", "high"]),
+        Kind::Choice(&["none", "minimal", "low", "medium", "high", "xhigh", "max"]),
         Scope::Anyone,
         "the provider's default",
     ),

@@ -17,4 +17,4 @@ pub use error::ConfigError;
 pub use keys::{KEYS, Key, Kind, Scope, key};
 pub use layers::{Layers, Origin, Place, Setting};
 pub use schema::json_schema;
-pub use settings::{Dialect, Effort, Settings};
+pub use settings::{Dialect, Effort, Settings, WireName};

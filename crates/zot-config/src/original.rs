@@ -79,11 +79,11 @@ pub(crate) fn choice(key: &str, text: &str) -> Value {
         return word.into();
     }
     match word.as_str() {
-        "off" | "none" | "no" | "false" | "disabled" => Value::Null,
+        "off" | "no" | "false" | "disabled" => Value::Null,
         "min" | "minimum" => "minimal".into(),
         "med" => "medium".into(),
-        // Ours ends there.
-        "hi" | "xhigh" | "max" | "maximum" => "high".into(),
+        // Its highest level, which it asks for as `high`.
+        "hi" | "maximum" => "high".into(),
         other => other.into(),
     }
 }

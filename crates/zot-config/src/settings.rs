@@ -16,6 +16,8 @@ pub struct Settings {
     pub model: Option<String>,
     /// Where to go on when the provider fails, each as provider/model; as --fallback
     pub fallback: Option<Vec<String>>,
+    /// Which of OpenAI's two wires is used whatever the model, as --wire
+    pub wire: Option<WireName>,
     /// How hard a reasoning model thinks, as --reasoning
     pub reasoning: Option<Effort>,
     /// The most model calls for one prompt, as --max-steps
@@ -61,10 +63,22 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
+    None,
     Minimal,
     Low,
     Medium,
     High,
+    Xhigh,
+    Max,
+}
+
+/// One of OpenAI's two wires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum WireName {
+    #[serde(rename = "openai")]
+    OpenAi,
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
 }
 
 /// How a model makes tool calls.

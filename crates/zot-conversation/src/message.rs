@@ -183,6 +183,9 @@ pub struct Reasoning {
     pub provider: String,
     /// The readable part; empty when the provider shows none.
     pub text: String,
+    /// What else the provider wants back, in its own form, as JSON: OpenRouter's `reasoning_details`; of
+    /// the text right before the block, the kind of message it was on OpenAI's responses.
+    pub details: Option<String>,
     /// Anthropic's signature over `text`.
     pub signature: Option<String>,
     /// Content only the provider can read (redacted thinking, encrypted reasoning items).

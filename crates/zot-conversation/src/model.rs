@@ -68,21 +68,46 @@ pub struct Sampling {
 /// How hard a reasoning model should think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReasoningEffort {
+    /// Not at all, where the model can be told so.
+    None,
     Minimal,
     Low,
     Medium,
     High,
+    Xhigh,
+    Max,
 }
 
 impl ReasoningEffort {
-    pub const ALL: [Self; 4] = [Self::Minimal, Self::Low, Self::Medium, Self::High];
+    /// From the least to the most.
+    pub const ALL: [Self; 7] = [
+        Self::None,
+        Self::Minimal,
+        Self::Low,
+        Self::Medium,
+        Self::High,
+        Self::Xhigh,
+        Self::Max,
+    ];
+
+    /// The effort of that name, in upper or lower case; `off` is another name for `none`.
+    pub fn named(name: &str) -> Option<Self> {
+        let is_name = |effort: &Self| effort.as_str().eq_ignore_ascii_case(name);
+        match name.eq_ignore_ascii_case("off") {
+            true => Some(Self::None),
+            false => Self::ALL.into_iter().find(is_name),
+        }
+    }
 
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::None => "none",
             Self::Minimal => "minimal",
             Self::Low => "low",
             Self::Medium => "medium",
             Self::High => "high",
+            Self::Xhigh => "xhigh",
+            Self::Max => "max",
         }
     }
 }

@@ -178,6 +178,8 @@ impl Catalog {
             .filter(|model| self.find(provider, &model.id).is_none())
             .map(|model| ModelInfo {
                 provider: Cow::Owned(provider.to_owned()),
+                // Which wire a model needs depends on who serves it.
+                wire: None,
                 ..model.clone()
             })
             .collect();

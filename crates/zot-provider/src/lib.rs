@@ -11,6 +11,7 @@ mod call_ids;
 pub mod cassette;
 pub mod catalog;
 mod declaration;
+mod effort;
 mod endpoint;
 mod error;
 mod gemini;
@@ -25,6 +26,7 @@ mod providers;
 mod responses;
 mod retry;
 mod sampling;
+mod second_chance;
 pub mod sse;
 mod usage;
 
@@ -38,7 +40,7 @@ pub use crate::openai::{
     UsageReport,
 };
 pub use crate::providers::{
-    KeyRequirement, OAuthEntry, ProviderEntry, Providers, ProvidersProblem, Wire, provider,
-    providers,
+    KeyRequirement, OAuthEntry, ProviderEntry, Providers, ProvidersProblem, Route, Wire,
+    WireChoice, provider, providers,
 };
 pub use crate::responses::ResponsesClient;

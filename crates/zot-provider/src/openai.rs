@@ -1,6 +1,8 @@
 //! OpenAI's chat completions API and the servers compatible with it.
 
 mod chunk;
+mod details;
+mod either;
 mod error;
 mod request;
 mod shape;
@@ -12,9 +14,13 @@ use http::header::AUTHORIZATION;
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ToolImages};
 
 use crate::call::{Answer, Call};
+use crate::catalog::{AcceptedThinking, Effort};
 use crate::declaration::{Declarations, Restoring};
+use crate::effort::{AskedEffort, EffortRules};
 use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
+use crate::second_chance::{Attempt, SecondChance};
+pub(crate) use either::EitherClient;
 use request::RequestCache;
 use stream::OpenAiDecoder;
 
@@ -56,6 +62,8 @@ pub enum OutputLimitField {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffortField {
     ReasoningEffort,
+    /// `reasoning: {effort}`, as OpenRouter has it.
+    Reasoning,
     /// The model alone decides how hard it thinks.
     Absent,
 }
@@ -95,6 +103,7 @@ pub struct OpenAiClient {
     http: HttpClient,
     endpoint: Arc<Endpoint>,
     quirks: OpenAiQuirks,
+    efforts: EffortRules,
     cache: Mutex<RequestCache>,
 }
 
@@ -105,7 +114,17 @@ impl OpenAiClient {
             http,
             endpoint: Arc::new(endpoint),
             quirks,
+            efforts: EffortRules::default(),
             cache: Mutex::default(),
+        }
+    }
+
+    /// The same, with what the catalog knows about the models of this provider.
+    #[must_use]
+    pub fn with_accepted(self, accepted: AcceptedThinking) -> Self {
+        Self {
+            efforts: EffortRules::new(accepted),
+            ..self
         }
     }
 
@@ -114,26 +133,50 @@ impl OpenAiClient {
         cache.declare(&self.endpoint.provider, request.tools)
     }
 
-    fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
+    fn call(&self, request: &ModelRequest<'_>, effort: Option<Effort>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
         let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let body = cache.body(provider, self.quirks, self.http.delivery(), request);
+        let body = cache.body(provider, self.quirks, self.http.delivery(), request, effort);
         Call::new(&self.http, &self.endpoint, TARGET, headers, body)
+    }
+}
+
+impl OpenAiClient {
+    fn asked(&self, request: &ModelRequest<'_>) -> AskedEffort {
+        match self.quirks.effort {
+            EffortField::Absent => AskedEffort::default(),
+            EffortField::ReasoningEffort | EffortField::Reasoning => {
+                self.efforts.asked(request.model, request.reasoning)
+            }
+        }
+    }
+
+    fn attempt<'a>(&'a self, request: ModelRequest<'a>, asked: AskedEffort) -> Attempt<'a> {
+        let declarations = self.declare(&request);
+        let decoder = OpenAiDecoder::new(Arc::clone(&self.endpoint));
+        let decoder = Restoring::new(decoder, &declarations);
+        let effort = asked.effort;
+        Attempt {
+            answer: Box::pin(Answer::new(
+                &self.endpoint,
+                &self.http,
+                decoder,
+                move || self.call(&request, effort),
+            )),
+            notice: asked.notice,
+        }
     }
 }
 
 impl Model for OpenAiClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
-        let declarations = self.declare(&request);
-        let decoder = OpenAiDecoder::new(Arc::clone(&self.endpoint));
-        let decoder = Restoring::new(decoder, &declarations);
-        Box::pin(Answer::new(
-            &self.endpoint,
-            &self.http,
-            decoder,
-            move || self.call(&request),
-        ))
+        let asked = self.asked(&request);
+        let first = self.attempt(request, asked.clone());
+        Box::pin(SecondChance::new(first, move |refusal| {
+            let is_wrong = self.efforts.learn(request.model, &asked, refusal);
+            is_wrong.then(|| self.attempt(request, self.asked(&request)))
+        }))
     }
 
     /// Tool messages hold text only on this wire.

@@ -3,6 +3,7 @@
 
 mod file;
 mod oauth;
+mod route;
 mod user_provider;
 
 use std::borrow::Cow;
@@ -21,6 +22,7 @@ use crate::responses::{self, ResponsesClient};
 
 use file::ProvidersError;
 pub use oauth::OAuthEntry;
+pub use route::{Route, WireChoice};
 
 /// What is known about a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +32,7 @@ pub struct ProviderEntry {
     pub aliases: Vec<Cow<'static, str>>,
     pub base_url: Cow<'static, str>,
     pub wire: Wire,
+    pub wire_choice: WireChoice,
     /// Environment variables that may hold the key; the first that is set wins.
     pub key_variables: Vec<Cow<'static, str>>,
     pub key: KeyRequirement,
@@ -74,8 +77,12 @@ impl Wire {
             Self::Anthropic => {
                 Arc::new(AnthropicClient::new(http, endpoint).with_accepted(accepted))
             }
-            Self::OpenAiChat(quirks) => Arc::new(OpenAiClient::new(http, endpoint, quirks)),
-            Self::OpenAiResponses => Arc::new(ResponsesClient::new(http, endpoint)),
+            Self::OpenAiChat(quirks) => {
+                Arc::new(OpenAiClient::new(http, endpoint, quirks).with_accepted(accepted))
+            }
+            Self::OpenAiResponses => {
+                Arc::new(ResponsesClient::new(http, endpoint).with_accepted(accepted))
+            }
             Self::Gemini => Arc::new(GeminiClient::new(http, endpoint)),
         }
     }

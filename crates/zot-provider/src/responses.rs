@@ -11,22 +11,52 @@ mod stream;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use http::header::AUTHORIZATION;
+use serde::{Deserialize, Serialize};
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream};
 
 use crate::call::{Answer, Call};
+use crate::catalog::{AcceptedThinking, Effort};
 use crate::declaration::{Declarations, Restoring};
+use crate::effort::{AskedEffort, EffortRules};
 use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
+use crate::second_chance::{Attempt, SecondChance};
 use request::RequestCache;
 use stream::ResponsesDecoder;
 
 /// Where requests are sent to.
 pub(crate) const TARGET: Target<'static> = Target::new("/v1", "/responses");
 
+/// What is kept of a message besides its text, in the block right behind that.
+#[derive(Serialize, Deserialize)]
+struct MessageDetails {
+    #[serde(rename = "type")]
+    kind: MessageKind,
+    /// `commentary` or `final_answer`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    phase: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum MessageKind {
+    Message,
+}
+
+impl MessageDetails {
+    fn new(phase: Option<String>) -> Self {
+        Self {
+            kind: MessageKind::Message,
+            phase,
+        }
+    }
+}
+
 /// A client of one endpoint that speaks the Responses API.
 pub struct ResponsesClient {
     http: HttpClient,
     endpoint: Arc<Endpoint>,
+    efforts: EffortRules,
     cache: Mutex<RequestCache>,
 }
 
@@ -36,7 +66,17 @@ impl ResponsesClient {
         Self {
             http,
             endpoint: Arc::new(endpoint),
+            efforts: EffortRules::default(),
             cache: Mutex::default(),
+        }
+    }
+
+    /// The same, with what the catalog knows about the models of this provider.
+    #[must_use]
+    pub fn with_accepted(self, accepted: AcceptedThinking) -> Self {
+        Self {
+            efforts: EffortRules::new(accepted),
+            ..self
         }
     }
 
@@ -45,25 +85,43 @@ impl ResponsesClient {
         cache.declare(&self.endpoint.provider, request.tools)
     }
 
-    fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
+    fn call(&self, request: &ModelRequest<'_>, effort: Option<Effort>) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
         let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let body = cache.body(provider, self.http.delivery(), request);
+        let body = cache.body(provider, self.http.delivery(), request, effort);
         Call::new(&self.http, &self.endpoint, TARGET, headers, body)
+    }
+}
+
+impl ResponsesClient {
+    fn attempt<'a>(&'a self, request: ModelRequest<'a>, asked: AskedEffort) -> Attempt<'a> {
+        let declarations = self.declare(&request);
+        let decoder = ResponsesDecoder::new(Arc::clone(&self.endpoint));
+        let decoder = Restoring::new(decoder, &declarations);
+        let effort = asked.effort;
+        Attempt {
+            answer: Box::pin(Answer::new(
+                &self.endpoint,
+                &self.http,
+                decoder,
+                move || self.call(&request, effort),
+            )),
+            notice: asked.notice,
+        }
     }
 }
 
 impl Model for ResponsesClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
-        let declarations = self.declare(&request);
-        let decoder = ResponsesDecoder::new(Arc::clone(&self.endpoint));
-        let decoder = Restoring::new(decoder, &declarations);
-        Box::pin(Answer::new(
-            &self.endpoint,
-            &self.http,
-            decoder,
-            move || self.call(&request),
-        ))
+        let asked = self.efforts.asked(request.model, request.reasoning);
+        let first = self.attempt(request, asked.clone());
+        Box::pin(SecondChance::new(first, move |refusal| {
+            let is_wrong = self.efforts.learn(request.model, &asked, refusal);
+            is_wrong.then(|| {
+                let asked = self.efforts.asked(request.model, request.reasoning);
+                self.attempt(request, asked)
+            })
+        }))
     }
 }

@@ -1,5 +1,6 @@
 //! Puts the parts together: provider, model, credential, tools, system prompt, session.
 
+pub(crate) mod clients;
 pub(crate) mod connecting;
 mod fallback;
 mod recording;
@@ -10,16 +11,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use zot_agent::hermes::HermesModel;
 use zot_agent::{AgentSettings, ApprovalScope, Budget};
-use zot_auth::{AuthFile, Credential, CredentialError, CredentialRequest, Logins};
+use zot_auth::{Credential, CredentialError, CredentialRequest, Logins};
 use zot_context::Templates;
 use zot_conversation::{Model, Prices, ToolSet};
 use zot_extension_host::{Discovery, HostConfig, SearchPaths, discover};
 use zot_provider::ProvidersProblem;
 use zot_provider::cassette::CassetteError;
-use zot_provider::catalog::{Catalog, ModelInfo, ToolDialect, nearest_names};
+use zot_provider::catalog::{Catalog, ModelInfo, nearest_names};
 use zot_provider::network::PlanError;
+use zot_provider::offline::OfflineModel;
 use zot_session::{Checkpoints, FindError, ForkError, SessionError, SessionMeta};
 use zot_tools::{Checkpoint, JailError, ToolsConfig, builtin_tools};
 
@@ -33,8 +34,9 @@ use crate::surroundings::{Skills, Surroundings};
 use crate::system_prompt::{Base, PromptParts};
 use crate::tables::Tables;
 
-use connecting::Connection;
-use selection::Selected;
+pub(crate) use clients::Clients;
+use clients::Source;
+use selection::{Network, Selected};
 pub(crate) use selection::{entry_credential, find_model, nearest, select, unknown_provider};
 
 /// The name of the built-in stand-in, as a provider.
@@ -218,10 +220,8 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         provider,
         model,
         open_models,
-        base_url,
         credential,
-        wire,
-        oauth,
+        network,
         mut warnings,
     } = selected;
     warnings.extend(problems);
@@ -230,7 +230,10 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     if config.jail {
         warnings.extend(jail.close()?.caveats());
     }
-    if config.budget.max_cost_usd.is_some() && wire.is_some() && model.prices == Prices::default() {
+    if config.budget.max_cost_usd.is_some()
+        && network.is_some()
+        && model.prices == Prices::default()
+    {
         warnings.push(format!(
             "no price is known for {:?}, so the cost budget will never be reached: limit tokens or \
              time, or give prices in models.json",
@@ -239,23 +242,31 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     }
     // The stand-in has no other way to call tools.
     let dialect = config.tool_dialect.filter(|_| provider != OFFLINE);
-    let secret = credential.clone();
     let http = config.http.clone().unwrap_or_default();
-    let (mut native, endpoint) = match &replayed {
-        Some(replay) => (Arc::clone(replay) as Arc<dyn Model>, None),
-        None => Connection {
-            provider: &provider,
-            base_url,
-            credential,
-            wire,
-            oauth,
-            auth_file: AuthFile::new(home.join("auth.json")),
-            http: http.clone(),
-            accepted: catalog.accepted_thinking(&provider),
-        }
-        .client(),
-    };
     let auth_file = home.join("auth.json");
+    // Another server than the provider's own has models of its own.
+    let lists_models = config.base_url.is_none() && model.base_url.is_none();
+    let mut live_models = None;
+    let source = match (&replayed, network) {
+        (Some(replay), _) => Source::Only(Arc::clone(replay) as Arc<dyn Model>),
+        (None, None) => Source::Only(Arc::new(OfflineModel)),
+        (None, Some(Network { way, ways })) => {
+            let connection = ways.connection(credential.as_ref(), &auth_file, &http, &catalog);
+            live_models = lists_models.then(|| LiveModels {
+                http: http.clone(),
+                wire: ways.entry.wire,
+                endpoint: connection.endpoint(&way.base_url),
+                cache: home.join(live_models::CACHE),
+                refresh: config.live_models,
+            });
+            Source::Network {
+                connection,
+                ways,
+                first: (model.id.to_string(), way),
+            }
+        }
+    };
+    let mut clients = Clients::new(source, dialect);
     let mut substitutes = match &replayed {
         Some(replay) => fallback::recorded(&config, replay, &catalog, &mut warnings),
         None => fallback::chosen(
@@ -267,24 +278,14 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
             &mut warnings,
         )?,
     };
-    // Another server than the provider's own has models of its own.
-    let live_models = endpoint
-        .zip(wire)
-        .filter(|_| config.base_url.is_none() && model.base_url.is_none())
-        .map(|(endpoint, wire)| LiveModels {
-            http,
-            wire,
-            endpoint,
-            cache: home.join(live_models::CACHE),
-            refresh: config.live_models,
-        });
     // After everything that can fail, because it leaves a file behind.
     if let Some(path) = &config.record {
         let replayed = replayed.as_deref();
         let others = &mut substitutes;
-        native = recording::record(native, path, &model, replayed, secret, others)?;
+        let native = clients.native(&model);
+        let recorder = recording::record(&*native, path, &model, replayed, credential, others)?;
+        clients.record_to(recorder);
     }
-    let clients = Clients::new(native, dialect);
     let mut settings = AgentSettings {
         model: clients.speaking_to(&model),
         model_id: String::new(),
@@ -350,31 +351,6 @@ pub(crate) fn apply_model(settings: &mut AgentSettings, model: &ModelInfo, clien
     settings.prices = model.prices.clone();
     settings.context_window = model.context_window;
     settings.max_output = model.max_output;
-}
-
-/// The client of the provider, and the one for models that call tools in their text.
-pub(crate) struct Clients {
-    native: Arc<dyn Model>,
-    hermes: Arc<dyn Model>,
-    /// What the user said, whatever the catalog says.
-    forced: Option<ToolDialect>,
-}
-
-impl Clients {
-    fn new(native: Arc<dyn Model>, forced: Option<ToolDialect>) -> Self {
-        Self {
-            hermes: Arc::new(HermesModel::new(Arc::clone(&native))),
-            native,
-            forced,
-        }
-    }
-
-    fn speaking_to(&self, model: &ModelInfo) -> Arc<dyn Model> {
-        match self.forced.unwrap_or(model.tool_dialect) {
-            ToolDialect::Native => Arc::clone(&self.native),
-            ToolDialect::Hermes => Arc::clone(&self.hermes),
-        }
-    }
 }
 
 fn working_directory(wanted: Option<&Path>) -> Result<PathBuf, AssemblyError> {

@@ -7,7 +7,7 @@ use zot_agent::{ApprovalPolicy, Budget, Hooks};
 use zot_conversation::{ReasoningEffort, Tool};
 use zot_provider::HttpClient;
 use zot_provider::cassette::{ReplayMode, ReplayPace};
-use zot_provider::catalog::ToolDialect;
+use zot_provider::catalog::{OpenAiWire, ToolDialect};
 use zot_session::Durability;
 
 use crate::stream::OnRequest;
@@ -26,6 +26,8 @@ pub struct Config {
     pub api_key: Option<String>,
     /// A compatible server instead of the provider's own.
     pub base_url: Option<String>,
+    /// Which of OpenAI's two wires is used; what the catalog says of the model when not given.
+    pub wire: Option<OpenAiWire>,
     /// Whether the provider may be asked, beside the work, which models it has.
     pub live_models: bool,
     /// Shared by the runtimes of one program, so that they share connections and certificates.

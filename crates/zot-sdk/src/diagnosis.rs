@@ -34,13 +34,13 @@ pub fn diagnose(config: &Config) -> Result<Diagnosis, AssemblyError> {
         .as_ref()
         .map(|credential| credential.source().to_string());
     Ok(Diagnosis {
-        endpoint: selected.wire.map(|wire| {
+        endpoint: selected.network.map(|network| {
             let endpoint = Endpoint {
                 provider: selected.provider.clone(),
-                base_url: selected.base_url,
+                base_url: network.way.base_url,
                 api_key: None,
             };
-            (wire, endpoint)
+            (network.way.route.wire(), endpoint)
         }),
         home,
         provider: selected.provider,

@@ -55,6 +55,7 @@ fn export_block(block: &ContentBlock) -> FullBlock {
         ContentBlock::Reasoning(reasoning) => FullBlock::Reasoning {
             provider: reasoning.provider.clone(),
             text: reasoning.text.clone(),
+            details: reasoning.details.clone(),
             signature: reasoning.signature.clone(),
             encrypted: reasoning.encrypted.clone(),
             id: reasoning.id.clone(),
@@ -155,6 +156,7 @@ fn import_block(block: FullBlock) -> Result<ContentBlock, String> {
         FullBlock::Reasoning {
             provider,
             text,
+            details,
             signature,
             encrypted,
             id,
@@ -162,6 +164,7 @@ fn import_block(block: FullBlock) -> Result<ContentBlock, String> {
         } => ContentBlock::Reasoning(Reasoning {
             provider,
             text,
+            details,
             signature,
             encrypted,
             id,

@@ -1,8 +1,8 @@
 //! What `config.json` says, as part of a configuration.
 
-use zot_config::{Dialect, Effort, Settings};
+use zot_config::{Dialect, Effort, Settings, WireName};
 use zot_conversation::ReasoningEffort;
-use zot_provider::catalog::ToolDialect;
+use zot_provider::catalog::{OpenAiWire, ToolDialect};
 
 use crate::config::{Config, Persistence, PreferredModel, ToolSelection};
 use zot_session::Durability;
@@ -19,6 +19,7 @@ impl Config {
         if self.fallback.is_empty() {
             self.fallback = settings.fallback.unwrap_or_default();
         }
+        self.wire = self.wire.or(settings.wire.map(wire));
         self.reasoning = self.reasoning.or(settings.reasoning.map(effort));
         self.max_steps = self.max_steps.or(settings.max_steps);
         let budget = &mut self.budget;
@@ -55,10 +56,20 @@ impl Config {
 
 fn effort(effort: Effort) -> ReasoningEffort {
     match effort {
+        Effort::None => ReasoningEffort::None,
         Effort::Minimal => ReasoningEffort::Minimal,
         Effort::Low => ReasoningEffort::Low,
         Effort::Medium => ReasoningEffort::Medium,
         Effort::High => ReasoningEffort::High,
+        Effort::Xhigh => ReasoningEffort::Xhigh,
+        Effort::Max => ReasoningEffort::Max,
+    }
+}
+
+fn wire(name: WireName) -> OpenAiWire {
+    match name {
+        WireName::OpenAi => OpenAiWire::Chat,
+        WireName::OpenAiResponses => OpenAiWire::Responses,
     }
 }
 

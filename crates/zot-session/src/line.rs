@@ -219,6 +219,7 @@ struct RawBlock {
     content: Option<Vec<RawBlock>>,
     is_error: Option<bool>,
     reasoning_id: Option<String>,
+    details: Option<String>,
     summary: Option<String>,
     encrypted_content: Option<String>,
     signature: Option<String>,
@@ -244,6 +245,7 @@ impl RawBlock {
             ContentBlock::Reasoning(Reasoning {
                 provider: self.provider.unwrap_or_default(),
                 text: self.summary.unwrap_or_default(),
+                details: self.details,
                 signature: self.signature,
                 encrypted: self.encrypted_content.filter(|content| !content.is_empty()),
                 id: self.reasoning_id.filter(|id| !id.is_empty()),

@@ -121,6 +121,8 @@ pub(crate) struct BlockRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     encrypted_content: Option<&'a str>,
@@ -147,6 +149,7 @@ impl<'a> From<&'a ContentBlock> for BlockRecord<'a> {
             },
             ContentBlock::Reasoning(reasoning) => Self {
                 reasoning_id: Some(reasoning.id.as_deref().unwrap_or_default()),
+                details: reasoning.details.as_deref(),
                 summary: Some(&reasoning.text),
                 encrypted_content: reasoning.encrypted.as_deref(),
                 signature: reasoning.signature.as_deref(),

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 WhenBusy = Literal["reject", "queue", "steer"]
 Remember = Literal["call", "tool", "session"]
-Effort = Literal["minimal", "low", "medium", "high"]
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 ImageInput = Union[Image, str, "os.PathLike[str]"]
 MessageInput = Union[Message, Dict[str, Any]]
 

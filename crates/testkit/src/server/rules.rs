@@ -1,7 +1,10 @@
-//! What real providers refuse in a request: its tools, tool calls and thinking.
+//! What real providers refuse in a request: its tools, tool calls and thinking, and what single models
+//! do not take.
 //!
 //! Written from the vendors' documents and from the refusals their users report, not from what our
 //! clients do: where a provider's words are known, they are used.
+
+mod openai_models;
 
 use std::collections::HashSet;
 
@@ -124,6 +127,7 @@ fn anthropic(body: &Value) -> Checked {
 // OpenAI
 
 fn chat(body: &Value) -> Checked {
+    openai_models::chat(body)?;
     let tools: Vec<&Value> = list(&body["tools"])
         .iter()
         .map(|t| &t["function"])
@@ -161,6 +165,7 @@ fn chat(body: &Value) -> Checked {
 }
 
 fn responses(body: &Value) -> Checked {
+    openai_models::responses(body)?;
     let tools: Vec<&Value> = list(&body["tools"]).iter().collect();
     functions(&tools)?;
     let mut calls = HashSet::new();

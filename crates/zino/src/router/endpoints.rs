@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zot_conversation::Model;
-use zot_provider::catalog::{Catalog, ModelInfo, nearest_names};
+use zot_provider::catalog::{AcceptedThinking, Catalog, ModelInfo, nearest_names};
 use zot_provider::network::{NetworkSettings, Plan, PlanError};
 use zot_provider::offline::OfflineModel;
 use zot_provider::{
-    Endpoint, HttpClient, KeyRequirement, OpenAiQuirks, OutputLimitField, ProviderEntry, Timeouts,
-    Wire, exact_base_url, provider, providers,
+    Endpoint, HttpClient, KeyRequirement, OpenAiQuirks, OutputLimitField, ProviderEntry, Route,
+    Timeouts, Wire, exact_base_url, provider, providers,
 };
 
 use super::messages::Ending;
@@ -180,7 +180,7 @@ fn target(
             over_network(
                 &given.section,
                 endpoint,
-                wire,
+                Route::Fixed(wire),
                 &info,
                 connections,
                 collected,
@@ -209,14 +209,22 @@ fn named(
             variables: variables.map(ToString::to_string).collect(),
         });
     }
-    let (info, wire) = match catalog.find(&entry.catalog, model) {
-        Some(known) => (known.clone(), entry.wire),
-        None => (
-            ModelInfo::unknown(&entry.name, model),
-            without_output_limit(entry.wire),
-        ),
+    let (info, entry) = match catalog.find(&entry.catalog, model) {
+        Some(known) => (known.clone(), Cow::Borrowed(entry)),
+        None => {
+            let entry = ProviderEntry {
+                wire: without_output_limit(entry.wire),
+                ..entry.clone()
+            };
+            (ModelInfo::unknown(&entry.name, model), Cow::Owned(entry))
+        }
     };
-    let base_url = match (given.base_url, wire) {
+    let mut route = entry.route(&info, None);
+    if given.base_url.is_some() {
+        // As ZINO asks every server.
+        route = route.chat_first();
+    }
+    let base_url = match (given.base_url, entry.wire) {
         // As the `openai` package for Python takes it, which ZINO uses.
         (Some(base_url), Wire::OpenAiChat(_) | Wire::OpenAiResponses) => {
             Cow::Owned(exact_base_url(base_url))
@@ -224,6 +232,7 @@ fn named(
         (Some(base_url), Wire::Anthropic | Wire::Gemini) => Cow::Borrowed(base_url),
         (None, _) => Cow::Borrowed(info.base_url.as_deref().unwrap_or(&entry.base_url)),
     };
+    let route = route.to(&base_url);
     let endpoint = endpoint(&entry.name, &base_url, key);
     let collected = match connections.streaming {
         // Their servers all can, and some refuse anything else.
@@ -233,7 +242,7 @@ fn named(
     over_network(
         &given.section,
         endpoint,
-        wire,
+        route,
         &info,
         connections,
         collected,
@@ -258,7 +267,7 @@ fn endpoint(provider: &str, base_url: &str, api_key: Option<String>) -> Endpoint
 fn over_network(
     section: &str,
     endpoint: Endpoint,
-    wire: Wire,
+    route: Route,
     model: &ModelInfo,
     connections: &Connections,
     collected: Collected,
@@ -271,17 +280,25 @@ fn over_network(
             reason,
         });
     }
-    let streaming = wire.client(connections.http.clone(), endpoint.clone());
+    let streaming = route.client(
+        connections.http.clone(),
+        endpoint.clone(),
+        AcceptedThinking::default(),
+    );
     let collecting = match collected {
         Collected::Streamed => Arc::clone(&streaming),
-        Collected::Whole => wire.client(connections.http.clone().unstreamed(), endpoint),
+        Collected::Whole => route.client(
+            connections.http.clone().unstreamed(),
+            endpoint,
+            AcceptedThinking::default(),
+        ),
     };
     Ok(Target {
         streaming,
         collecting,
         model: model.id.to_string(),
         max_output: model.max_output,
-        speech: Speech::Text(match wire {
+        speech: Speech::Text(match route.wire() {
             Wire::OpenAiChat(_) => Ending::Anyone,
             Wire::Anthropic | Wire::OpenAiResponses | Wire::Gemini => Ending::UserOnly,
         }),

@@ -16,15 +16,16 @@ pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
 
 /// The efforts there are, and the empty one, which says nothing.
 pub(super) fn efforts() -> PossibleValuesParser {
-    let known = ReasoningEffort::ALL.map(|effort| PossibleValue::new(effort.as_str()));
+    let known = ReasoningEffort::ALL.map(|effort| match effort {
+        ReasoningEffort::None => PossibleValue::new("none").alias("off"),
+        effort => PossibleValue::new(effort.as_str()),
+    });
     let empty = PossibleValue::new("").hide(true);
     PossibleValuesParser::new(known.into_iter().chain([empty]))
 }
 
 pub(super) fn effort(name: &str) -> Option<ReasoningEffort> {
-    ReasoningEffort::ALL
-        .into_iter()
-        .find(|effort| effort.as_str().eq_ignore_ascii_case(name))
+    ReasoningEffort::named(name)
 }
 
 /// Makes a list of names of what somebody wrote between commas.

@@ -16,7 +16,7 @@ fn values_are_read_as_people_write_them() {
         ("session", "off", json!(false)),
         ("session", "true", json!(true)),
         ("reasoning", "HIGH", json!("high")),
-        ("reasoning", "xhigh", json!("high")),
+        ("reasoning", "maximum", json!("high")),
         ("reasoning", "off", json!(null)),
         ("provider", " ", json!(null)),
         ("max_steps", "", json!(null)),

@@ -5,7 +5,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::{Layers, Origin};
-use crate::{ConfigError, Dialect, Effort, KEYS, Settings};
+use crate::{ConfigError, Dialect, Effort, KEYS, Settings, WireName};
 
 struct Places {
     _folder: TempDir,
@@ -195,6 +195,7 @@ fn a_misspelt_key_is_warned_about_and_a_foreign_one_only_listed() {
 fn every_kind_of_value_reaches_the_settings() {
     let values = json!({
         "provider": "p", "model": "m", "fallback": ["a/b"], "reasoning": "minimal",
+        "wire": "openai-responses",
         "max_steps": 1, "max_process_steps": 2, "max_cost_usd": 1, "max_tokens": 3,
         "timeout_ms": 4, "tools": [], "tool_dialect": "hermes", "jail": true, "extensions": true,
         "extension_paths": ["x"], "session": false, "durable": true, "live_models": false,
@@ -209,6 +210,7 @@ fn every_kind_of_value_reaches_the_settings() {
             provider: Some("p".to_owned()),
             model: Some("m".to_owned()),
             fallback: Some(vec!["a/b".to_owned()]),
+            wire: Some(WireName::OpenAiResponses),
             reasoning: Some(Effort::Minimal),
             max_steps: Some(1),
             max_process_steps: Some(2),
@@ -293,11 +295,12 @@ fn the_originals_settings_are_honoured_where_they_mean_something_and_never_an_er
     }
     for (word, expected) in [
         ("off", None),
-        ("none", None),
+        ("none", Some(Effort::None)),
         ("minimum", Some(Effort::Minimal)),
         ("Medium", Some(Effort::Medium)),
-        ("xhigh", Some(Effort::High)),
-        ("max", Some(Effort::High)),
+        ("xhigh", Some(Effort::Xhigh)),
+        ("max", Some(Effort::Max)),
+        ("maximum", Some(Effort::High)),
     ] {
         let file = json!({"reasoning": word}).to_string();
         let settings = Places::new(&file, "").load(&[]).unwrap().settings();

@@ -227,6 +227,7 @@ struct ReasoningLine {
     provider: String,
     #[serde(default)]
     text: String,
+    details: Option<String>,
     signature: Option<String>,
     encrypted: Option<String>,
     id: Option<String>,
@@ -302,6 +303,7 @@ impl EventLine {
                 Played::One(ModelEvent::Reasoning(Reasoning {
                     provider: block.provider,
                     text: block.text,
+                    details: block.details,
                     signature: block.signature,
                     encrypted: block.encrypted,
                     id: block.id,

@@ -186,6 +186,8 @@ pub(super) struct ReasoningRecord<'a> {
     provider: &'a str,
     text: Redacted<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Redacted<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     signature: Option<Redacted<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     encrypted: Option<Redacted<'a>>,
@@ -203,6 +205,7 @@ pub(super) fn reasoning_record<'a>(
     ReasoningRecord {
         provider: &reasoning.provider,
         text: redactor.string(&reasoning.text),
+        details: part(&reasoning.details),
         signature: part(&reasoning.signature),
         encrypted: part(&reasoning.encrypted),
         id: part(&reasoning.id),

@@ -19,6 +19,27 @@ pub enum OpenAiWire {
     Responses,
 }
 
+impl OpenAiWire {
+    /// What `--wire`, config.json and models.json call them.
+    pub const NAMES: [&str; 2] = ["openai", "openai-responses"];
+
+    /// The wire of that name, in any of the spellings that providers may be given with.
+    pub fn named(name: &str) -> Option<Self> {
+        match crate::Wire::named(name)? {
+            crate::Wire::OpenAiChat(_) => Some(Self::Chat),
+            crate::Wire::OpenAiResponses => Some(Self::Responses),
+            crate::Wire::Anthropic | crate::Wire::Gemini => None,
+        }
+    }
+
+    pub fn other(self) -> Self {
+        match self {
+            Self::Chat => Self::Responses,
+            Self::Responses => Self::Chat,
+        }
+    }
+}
+
 /// How a model of the Anthropic wire is asked to think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -75,10 +96,13 @@ impl Effort {
 impl From<ReasoningEffort> for Effort {
     fn from(effort: ReasoningEffort) -> Self {
         match effort {
+            ReasoningEffort::None => Self::None,
             ReasoningEffort::Minimal => Self::Minimal,
             ReasoningEffort::Low => Self::Low,
             ReasoningEffort::Medium => Self::Medium,
             ReasoningEffort::High => Self::High,
+            ReasoningEffort::Xhigh => Self::Xhigh,
+            ReasoningEffort::Max => Self::Max,
         }
     }
 }

@@ -63,6 +63,21 @@ fn openai_wire(id: &str) -> OpenAiWire {
     }
 }
 
+/// Whether a model of OpenAI's refuses `temperature` and `top_p`: those that reason do.
+///
+/// Source: the guides "Using GPT-5" and "Reasoning models" of platform.openai.com. The `-chat` models
+/// of 5.x do not reason.
+pub(crate) fn refuses_sampling(id: &str) -> bool {
+    let name = bare_name(id);
+    match openai_family(name) {
+        OpenAiFamily::Gpt(version) => {
+            version >= (5, 0) && !(name.contains("-chat") && version < (6, 0))
+        }
+        OpenAiFamily::O(_) | OpenAiFamily::NewGpt => true,
+        OpenAiFamily::Other => false,
+    }
+}
+
 /// How a model of the Anthropic wire thinks.
 ///
 /// Claude takes `adaptive` from 4.6 on (4.6 takes both, from 4.7 on `enabled` is refused). Servers

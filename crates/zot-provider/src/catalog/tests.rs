@@ -416,6 +416,7 @@ fn models_can_be_shared_with_another_provider() {
     assert_eq!(catalog.find("twin", "gpt-4o").unwrap().context_window, 1);
     let expected = ModelInfo {
         provider: "twin".into(),
+        wire: None,
         ..catalog.find("openai", "gpt-5").unwrap().clone()
     };
     assert_eq!(catalog.find("twin", "gpt-5"), Some(&expected));

@@ -170,10 +170,10 @@ impl Options {
 
 fn thinking_budget(effort: ReasoningEffort, max_output: u64) -> u64 {
     let wanted = match effort {
-        ReasoningEffort::Minimal => MIN_THINKING_BUDGET,
+        ReasoningEffort::None | ReasoningEffort::Minimal => MIN_THINKING_BUDGET,
         ReasoningEffort::Low => 2048,
         ReasoningEffort::Medium => 8192,
-        ReasoningEffort::High => 24_576,
+        ReasoningEffort::High | ReasoningEffort::Xhigh | ReasoningEffort::Max => 24_576,
     };
     let room = max_output
         .saturating_sub(ANSWER_RESERVE)
@@ -184,8 +184,11 @@ fn thinking_budget(effort: ReasoningEffort, max_output: u64) -> u64 {
 fn thinking_level(effort: ReasoningEffort, model: &str) -> &'static str {
     match effort {
         // The large models do not go below it.
-        ReasoningEffort::Minimal if model.contains("-pro") => "low",
-        effort => effort.as_str(),
+        ReasoningEffort::None | ReasoningEffort::Minimal if model.contains("-pro") => "low",
+        ReasoningEffort::None | ReasoningEffort::Minimal => "minimal",
+        ReasoningEffort::Low => "low",
+        ReasoningEffort::Medium => "medium",
+        ReasoningEffort::High | ReasoningEffort::Xhigh | ReasoningEffort::Max => "high",
     }
 }
 

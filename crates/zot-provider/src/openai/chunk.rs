@@ -46,6 +46,7 @@ impl<'a> Chunk<'a> {
             && delta.tool_calls.is_empty()
             && delta.function_call.is_none()
             && delta.thinking().is_none()
+            && delta.reasoning_details.is_empty()
             && delta.refusal.is_empty();
         match &delta.content {
             Content::Text(Cow::Borrowed(text)) if nothing_else => Some(text),
@@ -99,6 +100,9 @@ pub(super) struct Delta<'a> {
     reasoning: Cow<'a, str>,
     #[serde(default, borrow, deserialize_with = "text")]
     thinking: Cow<'a, str>,
+    /// OpenRouter's.
+    #[serde(default, deserialize_with = "lenient::list")]
+    pub(super) reasoning_details: Vec<Value>,
     #[serde(default, borrow, deserialize_with = "text")]
     pub(super) refusal: Cow<'a, str>,
     #[serde(default, borrow, deserialize_with = "calls")]

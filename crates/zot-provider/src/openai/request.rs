@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use zot_conversation::{
     ContentBlock, Image, Message, ModelRequest, Role, Sampling, ToolDefinition, ToolResult,
 };
@@ -13,6 +14,7 @@ use super::{
 };
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
 use crate::call_ids::{CallIds, IdRule};
+use crate::catalog::Effort;
 use crate::declaration::{
     Declaration, DeclarationCache, Declarations, Dialect, Naming, Parameters, WireArguments,
 };
@@ -56,6 +58,7 @@ impl RequestCache {
         quirks: OpenAiQuirks,
         delivery: Delivery,
         request: &ModelRequest<'_>,
+        effort: Option<Effort>,
     ) -> RequestBody {
         let declarations = self.declare(provider, request.tools);
         let id_rule = match quirks.call_ids {
@@ -73,7 +76,7 @@ impl RequestCache {
             ids: &CallIds::new(id_rule, request.messages),
         };
         let mut body = RequestBody::default();
-        body.begin(&Options::new(quirks, delivery, request));
+        body.begin(&Options::new(quirks, delivery, request, effort));
         body.push(self.head.get(request.system, request.tools, |buffer| {
             let tools = declarations.of(request.tools);
             write_head(request.system, tools, buffer);
@@ -103,9 +106,16 @@ struct Options<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<ReasoningOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ReasoningOptions {
+    effort: &'static str,
 }
 
 #[derive(Serialize)]
@@ -114,9 +124,14 @@ struct StreamOptions {
 }
 
 impl<'a> Options<'a> {
-    fn new(quirks: OpenAiQuirks, delivery: Delivery, request: &ModelRequest<'a>) -> Self {
+    fn new(
+        quirks: OpenAiQuirks,
+        delivery: Delivery,
+        request: &ModelRequest<'a>,
+        effort: Option<Effort>,
+    ) -> Self {
         let stream = delivery == Delivery::Streamed;
-        let Sampling { temperature, top_p } = sampling::openai(request);
+        let Sampling { temperature, top_p } = sampling::openai(request, effort);
         let limit = |field| (quirks.output_limit == field).then_some(request.max_output);
         Self {
             model: request.model,
@@ -128,10 +143,14 @@ impl<'a> Options<'a> {
             ),
             max_tokens: limit(OutputLimitField::MaxTokens),
             max_completion_tokens: limit(OutputLimitField::MaxCompletionTokens),
-            reasoning_effort: request
-                .reasoning
+            reasoning_effort: effort
                 .filter(|_| quirks.effort == EffortField::ReasoningEffort)
-                .map(|effort| effort.as_str()),
+                .map(Effort::as_str),
+            reasoning: effort
+                .filter(|_| quirks.effort == EffortField::Reasoning)
+                .map(|effort| ReasoningOptions {
+                    effort: effort.as_str(),
+                }),
             temperature,
             top_p,
         }
@@ -186,6 +205,8 @@ enum WireMessage<'a> {
         content: Option<Content<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_content: Option<Cow<'a, str>>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        reasoning_details: Vec<&'a RawValue>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<WireCall<'a>>,
     },
@@ -318,6 +339,7 @@ fn write_assistant(terms: Terms<'_>, message: &Message, buffer: &mut Vec<u8>) {
     let message = WireMessage::Assistant {
         content,
         reasoning_content,
+        reasoning_details: reasoning_details(terms.provider, message),
         tool_calls,
     };
     push(&message, buffer);
@@ -373,6 +395,20 @@ fn joined(content: &[ContentBlock]) -> Cow<'_, str> {
         joined.push_str(text);
     }
     joined
+}
+
+/// What OpenRouter wants back as it came.
+fn reasoning_details<'a>(provider: &str, message: &'a Message) -> Vec<&'a RawValue> {
+    let blocks = message.content.iter();
+    blocks
+        .filter_map(|block| match block {
+            ContentBlock::Reasoning(reasoning) if reasoning.provider == provider => {
+                reasoning.details.as_deref()
+            }
+            _ => None,
+        })
+        .flat_map(|details| serde_json::from_str::<Vec<&RawValue>>(details).unwrap_or_default())
+        .collect()
 }
 
 fn reasoning_text(provider: &str, message: &Message) -> String {

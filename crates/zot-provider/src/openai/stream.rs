@@ -7,6 +7,7 @@ use std::sync::Arc;
 use zot_conversation::{ModelError, ModelErrorKind, ModelEvent, Reasoning, StopReason, ToolCallId};
 
 use super::chunk::{CallDelta, Choice, Chunk, Content, ContentPart, Delta};
+use super::details::ReasoningDetails;
 use super::error::ErrorObject;
 use super::shape::Shape;
 use crate::call::{Decoder, Progress, generated_id};
@@ -34,6 +35,7 @@ struct OpenCall {
 pub(super) struct OpenAiDecoder {
     endpoint: Arc<Endpoint>,
     reasoning: String,
+    details: ReasoningDetails,
     calls: Vec<OpenCall>,
     stop: Option<StopReason>,
     /// Whether the answer has text or calls.
@@ -51,6 +53,7 @@ impl OpenAiDecoder {
         Self {
             endpoint,
             reasoning: String::new(),
+            details: ReasoningDetails::default(),
             calls: Vec::new(),
             stop: None,
             said_something: false,
@@ -110,8 +113,14 @@ impl OpenAiDecoder {
     }
 
     fn delta(&mut self, delta: Delta<'_>, events: &mut VecDeque<ModelEvent>) {
-        if let Some(thinking) = delta.thinking() {
-            self.think(thinking.clone().into_owned(), events);
+        let thinking = delta.thinking().map(|text| text.clone().into_owned());
+        let is_said = thinking.is_some();
+        self.think(thinking.unwrap_or_default(), events);
+        for detail in delta.reasoning_details {
+            if !is_said && let Some(text) = ReasoningDetails::text(&detail) {
+                self.think(text.to_owned(), events);
+            }
+            self.details.add(detail);
         }
         match delta.content {
             Content::Text(text) if text.is_empty() => {}
@@ -239,6 +248,14 @@ impl OpenAiDecoder {
     /// Ends the reasoning and every call, in the order of their indices.
     fn close(&mut self, events: &mut VecDeque<ModelEvent>) {
         self.close_reasoning(events);
+        // They may come until the end, those of a call with the call.
+        if let Some(details) = self.details.take() {
+            events.push_back(ModelEvent::Reasoning(Reasoning {
+                provider: self.endpoint.provider.clone(),
+                details: Some(details),
+                ..Reasoning::default()
+            }));
+        }
         self.calls.sort_by_key(|call| call.index);
         for call in &mut self.calls {
             if call.name.is_none() {

@@ -11,7 +11,7 @@ use serde::de::value::StrDeserializer;
 use serde::de::{IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{KeyRequirement, OAuthEntry, ProviderEntry, Wire};
+use super::{KeyRequirement, OAuthEntry, ProviderEntry, Wire, WireChoice};
 use crate::openai::{
     CallIdForm, EffortField, OpenAiQuirks, OutputLimitField, ReasoningReplay, UsageReport,
 };
@@ -179,6 +179,7 @@ enum OutputLimitName {
 #[serde(rename_all = "snake_case")]
 enum EffortName {
     ReasoningEffort,
+    Reasoning,
     Absent,
 }
 
@@ -374,6 +375,11 @@ fn entry<'a>(
     before: Option<&ProviderEntry>,
     own: impl Fn(Text<'a>) -> Cow<'static, str>,
 ) -> Result<ProviderEntry, Problem> {
+    let wire_choice = match (before, fields.wire) {
+        (Some(before), None) => before.wire_choice,
+        (None, _) if name == "openai" => WireChoice::Model,
+        _ => WireChoice::Provider,
+    };
     let wire = wire(fields.wire, fields.quirks, before)?;
     let base_url = match fields.base_url {
         Some(url) if url.0.starts_with("http://") || url.0.starts_with("https://") => own(url),
@@ -417,6 +423,7 @@ fn entry<'a>(
         aliases,
         base_url,
         wire,
+        wire_choice,
         key_variables,
         key,
         default_model,
@@ -457,6 +464,7 @@ impl Quirks {
             },
             effort: match self.effort {
                 Some(EffortName::ReasoningEffort) => EffortField::ReasoningEffort,
+                Some(EffortName::Reasoning) => EffortField::Reasoning,
                 Some(EffortName::Absent) => EffortField::Absent,
                 None => known.effort,
             },

@@ -111,6 +111,7 @@ fn a_user_entry_is_added_at_the_end() {
             effort: EffortField::Absent,
             ..COMPATIBLE
         }),
+        wire_choice: WireChoice::Provider,
         key_variables: vec!["MINE_KEY".into()],
         key: KeyRequirement::Optional,
         default_model: "m".into(),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{KeyRequirement, OpenAiQuirks, ProviderEntry, Wire};
+use super::{KeyRequirement, OpenAiQuirks, ProviderEntry, Wire, WireChoice};
 use crate::catalog::UserProvider;
 
 /// A provider that is known only from there; one without an address cannot be asked.
@@ -14,6 +14,7 @@ pub(super) fn entry(user: &UserProvider) -> Option<ProviderEntry> {
         wire: user
             .wire
             .unwrap_or(Wire::OpenAiChat(OpenAiQuirks::COMPATIBLE)),
+        wire_choice: WireChoice::Provider,
         key_variables: vec![Cow::Owned(key_variable(&user.name))],
         // A server of one's own often wants none.
         key: match user.keyless {
@@ -35,6 +36,9 @@ pub(super) fn change(entry: &mut ProviderEntry, user: &UserProvider) {
         if user.keyless {
             entry.key = KeyRequirement::Unused;
         }
+    }
+    if user.wire.is_some() {
+        entry.wire_choice = WireChoice::Provider;
     }
     match (user.wire, entry.wire) {
         // Naming the wire that it is anyway keeps its quirks.

@@ -73,6 +73,8 @@ pub(super) struct WireItem {
     pub(super) name: Option<String>,
     pub(super) arguments: Option<String>,
     pub(super) encrypted_content: Option<String>,
+    #[serde(default, deserialize_with = "lenient::optional")]
+    pub(super) phase: Option<String>,
     #[serde(default, deserialize_with = "lenient::list")]
     pub(super) summary: Vec<WirePart>,
     #[serde(default, deserialize_with = "lenient::list")]

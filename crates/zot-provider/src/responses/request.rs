@@ -9,8 +9,10 @@ use zot_conversation::{
     ToolResult,
 };
 
+use super::MessageDetails;
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
 use crate::call_ids::{CallIds, IdRule};
+use crate::catalog::Effort;
 use crate::declaration::{
     Declaration, DeclarationCache, Declarations, Dialect, Naming, Parameters, WireArguments,
 };
@@ -77,6 +79,7 @@ impl RequestCache {
         provider: &str,
         delivery: Delivery,
         request: &ModelRequest<'_>,
+        effort: Option<Effort>,
     ) -> RequestBody {
         let declarations = self.declare(provider, request.tools);
         let replay = Replay::of(request.model);
@@ -92,7 +95,7 @@ impl RequestCache {
             ids: &CallIds::new(IdRule::OpenAiResponses, request.messages),
         };
         let mut body = RequestBody::default();
-        body.begin(&Options::new(replay, delivery, request));
+        body.begin(&Options::new(replay, delivery, request, effort));
         body.push(self.head.get(request.system, request.tools, |buffer| {
             let tools = declarations.of(request.tools);
             write_head(request.system, tools, buffer);
@@ -124,21 +127,27 @@ struct Options<'a> {
 #[derive(Serialize)]
 struct ReasoningOptions {
     effort: &'static str,
-    summary: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'static str>,
 }
 
 impl<'a> Options<'a> {
-    fn new(replay: Replay, delivery: Delivery, request: &ModelRequest<'a>) -> Self {
-        let Sampling { temperature, top_p } = sampling::openai(request);
+    fn new(
+        replay: Replay,
+        delivery: Delivery,
+        request: &ModelRequest<'a>,
+        effort: Option<Effort>,
+    ) -> Self {
+        let Sampling { temperature, top_p } = sampling::openai(request, effort);
         Self {
             model: request.model,
             stream: delivery == Delivery::Streamed,
             store: false,
             max_output_tokens: request.max_output,
             include: (replay == Replay::WithReasoning).then_some(["reasoning.encrypted_content"]),
-            reasoning: request.reasoning.map(|effort| ReasoningOptions {
+            reasoning: effort.map(|effort| ReasoningOptions {
                 effort: effort.as_str(),
-                summary: "auto",
+                summary: (effort != Effort::None).then_some("auto"),
             }),
             temperature,
             top_p,
@@ -184,6 +193,8 @@ enum Tool<'a> {
 enum Item<'a> {
     Message {
         role: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<String>,
         content: Vec<Part<'a>>,
     },
     Reasoning {
@@ -255,7 +266,15 @@ fn write_message(terms: Terms<'_>, message: &Message, buffer: &mut Vec<u8>) {
             let content: Vec<Part<'_>> = message.content.iter().filter_map(input_part).collect();
             if !content.is_empty() {
                 let role = "user";
-                push(&Item::Message { role, content }, buffer);
+                let phase = None;
+                push(
+                    &Item::Message {
+                        role,
+                        phase,
+                        content,
+                    },
+                    buffer,
+                );
             }
         }
         Role::Assistant => write_assistant(terms, message, buffer),
@@ -294,6 +313,10 @@ fn write_assistant(terms: Terms<'_>, message: &Message, buffer: &mut Vec<u8>) {
             ContentBlock::Text(text) if !text.is_empty() => {
                 let item = Item::Message {
                     role: "assistant",
+                    phase: content
+                        .get(position + 1)
+                        .filter(|_| terms.replay == Replay::WithReasoning)
+                        .and_then(|next| phase(terms.provider, next)),
                     content: vec![Part::OutputText { text }],
                 };
                 push(&item, buffer);
@@ -314,6 +337,18 @@ fn write_assistant(terms: Terms<'_>, message: &Message, buffer: &mut Vec<u8>) {
             _ => {}
         }
     }
+}
+
+/// The phase of the message whose text stands before `block`.
+fn phase(provider: &str, block: &ContentBlock) -> Option<String> {
+    let ContentBlock::Reasoning(reasoning) = block else {
+        return None;
+    };
+    let details = reasoning
+        .details
+        .as_deref()
+        .filter(|_| reasoning.provider == provider)?;
+    serde_json::from_str::<MessageDetails>(details).ok()?.phase
 }
 
 /// The item as it came. Without encrypted content the server would look for it in vain, because

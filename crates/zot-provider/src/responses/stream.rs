@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use zot_conversation::{ModelError, ModelEvent, Reasoning, StopReason, ToolCallId};
 
+use super::MessageDetails;
 use super::error::ErrorObject;
 use super::event::{EventKind, ItemKind, WireEvent, WireItem, WirePart, WireResponse};
 use crate::call::{Decoder, Progress, generated_id};
@@ -30,7 +31,7 @@ struct OpenItem {
 }
 
 enum OpenKind {
-    Message,
+    Message { phase: Option<String> },
     Call(ToolCallId),
     Reasoning(String),
     Other,
@@ -40,6 +41,8 @@ pub(super) struct ResponsesDecoder {
     endpoint: Arc<Endpoint>,
     open: Vec<OpenItem>,
     called_tools: bool,
+    /// Whether the last text was that of a message that nothing marks the end of.
+    after_message: bool,
     /// Whether any item or text came before the end.
     said_something: bool,
     /// Events that were not JSON.
@@ -52,6 +55,7 @@ impl ResponsesDecoder {
             endpoint,
             open: Vec::new(),
             called_tools: false,
+            after_message: false,
             said_something: false,
             skipped: 0,
         }
@@ -65,10 +69,18 @@ impl ResponsesDecoder {
     ) {
         self.said_something = true;
         let kind = match item.kind {
-            ItemKind::Message => OpenKind::Message,
+            ItemKind::Message => {
+                if self.after_message {
+                    events.push_back(self.end_of_message(None));
+                }
+                OpenKind::Message {
+                    phase: item.phase.clone(),
+                }
+            }
             ItemKind::Reasoning => OpenKind::Reasoning(String::new()),
             ItemKind::Other => OpenKind::Other,
             ItemKind::FunctionCall => {
+                self.after_message = false;
                 let named = item.call_id.as_deref().filter(|id| !id.is_empty());
                 let id = named.map_or_else(generated_id, ToolCallId::from);
                 self.called_tools = true;
@@ -84,6 +96,16 @@ impl ResponsesDecoder {
             kind,
             streamed: false,
         });
+    }
+
+    /// Marks the end of a message, so that the next is another one and this one goes back as what it
+    /// was: "preserve and resend phase on all assistant messages" (OpenAI's API reference, `phase`).
+    fn end_of_message(&self, phase: Option<String>) -> ModelEvent {
+        ModelEvent::Reasoning(Reasoning {
+            provider: self.endpoint.provider.clone(),
+            details: serde_json::to_string(&MessageDetails::new(phase)).ok(),
+            ..Reasoning::default()
+        })
     }
 
     /// Where the item of a delta is; servers that number nothing mean the last one.
@@ -173,7 +195,7 @@ impl ResponsesDecoder {
             let kind = self.open.get(position).map(|open| &open.kind);
             matches!(
                 (kind, item.kind),
-                (Some(OpenKind::Message), ItemKind::Message)
+                (Some(OpenKind::Message { .. }), ItemKind::Message)
                     | (Some(OpenKind::Call(_)), ItemKind::FunctionCall)
                     | (Some(OpenKind::Reasoning(_)), ItemKind::Reasoning)
                     | (Some(OpenKind::Other), ItemKind::Other)
@@ -188,16 +210,28 @@ impl ResponsesDecoder {
     }
 
     /// Ends `open`, adding what only the finished item tells.
-    fn close(&self, open: OpenItem, item: Option<WireItem>, events: &mut VecDeque<ModelEvent>) {
+    fn close(&mut self, open: OpenItem, item: Option<WireItem>, events: &mut VecDeque<ModelEvent>) {
         match open.kind {
             OpenKind::Other => {}
-            OpenKind::Message => {
-                let parts = item.map(|item| item.content).unwrap_or_default();
+            OpenKind::Message { phase } => {
+                let (parts, late) = match item {
+                    Some(item) => (item.content, item.phase),
+                    None => (Vec::new(), None),
+                };
+                let mut has_text = open.streamed;
                 for part in parts.into_iter().filter(|_| !open.streamed) {
                     let text = part.text.or(part.refusal).unwrap_or_default();
                     if !text.is_empty() {
+                        has_text = true;
                         events.push_back(ModelEvent::TextDelta(text));
                     }
+                }
+                let phase = late.or(phase);
+                if has_text && phase.is_some() {
+                    events.push_back(self.end_of_message(phase));
+                    self.after_message = false;
+                } else {
+                    self.after_message |= has_text;
                 }
             }
             OpenKind::Call(id) => {
@@ -225,6 +259,7 @@ impl ResponsesDecoder {
                     true => streamed,
                     false => whole,
                 };
+                self.after_message = false;
                 events.push_back(ModelEvent::Reasoning(Reasoning {
                     provider: self.endpoint.provider.clone(),
                     text,

@@ -1,4 +1,4 @@
-use super::*;
+use crate::catalog::rules::refuses_sampling;
 
 #[test]
 fn models_that_always_reason_are_known() {
@@ -9,8 +9,13 @@ fn models_that_always_reason_are_known() {
         "gpt-5",
         "gpt-5.1-codex",
         "openai/gpt-5-nano",
+        "gpt-5.9-surprise",
+        "gpt-6.1-sol",
+        "gpt-12",
+        "o9",
+        "ft:gpt-6-luna:me::1",
     ] {
-        assert!(always_reasons(model), "{model}");
+        assert!(refuses_sampling(model), "{model}");
     }
     for model in [
         "gpt-4o",
@@ -20,6 +25,6 @@ fn models_that_always_reason_are_known() {
         "opus",
         "fake-model",
     ] {
-        assert!(!always_reasons(model), "{model}");
+        assert!(!refuses_sampling(model), "{model}");
     }
 }

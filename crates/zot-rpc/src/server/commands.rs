@@ -204,7 +204,7 @@ impl Server {
     fn set_reasoning(&mut self, effort: Option<String>) -> Result<ReasoningData, Refusal> {
         let parsed = match effort.as_deref() {
             None => None,
-            Some(name) => Some(effort_called(name).ok_or_else(|| {
+            Some(name) => Some(ReasoningEffort::named(name).ok_or_else(|| {
                 let known = ReasoningEffort::ALL.map(ReasoningEffort::as_str).join(", ");
                 Refusal::argument(format!("effort: unknown {name:?}; known: {known}"))
             })?),
@@ -212,7 +212,9 @@ impl Server {
         self.runtime
             .set_reasoning(parsed)
             .map_err(|busy| Refusal::new("busy", busy))?;
-        Ok(ReasoningData { effort })
+        Ok(ReasoningData {
+            effort: parsed.map(|effort| effort.as_str().to_owned()),
+        })
     }
 
     fn subscribe(&mut self, events: Option<Vec<String>>) -> Result<SubscribedData, Refusal> {
@@ -265,10 +267,4 @@ impl Server {
             tools: self.runtime.tools(),
         }
     }
-}
-
-fn effort_called(name: &str) -> Option<ReasoningEffort> {
-    ReasoningEffort::ALL
-        .into_iter()
-        .find(|effort| effort.as_str() == name)
 }

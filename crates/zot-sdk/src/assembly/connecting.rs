@@ -11,62 +11,79 @@ use zot_conversation::{
     BoxFuture, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream, ToolImages,
 };
 use zot_provider::catalog::AcceptedThinking;
-use zot_provider::offline::OfflineModel;
-use zot_provider::{ApiKey, Endpoint, HttpClient, OAuthEntry, Wire};
+use zot_provider::{ApiKey, Endpoint, HttpClient, OAuthEntry};
 
-/// What a client is made from.
-pub(super) struct Connection<'a> {
-    pub(super) provider: &'a str,
-    pub(super) base_url: String,
-    pub(super) credential: Option<Credential>,
-    /// `None` for what needs no network.
-    pub(super) wire: Option<Wire>,
-    /// How its login is renewed.
-    pub(super) oauth: Option<Arc<OAuthEntry>>,
-    pub(super) auth_file: AuthFile,
-    pub(super) http: HttpClient,
+use super::clients::Way;
+
+/// What clients of one provider are made from.
+pub(super) struct Connection {
+    provider: String,
+    http: HttpClient,
+    key: Option<ApiKey>,
+    login: Option<Arc<Login>>,
     /// What its models accept.
-    pub(super) accepted: AcceptedThinking,
+    accepted: AcceptedThinking,
 }
 
-impl Connection<'_> {
-    /// The client, and where it sends its requests to.
-    pub(super) fn client(self) -> (Arc<dyn Model>, Option<Endpoint>) {
-        let Some(wire) = self.wire else {
-            return (Arc::new(OfflineModel), None);
-        };
-        let login = self
-            .credential
-            .as_ref()
-            .and_then(Credential::login)
-            .cloned();
-        let secret = self.credential.as_ref().map(Credential::secret);
-        let key = match &login {
+impl Connection {
+    /// `oauth` says how a login is renewed.
+    pub(super) fn new(
+        provider: &str,
+        credential: Option<&Credential>,
+        oauth: Option<&OAuthEntry>,
+        auth_file: AuthFile,
+        http: HttpClient,
+        accepted: AcceptedThinking,
+    ) -> Self {
+        let tokens = credential.and_then(Credential::login).cloned();
+        let key = match &tokens {
             Some(tokens) => Some(ApiKey::token(tokens.access())),
-            None => secret.map(ApiKey::from),
+            None => credential.map(Credential::secret).map(ApiKey::from),
         };
-        let endpoint = Endpoint {
-            provider: self.provider.to_owned(),
-            base_url: self.base_url,
-            api_key: key.clone(),
-        };
-        let client = wire.client_with(self.http.clone(), endpoint.clone(), self.accepted);
-        let client = match (login, key, self.oauth) {
-            (Some(tokens), Some(key), Some(oauth)) => Arc::new(LoggedIn {
-                provider: self.provider.to_owned(),
-                client,
+        let login = match (tokens, &key, oauth) {
+            (Some(tokens), Some(key), Some(oauth)) => Some(Arc::new(Login {
+                provider: provider.to_owned(),
                 keeper: TokenKeeper::new(
-                    self.provider,
-                    oauth_client(&oauth),
-                    self.auth_file,
-                    Box::new(HttpTransport(self.http)),
+                    provider,
+                    oauth_client(oauth),
+                    auth_file,
+                    Box::new(HttpTransport(http.clone())),
                     tokens,
                 ),
-                key,
-            }),
-            _ => client,
+                key: key.clone(),
+            })),
+            _ => None,
         };
-        (client, Some(endpoint))
+        Self {
+            provider: provider.to_owned(),
+            http,
+            key,
+            login,
+            accepted,
+        }
+    }
+
+    /// Where requests are sent to; its key is renewed with those of the clients.
+    pub(super) fn endpoint(&self, base_url: &str) -> Endpoint {
+        Endpoint {
+            provider: self.provider.clone(),
+            base_url: base_url.to_owned(),
+            api_key: self.key.clone(),
+        }
+    }
+
+    pub(super) fn client(&self, way: &Way) -> Arc<dyn Model> {
+        let endpoint = self.endpoint(&way.base_url);
+        let client = way
+            .route
+            .client(self.http.clone(), endpoint, self.accepted.clone());
+        match &self.login {
+            Some(login) => Arc::new(LoggedIn {
+                client,
+                login: Arc::clone(login),
+            }),
+            None => client,
+        }
     }
 }
 
@@ -105,25 +122,30 @@ impl TokenTransport for HttpTransport {
     }
 }
 
+/// A login, and the key that all clients send in its name.
+struct Login {
+    provider: String,
+    keeper: TokenKeeper,
+    key: ApiKey,
+}
+
 /// A client whose token is renewed before it is used.
 struct LoggedIn {
-    provider: String,
     client: Arc<dyn Model>,
-    keeper: TokenKeeper,
-    /// The one that `client` sends.
-    key: ApiKey,
+    login: Arc<Login>,
 }
 
 impl Model for LoggedIn {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
+        let login = &self.login;
         let renewing = Box::pin(async move {
-            let fresh = self.keeper.fresh().await.map_err(|error| {
+            let fresh = login.keeper.fresh().await.map_err(|error| {
                 ModelError::new(
                     ModelErrorKind::Unauthorized,
-                    format!("{}: {error}", self.provider),
+                    format!("{}: {error}", login.provider),
                 )
             })?;
-            self.key.renew(fresh.access());
+            login.key.renew(fresh.access());
             Ok(())
         });
         Box::pin(RenewedStream {

@@ -4,15 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use zot_agent::Fallback;
-use zot_auth::{AuthFile, Credential};
+use zot_auth::Credential;
 use zot_conversation::Model;
 use zot_provider::cassette::ReplayModel;
 use zot_provider::catalog::{Catalog, ModelInfo};
 use zot_provider::{HttpClient, Providers};
 
-use super::connecting::Connection;
+use super::AssemblyError;
+use super::clients::{Clients, Source};
 use super::selection::select;
-use super::{AssemblyError, Clients};
 use crate::config::{Config, PreferredModel};
 
 /// A model that takes over, before it is known whether it is recorded.
@@ -27,7 +27,7 @@ impl From<Substitute> for Fallback {
     fn from(chosen: Substitute) -> Self {
         let model = chosen.model;
         Self {
-            model: Clients::new(chosen.client, None).speaking_to(&model),
+            model: Clients::new(Source::Only(chosen.client), None).speaking_to(&model),
             provider: chosen.provider,
             model_id: model.id.to_string(),
             prices: model.prices,
@@ -88,24 +88,15 @@ pub(super) fn chosen(
             // The user's habits and address are about the first.
             preferred: PreferredModel::default(),
             base_url: None,
+            wire: None,
             api_key: None,
             ..config.clone()
         };
         let mut catalog = catalog.clone();
         let selected = select(&alone, &mut catalog, providers, auth_file)?;
-        warnings.extend(selected.warnings);
+        warnings.extend(selected.warnings.iter().cloned());
         let credential = selected.credential.clone();
-        let (client, _) = Connection {
-            provider: &selected.provider,
-            base_url: selected.base_url,
-            credential: selected.credential,
-            wire: selected.wire,
-            oauth: selected.oauth,
-            auth_file: AuthFile::new(auth_file.to_owned()),
-            http: http.clone(),
-            accepted: catalog.accepted_thinking(&selected.provider),
-        }
-        .client();
+        let client = selected.client(auth_file, http, &catalog);
         chosen.push(Substitute {
             provider: selected.provider,
             model: selected.model,

@@ -55,25 +55,23 @@ pub(super) fn select(
         provider: REPLAY.to_owned(),
         model,
         open_models,
-        base_url: String::new(),
+        network: None,
         credential: None,
-        wire: None,
-        oauth: None,
         warnings: Vec::new(),
     };
     Ok((selected, Some(Arc::new(player))))
 }
 
-/// Makes `client` and those that take over from it write a cassette. One made of a replay names the
-/// provider that was recorded.
+/// Begins a cassette for `client` and makes those that take over from it write to it. One made of a
+/// replay names the provider that was recorded.
 pub(super) fn record(
-    client: Arc<dyn Model>,
+    client: &dyn Model,
     path: &Path,
     model: &ModelInfo,
     replayed: Option<&ReplayModel>,
     credential: Option<Credential>,
     substitutes: &mut [Substitute],
-) -> Result<Arc<dyn Model>, AssemblyError> {
+) -> Result<Arc<Recorder>, AssemblyError> {
     let provider = match replayed {
         Some(replayed) => replayed.header().provider.as_str(),
         None => &model.provider,
@@ -93,5 +91,5 @@ pub(super) fn record(
         let recorder = Arc::clone(&recorder);
         other.client = Arc::new(RecordingModel::fallback(client, recorder, &other.provider));
     }
-    Ok(Arc::new(RecordingModel::new(client, recorder)))
+    Ok(recorder)
 }

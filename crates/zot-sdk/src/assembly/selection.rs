@@ -3,11 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use zot_auth::{Credential, CredentialError, Logins};
+use zot_auth::{AuthFile, Credential, CredentialError, Logins};
+use zot_conversation::Model;
 use zot_provider::catalog::{Catalog, ModelInfo, nearest_names, today};
 use zot_provider::network::{NetworkSettings, Plan, PlanError};
-use zot_provider::{Endpoint, KeyRequirement, OAuthEntry, ProviderEntry, Providers, Wire};
+use zot_provider::offline::OfflineModel;
+use zot_provider::{Endpoint, HttpClient, KeyRequirement, ProviderEntry, Providers, Wire};
 
+use super::clients::{Way, Ways};
+use super::connecting::Connection;
 use super::recording::REPLAY;
 use super::{AssemblyError, OFFLINE, credential};
 use crate::config::Config;
@@ -20,13 +24,54 @@ pub(crate) struct Selected {
     pub(crate) model: ModelInfo,
     /// Whether another model outside the catalog may be switched to.
     pub(crate) open_models: bool,
-    pub(crate) base_url: String,
     pub(crate) credential: Option<Credential>,
     /// `None` for what needs no network: the offline stand-in and a replay.
-    pub(crate) wire: Option<Wire>,
-    /// How a login is renewed.
-    pub(crate) oauth: Option<Arc<OAuthEntry>>,
+    pub(crate) network: Option<Network>,
     pub(crate) warnings: Vec<String>,
+}
+
+/// How the model is reached, and others of its provider.
+pub(crate) struct Network {
+    pub(crate) way: Way,
+    pub(crate) ways: Ways,
+}
+
+impl Ways {
+    pub(super) fn connection(
+        &self,
+        credential: Option<&Credential>,
+        auth_file: &Path,
+        http: &HttpClient,
+        catalog: &Catalog,
+    ) -> Connection {
+        let entry = &self.entry;
+        Connection::new(
+            &entry.name,
+            credential,
+            entry.oauth.as_deref(),
+            AuthFile::new(auth_file.to_owned()),
+            http.clone(),
+            catalog.accepted_thinking(&entry.name),
+        )
+    }
+}
+
+impl Selected {
+    /// A client for this model alone.
+    pub(super) fn client(
+        &self,
+        auth_file: &Path,
+        http: &HttpClient,
+        catalog: &Catalog,
+    ) -> Arc<dyn Model> {
+        match &self.network {
+            None => Arc::new(OfflineModel),
+            Some(network) => network
+                .ways
+                .connection(self.credential.as_ref(), auth_file, http, catalog)
+                .client(&network.way),
+        }
+    }
 }
 
 /// Decides before anything is started or contacted.
@@ -51,8 +96,8 @@ pub(crate) fn select(
         catalog.share(&entry.catalog, &entry.name);
     }
     let uncatalogued = !catalog.covers(&entry.catalog);
-    let wanted = wanted_model(config, catalog, providers, entry, &mut warnings);
-    let wanted = wanted.unwrap_or(&entry.default_model);
+    let named = wanted_model(config, catalog, providers, entry, &mut warnings);
+    let wanted = named.unwrap_or(&entry.default_model);
     if wanted.is_empty() {
         return Err(AssemblyError::NoModel {
             provider: entry.name.to_string(),
@@ -96,13 +141,25 @@ pub(crate) fn select(
         }
         Err(error) => return Err(error.into()),
     };
-    let base_url = given_url
-        .map(ToOwned::to_owned)
-        .or_else(|| model.base_url.clone())
-        .unwrap_or_else(|| entry.base_url.to_string());
+    let ways = Ways {
+        entry: entry.clone(),
+        forced: config.wire,
+        given_url: given_url.map(ToOwned::to_owned),
+    };
+    let mut way = ways.to(&model);
+    // Of a server that only an address is given of, nothing more than chat completions is expected.
+    if named.is_none() && given_url.is_some() {
+        way.route = way.route.chat_first();
+    }
+    if config.wire.is_some() && matches!(entry.wire, Wire::Anthropic | Wire::Gemini) {
+        warnings.push(format!(
+            "--wire chooses between the two wires of OpenAI and has no effect on {}",
+            entry.name
+        ));
+    }
     let endpoint = Endpoint {
         provider: entry.name.to_string(),
-        base_url: base_url.clone(),
+        base_url: way.base_url.clone(),
         api_key: None,
     };
     if let Err(error @ PlanError::BaseUrl { .. }) =
@@ -115,10 +172,8 @@ pub(crate) fn select(
         model,
         // A server that has one model of its own has others.
         open_models: uncatalogued || !known,
-        base_url,
         credential,
-        wire: Some(entry.wire),
-        oauth: entry.oauth.clone(),
+        network: Some(Network { way, ways }),
         warnings,
     })
 }
@@ -326,10 +381,8 @@ fn offline(config: &Config, catalog: &Catalog) -> Result<Selected, AssemblyError
         provider: OFFLINE.to_owned(),
         model,
         open_models: false,
-        base_url: String::new(),
         credential: None,
-        wire: None,
-        oauth: None,
+        network: None,
         warnings: Vec::new(),
     })
 }

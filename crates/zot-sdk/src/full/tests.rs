@@ -39,6 +39,7 @@ fn reasoning() -> BoxedStrategy<FullBlock> {
     ("[a-z]{1,8}", ".{0,10}", maybe(), maybe(), maybe(), maybe())
         .prop_map(
             |(provider, text, signature, encrypted, id, prefix)| FullBlock::Reasoning {
+                details: Some(format!("[{text:?}]")).filter(|_| provider.len() > 4),
                 provider,
                 text,
                 signature,

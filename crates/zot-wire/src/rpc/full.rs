@@ -34,6 +34,9 @@ pub enum FullBlock {
         provider: String,
         #[serde(default)]
         text: String,
+        /// What else the provider wants back, as JSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]

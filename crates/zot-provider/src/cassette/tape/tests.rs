@@ -103,6 +103,7 @@ fn any_event() -> impl Strategy<Value = ModelEvent> {
             |(provider, text, signature, encrypted, id, prefix)| {
                 ModelEvent::Reasoning(Reasoning {
                     provider,
+                    details: Some(text.clone()).filter(|text| text.len() > 4),
                     text,
                     signature,
                     encrypted,

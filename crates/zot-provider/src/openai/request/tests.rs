@@ -64,7 +64,13 @@ fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -
 fn body(cache: &mut RequestCache, quirks: OpenAiQuirks, request: &ModelRequest<'_>) -> String {
     String::from_utf8(
         cache
-            .body("openai", quirks, Delivery::Streamed, request)
+            .body(
+                "openai",
+                quirks,
+                Delivery::Streamed,
+                request,
+                request.reasoning.map(Effort::from),
+            )
             .to_vec(),
     )
     .unwrap()

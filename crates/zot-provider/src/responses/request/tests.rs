@@ -63,7 +63,9 @@ fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -
 }
 
 fn body(cache: &mut RequestCache, request: &ModelRequest<'_>) -> String {
-    String::from_utf8(cache.body("mine", Delivery::Streamed, request).to_vec()).unwrap()
+    let effort = request.reasoning.map(Effort::from);
+    let body = cache.body("mine", Delivery::Streamed, request, effort);
+    String::from_utf8(body.to_vec()).unwrap()
 }
 
 fn fresh(request: &ModelRequest<'_>) -> String {

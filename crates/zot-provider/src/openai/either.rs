@@ -1,0 +1,117 @@
+//! A client that knows both of OpenAI's wires and asks each model on the one it belongs on.
+
+use std::sync::{Mutex, PoisonError};
+
+use zot_conversation::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ToolImages};
+
+use super::{OpenAiClient, OpenAiQuirks};
+use crate::catalog::{AcceptedThinking, OpenAiWire};
+use crate::endpoint::Endpoint;
+use crate::http::HttpClient;
+use crate::responses::ResponsesClient;
+use crate::second_chance::{Attempt, SecondChance};
+
+/// The most models of one server whose wire is remembered; further ones are asked anew each time.
+const MAX_LEARNED: usize = 64;
+
+/// A client of one endpoint that moves to the other wire when the server says that a model belongs
+/// there.
+///
+/// OpenAI answers 400 "… Please use /v1/responses instead." or 404 "This model is only supported in
+/// v1/responses and not in v1/chat/completions." Compatible servers may have no `/responses` at all.
+pub(crate) struct EitherClient {
+    provider: String,
+    chat: OpenAiClient,
+    responses: ResponsesClient,
+    first: OpenAiWire,
+    /// The models that the server refused on `first`.
+    moved: Mutex<Vec<String>>,
+}
+
+impl EitherClient {
+    /// `first` is the wire that is tried first.
+    pub(crate) fn new(
+        http: HttpClient,
+        endpoint: Endpoint,
+        quirks: OpenAiQuirks,
+        first: OpenAiWire,
+        accepted: AcceptedThinking,
+    ) -> Self {
+        Self {
+            provider: endpoint.provider.clone(),
+            chat: OpenAiClient::new(http.clone(), endpoint.clone(), quirks)
+                .with_accepted(accepted.clone()),
+            responses: ResponsesClient::new(http, endpoint).with_accepted(accepted),
+            first,
+            moved: Mutex::default(),
+        }
+    }
+
+    fn wire_of(&self, model: &str) -> OpenAiWire {
+        let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        match moved.iter().any(|moved| moved == model) {
+            true => self.first.other(),
+            false => self.first,
+        }
+    }
+
+    fn move_to(&self, model: &str, wire: OpenAiWire) {
+        let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        moved.retain(|moved| moved != model);
+        if wire != self.first && moved.len() < MAX_LEARNED {
+            moved.push(model.to_owned());
+        }
+    }
+
+    fn on(&self, wire: OpenAiWire) -> &dyn Model {
+        match wire {
+            OpenAiWire::Chat => &self.chat,
+            OpenAiWire::Responses => &self.responses,
+        }
+    }
+
+    /// Whether the server says that the request belongs on the other wire.
+    fn belongs_elsewhere(&self, wire: OpenAiWire, error: &ModelError) -> bool {
+        if error.kind != ModelErrorKind::Invalid {
+            return false;
+        }
+        let message = error.message.to_ascii_lowercase();
+        let other = match wire {
+            OpenAiWire::Chat => "v1/responses",
+            OpenAiWire::Responses => "chat/completions",
+        };
+        if message.contains(other) {
+            return true;
+        }
+        // A server without this path; one that misses the model says so.
+        let status = |code: u16| message.starts_with(&format!("{}: http {code}", self.provider));
+        let has_no_path = status(404) || status(405) || status(501);
+        wire == OpenAiWire::Responses && has_no_path && !message.contains("model")
+    }
+}
+
+impl Model for EitherClient {
+    fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
+        let wire = self.wire_of(request.model);
+        let attempt = move |wire| Attempt {
+            answer: self.on(wire).stream(request),
+            notice: None,
+        };
+        Box::pin(SecondChance::new(attempt(wire), move |refusal| {
+            self.belongs_elsewhere(wire, refusal).then(|| {
+                let wire = wire.other();
+                self.move_to(request.model, wire);
+                attempt(wire)
+            })
+        }))
+    }
+
+    fn tool_images(&self) -> ToolImages {
+        let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        // Shown twice on the wire that has a place for them is better than not at all.
+        match moved.is_empty() {
+            true => self.on(self.first).tool_images(),
+            false => ToolImages::NeedMirror,
+        }
+    }
+}

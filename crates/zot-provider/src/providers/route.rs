@@ -1,0 +1,117 @@
+//! On which wire a model is asked.
+
+use std::sync::Arc;
+
+use zot_conversation::Model;
+
+use super::{ProviderEntry, Wire};
+use crate::catalog::{AcceptedThinking, ModelInfo, OpenAiWire};
+use crate::endpoint::Endpoint;
+use crate::http::HttpClient;
+use crate::openai::{EitherClient, OpenAiQuirks};
+
+/// Who decides on which of OpenAI's two wires a model is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WireChoice {
+    /// What the catalog says of the model, for OpenAI itself.
+    Model,
+    /// The provider's wire, unless models.json says otherwise of a model.
+    Provider,
+}
+
+/// The way to one model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// This wire and no other.
+    Fixed(Wire),
+    /// `first`, until the server says that the model belongs on the other one.
+    Either {
+        first: OpenAiWire,
+        quirks: OpenAiQuirks,
+    },
+}
+
+impl ProviderEntry {
+    /// The way to `model`; `forced` is what the user says, whatever the tables say.
+    pub fn route(&self, model: &ModelInfo, forced: Option<OpenAiWire>) -> Route {
+        let quirks = match self.wire {
+            Wire::OpenAiChat(quirks) => quirks,
+            Wire::OpenAiResponses => OpenAiQuirks::COMPATIBLE,
+            Wire::Anthropic | Wire::Gemini => return Route::Fixed(self.wire),
+        };
+        // The catalog has a wire for every model of OpenAI, which says nothing of other providers
+        // nor where the user has chosen one for all models.
+        let said = model
+            .wire
+            .filter(|_| model.provider == self.name && self.name != "openai");
+        match (forced.or(said), self.wire_choice) {
+            (Some(wire), _) => Route::Fixed(wire.with(quirks)),
+            (None, WireChoice::Provider) => Route::Fixed(self.wire),
+            (None, WireChoice::Model) => Route::Either {
+                first: model.wire.unwrap_or(OpenAiWire::Chat),
+                quirks,
+            },
+        }
+    }
+}
+
+impl OpenAiWire {
+    fn with(self, quirks: OpenAiQuirks) -> Wire {
+        match self {
+            Self::Chat => Wire::OpenAiChat(quirks),
+            Self::Responses => Wire::OpenAiResponses,
+        }
+    }
+}
+
+impl Route {
+    /// The wire that is tried first.
+    pub fn wire(self) -> Wire {
+        match self {
+            Self::Fixed(wire) => wire,
+            Self::Either { first, quirks } => first.with(quirks),
+        }
+    }
+
+    /// The same, for a server of which it is only known that it speaks chat completions.
+    pub fn chat_first(self) -> Self {
+        match self {
+            Self::Either { quirks, .. } => Self::Either {
+                first: OpenAiWire::Chat,
+                quirks,
+            },
+            fixed @ Self::Fixed(_) => fixed,
+        }
+    }
+
+    /// The same, unless `base_url` already ends in the operation of one wire.
+    pub fn to(self, base_url: &str) -> Self {
+        let Self::Either { quirks, .. } = self else {
+            return self;
+        };
+        let path = base_url.split(['?', '#']).next().unwrap_or_default();
+        let path = path.trim_end_matches('/');
+        if path.ends_with("/chat/completions") {
+            Self::Fixed(Wire::OpenAiChat(quirks))
+        } else if path.ends_with("/responses") {
+            Self::Fixed(Wire::OpenAiResponses)
+        } else {
+            self
+        }
+    }
+
+    /// A client that goes this way to `endpoint`, to models that accept what `accepted` says.
+    pub fn client(
+        self,
+        http: HttpClient,
+        endpoint: Endpoint,
+        accepted: AcceptedThinking,
+    ) -> Arc<dyn Model> {
+        match self {
+            Self::Fixed(wire) => wire.client_with(http, endpoint, accepted),
+            Self::Either { first, quirks } => {
+                Arc::new(EitherClient::new(http, endpoint, quirks, first, accepted))
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The clients of a runtime: one for every way to the models that it speaks to.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use zot_agent::hermes::HermesModel;
+use zot_conversation::Model;
+use zot_provider::cassette::{Recorder, RecordingModel};
+use zot_provider::catalog::{ModelInfo, OpenAiWire, ToolDialect};
+use zot_provider::{ProviderEntry, Route};
+
+use super::connecting::Connection;
+
+/// Where a model is asked, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Way {
+    pub(crate) route: Route,
+    pub(crate) base_url: String,
+}
+
+/// Finds the way to each model of a provider.
+#[derive(Debug, Clone)]
+pub(crate) struct Ways {
+    pub(crate) entry: ProviderEntry,
+    /// `--wire`.
+    pub(crate) forced: Option<OpenAiWire>,
+    /// `--base-url`.
+    pub(crate) given_url: Option<String>,
+}
+
+impl Ways {
+    pub(crate) fn to(&self, model: &ModelInfo) -> Way {
+        let base_url = self.given_url.as_deref().or(model.base_url.as_deref());
+        let base_url = base_url.unwrap_or(&self.entry.base_url);
+        Way {
+            route: self.entry.route(model, self.forced).to(base_url),
+            base_url: base_url.to_owned(),
+        }
+    }
+}
+
+/// What clients are made from.
+pub(super) enum Source {
+    /// One client for all models: the stand-in and a replay.
+    Only(Arc<dyn Model>),
+    Network {
+        connection: Connection,
+        ways: Ways,
+        /// The way to the first model, and which model that is.
+        first: (String, Way),
+    },
+}
+
+/// Makes clients, and keeps them: what they have serialised is not serialised again.
+pub(crate) struct Clients {
+    source: Source,
+    recorder: Option<Arc<Recorder>>,
+    /// What the user said, whatever the catalog says.
+    forced: Option<ToolDialect>,
+    /// As many as there are ways, which is few.
+    made: Mutex<Vec<(Option<Way>, Client)>>,
+}
+
+/// The client itself, and the one for models that call tools in their text.
+struct Client {
+    native: Arc<dyn Model>,
+    hermes: Arc<dyn Model>,
+}
+
+impl Clients {
+    pub(super) fn new(source: Source, forced: Option<ToolDialect>) -> Self {
+        Self {
+            source,
+            recorder: None,
+            forced,
+            made: Mutex::default(),
+        }
+    }
+
+    /// Writes everything that is asked from now on to a cassette.
+    pub(super) fn record_to(&mut self, recorder: Arc<Recorder>) {
+        self.recorder = Some(recorder);
+        self.made = Mutex::default();
+    }
+
+    /// The client for `model` before anything is recorded.
+    pub(super) fn native(&self, model: &ModelInfo) -> Arc<dyn Model> {
+        self.made_for(model, |client| Arc::clone(&client.native))
+    }
+
+    pub(crate) fn speaking_to(&self, model: &ModelInfo) -> Arc<dyn Model> {
+        let dialect = self.forced.unwrap_or(model.tool_dialect);
+        self.made_for(model, |client| match dialect {
+            ToolDialect::Native => Arc::clone(&client.native),
+            ToolDialect::Hermes => Arc::clone(&client.hermes),
+        })
+    }
+
+    fn made_for(
+        &self,
+        model: &ModelInfo,
+        choose: impl FnOnce(&Client) -> Arc<dyn Model>,
+    ) -> Arc<dyn Model> {
+        let way = self.way(model);
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, client)) = made.iter().find(|(known, _)| *known == way) {
+            return choose(client);
+        }
+        let native = match &self.source {
+            Source::Only(client) => Arc::clone(client),
+            Source::Network {
+                connection, first, ..
+            } => connection.client(way.as_ref().unwrap_or(&first.1)),
+        };
+        let native = match &self.recorder {
+            Some(recorder) => Arc::new(RecordingModel::new(native, Arc::clone(recorder))),
+            None => native,
+        };
+        let client = Client {
+            hermes: Arc::new(HermesModel::new(Arc::clone(&native))),
+            native,
+        };
+        let chosen = choose(&client);
+        made.push((way, client));
+        chosen
+    }
+
+    fn way(&self, model: &ModelInfo) -> Option<Way> {
+        match &self.source {
+            Source::Only(_) => None,
+            Source::Network { first, .. } if first.0 == model.id => Some(first.1.clone()),
+            Source::Network { ways, .. } => Some(ways.to(model)),
+        }
+    }
+}
