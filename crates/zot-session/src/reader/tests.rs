@@ -283,3 +283,32 @@ fn a_replaced_transcript_is_what_the_model_sees_and_everything_is_still_there() 
     let everything = [old.as_slice(), &[summary]].concat();
     assert_eq!(read(&path, View::Everything).unwrap().messages, everything);
 }
+
+#[test]
+fn when_a_conversation_began() {
+    let began = |lines: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let began = open(folder.path(), (lines.join("\n") + "\n").as_bytes()).began;
+        began.map(|time| time.to_string())
+    };
+    let meta = r#"{"type":"meta","meta":{"id":"i","cwd":"/w","model":"m","provider":"p","started":"2026-03-01T10:00:00Z","version":"1"}}"#;
+    let fork = r#"{"type":"meta","meta":{"id":"i","cwd":"/w","model":"m","provider":"p","started":"2026-03-09T10:00:00Z","version":"1","parent":"o"}}"#;
+    let timeless = r#"{"type":"meta","meta":{"id":"i","cwd":"/w","model":"m","provider":"p","started":"0001-01-01T00:00:00Z","version":"1"}}"#;
+    let hi = r#"{"type":"message","message":{"role":"user","content":[{"text":"hi"}],"time":"2026-03-02T00:00:00Z"}}"#;
+    let later = r#"{"type":"message","message":{"role":"user","content":[{"text":"hi"}],"time":"2026-03-05T00:00:00Z"}}"#;
+    let cleared = r#"{"type":"replaced","messages":[]}"#;
+    let compacted = r#"{"type":"replaced","messages":[{"role":"user","content":[{"text":"S"}],"time":"2026-03-04T00:00:00Z"}]}"#;
+    let is = |day: &str| Some(format!("{day}Z"));
+    assert_eq!(began(&[meta, hi]), is("2026-03-01T10:00:00"));
+    assert_eq!(
+        began(&[meta, hi, compacted, later]),
+        is("2026-03-01T10:00:00")
+    );
+    assert_eq!(
+        began(&[meta, hi, cleared, later]),
+        is("2026-03-05T00:00:00")
+    );
+    assert_eq!(began(&[meta, hi, cleared]), None);
+    assert_eq!(began(&[fork, hi, later]), is("2026-03-02T00:00:00"));
+    assert_eq!(began(&[timeless, hi]), None);
+}

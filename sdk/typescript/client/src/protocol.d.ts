@@ -386,7 +386,16 @@ export type FullBlock = { type: "text"; text: string } | {
   /** The file's bytes in base64. */
   data?: string;
   mime_type: string;
-} | { type: "reasoning"; encrypted?: string; id?: string; provider: string; signature?: string; text: string } | {
+} | {
+  type: "reasoning";
+  encrypted?: string;
+  id?: string;
+  /** Digest of the conversation before it. Some providers accept the block only behind that. */
+  prefix?: string;
+  provider: string;
+  signature?: string;
+  text: string;
+} | {
   type: "tool_call";
   args?: AnyJson;
   /** The exact text the model wrote. It wins over `args`: the provider's prompt cache only hits when the same bytes are sent again. */

@@ -1,4 +1,4 @@
-use super::{efforts, openai_wire, thinking};
+use super::{binds_thinking, can_think, efforts, is_claude_since_4_7, openai_wire, thinking};
 use crate::catalog::{Effort, ModelInfo, OpenAiWire, Thinking};
 
 fn efforts_of(id: &str) -> String {
@@ -166,4 +166,28 @@ fn unknown_models_get_what_their_name_tells() {
     let model = ModelInfo::unknown("anthropic", "claude-opus-9");
     assert_eq!(model.thinking, Thinking::Adaptive);
     assert!(model.efforts.contains(Effort::Max));
+}
+
+#[test]
+fn what_claude_refuses_follows_from_its_version() {
+    for (id, thinks, refuses_sampling, binds) in [
+        ("claude-3-5-haiku-20241022", false, false, false),
+        ("claude-3-7-sonnet-20250219", true, false, false),
+        ("claude-opus-4-20250514", true, false, false),
+        ("claude-sonnet-4-6", true, false, false),
+        ("claude-opus-4-7", true, true, false),
+        ("claude-opus-5", true, true, false),
+        ("claude-fable-5", true, true, false),
+        ("claude-fable-5-1", true, true, true),
+        ("anthropic.claude-mythos-5-1", true, true, true),
+        ("claude-opus-5-5-20260922", true, true, true),
+        ("anthropic/claude-haiku-5.5", true, true, true),
+        ("claude-sonnet-6", true, true, true),
+        ("claude-latest", true, true, true),
+        ("kimi-k3", true, false, false),
+    ] {
+        assert_eq!(can_think(id), thinks, "{id}");
+        assert_eq!(is_claude_since_4_7(id), refuses_sampling, "{id}");
+        assert_eq!(binds_thinking(id), binds, "{id}");
+    }
 }
