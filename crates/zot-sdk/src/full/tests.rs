@@ -40,7 +40,7 @@ fn reasoning() -> BoxedStrategy<FullBlock> {
         .prop_map(
             |(provider, text, signature, encrypted, id)| FullBlock::Reasoning {
                 provider,
-                details: Some(format!("[{text:?}]")).filter(|_| provider.len() > 4),
+                details: Some(format!("[{text:?}]")).filter(|_| text.len() > 4),
                 text,
                 signature,
                 encrypted,

@@ -386,7 +386,16 @@ export type FullBlock = { type: "text"; text: string } | {
   /** The file's bytes in base64. */
   data?: string;
   mime_type: string;
-} | { type: "reasoning"; encrypted?: string; id?: string; provider: string; signature?: string; text: string } | {
+} | {
+  type: "reasoning";
+  /** What else the provider wants back, as JSON. */
+  details?: string;
+  encrypted?: string;
+  id?: string;
+  provider: string;
+  signature?: string;
+  text: string;
+} | {
   type: "tool_call";
   args?: AnyJson;
   /** The exact text the model wrote. It wins over `args`: the provider's prompt cache only hits when the same bytes are sent again. */
