@@ -17,6 +17,7 @@ mod responses;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod thinking;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;

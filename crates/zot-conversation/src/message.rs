@@ -175,7 +175,8 @@ impl Image {
 
 /// What a model thought before it answered, with whatever its provider needs to accept it back.
 ///
-/// Blocks are replayed verbatim to the provider that made them and to no other.
+/// Blocks are replayed verbatim to the provider that made them and to no other, and by some wires
+/// only behind the conversation they were made in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reasoning {
     /// The provider that made the block, for example `anthropic`.
@@ -191,6 +192,9 @@ pub struct Reasoning {
     pub encrypted: Option<String>,
     /// The provider's own id of the block.
     pub id: Option<String>,
+    /// Digest of what came before the block: the model, the system prompt, the tools and the earlier
+    /// messages. `None` where the wire does not need it.
+    pub prefix: Option<String>,
 }
 
 /// Identifies a tool call within a conversation. Cheap to clone: every argument delta carries it.

@@ -1,20 +1,26 @@
 //! Anthropic's Messages API.
 
 mod error;
+mod prefix;
 mod request;
 mod stream;
+mod thinking;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderName, HeaderValue};
-use zot_conversation::{Model, ModelError, ModelRequest, ModelStream};
+use zot_conversation::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream};
 
 use crate::call::{Answer, Call};
+use crate::catalog::AcceptedThinking;
 use crate::declaration::{Declarations, Restoring};
 use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
+use prefix::{Replayed, is_about_replayed_thinking};
 use request::RequestCache;
-use stream::AnthropicDecoder;
+use stream::{AnthropicDecoder, PrefixCell};
+use thinking::{Asking, Form};
 
 /// Where requests are sent to.
 pub(crate) const TARGET: Target<'static> = Target::new("/v1", "/messages");
@@ -25,7 +31,29 @@ const API_VERSION: &str = "2023-06-01";
 pub struct AnthropicClient {
     http: HttpClient,
     endpoint: Arc<Endpoint>,
-    cache: Mutex<RequestCache>,
+    accepted: AcceptedThinking,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    cache: RequestCache,
+    /// How models want to be asked to think that refused what the catalog says, by id. As many as
+    /// the user has chosen in this process.
+    learned: HashMap<String, Form>,
+}
+
+/// What may still be changed about a request that was refused.
+#[derive(Default)]
+struct Attempts {
+    /// The form in which it asked to think, if it did.
+    form: Option<Form>,
+    changed_form: bool,
+    /// The thinking of earlier answers in it.
+    replayed: Option<Replayed>,
+    changed_replay: bool,
+    /// What the answer is made behind.
+    prefix: PrefixCell,
 }
 
 impl AnthropicClient {
@@ -34,37 +62,100 @@ impl AnthropicClient {
         Self {
             http,
             endpoint: Arc::new(endpoint),
-            cache: Mutex::default(),
+            accepted: AcceptedThinking::default(),
+            state: Mutex::default(),
         }
     }
 
-    fn declare(&self, request: &ModelRequest<'_>) -> Arc<Declarations> {
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        cache.declare(&self.endpoint.provider, request.tools)
+    /// The same, with what the catalog knows about the models of this provider.
+    #[must_use]
+    pub fn with_accepted(self, accepted: AcceptedThinking) -> Self {
+        Self { accepted, ..self }
     }
 
-    fn call(&self, request: &ModelRequest<'_>) -> Result<Call, ModelError> {
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    fn declare(&self, request: &ModelRequest<'_>) -> Arc<Declarations> {
+        let provider = &self.endpoint.provider;
+        self.state().cache.declare(provider, request.tools)
+    }
+
+    fn call(
+        &self,
+        request: &ModelRequest<'_>,
+        attempts: &mut Attempts,
+    ) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
         let mut headers = self
             .endpoint
             .headers_with_key(HeaderName::from_static("x-api-key"), "")?;
         headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let body = cache.body(provider, self.http.delivery(), request);
-        Call::new(&self.http, &self.endpoint, TARGET, headers, body)
+        let accepted = self.accepted.of(request.model);
+        let mut state = self.state();
+        let learned = state.learned.get(request.model).copied();
+        let asking = Asking::new(accepted.thinking, accepted.efforts, learned);
+        let delivery = self.http.delivery();
+        let prepared = state.cache.body(provider, delivery, request, asking);
+        attempts.form = prepared.asks_to_think.then_some(asking.form);
+        attempts.replayed = prepared.replayed;
+        *lock(&attempts.prefix) = Some(prepared.prefix);
+        Call::new(&self.http, &self.endpoint, TARGET, headers, prepared.body)
+    }
+
+    /// The request in another form, when `refusal` says that the service did not like the first.
+    fn amended(
+        &self,
+        request: &ModelRequest<'_>,
+        attempts: &mut Attempts,
+        refusal: &ModelError,
+    ) -> Option<Result<Call, ModelError>> {
+        if refusal.kind != ModelErrorKind::Invalid {
+            return None;
+        }
+        if is_about_replayed_thinking(&refusal.message) {
+            let replayed = attempts
+                .replayed
+                .take()
+                .filter(|_| !attempts.changed_replay)?;
+            attempts.changed_replay = true;
+            self.state().cache.refuse(&replayed);
+            return Some(self.call(request, attempts));
+        }
+        if attempts.changed_form {
+            // The other form is no better: what the catalog says stands.
+            self.state().learned.remove(request.model);
+            return None;
+        }
+        let form = attempts.form?.instead(&refusal.message)?;
+        attempts.changed_form = true;
+        let model = request.model.to_owned();
+        self.state().learned.insert(model, form);
+        Some(self.call(request, attempts))
     }
 }
 
 impl Model for AnthropicClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
         let declarations = self.declare(&request);
-        let decoder = AnthropicDecoder::new(Arc::clone(&self.endpoint));
+        let prefix = PrefixCell::default();
+        let decoder = AnthropicDecoder::new(Arc::clone(&self.endpoint), Arc::clone(&prefix));
         let decoder = Restoring::new(decoder, &declarations);
-        Box::pin(Answer::new(
-            &self.endpoint,
-            &self.http,
-            decoder,
-            move || self.call(&request),
-        ))
+        let attempts = Arc::new(Mutex::new(Attempts {
+            prefix,
+            ..Attempts::default()
+        }));
+        let first = Arc::clone(&attempts);
+        let answer = Answer::new(&self.endpoint, &self.http, decoder, move || {
+            self.call(&request, &mut lock(&first))
+        });
+        Box::pin(
+            answer.amending(move |refusal| self.amended(&request, &mut lock(&attempts), refusal)),
+        )
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -136,17 +136,33 @@ impl MessageCache {
     pub(crate) fn get(
         &mut self,
         messages: &[Arc<Message>],
-        serialise: impl FnMut(&Message, &mut Vec<u8>),
-    ) -> impl Iterator<Item = Bytes> {
+        mut serialise: impl FnMut(&Message, &mut Vec<u8>),
+    ) -> std::vec::IntoIter<Bytes> {
+        self.get_written(0, messages, |_, message, buffer| serialise(message, buffer))
+    }
+
+    /// The same where a message is written in a way that depends on what is before it. `way` differs
+    /// whenever that may be another; `serialise` also gets the index of the message.
+    pub(crate) fn get_written(
+        &mut self,
+        way: u64,
+        messages: &[Arc<Message>],
+        serialise: impl FnMut(usize, &Message, &mut Vec<u8>),
+    ) -> std::vec::IntoIter<Bytes> {
         let known = self.conversations.iter().position(|conversation| {
             match (conversation.messages.first(), messages.first()) {
-                (Some(kept), Some(asked)) => Arc::ptr_eq(&kept.message, asked),
+                (Some(kept), Some(asked)) => {
+                    conversation.way == way && Arc::ptr_eq(&kept.message, asked)
+                }
                 _ => false,
             }
         });
         let mut conversation = known
             .and_then(|index| self.conversations.remove(index))
-            .unwrap_or_default();
+            .unwrap_or_else(|| Conversation {
+                way,
+                ..Conversation::default()
+            });
         conversation.update(messages, serialise);
         let pieces: Vec<Bytes> = conversation
             .pieces
@@ -163,6 +179,8 @@ impl MessageCache {
 
 #[derive(Debug, Default)]
 struct Conversation {
+    /// How its messages are written.
+    way: u64,
     messages: Vec<CachedMessage>,
     pieces: Vec<Piece>,
 }
@@ -184,7 +202,7 @@ impl Conversation {
     fn update(
         &mut self,
         messages: &[Arc<Message>],
-        mut serialise: impl FnMut(&Message, &mut Vec<u8>),
+        mut serialise: impl FnMut(usize, &Message, &mut Vec<u8>),
     ) {
         let same = self
             .messages
@@ -196,9 +214,9 @@ impl Conversation {
         let new = messages.get(same..).unwrap_or_default();
         let mut bytes = Vec::new();
         let mut count = 0;
-        for message in new {
+        for (index, message) in new.iter().enumerate() {
             let start = bytes.len();
-            serialise(message, &mut bytes);
+            serialise(same + index, message, &mut bytes);
             count += 1;
             self.messages.push(CachedMessage {
                 message: Arc::clone(message),

@@ -266,7 +266,12 @@ pub(crate) struct Answer<'a, D> {
     endpoint: &'a Endpoint,
     /// Delivered after the events that came before it.
     failure: Option<ModelError>,
+    /// Makes another request of one that was refused.
+    amend: Option<Amend<'a>>,
 }
+
+/// Takes the error of a refusal; `None` when it stands.
+type Amend<'a> = Box<dyn FnMut(&ModelError) -> Option<Result<Call, ModelError>> + Send + 'a>;
 
 enum State<'a> {
     Opening(BoxFuture<'a, Result<Opened, ModelError>>),
@@ -403,7 +408,18 @@ impl<'a, D: Decoder> Answer<'a, D> {
             whole: false,
             endpoint,
             failure: None,
+            amend: None,
         }
+    }
+
+    /// Asks `amend` whether a request that was refused is to be sent in another form, at once and
+    /// without anyone being told.
+    pub(crate) fn amending(
+        mut self,
+        amend: impl FnMut(&ModelError) -> Option<Result<Call, ModelError>> + Send + 'a,
+    ) -> Self {
+        self.amend = Some(Box::new(amend));
+        self
     }
 
     /// Moves on by one piece of the body.
@@ -436,7 +452,11 @@ impl<'a, D: Decoder> Answer<'a, D> {
                     self.decoding.events.push_back(ModelEvent::Start);
                     self.state = State::Reading(Reading::new(response.body, self.idle));
                 }
-                Err(error) => self.fail(error),
+                Err(error) => match self.amend.as_mut().and_then(|amend| amend(&error)) {
+                    Some(Ok(call)) => self.state = State::Opening(Box::pin(call.open(0))),
+                    Some(Err(error)) => self.fail(error),
+                    None => self.fail(error),
+                },
             },
             State::Reading(reading) => {
                 let decoding = &mut self.decoding;

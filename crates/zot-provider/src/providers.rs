@@ -74,7 +74,9 @@ impl Wire {
         accepted: AcceptedThinking,
     ) -> Arc<dyn Model> {
         match self {
-            Self::Anthropic => Arc::new(AnthropicClient::new(http, endpoint)),
+            Self::Anthropic => {
+                Arc::new(AnthropicClient::new(http, endpoint).with_accepted(accepted))
+            }
             Self::OpenAiChat(quirks) => {
                 Arc::new(OpenAiClient::new(http, endpoint, quirks).with_accepted(accepted))
             }

@@ -59,6 +59,7 @@ fn export_block(block: &ContentBlock) -> FullBlock {
             signature: reasoning.signature.clone(),
             encrypted: reasoning.encrypted.clone(),
             id: reasoning.id.clone(),
+            prefix: reasoning.prefix.clone(),
         },
         ContentBlock::ToolCall(call) => FullBlock::ToolCall {
             id: call.id.to_string(),
@@ -159,6 +160,7 @@ fn import_block(block: FullBlock) -> Result<ContentBlock, String> {
             signature,
             encrypted,
             id,
+            prefix,
         } => ContentBlock::Reasoning(Reasoning {
             provider,
             text,
@@ -166,6 +168,7 @@ fn import_block(block: FullBlock) -> Result<ContentBlock, String> {
             signature,
             encrypted,
             id,
+            prefix,
         }),
         FullBlock::ToolCall {
             id,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zot_agent::{Journal, JournalError, NoJournal, repair};
-use zot_conversation::{Message, ToolResult, Usage};
+use zot_conversation::{Message, Timestamp, ToolResult, Usage};
 use zot_session::{
     Before, Checkpoints, Durability, Library, ReadReport, Session, SessionError, SessionLog,
     SessionMeta, View, fork, read,
@@ -47,6 +47,8 @@ pub(crate) struct Opened {
     pub(crate) transcript: Vec<Arc<Message>>,
     pub(crate) info: Option<SessionInfo>,
     pub(crate) checkpoints: Option<Arc<Checkpoints>>,
+    /// When the conversation began, unless it begins now.
+    pub(crate) began: Option<Timestamp>,
 }
 
 impl Opening {
@@ -116,6 +118,7 @@ impl Opening {
                     transcript: Vec::new(),
                     info: None,
                     checkpoints: None,
+                    began: None,
                 });
             }
             Self::New => (SessionLog::announce(sessions, meta, durability)?, None),
@@ -146,8 +149,10 @@ impl Opening {
         };
         let mut spent_before = Usage::default();
         let mut transcript = Vec::new();
+        let mut began = None;
         if let Some(session) = session {
             spent_before = session.usage;
+            began = session.began;
             let findings = session.report.findings().into_iter();
             warnings.extend(findings.map(|finding| format!("{}: {finding}", path.display())));
             transcript = mended(session.messages, &path, warnings);
@@ -165,6 +170,7 @@ impl Opening {
             transcript,
             info: Some(info),
             checkpoints: Some(checkpoints),
+            began,
         })
     }
 }

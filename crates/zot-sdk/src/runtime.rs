@@ -18,7 +18,9 @@ use zot_agent::{
     Agent, AgentParts, Budget, Decision, Hooks, NoHooks, NotWaiting, SteerError, Transcript,
 };
 use zot_context::{SkillGuard, Templates};
-use zot_conversation::{AgentEvent, BoxFuture, ContentBlock, ErrorCode, ErrorReport, Image};
+use zot_conversation::{
+    AgentEvent, BoxFuture, ContentBlock, ErrorCode, ErrorReport, Image, Timestamp,
+};
 use zot_extension_host::ExtensionHost;
 use zot_provider::catalog::Catalog;
 use zot_session::SessionLog;
@@ -103,6 +105,7 @@ impl Runtime {
             own_tools,
             selection,
             prompt,
+            session.began.unwrap_or_else(Timestamp::now),
             extensions.clone(),
         ));
         toolbox.apply(&mut settings);

@@ -102,8 +102,10 @@ impl Section {
 }
 
 impl PromptParts {
-    pub(crate) fn compose(&self, tools: &ToolSet) -> Arc<str> {
-        let sections = self.sections(tools);
+    /// The day of `began` is the one the model is told, also when the session is resumed on another:
+    /// caches and bound thinking are valid only behind the same prompt.
+    pub(crate) fn compose(&self, tools: &ToolSet, began: Timestamp) -> Arc<str> {
+        let sections = self.sections(tools, began);
         let texts: Vec<&str> = sections
             .iter()
             .map(|section| section.text.as_str())
@@ -111,7 +113,7 @@ impl PromptParts {
         texts.join("\n\n").into()
     }
 
-    pub(crate) fn sections(&self, tools: &ToolSet) -> Vec<Section> {
+    pub(crate) fn sections(&self, tools: &ToolSet, began: Timestamp) -> Vec<Section> {
         let mut sections = vec![match &self.base {
             Base::BuiltIn => {
                 Section::new(ContextKind::SystemPrompt, "built in", default_prompt(tools))
@@ -151,7 +153,7 @@ impl PromptParts {
             let addition = Section::new(ContextKind::Appended, "given", addition.clone());
             sections.push(addition);
         }
-        let environment = environment(&self.cwd);
+        let environment = environment(&self.cwd, began);
         sections.push(Section::new(
             ContextKind::Environment,
             "built in",
@@ -175,10 +177,10 @@ fn default_prompt(tools: &ToolSet) -> String {
     }
 }
 
-fn environment(cwd: &Path) -> String {
+fn environment(cwd: &Path, began: Timestamp) -> String {
     format!(
         "Current date: {}\nCurrent working directory: {}",
-        Timestamp::now().strftime("%Y-%m-%d"),
+        began.strftime("%Y-%m-%d"),
         cwd.display()
     )
 }

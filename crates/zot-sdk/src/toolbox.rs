@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zot_agent::{Agent, AgentSettings};
 use zot_context::Skill;
-use zot_conversation::ToolSet;
+use zot_conversation::{Timestamp, ToolSet};
 use zot_extension_host::ExtensionHost;
 
 use crate::assembly::{UnknownTool, choose_tools};
@@ -24,6 +24,8 @@ struct Choice {
     selection: ToolSelection,
     /// Set over the pipe, in the place of the composed one.
     system: Option<Arc<str>>,
+    /// When the conversation began.
+    began: Timestamp,
     /// The state of the extensions that the agent's settings reflect.
     generation: u64,
     /// Whether names that no tool has were reported.
@@ -35,6 +37,7 @@ impl ToolBox {
         own: ToolSet,
         selection: ToolSelection,
         prompt: PromptParts,
+        began: Timestamp,
         host: Option<Arc<ExtensionHost>>,
     ) -> Self {
         Self {
@@ -44,6 +47,7 @@ impl ToolBox {
             choice: Mutex::new(Choice {
                 selection,
                 system: None,
+                began,
                 generation: 0,
                 checked: false,
             }),
@@ -62,6 +66,11 @@ impl ToolBox {
         choose_tools(&self.all(), &selection.wanted())?;
         self.lock().selection = selection;
         Ok(())
+    }
+
+    /// A new conversation begins now.
+    pub(crate) fn begin_anew(&self) {
+        self.lock().began = Timestamp::now();
     }
 
     pub(crate) fn set_system(&self, system: Option<Arc<str>>) {
@@ -108,7 +117,7 @@ impl ToolBox {
         let tools = self.chosen(&choice.selection);
         settings.system = match &choice.system {
             Some(system) => Arc::clone(system),
-            None => self.prompt.compose(&tools),
+            None => self.prompt.compose(&tools, choice.began),
         };
         settings.tools = Arc::new(tools);
     }
@@ -131,7 +140,7 @@ impl ToolBox {
                 vec![part(ContextKind::SystemPrompt, name, None, system.len())]
             }
             None => {
-                let sections = self.prompt.sections(&tools).into_iter();
+                let sections = self.prompt.sections(&tools, choice.began).into_iter();
                 sections
                     .map(|section| {
                         let bytes = section.text.len();

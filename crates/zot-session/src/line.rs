@@ -224,6 +224,7 @@ struct RawBlock {
     encrypted_content: Option<String>,
     signature: Option<String>,
     provider: Option<String>,
+    prefix: Option<String>,
 }
 
 impl RawBlock {
@@ -248,6 +249,7 @@ impl RawBlock {
                 signature: self.signature,
                 encrypted: self.encrypted_content.filter(|content| !content.is_empty()),
                 id: self.reasoning_id.filter(|id| !id.is_empty()),
+                prefix: self.prefix,
             })
         } else if let Some(name) = self.name {
             let arguments = self.arguments.as_deref().map_or("", RawValue::get);

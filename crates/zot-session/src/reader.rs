@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
-use zot_conversation::{ContentBlock, Message, Role, ToolResult, Usage};
+use zot_conversation::{ContentBlock, Message, Role, Timestamp, ToolResult, Usage};
 
 use crate::line::{self, Line, Read};
 use crate::{DamagedLine, ReadReport, SessionError, SessionMeta, TornTail};
@@ -29,6 +29,9 @@ const REPEATED_WITHIN: usize = 64;
 #[derive(Debug, Clone)]
 pub struct Session {
     pub meta: SessionMeta,
+    /// When the conversation began: with the session, with the one it was forked from, or after the
+    /// transcript was dropped. `None` when nothing tells, or when it begins now.
+    pub began: Option<Timestamp>,
     pub messages: Vec<Arc<Message>>,
     /// Everything spent.
     pub usage: Usage,
@@ -190,6 +193,10 @@ struct Collected {
     results: Vec<ToolResult>,
     /// Whether the file ends in its first record.
     cut_off_at_once: bool,
+    /// The time of the first message since the transcript was last dropped.
+    first_message: Option<Timestamp>,
+    /// Whether the transcript was ever dropped.
+    cleared: bool,
 }
 
 impl Collected {
@@ -206,6 +213,8 @@ impl Collected {
             report: ReadReport::default(),
             results: Vec::new(),
             cut_off_at_once: false,
+            first_message: None,
+            cleared: false,
         }
     }
 
@@ -247,6 +256,7 @@ impl Collected {
                     Role::Tool => self.results.clear(),
                     Role::User | Role::Assistant => self.settle_results(),
                 }
+                self.first_message.get_or_insert(message.time);
                 self.messages.push(Arc::new(message));
             }
             Line::Usage { turn, cumulative } => {
@@ -262,6 +272,10 @@ impl Collected {
             }
             Line::Replaced(messages) => {
                 self.results.clear();
+                if messages.is_empty() {
+                    self.cleared = true;
+                    self.first_message = None;
+                }
                 let messages: Vec<Message> = messages
                     .into_iter()
                     .map(|read| self.counted(read))
@@ -340,7 +354,13 @@ impl Collected {
         if left_out > 0 && is_newer(&meta.version) {
             self.report.newer_version = Some(meta.version.clone());
         }
+        let began = match self.cleared || meta.parent.is_some() {
+            true => self.first_message,
+            false => Some(meta.started),
+        };
         Session {
+            // Files of other programs may have no times.
+            began: began.filter(|time| *time > Timestamp::UNIX_EPOCH),
             meta,
             messages: self.messages,
             usage: self.usage,

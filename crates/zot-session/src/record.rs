@@ -130,6 +130,8 @@ pub(crate) struct BlockRecord<'a> {
     signature: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     provider: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefix: Option<&'a str>,
 }
 
 impl<'a> From<&'a ContentBlock> for BlockRecord<'a> {
@@ -152,6 +154,7 @@ impl<'a> From<&'a ContentBlock> for BlockRecord<'a> {
                 encrypted_content: reasoning.encrypted.as_deref(),
                 signature: reasoning.signature.as_deref(),
                 provider: Some(&reasoning.provider),
+                prefix: reasoning.prefix.as_deref(),
                 ..empty
             },
             ContentBlock::ToolCall(call) => Self {

@@ -6,6 +6,7 @@ use super::conversation::Conversation;
 use super::delivery::Events;
 use super::directive::{Completion, Ending, Stop, split_characters};
 use super::reply::Wire;
+use super::thinking::signature;
 
 pub(super) fn events(body: &Value, seen: &Conversation, completion: &Completion) -> Events {
     let input = (100 * seen.messages).saturating_sub(20);
@@ -28,7 +29,7 @@ pub(super) fn events(body: &Value, seen: &Conversation, completion: &Completion)
             opening.push(block_delta(index, delta));
             deltas += 1;
         }
-        let signature = format!("signature over {thinking}");
+        let signature = signature(body, thinking);
         let delta = json!({"type": "signature_delta", "signature": signature});
         opening.push(block_delta(index, delta));
         opening.push(block_stop(index));

@@ -1,4 +1,5 @@
-//! What real providers refuse in a request: tools, tool calls, and what single models do not take.
+//! What real providers refuse in a request: its tools, tool calls and thinking, and what single models
+//! do not take.
 //!
 //! Written from the vendors' documents and from the refusals their users report, not from what our
 //! clients do: where a provider's words are known, they are used.
@@ -10,6 +11,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::reply::Wire;
+use super::thinking;
 
 /// OpenAI: "up to 10 levels of nesting" (Structured Outputs, "Supported schemas").
 const MAX_NESTING: usize = 10;
@@ -70,6 +72,7 @@ fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Checked {
 // Anthropic
 
 fn anthropic(body: &Value) -> Checked {
+    thinking::check(body)?;
     let tools = list(&body["tools"]);
     unique(tools.iter().map(|tool| text(&tool["name"])))?;
     for (index, tool) in tools.iter().enumerate() {

@@ -126,7 +126,7 @@ fn the_nearest_word_counts() {
     let asked = state(&["rpc", "--model", "gpt-4o"], &key[..1]);
     assert_eq!(asked, (Some(0), json!("openai"), json!("gpt-4o")));
     let asked = state(&["rpc", "--provider", "openai"], &key[..1]);
-    assert_eq!(asked, (Some(0), json!("openai"), json!("gpt-5")));
+    assert_eq!(asked, (Some(0), json!("openai"), json!("gpt-6.1-sol")));
 }
 
 #[test]

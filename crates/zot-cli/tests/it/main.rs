@@ -41,6 +41,7 @@ mod openai_efforts;
 mod openai_wires;
 mod original_home;
 mod pictures;
+mod preserved_thinking;
 mod queueing;
 mod recorded;
 mod refused_images;

@@ -7,31 +7,37 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::Serialize;
 use zot_conversation::{
-    ContentBlock, Image, Message, ModelRequest, Reasoning, ReasoningEffort, Role, Sampling,
-    ToolDefinition, ToolResult,
+    ContentBlock, Image, Message, ModelRequest, Reasoning, Role, ToolDefinition, ToolResult,
 };
 
+use super::prefix::{self, Prefixes, Reader, Replay, Replayed};
+use super::thinking::{Asking, ThinkingOptions};
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
 use crate::call_ids::{CallIds, IdRule};
+use crate::catalog::rules;
 use crate::declaration::{
     Declaration, DeclarationCache, Declarations, Dialect, Naming, Parameters, WireArguments,
 };
 use crate::http::Delivery;
 use crate::json;
 
-/// The least the provider accepts.
-const MIN_THINKING_BUDGET: u64 = 1024;
-
-/// Thinking counts against the output limit; this much is left for the answer where possible.
-const ANSWER_RESERVE: u64 = 4096;
-
 #[derive(Default)]
 pub(super) struct RequestCache {
     head: HeadCache,
     messages: MessageCache,
     declarations: DeclarationCache,
+    prefixes: Prefixes,
+    start: Option<Start>,
+}
+
+/// Where the prefixes of a conversation start, kept while model, system prompt and tools stay.
+struct Start {
+    model: String,
+    head: Bytes,
+    digest: [u8; 32],
 }
 
 /// What messages are written by.
@@ -56,7 +62,8 @@ impl RequestCache {
         provider: &str,
         delivery: Delivery,
         request: &ModelRequest<'_>,
-    ) -> RequestBody {
+        asking: Asking,
+    ) -> Prepared {
         let declarations = self.declare(provider, request.tools);
         self.messages.write_for(&declarations.naming);
         let terms = Terms {
@@ -64,26 +71,89 @@ impl RequestCache {
             naming: &declarations.naming,
             ids: &CallIds::new(IdRule::Anthropic, request.messages),
         };
-        let mut body = RequestBody::default();
-        body.begin(&Options::new(provider, delivery, request));
-        body.push(self.head.get(request.system, request.tools, |buffer| {
+        let head = self.head.get(request.system, request.tools, |buffer| {
             let tools = declarations.of(request.tools);
             write_head(request.system, tools, buffer);
-        }));
+        });
+        let start = start_of(&mut self.start, request.model, &head);
+        let reader = Reader {
+            provider,
+            binds: rules::binds_thinking(request.model),
+        };
+        let chain = self.prefixes.follow(
+            start,
+            &reader,
+            request.messages,
+            |message, replay, buffer| {
+                write_message(terms, message, replay, Breakpoint::Absent, buffer);
+            },
+        );
+
+        let mut body = RequestBody::default();
+        let thinking = ThinkingOptions::new(request, asking, || {
+            accepts_budget(provider, request.messages, |index| chain.replay(index))
+        });
+        let asks_to_think = thinking.thinking.is_some();
+        body.begin(&Options {
+            model: request.model,
+            max_tokens: request.max_output,
+            stream: delivery == Delivery::Streamed,
+            thinking,
+        });
+        body.push(head);
 
         let breakpoints = Breakpoints::find(provider, request.messages);
         let (settled, recent) = request.messages.split_at(breakpoints.settled);
-        let pieces = self.messages.get(settled, |message, buffer| {
-            write_message(terms, message, Breakpoint::Absent, buffer);
-        });
+        let write = |index: usize, message: &Message, buffer: &mut Vec<u8>| {
+            let breakpoint = breakpoints.at(index);
+            write_message(terms, message, chain.replay(index), breakpoint, buffer);
+        };
+        let pieces = self.messages.get_written(chain.number(), settled, write);
         let mut tail = Vec::new();
         for (index, message) in recent.iter().enumerate() {
-            let breakpoint = breakpoints.at(breakpoints.settled + index);
-            write_message(terms, message, breakpoint, &mut tail);
+            write(breakpoints.settled + index, message, &mut tail);
         }
         body.finish(List::Empty, pieces.chain([tail.into()]));
-        body
+        Prepared {
+            body,
+            asks_to_think,
+            prefix: chain.prefix(),
+            replayed: chain.replayed(provider),
+        }
     }
+
+    /// Leaves out from now on what the service refused.
+    pub(super) fn refuse(&mut self, replayed: &Replayed) {
+        self.prefixes.refuse(replayed);
+    }
+}
+
+fn start_of(kept: &mut Option<Start>, model: &str, head: &Bytes) -> [u8; 32] {
+    let same = |kept: &&Start| {
+        // The same bytes in the same place: the cache of heads keeps them while they are the same.
+        kept.model == model && std::ptr::eq(kept.head.as_ref(), head.as_ref())
+    };
+    if let Some(kept) = kept.as_ref().filter(same) {
+        return kept.digest;
+    }
+    let digest = prefix::start(model, head);
+    *kept = Some(Start {
+        model: model.to_owned(),
+        head: head.clone(),
+        digest,
+    });
+    digest
+}
+
+/// A request that is ready to be sent.
+pub(super) struct Prepared {
+    pub(super) body: RequestBody,
+    /// Whether it says how to think.
+    pub(super) asks_to_think: bool,
+    /// What the answer is made behind.
+    pub(super) prefix: String,
+    /// The thinking of earlier answers in it.
+    pub(super) replayed: Option<Replayed>,
 }
 
 #[derive(Serialize)]
@@ -91,75 +161,31 @@ struct Options<'a> {
     model: &'a str,
     max_tokens: u64,
     stream: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thinking: Option<Thinking>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    top_p: Option<f64>,
+    #[serde(flatten)]
+    thinking: ThinkingOptions,
 }
 
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Thinking {
-    Enabled { budget_tokens: u64 },
-}
-
-impl<'a> Options<'a> {
-    fn new(provider: &str, delivery: Delivery, request: &ModelRequest<'a>) -> Self {
-        let thinking = request
-            .reasoning
-            .filter(|_| accepts_thinking(provider, request.messages))
-            .and_then(|effort| thinking_budget(effort, request.max_output))
-            .map(|budget_tokens| Thinking::Enabled { budget_tokens });
-        let Sampling { temperature, top_p } = match thinking {
-            // Refused then.
-            Some(_) => Sampling::default(),
-            None => request.sampling,
-        };
-        Self {
-            model: request.model,
-            max_tokens: request.max_output,
-            stream: delivery == Delivery::Streamed,
-            thinking,
-            temperature,
-            // Newer models refuse both at once.
-            top_p: top_p.filter(|_| temperature.is_none()),
-        }
-    }
-}
-
-/// How many tokens may go into thinking; `None` when the output limit leaves no room for it.
-fn thinking_budget(effort: ReasoningEffort, max_output: u64) -> Option<u64> {
-    let wanted = match effort {
-        ReasoningEffort::None => return None,
-        ReasoningEffort::Minimal => MIN_THINKING_BUDGET,
-        ReasoningEffort::Low => 4096,
-        ReasoningEffort::Medium => 10_240,
-        ReasoningEffort::High => 32_768,
-        ReasoningEffort::Xhigh | ReasoningEffort::Max => 65_536,
-    };
-    let room = max_output
-        .saturating_sub(ANSWER_RESERVE)
-        .max(MIN_THINKING_BUDGET);
-    Some(wanted.min(room)).filter(|&budget| budget < max_output)
-}
-
-/// A turn under way that did not begin with thinking cannot have it switched on in its middle.
-fn accepts_thinking(provider: &str, messages: &[Arc<Message>]) -> bool {
+/// A turn under way that did not begin with thinking cannot have a budget for it in its middle.
+/// (Adaptive thinking has no such rule.)
+fn accepts_budget(
+    provider: &str,
+    messages: &[Arc<Message>],
+    replay: impl Fn(usize) -> Replay,
+) -> bool {
     let turn = messages
         .iter()
         .rposition(|message| message.role == Role::User)
         .map_or(0, |index| index + 1);
     let opening = messages
         .iter()
+        .enumerate()
         .skip(turn)
-        .find(|message| message.role == Role::Assistant);
-    opening.is_none_or(|message| {
-        let first = message
-            .content
-            .iter()
-            .find(|block| is_sent(provider, block));
+        .find(|(_, message)| message.role == Role::Assistant);
+    opening.is_none_or(|(index, message)| {
+        let drops = replay(index) == Replay::Dropped;
+        let first = message.content.iter().find(|block| {
+            is_sent(provider, block) && !(drops && matches!(block, ContentBlock::Reasoning(_)))
+        });
         matches!(first, Some(ContentBlock::Reasoning(_)))
     })
 }
@@ -324,6 +350,7 @@ impl Block<'_> {
 fn write_message(
     terms: Terms<'_>,
     message: &Message,
+    replay: Replay,
     breakpoint: Breakpoint,
     buffer: &mut Vec<u8>,
 ) {
@@ -340,6 +367,7 @@ fn write_message(
                 let id = terms.ids.wire(message, position, result.call_id.as_str());
                 Some(wire_result(id, result))
             }
+            ContentBlock::Reasoning(_) if replay == Replay::Dropped => None,
             block => wire_block(terms.provider, block),
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -160,8 +160,12 @@ enum OpenBlock {
     Other,
 }
 
+/// What an answer is made behind. Known when the request is written.
+pub(super) type PrefixCell = Arc<Mutex<Option<String>>>;
+
 pub(super) struct AnthropicDecoder {
     endpoint: Arc<Endpoint>,
+    prefix: PrefixCell,
     open: Vec<(u64, OpenBlock)>,
     calls: Vec<ToolCallId>,
     usage: Usage,
@@ -171,9 +175,10 @@ pub(super) struct AnthropicDecoder {
 }
 
 impl AnthropicDecoder {
-    pub(super) fn new(endpoint: Arc<Endpoint>) -> Self {
+    pub(super) fn new(endpoint: Arc<Endpoint>, prefix: PrefixCell) -> Self {
         Self {
             endpoint,
+            prefix,
             open: Vec::new(),
             calls: Vec::new(),
             usage: Usage::default(),
@@ -281,23 +286,29 @@ impl AnthropicDecoder {
         }
     }
 
+    fn reasoning(&self) -> Reasoning {
+        let prefix = self.prefix.lock().unwrap_or_else(PoisonError::into_inner);
+        Reasoning {
+            provider: self.endpoint.provider.clone(),
+            prefix: prefix.clone(),
+            ..Reasoning::default()
+        }
+    }
+
     fn stop_block(&self, block: OpenBlock, events: &mut VecDeque<ModelEvent>) {
-        let provider = &self.endpoint.provider;
         match block {
             OpenBlock::Text | OpenBlock::Other => {}
             OpenBlock::Thinking { text, signature } => {
                 events.push_back(ModelEvent::Reasoning(Reasoning {
-                    provider: provider.clone(),
                     text,
                     signature: Some(signature).filter(|signature| !signature.is_empty()),
-                    ..Reasoning::default()
+                    ..self.reasoning()
                 }));
             }
             OpenBlock::Redacted { data } => {
                 events.push_back(ModelEvent::Reasoning(Reasoning {
-                    provider: provider.clone(),
                     encrypted: Some(data),
-                    ..Reasoning::default()
+                    ..self.reasoning()
                 }));
             }
             OpenBlock::ToolUse { id, whole_input } => {

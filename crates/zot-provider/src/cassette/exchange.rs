@@ -231,6 +231,7 @@ struct ReasoningLine {
     signature: Option<String>,
     encrypted: Option<String>,
     id: Option<String>,
+    prefix: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -306,6 +307,7 @@ impl EventLine {
                     signature: block.signature,
                     encrypted: block.encrypted,
                     id: block.id,
+                    prefix: block.prefix,
                 }))
             }
             EventKind::ToolCallStart => Played::One(ModelEvent::ToolCallStart {

@@ -193,6 +193,8 @@ pub(super) struct ReasoningRecord<'a> {
     encrypted: Option<Redacted<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<Redacted<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefix: Option<&'a str>,
 }
 
 pub(super) fn reasoning_record<'a>(
@@ -207,6 +209,7 @@ pub(super) fn reasoning_record<'a>(
         signature: part(&reasoning.signature),
         encrypted: part(&reasoning.encrypted),
         id: part(&reasoning.id),
+        prefix: reasoning.prefix.as_deref(),
     }
 }
 

@@ -91,6 +91,32 @@ pub(super) fn thinking(id: &str) -> Thinking {
     }
 }
 
+/// Whether a model can be asked to think at all: Claude can from 3.7 on.
+pub(crate) fn can_think(id: &str) -> bool {
+    !matches!(claude_version(bare_name(id)), Some(Some(version)) if version < (3, 7))
+}
+
+/// Whether a model refuses `temperature`, `top_p` and `top_k`, and leaves the text of its thinking
+/// out unless it is asked for: Claude from 4.7 on.
+///
+/// Source: Anthropic's migration guides for Opus 4.7 and Sonnet 5.
+pub(crate) fn is_claude_since_4_7(id: &str) -> bool {
+    claude_is_since(id, (4, 7))
+}
+
+/// Whether a model refuses thinking that is replayed behind another prefix than the one it was
+/// made with: Claude Fable and Mythos from 5.1 on, the other families from 5.5 on.
+///
+/// Source: <https://platform.claude.com/docs/en/build-with-claude/preserved-thinking>.
+pub(crate) fn binds_thinking(id: &str) -> bool {
+    let family_began_early = id.contains("fable") || id.contains("mythos");
+    claude_is_since(id, if family_began_early { (5, 1) } else { (5, 5) })
+}
+
+fn claude_is_since(id: &str, since: Version) -> bool {
+    claude_version(bare_name(id)).is_some_and(|version| version.is_none_or(|it| it >= since))
+}
+
 /// The reasoning efforts a model accepts.
 pub(super) fn efforts(id: &str) -> Efforts {
     let name = bare_name(id);

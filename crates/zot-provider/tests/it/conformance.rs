@@ -7,6 +7,7 @@ mod breaking;
 mod declarations;
 mod failures;
 mod requests;
+mod thinking;
 mod unstreamed;
 
 use std::future::poll_fn;
@@ -290,6 +291,8 @@ fn without_ids(events: &[ModelEvent]) -> Vec<ModelEvent> {
             {
                 block.id = Some("call".to_owned());
             }
+            // Two questions are two prefixes.
+            block.prefix = None;
             ModelEvent::Reasoning(block)
         }
         other => other.clone(),

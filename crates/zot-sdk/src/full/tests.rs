@@ -36,15 +36,16 @@ fn message(role: Role, content: Vec<FullBlock>) -> FullMessage {
 
 fn reasoning() -> BoxedStrategy<FullBlock> {
     let maybe = || prop::option::of("[a-z]{1,8}");
-    ("[a-z]{1,8}", ".{0,10}", maybe(), maybe(), maybe())
+    ("[a-z]{1,8}", ".{0,10}", maybe(), maybe(), maybe(), maybe())
         .prop_map(
-            |(provider, text, signature, encrypted, id)| FullBlock::Reasoning {
+            |(provider, text, signature, encrypted, id, prefix)| FullBlock::Reasoning {
+                details: Some(format!("[{text:?}]")).filter(|_| provider.len() > 4),
                 provider,
-                details: Some(format!("[{text:?}]")).filter(|_| text.len() > 4),
                 text,
                 signature,
                 encrypted,
                 id,
+                prefix,
             },
         )
         .boxed()

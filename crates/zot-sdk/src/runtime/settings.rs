@@ -164,7 +164,7 @@ impl Runtime {
     }
 
     /// Changes the settings between two prompts.
-    fn change(&self, change: impl FnOnce(&mut AgentSettings)) -> Result<(), Busy> {
+    pub(super) fn change(&self, change: impl FnOnce(&mut AgentSettings)) -> Result<(), Busy> {
         if self.occupation.is_busy() {
             return Err(Busy);
         }

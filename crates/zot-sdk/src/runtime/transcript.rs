@@ -51,11 +51,13 @@ impl Runtime {
         })
     }
 
-    /// Drops the transcript. Usage stays.
+    /// Drops the transcript. Usage stays; the model is told today's date from here on.
     pub fn clear(&self) -> Result<(), ClearError> {
         if self.occupation.is_busy() {
             return Err(Busy.into());
         }
-        Ok(self.agent.clear()?)
+        self.agent.clear()?;
+        self.toolbox.begin_anew();
+        Ok(self.change(|settings| self.toolbox.apply(settings))?)
     }
 }

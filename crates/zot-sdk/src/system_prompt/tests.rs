@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use zot_context::{InstructionFile, SkillGuard, SkillSet, SkillTool};
-use zot_conversation::{Tool, ToolSet};
+use zot_conversation::{Timestamp, Tool, ToolSet};
 
 use super::{Base, ContextKind, PromptParts};
 
@@ -21,6 +21,10 @@ fn parts(base: Base) -> PromptParts {
     }
 }
 
+fn began() -> Timestamp {
+    "2026-03-01T23:30:00Z".parse().unwrap()
+}
+
 fn with_skill_tool() -> ToolSet {
     let (set, guard) = (SkillSet::built_in(), SkillGuard::default());
     let tool = SkillTool::new(Arc::new(set), Arc::new(guard));
@@ -29,7 +33,7 @@ fn with_skill_tool() -> ToolSet {
 
 #[test]
 fn what_changes_least_comes_first() {
-    let prompt = parts(Base::BuiltIn).compose(&with_skill_tool());
+    let prompt = parts(Base::BuiltIn).compose(&with_skill_tool(), began());
     let positions = [
         "You are zot",
         "Tools: skill.",
@@ -49,18 +53,18 @@ fn what_changes_least_comes_first() {
 
 #[test]
 fn a_given_prompt_takes_the_place_of_ours_only() {
-    let prompt = parts(Base::Given("SYS".to_owned())).compose(&with_skill_tool());
+    let prompt = parts(Base::Given("SYS".to_owned())).compose(&with_skill_tool(), began());
     assert!(prompt.starts_with("SYS\n\nSkills are "), "{prompt}");
     let (_, end) = prompt.split_once("APP1\n\nAPP2\n\n").unwrap();
     let date = end.strip_prefix("Current date: ").unwrap();
     let (date, directory) = date.split_once('\n').unwrap();
-    assert_eq!(date.len(), "2026-01-01".len(), "{prompt}");
+    assert_eq!(date, "2026-03-01", "{prompt}");
     assert_eq!(directory, "Current working directory: /work");
 }
 
 #[test]
 fn skills_are_named_only_to_who_can_load_them() {
-    let sections = parts(Base::BuiltIn).sections(&ToolSet::default());
+    let sections = parts(Base::BuiltIn).sections(&ToolSet::default(), began());
     assert!(
         sections
             .iter()
@@ -71,8 +75,8 @@ fn skills_are_named_only_to_who_can_load_them() {
 #[test]
 fn the_sections_are_the_whole_prompt() {
     let (parts, tools) = (parts(Base::BuiltIn), with_skill_tool());
-    let sections = parts.sections(&tools);
+    let sections = parts.sections(&tools, began());
     let separators = 2 * (sections.len() - 1);
     let length: usize = sections.iter().map(|section| section.text.len()).sum();
-    assert_eq!(length + separators, parts.compose(&tools).len());
+    assert_eq!(length + separators, parts.compose(&tools, began()).len());
 }

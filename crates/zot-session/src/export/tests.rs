@@ -32,6 +32,7 @@ fn session() -> Session {
     };
     Session {
         meta: SessionMeta::new("/work".into(), "p".into(), HOSTILE.into()),
+        began: None,
         messages: vec![
             message(Role::User, vec![ContentBlock::Text(HOSTILE.to_owned())]),
             message(

@@ -43,6 +43,9 @@ pub enum FullBlock {
         encrypted: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
+        /// Digest of the conversation before it. Some providers accept the block only behind that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prefix: Option<String>,
     },
     ToolCall {
         id: String,

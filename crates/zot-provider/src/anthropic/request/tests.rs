@@ -2,9 +2,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use zot_conversation::{Arguments, Sampling, Timestamp, ToolCall, ToolEffect};
+use zot_conversation::{Arguments, ReasoningEffort, Sampling, Timestamp, ToolCall, ToolEffect};
 
 use super::*;
+use crate::catalog::AcceptedThinking;
 
 fn message(role: Role, content: Vec<ContentBlock>) -> Arc<Message> {
     Arc::new(Message {
@@ -53,7 +54,7 @@ fn result(id: &str, is_error: bool, content: Vec<ContentBlock>) -> ContentBlock 
 
 fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -> ModelRequest<'a> {
     ModelRequest {
-        model: "claude",
+        model: "claude-sonnet-4-5",
         system: "be good",
         messages,
         tools,
@@ -64,12 +65,10 @@ fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -
 }
 
 fn body(cache: &mut RequestCache, request: &ModelRequest<'_>) -> String {
-    String::from_utf8(
-        cache
-            .body("anthropic", Delivery::Streamed, request)
-            .to_vec(),
-    )
-    .unwrap()
+    let accepted = AcceptedThinking::default().of(request.model);
+    let asking = Asking::new(accepted.thinking, accepted.efforts, None);
+    let prepared = cache.body("anthropic", Delivery::Streamed, request, asking);
+    String::from_utf8(prepared.body.to_vec()).unwrap()
 }
 
 fn fresh(request: &ModelRequest<'_>) -> String {
@@ -108,7 +107,7 @@ fn whole_request() {
     let mut asked = request(&messages, &tools);
     asked.reasoning = Some(ReasoningEffort::Low);
     let expected = concat!(
-        r#"{"model":"claude","max_tokens":8192,"stream":true,"#,
+        r#"{"model":"claude-sonnet-4-5","max_tokens":8192,"stream":true,"#,
         r#""thinking":{"type":"enabled","budget_tokens":4096},"#,
         r#""tools":[{"name":"read","description":"reads","input_schema":{"type":"object"}}],"#,
         r#""system":[{"type":"text","text":"be good","cache_control":{"type":"ephemeral"}}],"#,
@@ -150,23 +149,6 @@ fn each_request_reads_what_the_last_one_wrote() {
 }
 
 #[test]
-fn thinking_stays_below_the_output_limit() {
-    for effort in ReasoningEffort::ALL {
-        for limit in [1, 1024, 1025, 2000, 5000, 8192, 64_000] {
-            let budget = thinking_budget(effort, limit);
-            let is_asked = effort != ReasoningEffort::None;
-            assert_eq!(
-                budget.is_some(),
-                is_asked && limit > 1024,
-                "{effort} {limit}"
-            );
-            assert!(budget.is_none_or(|budget| (1024..limit).contains(&budget)));
-        }
-    }
-    assert_eq!(thinking_budget(ReasoningEffort::High, 64_000), Some(32_768));
-}
-
-#[test]
 fn thinking_is_not_switched_on_within_a_turn() {
     let turn = |opening: ContentBlock| {
         [
@@ -175,16 +157,17 @@ fn thinking_is_not_switched_on_within_a_turn() {
             message(Role::Tool, vec![result("a", false, vec![text("ok")])]),
         ]
     };
-    assert!(!accepts_thinking("anthropic", &turn(text("no thought"))));
-    assert!(!accepts_thinking(
-        "anthropic",
-        &turn(reasoning("openai", Some("s"), None))
-    ));
-    assert!(accepts_thinking(
-        "anthropic",
-        &turn(reasoning("anthropic", Some("s"), None))
-    ));
-    assert!(accepts_thinking("anthropic", &turn(text(""))[..1]));
+    let accepts = |messages: &[Arc<Message>], replay: Replay| {
+        accepts_budget("anthropic", messages, |_| replay)
+    };
+    assert!(!accepts(&turn(text("no thought")), Replay::Kept));
+    let foreign = turn(reasoning("openai", Some("s"), None));
+    assert!(!accepts(&foreign, Replay::Kept));
+    let own = turn(reasoning("anthropic", Some("s"), None));
+    assert!(accepts(&own, Replay::Kept));
+    // Thinking that is left out is as if it had not been.
+    assert!(!accepts(&own, Replay::Dropped));
+    assert!(accepts(&turn(text(""))[..1], Replay::Dropped));
 }
 
 proptest! {
@@ -212,24 +195,6 @@ proptest! {
             prop_assert!(cached.matches("cache_control").count() <= 4);
         }
     }
-}
-
-#[test]
-fn one_kind_of_sampling_is_written_unless_the_model_thinks() {
-    let mut asked = request(&[], &[]);
-    asked.sampling = Sampling {
-        temperature: Some(0.5),
-        top_p: Some(0.9),
-    };
-    let sent = fresh(&asked);
-    assert!(
-        sent.contains(r#""stream":true,"temperature":0.5,"system""#),
-        "{sent}"
-    );
-    asked.sampling.temperature = None;
-    assert!(fresh(&asked).contains(r#""stream":true,"top_p":0.9,"system""#));
-    asked.reasoning = Some(ReasoningEffort::Low);
-    assert!(!fresh(&asked).contains("top_p"));
 }
 
 #[test]

@@ -11,11 +11,12 @@ fn recording(name: &str) -> Vec<u8> {
 }
 
 fn decoder() -> AnthropicDecoder {
-    AnthropicDecoder::new(Arc::new(Endpoint {
+    let endpoint = Endpoint {
         provider: "anthropic".to_owned(),
         base_url: String::new(),
         api_key: None,
-    }))
+    };
+    AnthropicDecoder::new(Arc::new(endpoint), PrefixCell::default())
 }
 
 fn text(text: &str) -> ModelEvent {

@@ -99,8 +99,8 @@ fn any_event() -> impl Strategy<Value = ModelEvent> {
         Just(ModelEvent::Start),
         ".*".prop_map(ModelEvent::TextDelta),
         ".*".prop_map(ModelEvent::ThinkingDelta),
-        (".*", ".*", maybe(), maybe(), maybe()).prop_map(
-            |(provider, text, signature, encrypted, id)| {
+        (".*", ".*", maybe(), maybe(), maybe(), maybe()).prop_map(
+            |(provider, text, signature, encrypted, id, prefix)| {
                 ModelEvent::Reasoning(Reasoning {
                     provider,
                     details: Some(text.clone()).filter(|text| text.len() > 4),
@@ -108,6 +108,7 @@ fn any_event() -> impl Strategy<Value = ModelEvent> {
                     signature,
                     encrypted,
                     id,
+                    prefix,
                 })
             }
         ),
