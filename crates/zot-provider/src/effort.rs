@@ -1,10 +1,10 @@
-//! How hard a model of OpenAI's wires is asked to think, and what is said when it cannot be asked so.
+//! How hard a model of OpenAI's wires is asked to think.
 
 use std::sync::{Mutex, PoisonError};
 
 use zot_conversation::{ModelError, ModelErrorKind, ReasoningEffort};
 
-use crate::catalog::{AcceptedThinking, Effort};
+use crate::catalog::{AcceptedThinking, Effort, ModelInfo};
 
 /// The most models of one server that are remembered to take no effort.
 const MAX_LEARNED: usize = 64;
@@ -17,13 +17,6 @@ pub(crate) struct EffortRules {
     without: Mutex<Vec<String>>,
 }
 
-/// What is sent, and what the user should know about it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct AskedEffort {
-    pub(crate) effort: Option<Effort>,
-    pub(crate) notice: Option<String>,
-}
-
 impl EffortRules {
     pub(crate) fn new(accepted: AcceptedThinking) -> Self {
         Self {
@@ -33,41 +26,12 @@ impl EffortRules {
     }
 
     /// The accepted effort that is nearest to what the user wants.
-    pub(crate) fn asked(&self, model: &str, wanted: Option<ReasoningEffort>) -> AskedEffort {
-        let Some(wanted) = wanted.map(Effort::from) else {
-            return AskedEffort::default();
-        };
-        let refused = |reason: &str| AskedEffort {
-            effort: None,
-            notice: (wanted != Effort::None).then(|| {
-                let wanted = wanted.as_str();
-                format!("the reasoning effort {wanted:?} is not sent: {model} {reason}")
-            }),
-        };
+    pub(crate) fn asked(&self, model: &str, wanted: Option<ReasoningEffort>) -> Option<Effort> {
+        let wanted = wanted?;
         if self.takes_none(model) {
-            return refused("refused it");
+            return None;
         }
-        let efforts = self.accepted.of(model).efforts;
-        match efforts.nearest(wanted) {
-            None => refused("takes none"),
-            Some(effort) if effort == wanted => AskedEffort {
-                effort: Some(effort),
-                notice: None,
-            },
-            Some(effort) => {
-                let known: Vec<&str> = efforts.iter().map(Effort::as_str).collect();
-                let notice = format!(
-                    "{model} does not know the reasoning effort {:?} (it knows {}): {:?} is sent",
-                    wanted.as_str(),
-                    known.join(", "),
-                    effort.as_str()
-                );
-                AskedEffort {
-                    effort: Some(effort),
-                    notice: Some(notice),
-                }
-            }
-        }
+        self.accepted.of(model).efforts.nearest(wanted.into())
     }
 
     fn takes_none(&self, model: &str) -> bool {
@@ -81,14 +45,14 @@ impl EffortRules {
     /// OpenAI: "Unsupported value: 'reasoning.effort' does not support 'x' with this model.", "Unsupported
     /// parameter: 'reasoning_effort' …", "Unrecognized request argument supplied: reasoning_effort".
     /// Groq: "`reasoning_effort` must be one of `none` or `default`".
-    pub(crate) fn learn(&self, model: &str, asked: &AskedEffort, error: &ModelError) -> bool {
+    pub(crate) fn learn(&self, model: &str, asked: Option<Effort>, error: &ModelError) -> bool {
         let names_effort = || {
             let message = error.message.to_ascii_lowercase();
             // That one is about the wire.
             let is_about_wire = message.contains("v1/responses");
             !is_about_wire && (message.contains("effort") || message.contains("'reasoning'"))
         };
-        let applies = asked.effort.is_some()
+        let applies = asked.is_some()
             && error.kind == ModelErrorKind::Invalid
             && names_effort()
             && !self.takes_none(model);
@@ -100,6 +64,28 @@ impl EffortRules {
             without.push(model.to_owned());
         }
         applies
+    }
+}
+
+/// What the user should know when `model` is not asked for the effort that is wanted.
+pub fn effort_note(model: &ModelInfo, wanted: ReasoningEffort) -> Option<String> {
+    let (wanted, id) = (Effort::from(wanted), &model.id);
+    match model.efforts.nearest(wanted) {
+        Some(effort) if effort == wanted => None,
+        None if wanted == Effort::None => None,
+        None => Some(format!(
+            "the reasoning effort {:?} is not sent: {id} takes none",
+            wanted.as_str()
+        )),
+        Some(effort) => {
+            let known: Vec<&str> = model.efforts.iter().map(Effort::as_str).collect();
+            Some(format!(
+                "{id} does not know the reasoning effort {:?} (it knows {}): {:?} is sent",
+                wanted.as_str(),
+                known.join(", "),
+                effort.as_str()
+            ))
+        }
     }
 }
 

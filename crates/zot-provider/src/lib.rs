@@ -32,6 +32,7 @@ mod usage;
 
 pub use crate::anthropic::AnthropicClient;
 pub use crate::api_key::ApiKey;
+pub use crate::effort::effort_note;
 pub use crate::endpoint::{Endpoint, exact_base_url};
 pub use crate::gemini::GeminiClient;
 pub use crate::http::{FetchError, Fetched, HttpClient, Timeouts};

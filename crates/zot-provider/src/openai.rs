@@ -16,10 +16,10 @@ use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ToolImages}
 use crate::call::{Answer, Call};
 use crate::catalog::{AcceptedThinking, Effort};
 use crate::declaration::{Declarations, Restoring};
-use crate::effort::{AskedEffort, EffortRules};
+use crate::effort::EffortRules;
 use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
-use crate::second_chance::{Attempt, SecondChance};
+use crate::second_chance::SecondChance;
 pub(crate) use either::EitherClient;
 use request::RequestCache;
 use stream::OpenAiDecoder;
@@ -143,38 +143,34 @@ impl OpenAiClient {
 }
 
 impl OpenAiClient {
-    fn asked(&self, request: &ModelRequest<'_>) -> AskedEffort {
+    fn asked(&self, request: &ModelRequest<'_>) -> Option<Effort> {
         match self.quirks.effort {
-            EffortField::Absent => AskedEffort::default(),
+            EffortField::Absent => None,
             EffortField::ReasoningEffort | EffortField::Reasoning => {
                 self.efforts.asked(request.model, request.reasoning)
             }
         }
     }
 
-    fn attempt<'a>(&'a self, request: ModelRequest<'a>, asked: AskedEffort) -> Attempt<'a> {
+    fn attempt<'a>(&'a self, request: ModelRequest<'a>, effort: Option<Effort>) -> ModelStream<'a> {
         let declarations = self.declare(&request);
         let decoder = OpenAiDecoder::new(Arc::clone(&self.endpoint));
         let decoder = Restoring::new(decoder, &declarations);
-        let effort = asked.effort;
-        Attempt {
-            answer: Box::pin(Answer::new(
-                &self.endpoint,
-                &self.http,
-                decoder,
-                move || self.call(&request, effort),
-            )),
-            notice: asked.notice,
-        }
+        Box::pin(Answer::new(
+            &self.endpoint,
+            &self.http,
+            decoder,
+            move || self.call(&request, effort),
+        ))
     }
 }
 
 impl Model for OpenAiClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
         let asked = self.asked(&request);
-        let first = self.attempt(request, asked.clone());
+        let first = self.attempt(request, asked);
         Box::pin(SecondChance::new(first, move |refusal| {
-            let is_wrong = self.efforts.learn(request.model, &asked, refusal);
+            let is_wrong = self.efforts.learn(request.model, asked, refusal);
             is_wrong.then(|| self.attempt(request, self.asked(&request)))
         }))
     }

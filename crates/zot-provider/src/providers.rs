@@ -17,7 +17,7 @@ use crate::catalog::{AcceptedThinking, UserProvider};
 use crate::endpoint::Endpoint;
 use crate::gemini::{self, GeminiClient};
 use crate::http::{Delivery, HttpClient};
-use crate::openai::{self, OpenAiClient, OpenAiQuirks};
+use crate::openai::{self, EffortField, OpenAiClient, OpenAiQuirks};
 use crate::responses::{self, ResponsesClient};
 
 use file::ProvidersError;
@@ -84,6 +84,15 @@ impl Wire {
                 Arc::new(ResponsesClient::new(http, endpoint).with_accepted(accepted))
             }
             Self::Gemini => Arc::new(GeminiClient::new(http, endpoint)),
+        }
+    }
+
+    /// Whether requests can name one of OpenAI's reasoning efforts.
+    pub fn takes_effort(self) -> bool {
+        match self {
+            Self::OpenAiChat(quirks) => quirks.effort != EffortField::Absent,
+            Self::OpenAiResponses => true,
+            Self::Anthropic | Self::Gemini => false,
         }
     }
 

@@ -35,7 +35,7 @@ use crate::system_prompt::{Base, PromptParts};
 use crate::tables::Tables;
 
 pub(crate) use clients::Clients;
-use clients::Source;
+use clients::{Reached, Source};
 use selection::{Network, Selected};
 pub(crate) use selection::{entry_credential, find_model, nearest, select, unknown_provider};
 
@@ -259,11 +259,11 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
                 cache: home.join(live_models::CACHE),
                 refresh: config.live_models,
             });
-            Source::Network {
+            Source::Network(Box::new(Reached {
                 connection,
                 ways,
                 first: (model.id.to_string(), way),
-            }
+            }))
         }
     };
     let mut clients = Clients::new(source, dialect);

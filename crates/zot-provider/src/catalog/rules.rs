@@ -65,8 +65,9 @@ fn openai_wire(id: &str) -> OpenAiWire {
 
 /// Whether a model of OpenAI's refuses `temperature` and `top_p`: those that reason do.
 ///
-/// Source: the guides "Using GPT-5" and "Reasoning models" of platform.openai.com. The `-chat` models
-/// of 5.x do not reason.
+/// Users report the refusal for o1, o3, gpt-5 and gpt-5.2: "Unsupported parameter: 'temperature' is not
+/// supported with this model." (OpenHands/software-agent-sdk#1837, danny-avila/LibreChat#10737). The
+/// `-chat` models of 5.x do not reason.
 pub(crate) fn refuses_sampling(id: &str) -> bool {
     let name = bare_name(id);
     match openai_family(name) {

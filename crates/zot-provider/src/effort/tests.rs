@@ -1,7 +1,7 @@
 use super::*;
 use crate::catalog::Catalog;
 
-fn asked(model: &str, wanted: &str) -> AskedEffort {
+fn asked(model: &str, wanted: &str) -> Option<Effort> {
     let rules = EffortRules::new(Catalog::builtin().accepted_thinking("openai"));
     rules.asked(model, ReasoningEffort::named(wanted))
 }
@@ -24,15 +24,17 @@ fn models_get_the_nearest_effort_they_know() {
         ("gpt-4.1", "none", None),
         ("gpt-5-chat-latest", "high", None),
     ] {
-        let asked = asked(model, wanted);
-        assert_eq!(asked.effort, sent, "{model} {wanted}");
-        let wanted = ReasoningEffort::named(wanted).map(Effort::from);
-        let is_unasked = sent.is_none() && wanted == Some(Effort::None);
-        let as_wanted = sent == wanted || is_unasked;
-        assert_eq!(asked.notice.is_none(), as_wanted, "{model}: {asked:?}");
+        assert_eq!(asked(model, wanted), sent, "{model} {wanted}");
+        let wanted = ReasoningEffort::named(wanted).unwrap();
+        let is_unasked = sent.is_none() && wanted == ReasoningEffort::None;
+        let as_wanted = sent == Some(wanted.into()) || is_unasked;
+        let catalog = Catalog::builtin();
+        let unknown = ModelInfo::unknown("openai", model);
+        let info = catalog.find("openai", model).unwrap_or(&unknown);
+        let note = effort_note(info, wanted);
+        assert_eq!(note.is_none(), as_wanted, "{model}: {note:?}");
     }
-    let unasked = EffortRules::default().asked("gpt-5", None);
-    assert_eq!(unasked, AskedEffort::default());
+    assert_eq!(EffortRules::default().asked("gpt-5", None), None);
 }
 
 #[test]
@@ -44,13 +46,12 @@ fn an_effort_that_was_refused_is_not_sent_again() {
         "openai: http 400: max_tokens is too large",
         "openai: http 400: tools with reasoning_effort are not supported. Use /v1/responses",
     ] {
-        assert!(!rules.learn("house-model", &first, &refusal(about_else)));
+        assert!(!rules.learn("house-model", first, &refusal(about_else)));
     }
     let unsupported = refusal("openai: http 400: 'reasoning_effort' does not support 'high'");
-    assert!(rules.learn("house-model", &first, &unsupported));
+    assert!(rules.learn("house-model", first, &unsupported));
     let second = rules.asked("house-model", Some(ReasoningEffort::High));
-    assert_eq!(second.effort, None);
-    assert!(second.notice.is_some());
+    assert_eq!(second, None);
     // Refused without one, the refusal stands.
-    assert!(!rules.learn("house-model", &second, &unsupported));
+    assert!(!rules.learn("house-model", second, &unsupported));
 }

@@ -9,7 +9,7 @@ use crate::catalog::{AcceptedThinking, OpenAiWire};
 use crate::endpoint::Endpoint;
 use crate::http::HttpClient;
 use crate::responses::ResponsesClient;
-use crate::second_chance::{Attempt, SecondChance};
+use crate::second_chance::SecondChance;
 
 /// The most models of one server whose wire is remembered; further ones are asked anew each time.
 const MAX_LEARNED: usize = 64;
@@ -93,10 +93,7 @@ impl EitherClient {
 impl Model for EitherClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
         let wire = self.wire_of(request.model);
-        let attempt = move |wire| Attempt {
-            answer: self.on(wire).stream(request),
-            notice: None,
-        };
+        let attempt = move |wire| self.on(wire).stream(request);
         Box::pin(SecondChance::new(attempt(wire), move |refusal| {
             self.belongs_elsewhere(wire, refusal).then(|| {
                 let wire = wire.other();

@@ -116,12 +116,11 @@ impl OpenAiDecoder {
         let thinking = delta.thinking().map(|text| text.clone().into_owned());
         let is_said = thinking.is_some();
         self.think(thinking.unwrap_or_default(), events);
-        for detail in delta.reasoning_details {
-            if !is_said && let Some(text) = ReasoningDetails::text(&detail) {
-                self.think(text.to_owned(), events);
-            }
-            self.details.add(detail);
+        for detail in delta.reasoning_details.iter().filter(|_| !is_said) {
+            let text = ReasoningDetails::text(detail).unwrap_or_default();
+            self.think(text.to_owned(), events);
         }
+        self.details.add(delta.reasoning_details);
         match delta.content {
             Content::Text(text) if text.is_empty() => {}
             Content::Text(text) => self.text(text.into_owned(), events),

@@ -42,12 +42,15 @@ impl Ways {
 pub(super) enum Source {
     /// One client for all models: the stand-in and a replay.
     Only(Arc<dyn Model>),
-    Network {
-        connection: Connection,
-        ways: Ways,
-        /// The way to the first model, and which model that is.
-        first: (String, Way),
-    },
+    Network(Box<Reached>),
+}
+
+/// The models of a provider.
+pub(super) struct Reached {
+    pub(super) connection: Connection,
+    pub(super) ways: Ways,
+    /// The first model, and the way to it.
+    pub(super) first: (String, Way),
 }
 
 /// Makes clients, and keeps them: what they have serialised is not serialised again.
@@ -107,9 +110,10 @@ impl Clients {
         }
         let native = match &self.source {
             Source::Only(client) => Arc::clone(client),
-            Source::Network {
-                connection, first, ..
-            } => connection.client(way.as_ref().unwrap_or(&first.1)),
+            Source::Network(reached) => {
+                let way = way.as_ref().unwrap_or(&reached.first.1);
+                reached.connection.client(way)
+            }
         };
         let native = match &self.recorder {
             Some(recorder) => Arc::new(RecordingModel::new(native, Arc::clone(recorder))),
@@ -127,8 +131,10 @@ impl Clients {
     fn way(&self, model: &ModelInfo) -> Option<Way> {
         match &self.source {
             Source::Only(_) => None,
-            Source::Network { first, .. } if first.0 == model.id => Some(first.1.clone()),
-            Source::Network { ways, .. } => Some(ways.to(model)),
+            Source::Network(reached) if reached.first.0 == model.id => {
+                Some(reached.first.1.clone())
+            }
+            Source::Network(reached) => Some(reached.ways.to(model)),
         }
     }
 }

@@ -8,7 +8,9 @@ use zot_conversation::Model;
 use zot_provider::catalog::{Catalog, ModelInfo, nearest_names, today};
 use zot_provider::network::{NetworkSettings, Plan, PlanError};
 use zot_provider::offline::OfflineModel;
-use zot_provider::{Endpoint, HttpClient, KeyRequirement, ProviderEntry, Providers, Wire};
+use zot_provider::{
+    Endpoint, HttpClient, KeyRequirement, ProviderEntry, Providers, Wire, effort_note,
+};
 
 use super::clients::{Way, Ways};
 use super::connecting::Connection;
@@ -156,6 +158,11 @@ pub(crate) fn select(
             "--wire chooses between the two wires of OpenAI and has no effect on {}",
             entry.name
         ));
+    }
+    if let Some(wanted) = config.reasoning
+        && way.route.wire().takes_effort()
+    {
+        warnings.extend(effort_note(&model, wanted));
     }
     let endpoint = Endpoint {
         provider: entry.name.to_string(),

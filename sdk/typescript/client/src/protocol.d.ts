@@ -388,6 +388,8 @@ export type FullBlock = { type: "text"; text: string } | {
   mime_type: string;
 } | {
   type: "reasoning";
+  /** What else the provider wants back, as JSON. */
+  details?: string;
   encrypted?: string;
   id?: string;
   /** Digest of the conversation before it. Some providers accept the block only behind that. */

@@ -1,7 +1,7 @@
 //! What OpenAI refuses of single models, told by their names.
 //!
-//! From the model pages and the guide "Using GPT-5.x" of platform.openai.com, the model table of the
-//! PyPI package `litellm`, and refusals that users report. Names of other vendors pass.
+//! From the model table of the PyPI package `litellm`, facts gathered from recorded requests, and refusals
+//! that users report. Names of other vendors pass.
 
 use serde_json::Value;
 

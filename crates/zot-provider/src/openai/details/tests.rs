@@ -5,7 +5,7 @@ use super::*;
 fn collected(deltas: &[Value]) -> Value {
     let mut details = ReasoningDetails::default();
     for delta in deltas {
-        details.add(delta.clone());
+        details.add(vec![delta.clone()]);
     }
     let text = details.take().unwrap_or_else(|| "null".to_owned());
     serde_json::from_str(&text).unwrap()
@@ -39,4 +39,10 @@ fn whole_details_stay_as_they_are() {
     let whole = json!({"type": "reasoning.text", "text": "all", "signature": null, "id": "x", "format": "unknown", "index": 0});
     assert_eq!(collected(std::slice::from_ref(&whole)), json!([whole]));
     assert_eq!(collected(&[]), Value::Null);
+    // Of an answer that is not streamed: two that look as if one continued the other.
+    let alike = json!({"type": "reasoning.text", "text": "all", "id": null});
+    let mut details = ReasoningDetails::default();
+    details.add(vec![alike.clone(), alike.clone()]);
+    let kept: Value = serde_json::from_str(&details.take().unwrap()).unwrap();
+    assert_eq!(kept, json!([alike, alike]));
 }

@@ -191,3 +191,49 @@ fn sampling_is_written_unless_the_model_reasons() {
     let sent = fresh(&asked);
     assert!(sent.contains(r#""temperature":0.5,"top_p":0.9,"#), "{sent}");
 }
+
+fn end_of_message(provider: &str, details: &str) -> ContentBlock {
+    ContentBlock::Reasoning(Reasoning {
+        provider: provider.to_owned(),
+        details: Some(details.to_owned()),
+        ..Reasoning::default()
+    })
+}
+
+#[test]
+fn messages_go_back_one_by_one_with_their_phase() {
+    let content = vec![
+        text("look"),
+        end_of_message("mine", r#"{"type":"message","phase":"commentary"}"#),
+        text("one"),
+        end_of_message("mine", r#"{"type":"message"}"#),
+        text("two"),
+        end_of_message("another", r#"{"type":"message","phase":"commentary"}"#),
+        text("three"),
+        end_of_message("mine", "[]"),
+    ];
+    let messages = [message(Role::Assistant, content)];
+    let mut asked = request(&messages, &[]);
+    let items = |asked: &ModelRequest<'_>| {
+        let body = body(&mut RequestCache::default(), asked);
+        let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+        let items = body["input"].as_array().unwrap().iter();
+        items
+            .map(|item| {
+                let phase = item["phase"].as_str().map(ToOwned::to_owned);
+                (
+                    phase,
+                    item["content"][0]["text"].as_str().unwrap().to_owned(),
+                )
+            })
+            .collect::<Vec<_>>()
+    };
+    let texts = ["look", "one", "two", "three"].map(ToOwned::to_owned);
+    let phases = [Some("commentary".to_owned()), None, None, None];
+    let expected: Vec<_> = phases.into_iter().zip(texts.clone()).collect();
+    assert_eq!(items(&asked), expected);
+    // Models that do not reason have no phases either.
+    asked.model = "gpt-4o";
+    let plain: Vec<_> = texts.into_iter().map(|text| (None, text)).collect();
+    assert_eq!(items(&asked), plain);
+}

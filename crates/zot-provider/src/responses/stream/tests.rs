@@ -284,3 +284,42 @@ fn items_that_come_only_with_the_end_are_read() {
     assert_eq!(events(both.as_bytes())[0], text("hi"));
     assert_eq!(events(both.as_bytes()).len(), 2);
 }
+
+#[test]
+fn messages_end_where_the_next_begins_and_keep_their_phase() {
+    let message = |index: u64, phase: &str, said: &str| {
+        let item = format!(r#""type":"message","id":"msg_{index}"{phase}"#);
+        format!(
+            "data: {{\"type\":\"response.output_item.added\",\"output_index\":{index},\"item\":{{{item}}}}}\n\n\
+             data: {{\"type\":\"response.output_text.delta\",\"output_index\":{index},\"delta\":\"{said}\"}}\n\n\
+             data: {{\"type\":\"response.output_item.done\",\"output_index\":{index},\"item\":{{{item}}}}}\n\n"
+        )
+    };
+    let body = [
+        message(0, r#","phase":"commentary""#, "look"),
+        message(1, "", "one"),
+        message(2, r#","phase":null"#, "two"),
+        COMPLETED.to_owned(),
+    ];
+    let ended = |details: &str| {
+        ModelEvent::Reasoning(Reasoning {
+            provider: "openai-responses".to_owned(),
+            details: Some(details.to_owned()),
+            ..Reasoning::default()
+        })
+    };
+    let expected = [
+        text("look"),
+        ended(r#"{"type":"message","phase":"commentary"}"#),
+        text("one"),
+        ended(r#"{"type":"message"}"#),
+        text("two"),
+        ModelEvent::Stop(StopReason::End),
+    ];
+    let seen = events(body.concat().as_bytes());
+    let seen: Vec<ModelEvent> = seen
+        .into_iter()
+        .filter(|event| !matches!(event, ModelEvent::Usage(_)))
+        .collect();
+    assert_eq!(seen, expected);
+}
