@@ -392,6 +392,8 @@ export type FullBlock = { type: "text"; text: string } | {
   details?: string;
   encrypted?: string;
   id?: string;
+  /** Digest of the conversation before it. Some providers accept the block only behind that. */
+  prefix?: string;
   provider: string;
   signature?: string;
   text: string;
