@@ -30,7 +30,10 @@ fn a_model_that_was_chosen_is_used_at_the_next_start() {
     terminal.type_line("/exit");
     terminal.wait_for_shell();
 
+    // What is on the screen from before must not be taken for the new chat.
+    terminal.tmux(&["send-keys", "-R"]);
     terminal.type_line(&terminal.command);
+    terminal.wait_for("/help");
     terminal.wait_for("fixture-large");
     terminal.type_line("say:1");
     terminal.wait_for("alpha");
@@ -41,7 +44,7 @@ fn a_model_that_was_chosen_is_used_at_the_next_start() {
     // A flag wins over it, and does not change it; a choice says that the flag will win again.
     terminal.tmux(&["send-keys", "-R"]);
     terminal.type_line(&format!("{} --model gpt-4o", terminal.command));
-    terminal.wait_for("gpt-4o");
+    terminal.wait_for("/help");
     terminal.type_line("say:2");
     terminal.wait_for("alpha beta");
     assert_eq!(last_model(&terminal), "gpt-4o");
