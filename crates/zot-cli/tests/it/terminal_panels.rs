@@ -174,9 +174,10 @@ fn the_todo_list_of_the_original_works() {
     ));
     terminal.wait_for("/help");
     terminal.type_line("/todo");
-    let screen = terminal.wait_for("│ > [ ] Water the plants");
+    terminal.wait_for("│ > [ ] Water the plants");
+    // Its last line, so that all of it is drawn; it says itself what esc does.
+    let screen = terminal.wait_for("esc close");
     assert!(screen.contains("┌ Todos (0/1 done)"), "{screen}");
-    // It says itself what esc does.
     assert!(
         screen.contains("esc close") && !screen.contains("esc closes"),
         "{screen}"

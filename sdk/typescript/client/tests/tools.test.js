@@ -59,7 +59,7 @@ describe("tools", { skip: skipScripted }, () => {
     const results = {
       nothing: () => undefined,
       json: () => ({ a: [1, 2] }),
-      blocks: () => [text("a\u2028b"), image(Buffer.from("png"), "image/png")],
+      blocks: () => [text("a\u2028b"), image(Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), "image/png")],
       refused: () => toolError("not today"),
       throws: () => {
         throw new Error("out of order");
