@@ -371,7 +371,7 @@ impl Arguments {
         PromptInput::read(&self.words, stdin)
     }
 
-    /// As in the original, an empty value is no value.
+    /// As in the original, an empty value means not given.
     fn unset_empty(&mut self) {
         for value in [
             &mut self.provider,

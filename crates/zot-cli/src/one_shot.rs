@@ -118,7 +118,7 @@ async fn run_prompt(
     }
 }
 
-/// Nobody can be asked: whoever wanted to be must not find that tools ran all the same.
+/// Nobody can be asked, so tools that need approval must not run.
 fn refuse_confirmations(runtime: &Runtime, format: Format) {
     let mode = match format {
         Format::Text => "-p",

@@ -66,7 +66,7 @@ impl PromptInput {
                 ));
             }
             (StandardInput::LeaveAlone, None) => false,
-            // Whoever writes it waits for the end, however long that takes.
+            // The user asked to wait for the end, however long that takes.
             (StandardInput::Read, Some(_)) => true,
             (StandardInput::Read, None) if io::stdin().is_terminal() => false,
             (StandardInput::Read, None) => !has_words || stdin_speaks()? || left_alone(),

@@ -29,7 +29,7 @@ const WITHOUT_COUNTERPART: [&str; 17] = [
 /// A proxy for all requests. Here variables say it, which every program understands.
 pub(crate) const PROXY: &str = "http_proxy";
 
-/// Whoever sets one of these has said which proxy is to be used.
+/// Setting one of these chooses the proxy.
 pub(crate) const PROXY_VARIABLES: [&str; 6] = [
     "HTTPS_PROXY",
     "https_proxy",

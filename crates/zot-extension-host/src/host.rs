@@ -231,7 +231,7 @@ impl ExtensionHost {
         })
     }
 
-    /// Tells whoever shows a panel that it is closed.
+    /// Tells the front end that a panel is closed.
     pub fn close_panel(&self, extension: &str, panel_id: String) {
         self.surroundings.notices.push(Notice::PanelClosed {
             extension: extension.to_owned(),

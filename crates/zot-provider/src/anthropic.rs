@@ -124,7 +124,7 @@ impl AnthropicClient {
             return Some(self.call(request, attempts));
         }
         if attempts.changed_form {
-            // The other form is no better: what the catalog says stands.
+            // The other form was refused too: keep what the catalog says.
             self.state().learned.remove(request.model);
             return None;
         }

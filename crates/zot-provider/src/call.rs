@@ -299,7 +299,7 @@ struct Decoding<'a, D> {
     is_event_stream: bool,
     /// What has come of an answer that is not streamed.
     document: Option<Vec<u8>>,
-    /// The beginning of a body that is no stream of events so far.
+    /// The beginning of a body that is not an event stream so far.
     beginning: Vec<u8>,
 }
 

@@ -96,7 +96,7 @@ pub enum ToolSelection {
     None,
     /// Of the built-in tools and the embedding program's those that are named, all of them when no name
     /// is without a leading `-`; and the tools of extensions. A name with a leading `-` takes the tool
-    /// away, whoever brings it.
+    /// away, wherever it comes from.
     Only(Vec<String>),
     /// These and no others, those of extensions included.
     Exactly(Vec<String>),

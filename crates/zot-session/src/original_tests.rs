@@ -93,7 +93,7 @@ fn copies_keep_the_model_and_the_title() {
     forked.keep().unwrap();
     let fork = read(forked.path(), View::Current).unwrap();
     check(&fork);
-    // The mirror is no prompt, so the second one is the dog.
+    // The mirror is not a prompt, so the second one is the dog.
     assert_eq!(fork.messages.len(), 5);
 
     let exported = export(&path, None).unwrap();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Parsed {
     pub(super) variables: BTreeMap<String, String>,
-    /// Lines, from 1, at which something stands that is no assignment.
+    /// Lines, from 1, that are not assignments.
     pub(super) bad_lines: Vec<usize>,
 }
 

@@ -68,8 +68,8 @@ pub(super) fn text<'request>(
     }
 }
 
-/// The original stores a tag of any type, and one that is no text breaks every later search. A
-/// number is stored as its text; what counts as false is no tag.
+/// The original stores a tag of any type, and one that is not a string breaks every later search. A
+/// number is stored as its text; a false value means no tag.
 pub(super) fn tag(request: &Object) -> Result<Cow<'_, str>, Refused> {
     match request.get("tag") {
         Some(number @ Value::Number(_)) if lenient::is_true(number) => {

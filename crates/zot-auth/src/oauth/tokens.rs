@@ -101,7 +101,7 @@ impl Tokens {
         })
     }
 
-    /// The original's tokens, with the time of their end in RFC 3339. Its zero time is no end.
+    /// The original's tokens, with the time of their end in RFC 3339. Its zero time means no expiry.
     fn of_original(login: &Value) -> Option<Self> {
         let text = |name: &str| login.get(name)?.as_str().filter(|text| !text.is_empty());
         let expires = text("expiry").and_then(|time| time.parse::<jiff::Timestamp>().ok());

@@ -12,7 +12,7 @@ fn what_is_remembered_is_found_by_every_way_to_the_folder_until_it_is_forgotten(
     std::os::unix::fs::symlink(&guard, &link).unwrap();
     let record = InterceptRecord::new(home.path());
     assert!(!record.contains(&guard) && record.directories().is_empty());
-    // Nothing to forget is no error.
+    // Forgetting an unknown directory is not an error.
     record.forget(&guard).unwrap();
     record.remember("guard", &link).unwrap();
     record.remember("guard", &guard).unwrap();

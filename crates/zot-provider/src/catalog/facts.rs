@@ -152,7 +152,7 @@ impl Efforts {
 
     /// The accepted effort nearest to `wanted`: that one, else the next higher, else the next lower.
     ///
-    /// Whoever asks for some reasoning never gets `none`.
+    /// A request for some reasoning never becomes `none`.
     pub fn nearest(self, wanted: Effort) -> Option<Effort> {
         let fits = |effort: &Effort| *effort != Effort::None || wanted == Effort::None;
         let higher = self.iter().filter(fits).find(|effort| *effort >= wanted);

@@ -13,7 +13,7 @@ pub(super) const MAX_NESTING: usize = 10;
 /// How often a definition may appear within itself.
 const MAX_RECURSION: usize = 2;
 
-/// How many references are followed one within another; a longer chain is no real schema.
+/// How many references are followed one within another; a longer chain is not a real schema.
 const MAX_OPEN_REFERENCES: usize = 32;
 
 /// Schemas in one tool once its references are written out. OpenAI documents 5,000 properties.
@@ -48,7 +48,7 @@ impl<'a> Parser<'a> {
         let fields = match json {
             Json::Object(fields) => fields,
             Json::Bool(false) => return Schema::never(),
-            // `true`, and what is no schema at all: nothing is known about the value.
+            // `true`, or not a schema at all: nothing is known about the value.
             _ => return Schema::any(),
         };
         let mut schema = Schema::any();

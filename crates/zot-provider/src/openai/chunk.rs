@@ -211,7 +211,7 @@ fn calls<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CallDelta<'de
     deserializer.deserialize_any(Calls)
 }
 
-/// Reads a string; anything else is no text.
+/// Reads a string; any other value counts as absent.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
     lenient::string(deserializer).map(Option::unwrap_or_default)
 }

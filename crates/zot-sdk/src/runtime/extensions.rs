@@ -111,7 +111,7 @@ impl Runtime {
                 let frame = action.into_frame();
                 host.tell_panel(extension, &frame)?;
                 if let (true, HostFrame::PanelClose { panel_id }) = (is_key, frame) {
-                    // Whoever shows it sent a key, and need not know which one closes.
+                    // The client sent a key and need not know which one closes.
                     host.close_panel(extension, panel_id);
                 }
                 Ok(())

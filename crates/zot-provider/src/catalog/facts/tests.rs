@@ -13,7 +13,7 @@ fn an_effort_that_is_not_accepted_becomes_the_nearest_that_is() {
         ("none low", "none", Some("none")),
         // As little as it accepts.
         ("low high", "none", Some("low")),
-        // Whoever wants reasoning is not given none of it.
+        // A request for reasoning never becomes `none`.
         ("none", "high", None),
         ("", "high", None),
         ("", "none", None),

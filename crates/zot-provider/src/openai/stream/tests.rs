@@ -268,7 +268,7 @@ fn an_end_marker_without_a_reason_ends_what_was_said() {
             ModelEvent::Stop(StopReason::ToolUse),
         ]
     );
-    // Thinking alone is no answer, and neither is nothing.
+    // Thinking alone is not an answer.
     let thought = r#"{"choices":[{"delta":{"reasoning":"hm"}}]}"#;
     for chunks in [&[thought][..], &[], &[r#"{"choices":[]}"#]] {
         let error = streamed(chunks).1.unwrap();
