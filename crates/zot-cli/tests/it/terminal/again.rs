@@ -1,8 +1,10 @@
 //! A chat that begins anew, with other keys or in a copy, goes on with what there was.
 
+use testkit::poll_until;
+
 use super::Terminal;
 
-/// The sequence that colours the line at the bottom.
+/// The sequence that colours the line at the bottom. `None` while the screen is being drawn.
 fn footer_colour(terminal: &Terminal) -> Option<String> {
     let shown = terminal.tmux(&["capture-pane", "-p", "-e"]);
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
@@ -11,16 +13,25 @@ fn footer_colour(terminal: &Terminal) -> Option<String> {
     Some(sequence.split_once('m')?.0.to_owned())
 }
 
+/// The colour of the line at the bottom, once it is another than `before`.
+fn settled_colour(terminal: &Terminal, before: Option<&str>) -> Option<String> {
+    let mut colour = None;
+    poll_until("a footer in another colour", || {
+        colour = footer_colour(terminal);
+        colour.is_some() && colour.as_deref() != before
+    });
+    colour
+}
+
 #[test]
 fn a_copy_is_a_session_at_once_and_outlives_a_logout() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("run: echo first");
     terminal.wait_for("exit code 0");
-    let dark = footer_colour(&terminal);
+    let dark = settled_colour(&terminal, None);
     terminal.type_line("/theme light");
-    terminal.wait_until("other colours", |_| footer_colour(&terminal) != dark);
-    let light = footer_colour(&terminal);
+    let light = settled_colour(&terminal, dark.as_deref());
     terminal.type_line("/session fork");
     terminal.wait_for("going on with a conversation of 4 messages");
     terminal.wait_until("the same colours", |_| footer_colour(&terminal) == light);
