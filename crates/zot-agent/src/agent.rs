@@ -9,8 +9,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{
-    AgentEvent, ContentBlock, ErrorReport, ImageBlame, Message, Model, Prices, ReasoningEffort,
-    Timestamp, ToolCallId, ToolImages, ToolResult, ToolSet, Usage,
+    AgentEvent, ContentBlock, ErrorReport, ImageBlame, Message, Timestamp, ToolCallId, ToolImages,
+    ToolResult, Usage,
 };
 
 use crate::approval::{ApprovalPolicy, Approvals, Decision, NOBODY_LEFT, NotWaiting};
@@ -20,47 +20,14 @@ use crate::driver::{self, Run};
 use crate::ledger::Ledger;
 use crate::left_out::without_refused_images;
 use crate::mirror::mirror_images;
+use crate::settings::{AgentSettings, SharedSettings};
 use crate::steering::{SteerError, Steering};
 use crate::turn::{ContextFill, Ending};
 use crate::{COMPACT_AT_PERCENT, Hooks, Journal, JournalError, Repair, Transcript, repair};
 
-/// What a conversation is held with. Replaced as a whole between prompts.
-#[derive(Clone)]
-pub struct AgentSettings {
-    pub model: Arc<dyn Model>,
-    /// Who provides it, for people.
-    pub provider: String,
-    /// The model's id as its provider knows it.
-    pub model_id: String,
-    pub prices: Prices,
-    /// In tokens; 0 when unknown.
-    pub context_window: u64,
-    pub max_output: u64,
-    pub system: Arc<str>,
-    pub tools: Arc<ToolSet>,
-    pub reasoning: Option<ReasoningEffort>,
-    /// The most model calls one prompt may take.
-    /// How many model calls one prompt may take; no limit when not set.
-    pub max_steps: Option<u32>,
-    pub approval: ApprovalPolicy,
-    /// Who goes on when the model fails, in this order, until the prompt ends.
-    pub fallbacks: Arc<[Fallback]>,
-}
-
-/// A model that takes over when another fails.
-#[derive(Clone)]
-pub struct Fallback {
-    pub model: Arc<dyn Model>,
-    pub provider: String,
-    pub model_id: String,
-    pub prices: Prices,
-    pub context_window: u64,
-    pub max_output: u64,
-}
-
 /// What an agent is made of.
 pub struct AgentParts {
-    pub settings: AgentSettings,
+    pub settings: Arc<SharedSettings>,
     pub hooks: Arc<dyn Hooks>,
     pub journal: Arc<dyn Journal>,
     pub transcript: Transcript,
@@ -72,7 +39,7 @@ pub struct AgentParts {
 ///
 /// The caller runs one prompt or compaction at a time; reading is possible at any moment.
 pub struct Agent {
-    settings: Mutex<Arc<AgentSettings>>,
+    settings: Arc<SharedSettings>,
     /// How many models of this prompt have failed.
     fallen: AtomicUsize,
     conversation: Mutex<Conversation>,
@@ -105,7 +72,7 @@ struct Conversation {
 impl Agent {
     pub fn new(parts: AgentParts) -> Self {
         Self {
-            settings: Mutex::new(Arc::new(parts.settings)),
+            settings: parts.settings,
             fallen: AtomicUsize::new(0),
             conversation: Mutex::new(Conversation {
                 ceiling: ceiling::of_messages(parts.transcript.messages()),
@@ -165,7 +132,7 @@ impl Agent {
     }
 
     pub fn settings(&self) -> Arc<AgentSettings> {
-        Arc::clone(&lock(&self.settings))
+        self.settings.get()
     }
 
     /// The settings with the model that speaks now.
@@ -202,16 +169,13 @@ impl Agent {
     }
 
     pub fn set_settings(&self, settings: AgentSettings) {
-        *lock(&self.settings) = Arc::new(settings);
+        self.settings.set(settings);
     }
 
     /// Changes which calls need permission from the next tool call on, also within a running
     /// prompt. What was decided for later calls is forgotten.
     pub fn set_approval(&self, policy: ApprovalPolicy) {
-        let mut settings = lock(&self.settings);
-        let mut changed = (**settings).clone();
-        changed.approval = policy;
-        *settings = Arc::new(changed);
+        self.settings.change(|settings| settings.approval = policy);
         self.approvals.forget_remembered();
     }
 
@@ -247,10 +211,8 @@ impl Agent {
 
     /// Changes how long the next calls wait for permission. What was decided for later calls stays.
     pub fn set_approval_timeout(&self, timeout: Duration) {
-        let mut settings = lock(&self.settings);
-        let mut changed = (**settings).clone();
-        changed.approval.timeout = timeout;
-        *settings = Arc::new(changed);
+        self.settings
+            .change(|settings| settings.approval.timeout = timeout);
     }
 
     /// What was spent, by model and by model call.

@@ -55,7 +55,10 @@ pub(crate) enum CompactionResult {
 pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
     let transcript = agent.fit_transcript();
     let Some(cut) = tail_start(transcript.messages()) else {
-        return failed("nothing to compact: keep-tail covers the whole transcript");
+        return CompactionResult::Failed(ErrorReport::new(
+            ErrorCode::NothingToCompact,
+            "nothing to compact: keep-tail covers the whole transcript",
+        ));
     };
     if let Some(reason) = run.meter.reached(agent) {
         return CompactionResult::Failed(ErrorReport::new(ErrorCode::Budget, reason));

@@ -153,7 +153,7 @@ pub(crate) async fn compact(agent: &Agent, run: &Run<'_>) {
 }
 
 async fn compact_within_prompt(agent: &Agent, run: &Run<'_>) -> CompactionOutcome {
-    run.hooks.on_compaction();
+    run.emit(AgentEvent::CompactionStarted).await;
     match compaction::run(agent, run).await {
         CompactionResult::Shortened { summary } => {
             run.emit(AgentEvent::CompactionFinished { summary }).await;

@@ -30,9 +30,6 @@ pub trait Hooks: Send + Sync {
         false
     }
 
-    /// Told when the conversation is about to be compacted within a prompt.
-    fn on_compaction(&self) {}
-
     /// Told of every event, in order, before the front end is.
     fn on_event(&self, _event: &AgentEvent) {}
 }

@@ -19,12 +19,13 @@ mod meter;
 mod mirror;
 mod model_call;
 mod repair;
+mod settings;
 mod steering;
 mod tool_batch;
 mod transcript;
 mod turn;
 
-pub use agent::{Agent, AgentParts, AgentSettings, Fallback};
+pub use agent::{Agent, AgentParts};
 pub use answer::{Answer, AnswerBuilder};
 pub use approval::{ApprovalPolicy, ApprovalScope, Decision, NotWaiting, Remember, Verdict};
 pub use budget::Budget;
@@ -33,6 +34,7 @@ pub use hooks::{Hooks, MessageVerdict, NoHooks, ToolVerdict, TurnVerdict};
 pub use journal::{Journal, JournalError, NoJournal};
 pub use ledger::{CallUsage, Ledger};
 pub use repair::{Repair, repair};
+pub use settings::{AgentSettings, Fallback, SharedSettings};
 pub use steering::SteerError;
 pub use transcript::Transcript;
 pub use turn::{

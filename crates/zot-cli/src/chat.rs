@@ -7,10 +7,9 @@ use std::sync::Arc;
 use zot_rpc::executor;
 use zot_sdk::auth::CredentialError;
 use zot_sdk::{
-    AssemblyError, Config, HttpClient, OnRequest, Persistence, PreferredModel, Resumption, Runtime,
-    zot_home,
+    AssemblyError, Config, HttpClient, Persistence, PreferredModel, Resumption, Runtime, zot_home,
 };
-use zot_tui::{Carried, Ending, ModelChoice, Options, Watch};
+use zot_tui::{Carried, Ending, ModelChoice, Options};
 
 use crate::arguments::Arguments;
 use crate::configuration;
@@ -21,17 +20,8 @@ pub(crate) fn run(
     prompt: Option<String>,
     picks_session: bool,
 ) -> Result<ExitCode, Failure> {
-    let watch = Arc::new(Watch::default());
     let (config, mut settings) =
         configuration::read_with_settings(arguments, Persistence::SessionFile)?;
-    let config = Config {
-        on_request: OnRequest {
-            thinking: true,
-            retries: true,
-        },
-        hooks: Some(watch.clone()),
-        ..config
-    };
     let home = config
         .home
         .clone()
@@ -54,7 +44,6 @@ pub(crate) fn run(
             draft: draft.take(),
             picks_session: std::mem::take(&mut picks_session),
             history: Some(home.join("history.jsonl")),
-            watch: Some(watch.clone()),
             theme: settings.theme.take(),
             themes: Some(home.join("themes")),
             model_choice: Some(ModelChoice {

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         let parts = runtime.context();
         let mut warnings = runtime.warnings().to_vec();
         while let Some(notice) = runtime.take_notice() {
-            if let ExtensionNotice::Warning(warning) = notice {
+            if let ExtensionNotice::Problem(warning) = notice {
                 warnings.push(warning);
             }
         }

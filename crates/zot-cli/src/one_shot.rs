@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use tokio::time::timeout;
 use zot_rpc::executor::{self, IdleSignal};
-use zot_rpc::printable;
 use zot_rpc::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
 use zot_rpc::stdio::{Mark, Output};
+use zot_rpc::{EventFilter, printable};
 use zot_sdk::{
-    ApprovalScope, Config, ContentBlock, Event, EventStream, ExtensionNotice, Persistence, Runtime,
+    AgentEvent, ApprovalScope, Config, ErrorReport, Event, EventStream, ExtensionNotice,
+    Persistence, Runtime, TurnStop, wire,
 };
 
 use crate::arguments::Arguments;
@@ -113,7 +114,7 @@ async fn run_prompt(
         signal = signals.next() => return Ok(ExitCode::from(signal.exit_code())),
     }
     match report.error {
-        Some(message) => Err(Failure::Agent(message)),
+        Some(report) => Err(Failure::Agent(report.message)),
         None => Ok(ExitCode::SUCCESS),
     }
 }
@@ -161,7 +162,7 @@ async fn wind_down(
 }
 
 enum Step {
-    Event(Option<Event>),
+    Event(Option<AgentEvent>),
     Notice(ExtensionNotice),
     Written(io::Result<()>),
     Signal(EndSignal),
@@ -185,19 +186,17 @@ async fn next_step(
 /// Turns events into output.
 struct Report {
     format: Format,
+    filter: EventFilter,
     /// The text of the last assistant message.
     answer: String,
     /// What a model said in this turn before it failed and another went on.
     begun: String,
     /// Whether an answer has come since the turn began, or since a model failed.
     said_in_turn: bool,
-    error: Option<String>,
-    /// The error event, which is written last.
-    last_event: Option<Event>,
-    /// Whether the last turn's end already told of the error.
-    failed_turn: bool,
-    /// Whether the last answer was cut off at the output limit.
-    cut_off: bool,
+    /// Written last.
+    error: Option<ErrorReport>,
+    /// How the last turn ended.
+    last_stop: Option<TurnStop>,
     /// Where the reader was told that the work is done.
     told_end: Option<Mark>,
 }
@@ -206,60 +205,64 @@ impl Report {
     fn new(format: Format) -> Self {
         Self {
             format,
+            filter: EventFilter::with_details(),
             answer: String::new(),
             begun: String::new(),
             said_in_turn: false,
             error: None,
-            last_event: None,
-            failed_turn: false,
-            cut_off: false,
+            last_stop: None,
             told_end: None,
         }
     }
 
-    fn add(&mut self, event: Event, output: &mut Output) -> io::Result<()> {
+    fn add(&mut self, event: AgentEvent, output: &mut Output) -> io::Result<()> {
         match &event {
-            Event::TurnStart { .. } => self.begun.clear(),
-            Event::AssistantMessage { content, .. } => {
-                self.answer = format!("{}{}", self.begun, text(content));
+            AgentEvent::TurnStarted { .. } => self.begun.clear(),
+            AgentEvent::AssistantMessage(message) => {
+                self.answer = format!("{}{}", self.begun, message.text());
                 self.said_in_turn = true;
             }
-            Event::TurnEnd { stop, .. } => {
+            AgentEvent::TurnEnded { stop, .. } => {
                 self.said_in_turn = false;
-                self.failed_turn = stop == "error";
-                self.cut_off = stop == "length";
+                self.last_stop = Some(*stop);
             }
             // Somebody who waits for the answer alone should know whose it is.
-            Event::Fallback {
-                from, to, message, ..
-            } => {
+            AgentEvent::FellBack { from, to, error } => {
                 if std::mem::take(&mut self.said_in_turn) {
                     self.begun.clone_from(&self.answer);
                 }
                 if self.format == Format::Text {
-                    warn(&[format!("{from} failed ({message}); {to} goes on")]);
+                    warn(&[format!("{from} failed ({}); {to} goes on", error.message)]);
                 }
             }
-            Event::ExtNotify { message, .. } if self.format == Format::Text => {
+            AgentEvent::Notice(message) if self.format == Format::Text => {
                 warn(std::slice::from_ref(message));
             }
-            Event::Error { message, .. } => {
+            AgentEvent::Failed(report) => {
                 // Written last, after `done`.
-                self.error = Some(message.clone());
-                self.last_event = Some(event);
+                self.error = Some(report.clone());
                 return Ok(());
             }
             // As in the original, a failed turn ends the stream with its error and no `done`.
-            Event::Done if self.failed_turn && self.error.is_some() => return Ok(()),
+            AgentEvent::Done if self.error.is_some() && self.last_stop == Some(TurnStop::Error) => {
+                return Ok(());
+            }
             _ => {}
         }
-        if self.format == Format::Json {
-            output.push(&event)?;
-            if let Event::Done = event {
-                self.told_end = Some(output.mark());
-            }
+        let is_end = event == AgentEvent::Done;
+        self.write(wire::event(event), output)?;
+        if is_end && self.format == Format::Json {
+            self.told_end = Some(output.mark());
         }
         Ok(())
+    }
+
+    /// Writes an event where events are what is asked for.
+    fn write(&self, event: Option<Event>, output: &mut Output) -> io::Result<()> {
+        match event.and_then(|event| self.filter.admit(event)) {
+            Some(event) if self.format == Format::Json => output.push(&event),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the reader has gone away, but was told before that the work is done.
@@ -270,32 +273,31 @@ impl Report {
 
     /// Shows what an extension has to say: with the events, or beside the answer.
     fn note(&self, notice: ExtensionNotice, output: &mut Output) -> io::Result<()> {
-        match notice {
-            ExtensionNotice::Warning(warning) => {
-                let _ = writeln!(io::stderr(), "{}", printable(&warning));
+        // When even standard error is gone, there is nobody to tell.
+        match &notice {
+            ExtensionNotice::Problem(problem) => {
+                let _ = writeln!(io::stderr(), "{}", printable(problem));
             }
-            ExtensionNotice::Event(event) if self.format == Format::Json => output.push(&event)?,
-            ExtensionNotice::Event(Event::ExtNotify {
+            ExtensionNotice::Notify {
                 extension,
                 level,
                 message,
-            }) => {
-                let level = if level.is_empty() { "info" } else { &level };
-                // When even standard error is gone, there is nobody to tell.
+            } if self.format == Format::Text => {
+                let level = if level.is_empty() { "info" } else { level };
                 let note = format!("[{extension}] {level}: {message}");
                 let _ = writeln!(io::stderr(), "{}", printable(&note));
             }
             // Panels need a place to be shown.
-            ExtensionNotice::Event(_) => {}
+            _ => {}
         }
-        Ok(())
+        self.write(wire::notice(notice), output)
     }
 
     /// What someone who trusts the answer should know.
     fn doubts(&self) -> &'static [&'static str] {
         if self.error.is_some() {
             &[]
-        } else if self.cut_off {
+        } else if self.last_stop == Some(TurnStop::Length) {
             &["the answer was cut off at the model's output limit"]
         } else if self.answer.is_empty() {
             &["the model gave no answer"]
@@ -307,10 +309,9 @@ impl Report {
     /// Writes what is left.
     fn finish(&self, output: &mut Output) -> io::Result<()> {
         match (self.format, &self.error) {
-            (Format::Json, Some(_)) => {
-                if let Some(event) = &self.last_event {
-                    output.push(event)?;
-                }
+            (Format::Json, Some(report)) => {
+                let event = wire::event(AgentEvent::Failed(report.clone()));
+                self.write(event, output)?;
             }
             (Format::Text, None) => {
                 output.push_text(&self.answer);
@@ -320,14 +321,4 @@ impl Report {
         }
         Ok(())
     }
-}
-
-fn text(content: &[ContentBlock]) -> String {
-    content
-        .iter()
-        .filter_map(|block| match block {
-            ContentBlock::Text { text } => Some(text.as_str()),
-            _ => None,
-        })
-        .collect()
 }

@@ -14,7 +14,7 @@ use crate::{
 /// `AssistantMessage`, `ToolCallRequested`…, `TurnEnded`, then per tool `ToolProgress`…,
 /// `ToolFinished`; at last one `Done`. After `FellBack` a turn goes on with `AssistantStarted`, or
 /// first with a `UserMessage` when the other model has to be told where to go on.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
     UserMessage(Arc<Message>),
     TurnStarted {
@@ -75,6 +75,8 @@ pub enum AgentEvent {
         error: ErrorReport,
     },
     Failed(ErrorReport),
+    /// A running prompt shortens the transcript before its next model call.
+    CompactionStarted,
     CompactionFinished {
         summary: String,
     },
@@ -113,8 +115,10 @@ pub struct ErrorReport {
     pub message: String,
     /// When trying again may help.
     pub retry_after: Option<Duration>,
-    /// Who failed, when it was a provider.
+    /// The provider that failed, if it was one.
     pub provider: Option<String>,
+    /// Other providers that have a credential and may do better.
+    pub alternatives: Vec<String>,
 }
 
 impl ErrorReport {
@@ -124,6 +128,7 @@ impl ErrorReport {
             message: message.into(),
             retry_after: None,
             provider: None,
+            alternatives: Vec::new(),
         }
     }
 
@@ -143,6 +148,7 @@ impl From<ModelError> for ErrorReport {
             retry_after: error.retry_after,
             message: error.message,
             provider: None,
+            alternatives: Vec::new(),
         }
     }
 }
@@ -168,8 +174,10 @@ pub enum ErrorCode {
     MaxSteps,
     /// A limit on money, tokens, steps or time was reached.
     Budget,
-    /// There is nothing to compact, or no summary came of it.
+    /// No summary came of a compaction.
     Compaction,
+    /// The transcript is too short to be compacted.
+    NothingToCompact,
     /// The session file could not be written.
     Session,
     /// An extension that must run is not running.
@@ -204,7 +212,7 @@ impl ErrorCode {
             Self::Stream => "stream",
             Self::MaxSteps => "max_steps",
             Self::Budget => "budget",
-            Self::Compaction => "compaction",
+            Self::Compaction | Self::NothingToCompact => "compaction",
             Self::Session => "session",
             Self::Extension => "extension",
         }

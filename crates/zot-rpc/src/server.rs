@@ -7,7 +7,6 @@ mod refusal;
 mod replies;
 mod responding;
 
-use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,10 +15,13 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use zot_sdk::{Busy, Event, EventStream, ExtensionNotice, Runtime};
+use zot_sdk::{AgentEvent, Busy, EventStream, ExtensionNotice, Runtime, wire};
 use zot_wire::Line;
-use zot_wire::rpc::{Command, CommandFrame, RequestId, RequestRefused, Response, StartedData};
+use zot_wire::rpc::{
+    Command, CommandFrame, Event, RequestId, RequestRefused, Response, StartedData,
+};
 
+use crate::event_filter::EventFilter;
 use crate::executor::IdleSignal;
 use crate::queue::{Job, JobQueue, JobWork};
 use crate::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
@@ -62,8 +64,7 @@ pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) ->
         queue: JobQueue::default(),
         running: None,
         aborted: false,
-        wanted: None,
-        wants_details: false,
+        filter: EventFilter::default(),
         replies: Replies::default(),
         background: JoinSet::new(),
         worked: false,
@@ -93,10 +94,8 @@ struct Server {
     running: Option<EventStream>,
     /// The running job was told to stop.
     aborted: bool,
-    /// The types of events the client wants; all when not set.
-    wanted: Option<HashSet<&'static str>>,
-    /// Whether it wants to know whose tools are used.
-    wants_details: bool,
+    /// The events the client wants.
+    filter: EventFilter,
     /// Commands that take their time.
     replies: Replies,
     /// What is done beside the work. Dropping it leaves it undone.
@@ -112,7 +111,7 @@ struct Server {
 /// What one turn of the loop found.
 enum Happening {
     Input(io::Result<()>),
-    Event(Option<Event>),
+    Event(Option<AgentEvent>),
     Notice(ExtensionNotice),
     Reply(Box<Reply>),
     Written(io::Result<()>),
@@ -184,28 +183,34 @@ impl Server {
         }
     }
 
-    fn report(&mut self, mut event: Event) -> io::Result<()> {
-        if let Event::ToolResult { details, .. } = &mut event
-            && !self.wants_details
-        {
-            // Recorded clients compare whole frames.
-            *details = None;
+    fn report(&mut self, event: AgentEvent) -> io::Result<()> {
+        let ends_work = matches!(
+            event,
+            AgentEvent::Done | AgentEvent::CompactionFinished { .. }
+        );
+        let is_result = matches!(event, AgentEvent::ToolFinished { .. });
+        if let Some(event) = wire::event(event) {
+            self.send(event)?;
         }
-        if let Event::ToolConfirm { id, hint, .. } = &mut event {
-            *hint = self.confirming.hint(id, &self.runtime);
-        }
-        match &self.wanted {
-            Some(wanted) if !wanted.contains(event.type_name()) => {}
-            _ => self.output.push(&event)?,
-        }
-        if let Event::Done | Event::CompactDone { .. } = event {
+        if ends_work {
             self.work_ended();
         }
         // The next model call is prepared before there is an idle moment.
-        if let Event::ToolResult { .. } = event {
+        if is_result {
             self.output.write_now();
         }
         Ok(())
+    }
+
+    /// Writes an event if the client wants it.
+    fn send(&mut self, mut event: Event) -> io::Result<()> {
+        if let Event::ToolConfirm { id, hint, .. } = &mut event {
+            *hint = self.confirming.hint(id, &self.runtime);
+        }
+        match self.filter.admit(event) {
+            Some(event) => self.output.push(&event),
+            None => Ok(()),
+        }
     }
 
     fn work_ended(&mut self) {
@@ -231,13 +236,13 @@ impl Server {
     }
 
     fn pass_on(&mut self, notice: ExtensionNotice) -> io::Result<()> {
-        match notice {
-            ExtensionNotice::Event(event) => self.report(event),
-            ExtensionNotice::Warning(warning) => {
-                // When even standard error is gone, there is nobody to warn.
-                let _ = writeln!(io::stderr(), "{}", printable(&warning));
-                Ok(())
-            }
+        if let ExtensionNotice::Problem(problem) = &notice {
+            // When even standard error is gone, there is nobody to warn.
+            let _ = writeln!(io::stderr(), "{}", printable(problem));
+        }
+        match wire::notice(notice) {
+            Some(event) => self.send(event),
+            None => Ok(()),
         }
     }
 
@@ -424,7 +429,7 @@ async fn is_asked_for_more(input: &mut Input) -> io::Result<bool> {
 }
 
 /// The next event of the running job; never returns while there is none.
-async fn next_event(running: &mut Option<EventStream>) -> Option<Event> {
+async fn next_event(running: &mut Option<EventStream>) -> Option<AgentEvent> {
     match running {
         Some(stream) => stream.next().await,
         None => std::future::pending().await,

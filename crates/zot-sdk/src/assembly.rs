@@ -24,11 +24,11 @@ use zot_provider::offline::OfflineModel;
 use zot_session::{Checkpoints, FindError, ForkError, SessionError, SessionMeta};
 use zot_tools::{Checkpoint, JailError, ToolsConfig, builtin_tools};
 
+use crate::alternatives::ProviderAlternatives;
 use crate::config::Config;
 use crate::jail::Confines;
 use crate::live_models::{self, LiveModels};
 use crate::persistence::{Opened, Opening, SessionCheckpoint};
-use crate::rescue::Rescue;
 use crate::runtime::{VERSION, did_you_mean};
 use crate::surroundings::{Skills, Surroundings};
 use crate::system_prompt::{Base, PromptParts};
@@ -137,7 +137,7 @@ pub(crate) struct Assembled {
     pub(crate) clients: Clients,
     pub(crate) budget: Budget,
     pub(crate) live_models: Option<LiveModels>,
-    pub(crate) rescue: Rescue,
+    pub(crate) alternatives: ProviderAlternatives,
 }
 
 pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
@@ -337,7 +337,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         clients,
         budget: config.budget,
         live_models,
-        rescue: Rescue {
+        alternatives: ProviderAlternatives {
             providers,
             auth_file,
         },

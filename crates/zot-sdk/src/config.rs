@@ -10,8 +10,6 @@ use zot_provider::cassette::{ReplayMode, ReplayPace};
 use zot_provider::catalog::{OpenAiWire, ToolDialect};
 use zot_session::Durability;
 
-use crate::stream::OnRequest;
-
 /// What a [`Runtime`](crate::Runtime) is made from. Everything has a default.
 #[derive(Clone, Default)]
 pub struct Config {
@@ -60,8 +58,6 @@ pub struct Config {
     pub jail: bool,
     /// Which tool calls need someone's permission.
     pub approval: ApprovalPolicy,
-    /// Which events are told besides those that always are.
-    pub on_request: OnRequest,
     /// What everything together may spend.
     pub budget: Budget,
     /// Where to write a cassette of all model exchanges.

@@ -15,7 +15,7 @@ use zot_conversation::{
 use zot_session::Session;
 use zot_wire::rpc::{FullBlock, FullMessage, Role};
 
-use crate::convert;
+use crate::wire;
 
 /// The messages of a session file, as [`Runtime::full_messages`](crate::Runtime::full_messages)
 /// gives those of a runtime.
@@ -38,7 +38,7 @@ pub(crate) fn export(transcript: &Transcript) -> Vec<FullMessage> {
         .messages()
         .iter()
         .map(|message| FullMessage {
-            role: convert::role(message.role),
+            role: wire::role(message.role),
             content: message.content.iter().map(export_block).collect(),
             time: Some(message.time.to_string()),
         })
@@ -64,7 +64,7 @@ fn export_block(block: &ContentBlock) -> FullBlock {
         ContentBlock::ToolCall(call) => FullBlock::ToolCall {
             id: call.id.to_string(),
             name: call.name.clone(),
-            args: Some(convert::arguments(&call.arguments)),
+            args: Some(wire::arguments(&call.arguments)),
             args_text: Some(match call.arguments.json() {
                 Ok(raw) => raw.get().to_owned(),
                 Err(malformed) => malformed.text.clone(),

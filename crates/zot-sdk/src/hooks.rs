@@ -62,11 +62,6 @@ impl Hooks for ChainedHooks {
         self.first.holds_text() || self.last.holds_text()
     }
 
-    fn on_compaction(&self) {
-        self.first.on_compaction();
-        self.last.on_compaction();
-    }
-
     fn on_event(&self, event: &AgentEvent) {
         self.first.on_event(event);
         self.last.on_event(event);

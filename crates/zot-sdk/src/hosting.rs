@@ -1,30 +1,24 @@
 //! Lets extensions look and step in, and shows them to whoever uses the runtime.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
 
-use zot_agent::{Agent, Hooks, MessageVerdict, ToolVerdict, TurnVerdict};
+use zot_agent::{Hooks, MessageVerdict, SharedSettings, ToolVerdict, TurnVerdict};
 use zot_conversation::{AgentEvent, Arguments, BoxFuture, ToolCall};
 use zot_extension_host::{
-    Extension, ExtensionHost, Invoked, MessageDecision, Notice, Phase, ToolDecision, TurnDecision,
+    Extension, ExtensionHost, Invoked, MessageDecision, Phase, ToolDecision, TurnDecision,
 };
 use zot_wire::extension::{CommandAction, EventKind, HostFrame, LifecycleEvent};
-use zot_wire::rpc::{CommandEntry, Event, ExtensionEntry, InvokedData};
+use zot_wire::rpc::{CommandEntry, ExtensionEntry, InvokedData};
 
-use crate::convert;
 use crate::toolbox::ToolBox;
+use crate::wire;
 
 /// Asks extensions where the agent can be watched or changed.
 pub(crate) struct ExtensionHooks {
     pub(crate) host: Arc<ExtensionHost>,
     pub(crate) toolbox: Arc<ToolBox>,
-    /// Set once the agent exists, which owns this.
-    pub(crate) agent: OnceLock<Weak<Agent>>,
-}
-
-impl ExtensionHooks {
-    fn agent(&self) -> Option<Arc<Agent>> {
-        self.agent.get().and_then(Weak::upgrade)
-    }
+    /// The agent's, which are changed when extensions register tools.
+    pub(crate) settings: Arc<SharedSettings>,
 }
 
 impl Hooks for ExtensionHooks {
@@ -32,9 +26,7 @@ impl Hooks for ExtensionHooks {
         Box::pin(async move {
             let decision = self.host.before_turn(step).await;
             // What was registered in the meantime counts from this model call on.
-            if let Some(agent) = self.agent() {
-                self.toolbox.refresh(&agent);
-            }
+            self.toolbox.refresh(&self.settings);
             match decision {
                 TurnDecision::Proceed => TurnVerdict::Proceed,
                 TurnDecision::Block { reason } => TurnVerdict::Block { reason },
@@ -44,12 +36,12 @@ impl Hooks for ExtensionHooks {
 
     fn before_tool<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, ToolVerdict> {
         Box::pin(async move {
-            let settings = self.agent().map(|agent| agent.settings());
+            let settings = self.settings.get();
             let schema = settings
-                .as_ref()
-                .and_then(|settings| settings.tools.get(&call.name))
+                .tools
+                .get(&call.name)
                 .map_or("{}", |tool| tool.definition().parameters.get());
-            let arguments = convert::arguments(&call.arguments);
+            let arguments = wire::arguments(&call.arguments);
             let decision = self
                 .host
                 .before_tool(call.id.as_str(), &call.name, &arguments, schema)
@@ -100,7 +92,7 @@ fn lifecycle_event(event: &AgentEvent) -> LifecycleEvent {
         AgentEvent::ToolCallRequested(call) => LifecycleEvent::ToolCall {
             tool_id: call.id.to_string(),
             tool_name: call.name.clone(),
-            tool_args: convert::arguments(&call.arguments),
+            tool_args: wire::arguments(&call.arguments),
         },
         AgentEvent::AssistantMessage(message) => LifecycleEvent::AssistantMessage {
             text: message.text(),
@@ -149,46 +141,6 @@ impl PanelAction {
             Self::Close { panel_id } => HostFrame::PanelClose { panel_id },
         }
     }
-}
-
-/// What extensions have to say outside a prompt.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ExtensionNotice {
-    /// For whoever reads events.
-    Event(Event),
-    /// A line for people: an extension could not be loaded or kept.
-    Warning(String),
-}
-
-pub(crate) fn notice(notice: Notice) -> ExtensionNotice {
-    ExtensionNotice::Event(match notice {
-        Notice::Notify {
-            extension,
-            level,
-            message,
-        } => Event::ExtNotify {
-            extension,
-            level,
-            message,
-        },
-        Notice::Panel {
-            extension,
-            panel_id,
-            content,
-        } => Event::ExtPanel {
-            extension,
-            panel_id,
-            content,
-        },
-        Notice::PanelClosed {
-            extension,
-            panel_id,
-        } => Event::ExtPanelClose {
-            extension,
-            panel_id,
-        },
-        Notice::Problem(problem) => return ExtensionNotice::Warning(problem),
-    })
 }
 
 pub(crate) fn entry(extension: &Extension) -> ExtensionEntry {

@@ -1,11 +1,11 @@
 //! The agent runtime as a library: the one API that every front end uses, ours included.
 //!
 //! A [`Runtime`] is a conversation with a model in a working directory. [`Runtime::prompt`] returns
-//! the stream of [`Event`]s of one prompt; the serde form of every type that comes out is what
-//! `zot rpc` writes on its pipe.
+//! the stream of [`AgentEvent`]s of one prompt: deltas, tool calls and results with their images,
+//! usage, retries, compactions. [`wire::event`] turns one into the line that `zot rpc` writes.
 //!
 //! ```
-//! use zot_sdk::{Config, Event, Runtime};
+//! use zot_sdk::{AgentEvent, Config, Runtime};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -17,7 +17,7 @@
 //! let mut answer = String::new();
 //! let mut events = runtime.prompt("run: echo 6 times 7", Vec::new())?;
 //! while let Some(event) = events.next().await {
-//!     if let Event::TextDelta { delta } = event {
+//!     if let AgentEvent::TextDelta(delta) = event {
 //!         answer.push_str(&delta);
 //!     }
 //! }
@@ -30,8 +30,8 @@
 //!
 //! The stream does the work: read it to its end. A second prompt meanwhile is [`Busy`];
 //! [`Runtime::steer`] puts a word into the running one instead. [`Runtime::cancel`] stops it in good
-//! order, so go on reading: the last event is [`Event::Done`]. Dropping the stream stops it at once.
-//! What goes wrong on the way is an [`Event::Error`], and the runtime lives on.
+//! order, so go on reading: the last event is [`AgentEvent::Done`]. Dropping the stream stops it at once.
+//! What goes wrong on the way is an [`AgentEvent::Failed`], and the runtime lives on.
 //!
 //! # Tools
 //!
@@ -65,8 +65,8 @@
 //! # Who may do what
 //!
 //! [`Config::jail`] and [`Runtime::jail`] keep the built-in tools in the working directory;
-//! [`Config::approval`] makes calls wait for a [`Runtime::confirm`] (an [`Event::ToolConfirm`] asks
-//! for it); [`Config::hooks`] watches, blocks and rewrites; [`Config::budget`] and
+//! [`Config::approval`] makes calls wait for a [`Runtime::confirm`] (an [`AgentEvent::ConfirmationRequested`]
+//! asks for it); [`Config::hooks`] watches, blocks and rewrites; [`Config::budget`] and
 //! [`Runtime::prompt_within`] limit steps, tokens, money and time.
 //!
 //! # What the model is told
@@ -82,9 +82,9 @@
 //! `zot` and other runtimes take up again ([`sessions`] lists, searches and exports them). Programs with many runtimes give them one [`HttpClient`].
 //! `examples/sdk` has whole programs, `docs/embedding.md` the other languages.
 
+mod alternatives;
 mod assembly;
 mod config;
-mod convert;
 mod credentials;
 mod diagnosis;
 mod full;
@@ -94,7 +94,6 @@ mod hosting;
 mod jail;
 mod live_models;
 mod persistence;
-mod rescue;
 mod runtime;
 mod settings;
 mod stream;
@@ -103,25 +102,25 @@ mod system_prompt;
 mod tables;
 mod toolbox;
 mod undo;
+pub mod wire;
 
 pub use assembly::{AssemblyError, UnknownTool};
 pub use config::{
     Config, ContextSearch, ExtensionSearch, Persistence, PreferredModel, Replay, Resumption,
     SessionOptions, SkillSearch, ToolSelection,
 };
-pub use convert::is_prompt;
 pub use credentials::{CredentialKind, CredentialStatus, Credentials, KeyCheck, KeyRefused};
 pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::{InvalidMessage, session_messages};
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
-pub use hosting::{ExtensionNotice, PanelAction};
+pub use hosting::PanelAction;
 pub use jail::JailReport;
 pub use persistence::SessionInfo;
 pub use runtime::{
     Busy, ClearError, ContextPart, ModelChangeError, ReloadFailure, Runtime, SetMessagesError,
     ToolChangeError, VERSION,
 };
-pub use stream::{EventStream, OnRequest};
+pub use stream::EventStream;
 pub use system_prompt::ContextKind;
 pub use undo::{UndoError, UndoReport, undo};
 pub use zot_agent::{
@@ -134,11 +133,11 @@ pub use zot_config as config_files;
 pub use zot_context as context;
 pub use zot_conversation as conversation;
 pub use zot_conversation::{
-    AgentEvent, Arguments, BoxFuture, Image, Progress, ReasoningEffort, Tool, ToolCall,
-    ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, ToolSet,
+    AgentEvent, Arguments, BoxFuture, ErrorCode, ErrorReport, Image, Progress, ReasoningEffort,
+    Tool, ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, ToolSet, TurnStop,
 };
 pub use zot_extension_host as extensions;
-pub use zot_extension_host::{InvokeError, ReloadError, RequestError};
+pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
 pub use zot_provider::HttpClient;
 pub use zot_provider::cassette;
 pub use zot_provider::catalog::{

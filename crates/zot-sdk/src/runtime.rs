@@ -10,12 +10,13 @@ mod state;
 mod transcript;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_agent::{
-    Agent, AgentParts, Budget, Decision, Hooks, NoHooks, NotWaiting, SteerError, Transcript,
+    Agent, AgentParts, Budget, Decision, Hooks, NoHooks, NotWaiting, SharedSettings, SteerError,
+    Transcript,
 };
 use zot_context::{SkillGuard, Templates};
 use zot_conversation::{
@@ -25,6 +26,7 @@ use zot_extension_host::ExtensionHost;
 use zot_provider::catalog::Catalog;
 use zot_session::SessionLog;
 
+use crate::alternatives::ProviderAlternatives;
 use crate::assembly::{self, Assembled, AssemblyError, Clients};
 use crate::config::Config;
 use crate::hooks::ChainedHooks;
@@ -32,8 +34,7 @@ use crate::hosting::ExtensionHooks;
 use crate::jail::Confines;
 use crate::live_models::LiveModels;
 use crate::persistence::SessionInfo;
-use crate::rescue::Rescue;
-use crate::stream::{EVENT_QUEUE, EventStream, OnRequest, Work};
+use crate::stream::{EVENT_QUEUE, EventStream, Work};
 use crate::surroundings::SkillHooks;
 use crate::toolbox::ToolBox;
 
@@ -51,6 +52,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Any number of runtimes may live in one process; each does one prompt or compaction at a time.
 pub struct Runtime {
     agent: Arc<Agent>,
+    settings: Arc<SharedSettings>,
     provider: String,
     /// Whether a model outside the catalog may be switched to.
     open_models: bool,
@@ -68,9 +70,8 @@ pub struct Runtime {
     guard: Option<Arc<SkillGuard>>,
     clients: Clients,
     live_models: Option<LiveModels>,
-    rescue: Arc<Rescue>,
+    alternatives: Arc<ProviderAlternatives>,
     occupation: Arc<Occupation>,
-    on_request: Mutex<OnRequest>,
 }
 
 impl Runtime {
@@ -79,7 +80,6 @@ impl Runtime {
     pub fn new(config: Config) -> Result<Self, AssemblyError> {
         let selection = config.tools.clone();
         let own_hooks = config.hooks.clone();
-        let on_request = Mutex::new(config.on_request);
         let Assembled {
             provider,
             open_models,
@@ -97,7 +97,7 @@ impl Runtime {
             clients,
             budget,
             live_models,
-            rescue,
+            alternatives,
         } = assembly::assemble(config)?;
         let extensions = extensions
             .map(|(config, discovery)| Arc::new(ExtensionHost::start(config, &discovery)));
@@ -109,11 +109,12 @@ impl Runtime {
             extensions.clone(),
         ));
         toolbox.apply(&mut settings);
+        let settings = SharedSettings::new(settings);
         let hooks = extensions.as_ref().map(|host| {
             Arc::new(ExtensionHooks {
                 host: Arc::clone(host),
                 toolbox: Arc::clone(&toolbox),
-                agent: OnceLock::new(),
+                settings: Arc::clone(&settings),
             })
         });
         let guard = skills.map(|skills| skills.guard);
@@ -122,11 +123,11 @@ impl Runtime {
             guard
                 .clone()
                 .map(|guard| Arc::new(SkillHooks(guard)) as Arc<dyn Hooks>),
-            hooks.clone().map(|hooks| hooks as Arc<dyn Hooks>),
+            hooks.map(|hooks| hooks as Arc<dyn Hooks>),
             own_hooks,
         ];
         let agent = Arc::new(Agent::new(AgentParts {
-            settings,
+            settings: Arc::clone(&settings),
             hooks: parties
                 .into_iter()
                 .flatten()
@@ -136,12 +137,9 @@ impl Runtime {
             transcript: Transcript::from(session.transcript),
             budget,
         }));
-        if let Some(hooks) = &hooks {
-            // The only place that sets it.
-            let _ = hooks.agent.set(Arc::downgrade(&agent));
-        }
         Ok(Self {
             agent,
+            settings,
             toolbox,
             jail,
             extensions,
@@ -149,7 +147,7 @@ impl Runtime {
             guard,
             clients,
             live_models,
-            rescue: Arc::new(rescue),
+            alternatives: Arc::new(alternatives),
             provider,
             open_models,
             catalog: Arc::new(catalog),
@@ -158,7 +156,6 @@ impl Runtime {
             session_log: session.log,
             warnings,
             occupation: Arc::default(),
-            on_request,
         })
     }
 
@@ -177,6 +174,7 @@ impl Runtime {
         let content = user_content(text, images);
         let extensions = self.extensions.clone();
         let toolbox = Arc::clone(&self.toolbox);
+        let settings = Arc::clone(&self.settings);
         let guard = self.guard.clone();
         self.start(Work::Prompt, move |agent, events, cancel| {
             if let Some(guard) = guard {
@@ -190,7 +188,7 @@ impl Runtime {
                         () = host.settled() => toolbox.check_selection(),
                         () = cancel.cancelled() => {}
                     }
-                    toolbox.refresh(&agent);
+                    toolbox.refresh(&settings);
                     if let Some(obstacle) = host.obstacle()
                         && !cancel.is_cancelled()
                     {
@@ -246,13 +244,14 @@ impl Runtime {
         let cancel = self.occupation.begin()?;
         let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
         let work = work(Arc::clone(&self.agent), sender, cancel);
-        let (occupation, rescue) = (Arc::clone(&self.occupation), Arc::clone(&self.rescue));
-        let events = EventStream::new(work, receiver, occupation, kind, rescue);
-        Ok(events.with(
-            *self
-                .on_request
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
+        let occupation = Arc::clone(&self.occupation);
+        let alternatives = Arc::clone(&self.alternatives);
+        Ok(EventStream::new(
+            work,
+            receiver,
+            occupation,
+            kind,
+            alternatives,
         ))
     }
 

@@ -7,10 +7,8 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use tokio::sync::mpsc;
 use zot_conversation::{AgentEvent, BoxFuture};
-use zot_wire::rpc::Event;
 
-use crate::convert;
-use crate::rescue::Rescue;
+use crate::alternatives::ProviderAlternatives;
 use crate::runtime::Occupation;
 
 /// How many events may wait for a reader before the agent does.
@@ -24,15 +22,6 @@ pub(crate) enum Work {
     Compaction,
 }
 
-/// Events that are told only to who asks for them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct OnRequest {
-    /// What the model thinks, where the provider shows it.
-    pub thinking: bool,
-    /// Requests that failed and are sent again.
-    pub retries: bool,
-}
-
 /// The ordered events of one prompt or compaction.
 ///
 /// The stream does the work: nothing happens unless it is polled, and dropping it stops the agent
@@ -44,8 +33,7 @@ pub struct EventStream {
     events: mpsc::Receiver<AgentEvent>,
     occupation: Option<Arc<Occupation>>,
     kind: Work,
-    rescue: Arc<Rescue>,
-    on_request: OnRequest,
+    alternatives: Arc<ProviderAlternatives>,
 }
 
 impl EventStream {
@@ -54,55 +42,43 @@ impl EventStream {
         events: mpsc::Receiver<AgentEvent>,
         occupation: Arc<Occupation>,
         kind: Work,
-        rescue: Arc<Rescue>,
+        alternatives: Arc<ProviderAlternatives>,
     ) -> Self {
         Self {
             work: Some(work),
             events,
             occupation: Some(occupation),
             kind,
-            rescue,
-            on_request: OnRequest::default(),
+            alternatives,
         }
     }
 
-    pub(crate) fn with(mut self, on_request: OnRequest) -> Self {
-        self.on_request = on_request;
-        self
-    }
-
     /// The next event, or `None` after the last.
-    pub async fn next(&mut self) -> Option<Event> {
+    pub async fn next(&mut self) -> Option<AgentEvent> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
     /// The next event if it has come already; `Some(None)` after the last. Does no work.
-    pub fn next_now(&mut self) -> Option<Option<Event>> {
-        loop {
-            match self.events.try_recv() {
-                Ok(event) => {
-                    if self.is_last(&event) {
-                        self.release();
-                    }
-                    if self.is_wanted(&event) {
-                        return Some(Some(convert::event(event, &self.rescue)));
-                    }
-                }
-                Err(_) if self.work.is_none() => {
-                    self.release();
-                    return Some(None);
-                }
-                Err(_) => return None,
+    pub fn next_now(&mut self) -> Option<Option<AgentEvent>> {
+        match self.events.try_recv() {
+            Ok(event) => Some(Some(self.delivered(event))),
+            Err(_) if self.work.is_none() => {
+                self.release();
+                Some(None)
             }
+            Err(_) => None,
         }
     }
 
-    fn is_wanted(&self, event: &AgentEvent) -> bool {
-        match event {
-            AgentEvent::ThinkingDelta(_) => self.on_request.thinking,
-            AgentEvent::Retrying { .. } => self.on_request.retries,
-            _ => true,
+    /// The event as the reader gets it.
+    fn delivered(&mut self, mut event: AgentEvent) -> AgentEvent {
+        if self.is_last(&event) {
+            self.release();
         }
+        if let AgentEvent::Failed(report) = &mut event {
+            report.alternatives = self.alternatives.to(report);
+        }
+        event
     }
 
     fn is_last(&self, event: &AgentEvent) -> bool {
@@ -122,18 +98,12 @@ impl EventStream {
 }
 
 impl Stream for EventStream {
-    type Item = Event;
+    type Item = AgentEvent;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
         loop {
             if let Ok(event) = self.events.try_recv() {
-                if self.is_last(&event) {
-                    self.release();
-                }
-                if self.is_wanted(&event) {
-                    return Poll::Ready(Some(convert::event(event, &self.rescue)));
-                }
-                continue;
+                return Poll::Ready(Some(self.delivered(event)));
             }
             let Some(work) = &mut self.work else {
                 self.release();

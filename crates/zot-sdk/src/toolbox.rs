@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use zot_agent::{Agent, AgentSettings};
+use zot_agent::{AgentSettings, SharedSettings};
 use zot_context::Skill;
 use zot_conversation::{Timestamp, ToolSet};
 use zot_extension_host::ExtensionHost;
@@ -77,8 +77,8 @@ impl ToolBox {
         self.lock().system = system;
     }
 
-    /// Gives the agent what it has to have by now, if extensions have changed since.
-    pub(crate) fn refresh(&self, agent: &Agent) {
+    /// Puts the tools of extensions that have changed since into the agent's settings.
+    pub(crate) fn refresh(&self, settings: &SharedSettings) {
         let Some(host) = &self.host else { return };
         let generation = host.generation();
         {
@@ -88,9 +88,7 @@ impl ToolBox {
             }
             choice.generation = generation;
         }
-        let mut settings = (*agent.settings()).clone();
-        self.apply(&mut settings);
-        agent.set_settings(settings);
+        settings.change(|settings| self.apply(settings));
     }
 
     /// Reports names that no tool has, once all extensions had their chance.

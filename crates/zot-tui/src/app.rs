@@ -185,6 +185,10 @@ impl App {
                 Vec::new()
             }
             Input::Agent(event) => self.take_event(event),
+            Input::Extension(notice) => {
+                self.take_notice(notice);
+                Vec::new()
+            }
             Input::Picture(drawing) => {
                 self.add_picture(drawing);
                 Vec::new()
@@ -202,10 +206,6 @@ impl App {
                 Vec::new()
             }
             Input::Tick => Vec::new(),
-            Input::Compaction => {
-                self.begin_compaction();
-                Vec::new()
-            }
             // What was found at first sight, after all was found already.
             Input::Files(files) if !files.is_whole && files.files.len() < self.files.len() => {
                 Vec::new()

@@ -15,4 +15,4 @@ mod terminal;
 mod text;
 mod view;
 
-pub use run::{Carried, Ending, ModelChoice, Options, Watch, run};
+pub use run::{Carried, Ending, ModelChoice, Options, run};

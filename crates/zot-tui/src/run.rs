@@ -17,14 +17,12 @@ mod jail;
 mod listings;
 mod model_choice;
 mod own_program;
-mod pictures;
 mod previews;
 mod resizing;
 mod sessions;
 mod shell;
 mod studio;
 mod themes;
-mod watch;
 
 use std::io;
 use std::path::PathBuf;
@@ -35,7 +33,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use zot_process::{EndSignal, EndSignals};
 use zot_sdk::sessions::Summary;
-use zot_sdk::{EventStream, ExtensionNotice, Runtime};
+use zot_sdk::{EventStream, Runtime};
 
 use crate::app::{App, Effect, Input, Key, PickerKind, Prompt};
 use crate::renderer::{Renderer, Replaces};
@@ -46,11 +44,9 @@ use assembling::assemble;
 use events::next_event;
 use guest::{Guest, next_guest};
 pub use model_choice::ModelChoice;
-use pictures::Pictures;
 use resizing::Resized;
 use shell::{Running, next_output};
 use studio::Studio;
-pub use watch::Watch;
 
 /// While things stream in, the screen is drawn this often at most; for a key it is drawn at once.
 const FRAME: Duration = Duration::from_millis(33);
@@ -84,8 +80,6 @@ pub struct Options {
     pub history: Option<PathBuf>,
     /// Where sessions are kept.
     pub sessions: Option<PathBuf>,
-    /// Among the runtime's hooks, for pictures and what takes time.
-    pub watch: Option<Arc<Watch>>,
     /// Shown first.
     pub warnings: Vec<String>,
 }
@@ -248,16 +242,9 @@ impl Chat {
                 ending
             }
             notice = self.runtime.next_notice() => {
-                let input = match notice {
-                    ExtensionNotice::Event(event) => Input::Agent(event),
-                    ExtensionNotice::Warning(text) => Input::failure(text),
-                };
-                self.take_soon(input)?
+                self.take_soon(Input::Extension(notice))?
             }
-            () = until(tick) => {
-                self.take_news()?;
-                self.take_soon(Input::Tick)?
-            }
+            () = until(tick) => self.take_soon(Input::Tick)?,
         })
     }
 

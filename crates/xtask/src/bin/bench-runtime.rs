@@ -7,7 +7,7 @@
 use std::io::{BufRead, Write};
 
 use anyhow::{Context, bail, ensure};
-use zot_sdk::{Config, Event, HttpClient, Runtime};
+use zot_sdk::{AgentEvent, Config, HttpClient, Runtime};
 
 fn main() -> anyhow::Result<()> {
     let base_url = std::env::args().nth(1);
@@ -48,8 +48,8 @@ async fn prompt(runtime: &Runtime, text: &str) -> anyhow::Result<()> {
     let mut events = runtime.prompt(text, Vec::new())?;
     let mut count = 0u64;
     while let Some(event) = events.next().await {
-        if let Event::Error { message, .. } = event {
-            bail!(message);
+        if let AgentEvent::Failed(report) = event {
+            bail!(report.message);
         }
         count += 1;
     }

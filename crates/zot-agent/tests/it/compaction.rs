@@ -142,7 +142,7 @@ async fn a_short_conversation_is_left_alone_and_the_model_is_not_asked() {
     check(
         &scene.compact().await,
         r#"
-        error Compaction "nothing to compact: keep-tail covers the whole transcript"
+        error NothingToCompact "nothing to compact: keep-tail covers the whole transcript"
         done
         "#,
     );

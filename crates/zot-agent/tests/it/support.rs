@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_agent::{
     Agent, AgentParts, AgentSettings, ApprovalPolicy, Budget, Fallback, Hooks, Journal,
-    JournalError, NoHooks, Transcript,
+    JournalError, NoHooks, SharedSettings, Transcript,
 };
 use zot_conversation::{
     AgentEvent, ContentBlock, Message, Prices, Role, Timestamp, Tool, ToolResult, ToolSet, Usage,
@@ -69,7 +69,7 @@ impl Setup {
     pub(crate) fn build_with(self, cancel: CancellationToken) -> Scene {
         let model = Arc::new(ScriptedModel::new(self.scripts));
         let agent = Agent::new(AgentParts {
-            settings: AgentSettings {
+            settings: SharedSettings::new(AgentSettings {
                 model: Arc::clone(&model) as Arc<_>,
                 provider: "first".to_owned(),
                 model_id: "scripted".to_owned(),
@@ -94,7 +94,7 @@ impl Setup {
                         max_output: 1_000,
                     })
                     .collect(),
-            },
+            }),
             hooks: self.hooks,
             journal: self.journal,
             transcript: Transcript::from(self.transcript),

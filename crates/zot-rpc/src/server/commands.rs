@@ -1,9 +1,8 @@
 //! What each command does.
 
-use std::collections::HashSet;
 use std::io;
 
-use zot_sdk::{Event, OnRequest, PanelAction, ReasoningEffort, VERSION};
+use zot_sdk::{PanelAction, ReasoningEffort, VERSION};
 use zot_wire::rpc::{
     Command, FullMessage, FullMessagesData, HelloData, MessagesData, ModelData, ModelsData,
     PROTOCOL_VERSION, PongData, ReasoningData, RequestId, SetMessagesData, SubscribedData,
@@ -130,7 +129,7 @@ impl Server {
             }
             Command::Subscribe { events, details } => {
                 let result = self.subscribe(events);
-                self.wants_details = details && result.is_ok();
+                self.filter.set_details(details && result.is_ok());
                 self.conclude(id, name, result)
             }
             Command::GetCommands => {
@@ -219,36 +218,15 @@ impl Server {
 
     fn subscribe(&mut self, events: Option<Vec<String>>) -> Result<SubscribedData, Refusal> {
         let names_confirmations = events.iter().flatten().any(|name| name == "tool_confirm");
-        let wanted: HashSet<&'static str> = match events {
-            None => Event::TYPES
-                .into_iter()
-                .filter(|name| !Event::ON_REQUEST.contains(name))
-                .collect(),
-            Some(names) => names
-                .iter()
-                .map(|name| {
-                    let known = Event::TYPES.into_iter().find(|known| known == name);
-                    known.ok_or_else(|| {
-                        let known = Event::TYPES.join(", ");
-                        Refusal::argument(format!("events: unknown {name:?}; known: {known}"))
-                    })
-                })
-                .collect::<Result<_, _>>()?,
-        };
-        let events = Event::TYPES
-            .into_iter()
-            .filter(|name| wanted.contains(name))
-            .map(ToOwned::to_owned)
-            .collect();
-        self.runtime.set_on_request(OnRequest {
-            thinking: wanted.contains("thinking_delta"),
-            retries: wanted.contains("retry"),
-        });
+        self.filter
+            .subscribe(events.as_deref())
+            .map_err(Refusal::argument)?;
         if names_confirmations {
             self.confirming.understood(&self.runtime);
         }
-        self.wanted = Some(wanted);
-        Ok(SubscribedData { events })
+        Ok(SubscribedData {
+            events: self.filter.names(),
+        })
     }
 
     fn tell_panel(

@@ -199,7 +199,7 @@ impl Server {
         let extension = invoked.extension.clone();
         self.succeed(id, NAME, invoked)?;
         match display {
-            Some(text) => self.report(Event::ExtDisplay { extension, text }),
+            Some(text) => self.send(Event::ExtDisplay { extension, text }),
             None => Ok(()),
         }
     }

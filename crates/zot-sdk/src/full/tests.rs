@@ -21,7 +21,7 @@ fn call(id: &str, text: &str) -> FullBlock {
     FullBlock::ToolCall {
         id: id.to_owned(),
         name: "read".to_owned(),
-        args: Some(crate::convert::arguments(&arguments)),
+        args: Some(crate::wire::arguments(&arguments)),
         args_text: Some(text.to_owned()),
     }
 }

@@ -2,7 +2,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{
-    CommandConfinement, Config, ContextSearch, Event, JailReport, Runtime, SkillSearch, StateData,
+    AgentEvent, CommandConfinement, Config, ContextSearch, JailReport, Runtime, SkillSearch,
+    StateData,
 };
 
 struct Places {
@@ -37,11 +38,8 @@ async fn result(runtime: &Runtime, prompt: &str) -> (bool, String) {
     let mut events = runtime.prompt(prompt, Vec::new()).unwrap();
     let mut result = None;
     while let Some(event) = events.next().await {
-        if let Event::ToolResult {
-            is_error, content, ..
-        } = event
-        {
-            result = Some((!is_error, format!("{content:?}")));
+        if let AgentEvent::ToolFinished { result: told, .. } = event {
+            result = Some((!told.is_error, format!("{:?}", told.content)));
         }
     }
     result.unwrap()

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{Config, Event, Persistence, Role, Runtime};
+use crate::{AgentEvent, Config, Persistence, Role, Runtime};
 
 /// Every so many cuts the conversation also goes on.
 const PROMPTED: usize = 211;
@@ -20,7 +20,7 @@ fn runtime(folder: &Path, session: &Path) -> Runtime {
 async fn prompt(runtime: &Runtime, text: &str) {
     let mut events = runtime.prompt(text, Vec::new()).unwrap();
     while let Some(event) = events.next().await {
-        assert!(!matches!(event, Event::Error { .. }), "{event:?}");
+        assert!(!matches!(event, AgentEvent::Failed(_)), "{event:?}");
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use zot_agent::{
-    Agent, AgentParts, ApprovalPolicy, Budget, Hooks, Journal, JournalError, ToolVerdict,
-    Transcript,
+    Agent, AgentParts, ApprovalPolicy, Budget, Hooks, Journal, JournalError, SharedSettings,
+    ToolVerdict, Transcript,
 };
 use zot_conversation::{BoxFuture, Message, ToolCall, Usage};
 
@@ -41,7 +41,7 @@ impl Runtime {
             model: settings.model_id.clone(),
         };
         let agent = Agent::new(AgentParts {
-            settings,
+            settings: SharedSettings::new(settings),
             hooks: Arc::new(RefuseTools),
             journal: Arc::new(bill),
             transcript: Transcript::default(),
@@ -59,8 +59,14 @@ impl Runtime {
                 .prompt(content, Budget::default(), &sender, &cancel)
                 .await;
         };
-        let rescue = Arc::clone(&self.rescue);
-        EventStream::new(Box::pin(work), receiver, occupation, Work::Prompt, rescue)
+        let alternatives = Arc::clone(&self.alternatives);
+        EventStream::new(
+            Box::pin(work),
+            receiver,
+            occupation,
+            Work::Prompt,
+            alternatives,
+        )
     }
 }
 

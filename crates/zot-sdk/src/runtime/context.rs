@@ -27,7 +27,7 @@ impl Runtime {
     /// The system prompt in its parts, then the tools, with what each costs.
     pub fn context(&self) -> Vec<ContextPart> {
         if !self.occupation.is_busy() {
-            self.toolbox.refresh(&self.agent);
+            self.toolbox.refresh(&self.settings);
         }
         self.toolbox.context()
     }

@@ -1,11 +1,11 @@
 //! What a runtime does with its extensions.
 
-use zot_extension_host::{InvokeError, ReloadError, RequestError};
+use zot_extension_host::{InvokeError, Notice, ReloadError, RequestError};
 use zot_wire::extension::HostFrame;
 use zot_wire::rpc::{CommandEntry, ExtensionEntry, InvokedData};
 
 use super::{Busy, Occupation, Runtime};
-use crate::hosting::{self, ExtensionNotice, PanelAction};
+use crate::hosting::{self, PanelAction};
 
 /// How a command that is no extension's says so.
 const TEMPLATE: &str = "template";
@@ -95,7 +95,7 @@ impl Runtime {
         let occupied = Occupied(&self.occupation);
         host.reload(&cancel).await?;
         drop(occupied);
-        self.toolbox.refresh(&self.agent);
+        self.toolbox.refresh(&self.settings);
         Ok(self.extensions())
     }
 
@@ -121,17 +121,17 @@ impl Runtime {
 
     /// The next thing extensions have to say; never returns when there are none. May be dropped and
     /// called again.
-    pub async fn next_notice(&self) -> ExtensionNotice {
+    pub async fn next_notice(&self) -> Notice {
         match &self.extensions {
             None => std::future::pending().await,
-            Some(host) => hosting::notice(host.next_notice().await),
+            Some(host) => host.next_notice().await,
         }
     }
 
     /// What extensions have said that nobody has read.
-    pub fn take_notice(&self) -> Option<ExtensionNotice> {
+    pub fn take_notice(&self) -> Option<Notice> {
         let host = self.extensions.as_ref()?;
-        host.take_notice().map(hosting::notice)
+        host.take_notice()
     }
 
     /// Lets extensions go in good order. A runtime that is dropped instead kills them.

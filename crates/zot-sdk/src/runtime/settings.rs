@@ -1,6 +1,6 @@
 //! What a runtime works with, and how that is changed between prompts.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use zot_agent::{AgentSettings, ApprovalPolicy};
@@ -13,7 +13,6 @@ use super::{Busy, ModelChangeError, Runtime, ToolChangeError};
 use crate::assembly;
 use crate::config::ToolSelection;
 use crate::jail::JailReport;
-use crate::stream::OnRequest;
 
 impl Runtime {
     /// Changes which calls need a confirmation, from the next call on: also within a running
@@ -46,14 +45,6 @@ impl Runtime {
     /// What they are confined to, if they are.
     pub fn jailed(&self) -> Option<JailReport> {
         self.jail.report()
-    }
-
-    /// What the events of later prompts tell besides what they always do.
-    pub fn set_on_request(&self, wanted: OnRequest) {
-        *self
-            .on_request
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = wanted;
     }
 
     /// Switches to another model of the same provider.
@@ -147,7 +138,7 @@ impl Runtime {
     pub fn tools(&self) -> Vec<ToolEntry> {
         // Nothing waits for these while a prompt runs: it looks itself before each model call.
         if !self.occupation.is_busy() {
-            self.toolbox.refresh(&self.agent);
+            self.toolbox.refresh(&self.settings);
         }
         let settings = self.agent.settings();
         let entry = |tool: &Arc<dyn Tool>| {
@@ -168,9 +159,7 @@ impl Runtime {
         if self.occupation.is_busy() {
             return Err(Busy);
         }
-        let mut settings = (*self.agent.settings()).clone();
-        change(&mut settings);
-        self.agent.set_settings(settings);
+        self.settings.change(change);
         Ok(())
     }
 }

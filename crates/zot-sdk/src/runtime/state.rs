@@ -3,7 +3,7 @@
 use zot_wire::rpc::{CumulativeUsage, ModelUsage, SessionData, StateData, TurnUsage, UsageData};
 
 use super::Runtime;
-use crate::convert;
+use crate::wire;
 
 impl Runtime {
     /// A snapshot, available at any moment.
@@ -32,7 +32,7 @@ impl Runtime {
                 .by_model()
                 .map(|(model, usage)| ModelUsage {
                     model: model.to_owned(),
-                    usage: convert::usage(usage),
+                    usage: wire::usage(usage),
                 })
                 .collect(),
             turns: ledger
@@ -40,7 +40,7 @@ impl Runtime {
                 .map(|call| TurnUsage {
                     model: call.model.clone(),
                     time: call.time.to_string(),
-                    usage: convert::usage(&call.usage),
+                    usage: wire::usage(&call.usage),
                 })
                 .collect(),
         }
@@ -48,6 +48,6 @@ impl Runtime {
 
     /// Everything spent since the runtime was made.
     pub fn cost(&self) -> CumulativeUsage {
-        convert::usage(&self.agent.usage())
+        wire::usage(&self.agent.usage())
     }
 }

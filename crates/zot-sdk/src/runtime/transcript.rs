@@ -6,11 +6,11 @@ use zot_conversation as conversation;
 use zot_wire::rpc::{FullMessage, Message, RepairReport};
 
 use super::{Busy, ClearError, Runtime, SetMessagesError};
-use crate::{convert, full};
+use crate::{full, wire};
 
 impl Runtime {
     pub fn messages(&self) -> Vec<Message> {
-        convert::messages(&self.agent.transcript())
+        wire::messages(&self.agent.transcript())
     }
 
     /// The transcript with everything needed to go on elsewhere.

@@ -3,14 +3,13 @@
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use serde_json::Value;
+use zot_sdk::{ErrorCode, ErrorReport};
 
 /// The words a server has said, out of the JSON it put them into.
 pub(super) fn readable(message: &str) -> String {
-    // The words of the original's protocol.
-    if message == "nothing to compact: keep-tail covers the whole transcript" {
-        return "nothing to compact: the conversation is short".to_owned();
-    }
     let Some(start) = message.find('{') else {
         return message.to_owned();
     };
@@ -31,38 +30,49 @@ pub(super) fn readable(message: &str) -> String {
     }
 }
 
-/// What to do next, by the error's code.
-pub(super) fn next_step(
-    code: &str,
-    provider: Option<&str>,
-    retry_after_ms: Option<u64>,
-    others: &[String],
-) -> Option<String> {
-    let provider = provider.unwrap_or("another provider");
-    let mut advice = match code {
-        "unauthorized" => format!("/login {provider} gives another key"),
-        "rate_limited" | "unavailable" => match retry_after_ms {
-            Some(wait) => format!("try again in {}", seconds(wait)),
+/// What went wrong, for people, and what to do next.
+pub(super) fn explain(report: &ErrorReport) -> String {
+    let mut text = match report.code {
+        // The report has the original's words, for programs that compare them.
+        ErrorCode::NothingToCompact => "nothing to compact: the conversation is short".to_owned(),
+        _ => readable(&report.message),
+    };
+    if let Some(step) = next_step(report) {
+        text.push('\n');
+        text.push_str(&step);
+    }
+    text
+}
+
+fn next_step(report: &ErrorReport) -> Option<String> {
+    let provider = report.provider.as_deref().unwrap_or("another provider");
+    let mut advice = match report.code {
+        ErrorCode::Unauthorized => format!("/login {provider} gives another key"),
+        ErrorCode::RateLimited | ErrorCode::Unavailable => match report.retry_after {
+            Some(wait) => format!("try again in {}", rounded(wait)),
             None => "try again in a while".to_owned(),
         },
-        "insufficient_quota" => format!("add credit to the account at {provider}"),
-        "context_overflow" => "/compact makes room, /clear begins anew".to_owned(),
-        "invalid_request" => "/model chooses another model".to_owned(),
-        "connection" => "`zot doctor --network` says what is in the way".to_owned(),
-        "stream" => "ask again: what was said is kept".to_owned(),
-        "max_steps" => "say \"go on\" for more, or begin with --max-steps".to_owned(),
-        "budget" => "`zot --help` says how to begin with a higher one".to_owned(),
-        "session" => "free some space: what is said now is not kept".to_owned(),
-        _ => return None,
+        ErrorCode::InsufficientQuota => format!("add credit to the account at {provider}"),
+        ErrorCode::ContextOverflow => "/compact makes room, /clear begins anew".to_owned(),
+        ErrorCode::InvalidRequest => "/model chooses another model".to_owned(),
+        ErrorCode::Connection => "`zot doctor --network` says what is in the way".to_owned(),
+        ErrorCode::Stream => "ask again: what was said is kept".to_owned(),
+        ErrorCode::MaxSteps => "say \"go on\" for more, or begin with --max-steps".to_owned(),
+        ErrorCode::Budget => "`zot --help` says how to begin with a higher one".to_owned(),
+        ErrorCode::Session => "free some space: what is said now is not kept".to_owned(),
+        ErrorCode::Refused
+        | ErrorCode::Compaction
+        | ErrorCode::NothingToCompact
+        | ErrorCode::Extension => return None,
     };
-    if let Some(other) = others.first() {
+    if let Some(other) = report.alternatives.first() {
         advice.push_str(&format!(", or `zot --provider {other}`, which has a key"));
     }
     Some(advice)
 }
 
-fn seconds(milliseconds: u64) -> String {
-    match milliseconds.div_ceil(1_000) {
+fn rounded(wait: Duration) -> String {
+    match wait.as_millis().div_ceil(1_000) {
         seconds if seconds < 120 => format!("{seconds} s"),
         seconds => format!("{} min", seconds.div_ceil(60)),
     }

@@ -1,6 +1,6 @@
 //! A question on the side: asked about the conversation, never part of it.
 
-use zot_sdk::Event;
+use zot_sdk::AgentEvent;
 
 use super::{App, Effect, Item};
 use crate::markdown::MarkdownStream;
@@ -52,16 +52,16 @@ impl App {
         vec![Effect::Aside(question.to_owned())]
     }
 
-    pub(super) fn take_aside(&mut self, event: Event) -> Vec<Effect> {
+    pub(super) fn take_aside(&mut self, event: AgentEvent) -> Vec<Effect> {
         let Some(aside) = &mut self.aside else {
             return Vec::new();
         };
         match event {
-            Event::TextDelta { delta } => {
+            AgentEvent::TextDelta(delta) => {
                 aside.push(&delta, self.columns, self.rows, &self.theme);
             }
-            Event::Usage { cost_usd, .. } => aside.cost_usd += cost_usd,
-            Event::Error { message, .. } => self.note(message, true),
+            AgentEvent::UsageReported { turn, .. } => aside.cost_usd += turn.cost_usd,
+            AgentEvent::Failed(report) => self.note(report.message, true),
             _ => {}
         }
         Vec::new()

@@ -1,6 +1,9 @@
 //! What the agent's events do to the conversation.
 
-use zot_sdk::{ContentBlock, Event};
+use std::time::Duration;
+
+use zot_sdk::conversation::{ContentBlock, Usage};
+use zot_sdk::{AgentEvent, ExtensionNotice, TurnStop};
 
 use super::item::{cut_output, text_of};
 use super::{
@@ -14,188 +17,187 @@ pub(super) const MAX_PROGRESS_BYTES: usize = 16 * 1024;
 const MAX_THINKING_BYTES: usize = 64 * 1024;
 
 impl App {
-    pub(super) fn take_event(&mut self, event: Event) -> Vec<Effect> {
+    pub(super) fn take_event(&mut self, event: AgentEvent) -> Vec<Effect> {
         match event {
-            Event::UserMessage { content, .. } => self.take_user_message(&content),
-            Event::TextDelta { delta } => self.take_text(&delta),
-            Event::ThinkingDelta { delta } => {
+            AgentEvent::UserMessage(message) => self.take_user_message(&message.content),
+            AgentEvent::TextDelta(delta) => self.take_text(&delta),
+            AgentEvent::ThinkingDelta(delta) => self.take_thinking(&delta),
+            AgentEvent::AssistantStarted => {
                 self.doing("thinking");
-                if let Some(work) = &mut self.work {
-                    work.received(delta.len(), self.now_ms);
-                }
-                self.chat.thinking.push_str(&delta);
-                keep_end(&mut self.chat.thinking, MAX_THINKING_BYTES);
+                self.end_retry();
             }
-            Event::AssistantStart => {
-                self.doing("thinking");
-                if let Some(work) = &mut self.work {
-                    work.retry = None;
-                }
-            }
-            Event::Retry {
+            AgentEvent::Retrying {
                 failures,
-                wait_ms,
-                message,
+                wait,
+                reason,
             } => {
-                let at_ms = self.now_ms + wait_ms;
+                let at_ms = self.now_ms + milliseconds(wait);
                 if let Some(work) = &mut self.work {
                     work.retry = Some(Retry {
                         failures,
                         at_ms,
-                        message: advice::readable(&message),
+                        message: advice::readable(&reason),
                     });
                 }
             }
-            Event::ToolUseStart { id, name } => {
-                self.end_thinking();
-                self.end_answer();
-                self.doing("writing a call");
-                self.begin_tool(id, name);
-            }
-            Event::ToolUseArgs { id, delta } => {
-                if let Some(work) = &mut self.work {
-                    work.received(delta.len(), self.now_ms);
-                }
-                if let Some(tool) = self.chat.tool(&id) {
-                    tool.arguments.push(&delta);
-                }
-            }
-            Event::ToolCall { id, name, args } => {
-                self.doing("running");
-                if self.chat.tool(&id).is_none() {
-                    self.begin_tool(id.clone(), name);
-                }
-                let now_ms = self.now_ms;
-                if let Some(tool) = self.chat.tool(&id) {
-                    tool.arguments = Arguments::from(args.get());
-                    tool.state = ToolState::Running;
-                    tool.started_ms = now_ms;
-                }
-            }
-            Event::ToolProgress { id, text } => {
-                if let Some(tool) = self.chat.tool(&id) {
-                    tool.output.push_str(&text);
-                    keep_end(&mut tool.output, MAX_PROGRESS_BYTES);
-                }
-            }
-            Event::ToolResult {
-                id,
-                is_error,
-                content,
-                ..
-            } => {
-                self.end_tool(&id, is_error, &content);
-                return self.forget_approval(&id);
-            }
-            Event::ToolConfirm {
-                id,
-                name,
-                args,
-                preview,
-                hint: _,
-            } => {
-                return self.ask(Approval::new(id, name, args.get().to_owned(), preview));
-            }
-            Event::Usage {
-                input,
-                output,
-                cache_read,
-                cache_write,
-                cost_usd,
-                cumulative,
-            } => {
-                self.info.cost_usd = cumulative.cost_usd;
-                let read = input + cache_read + cache_write;
-                // Providers count nothing for an answer that was stopped.
-                if read > 0 {
-                    self.info.context_used = read + output;
-                }
-                self.chat.turns.push((read, output, cost_usd));
-            }
-            Event::AssistantMessage { .. } => {
+            AgentEvent::Notice(text) => self.note(format!("zot: {text}"), false),
+            AgentEvent::UsageReported { turn, cumulative } => self.take_usage(turn, cumulative),
+            AgentEvent::AssistantMessage(_) => {
                 self.end_thinking();
                 self.end_answer();
                 if let Some(work) = &mut self.work {
                     work.answer_ended();
                 }
             }
-            Event::SteerDropped { content } => {
+            AgentEvent::SteeringDropped(content) => {
                 self.queue_first(Prompt::made(text_of(&content)));
             }
-            Event::Fallback {
-                from, to, message, ..
-            } => self.note(format!("{from} failed ({message}); {to} goes on"), true),
-            Event::Error {
-                message,
-                code,
-                retry_after_ms,
-                provider,
-                alternatives,
-            } => {
-                if let Some(work) = &mut self.work {
-                    work.retry = None;
-                }
-                let mut text = advice::readable(&message);
-                let step = advice::next_step(
-                    code.as_deref().unwrap_or_default(),
-                    provider.as_deref(),
-                    retry_after_ms,
-                    &alternatives,
+            AgentEvent::FellBack { from, to, error } => {
+                self.note(
+                    format!("{from} failed ({}); {to} goes on", error.message),
+                    true,
                 );
-                if let Some(step) = step {
-                    text.push('\n');
-                    text.push_str(&step);
-                }
-                self.note(text, true);
             }
-            Event::CompactDone { .. } => {
+            AgentEvent::Failed(report) => {
+                self.end_retry();
+                self.note(advice::explain(&report), true);
+            }
+            AgentEvent::CompactionStarted => self.begin_compaction(),
+            AgentEvent::CompactionFinished { .. } => {
                 self.doing("thinking");
                 self.note("the conversation was compacted".to_owned(), false);
             }
-            Event::ExtNotify {
+            AgentEvent::TurnEnded { stop, error } => self.take_turn_end(stop, error),
+            AgentEvent::ToolUseStarted { .. }
+            | AgentEvent::ToolUseArguments { .. }
+            | AgentEvent::ToolCallRequested(_)
+            | AgentEvent::ConfirmationRequested { .. }
+            | AgentEvent::ToolProgress { .. }
+            | AgentEvent::ToolFinished { .. } => return self.take_tool_event(event),
+            AgentEvent::TurnStarted { .. } | AgentEvent::ToolUseEnded { .. } | AgentEvent::Done => {
+            }
+        }
+        Vec::new()
+    }
+
+    /// What happens to tool calls.
+    fn take_tool_event(&mut self, event: AgentEvent) -> Vec<Effect> {
+        match event {
+            AgentEvent::ToolUseStarted { id, name } => {
+                self.end_thinking();
+                self.end_answer();
+                self.doing("writing a call");
+                self.begin_tool(id.to_string(), name);
+            }
+            AgentEvent::ToolUseArguments { id, delta } => {
+                if let Some(work) = &mut self.work {
+                    work.received(delta.len(), self.now_ms);
+                }
+                if let Some(tool) = self.chat.tool(id.as_str()) {
+                    tool.arguments.push(&delta);
+                }
+            }
+            AgentEvent::ToolCallRequested(call) => {
+                self.doing("running");
+                if self.chat.tool(call.id.as_str()).is_none() {
+                    self.begin_tool(call.id.to_string(), call.name);
+                }
+                let now_ms = self.now_ms;
+                if let Some(tool) = self.chat.tool(call.id.as_str()) {
+                    tool.arguments = Arguments::from(call.arguments.json_or_empty());
+                    tool.state = ToolState::Running;
+                    tool.started_ms = now_ms;
+                }
+            }
+            AgentEvent::ToolProgress { id, text } => {
+                if let Some(tool) = self.chat.tool(id.as_str()) {
+                    tool.output.push_str(&text);
+                    keep_end(&mut tool.output, MAX_PROGRESS_BYTES);
+                }
+            }
+            AgentEvent::ToolFinished { result, .. } => {
+                let id = result.call_id.as_str();
+                self.end_tool(id, result.is_error, &result.content);
+                return self.forget_approval(id);
+            }
+            AgentEvent::ConfirmationRequested { call, preview } => {
+                let arguments = call.arguments.json_or_empty().to_owned();
+                return self.ask(Approval::new(
+                    call.id.to_string(),
+                    call.name,
+                    arguments,
+                    preview,
+                ));
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// What extensions say, and what they draw.
+    pub(super) fn take_notice(&mut self, notice: ExtensionNotice) {
+        match notice {
+            ExtensionNotice::Notify {
                 extension,
                 level,
                 message,
             } => self.note(format!("{extension}: {message}"), level == "error"),
-            Event::ExtDisplay { extension, text } => {
-                self.note(format!("{extension}: {text}"), false);
-            }
-            Event::ExtPanel {
+            ExtensionNotice::Panel {
                 extension,
                 panel_id,
                 content,
-            } => {
-                self.draw_panel(PanelView {
-                    extension,
-                    id: panel_id,
-                    title: content.title,
-                    lines: content.lines,
-                    footer: content.footer,
-                });
-            }
-            Event::ExtPanelClose {
+            } => self.draw_panel(PanelView {
+                extension,
+                id: panel_id,
+                title: content.title,
+                lines: content.lines,
+                footer: content.footer,
+            }),
+            ExtensionNotice::PanelClosed {
                 extension,
                 panel_id,
             } => self.close_panel(&extension, &panel_id),
-            Event::TurnEnd { stop, error } if stop == "length" => {
-                let text = match error {
-                    Some(error) => error,
-                    None => {
-                        "the answer ends at the model's limit for one answer: say \"go on\" for more"
-                            .to_owned()
-                    }
-                };
-                self.note(text, true);
+            ExtensionNotice::Problem(problem) => self.note(problem, true),
+        }
+    }
+
+    fn take_thinking(&mut self, delta: &str) {
+        self.doing("thinking");
+        if let Some(work) = &mut self.work {
+            work.received(delta.len(), self.now_ms);
+        }
+        self.chat.thinking.push_str(delta);
+        keep_end(&mut self.chat.thinking, MAX_THINKING_BYTES);
+    }
+
+    fn take_usage(&mut self, turn: Usage, cumulative: Usage) {
+        self.info.cost_usd = cumulative.cost_usd;
+        let read = turn.input + turn.cache_read + turn.cache_write;
+        // Providers count nothing for an answer that was stopped.
+        if read > 0 {
+            self.info.context_used = read + turn.output;
+        }
+        self.chat.turns.push((read, turn.output, turn.cost_usd));
+    }
+
+    fn take_turn_end(&mut self, stop: TurnStop, error: Option<String>) {
+        match stop {
+            TurnStop::Length => {
+                let cut =
+                    "the answer ends at the model's limit for one answer: say \"go on\" for more";
+                self.note(error.unwrap_or_else(|| cut.to_owned()), true);
             }
-            Event::TurnEnd { stop, .. } if stop == "end" && self.chat.is_unanswered() => {
+            TurnStop::End if self.chat.is_unanswered() => {
                 self.note("the model gave no answer".to_owned(), true);
             }
-            Event::TurnStart { .. }
-            | Event::TurnEnd { .. }
-            | Event::ToolUseEnd { .. }
-            | Event::Done => {}
+            _ => {}
         }
-        Vec::new()
+    }
+
+    fn end_retry(&mut self) {
+        if let Some(work) = &mut self.work {
+            work.retry = None;
+        }
     }
 
     fn take_user_message(&mut self, content: &[ContentBlock]) {
@@ -270,6 +272,10 @@ impl App {
             work.doing = what;
         }
     }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 pub(super) fn keep_end(text: &mut String, limit: usize) {

@@ -1,6 +1,6 @@
 //! What can happen to the chat.
 
-use zot_sdk::{ApprovalScope, Event, Message};
+use zot_sdk::{AgentEvent, ApprovalScope, ExtensionNotice, Message};
 
 use super::{Choices, Key, PanelView, Preview, Prompt, ShellOutput, Subject};
 use crate::picture::Drawing;
@@ -15,10 +15,12 @@ pub(crate) enum Input {
         columns: usize,
         rows: usize,
     },
-    /// From the agent, or an extension.
-    Agent(Event),
+    /// From the agent.
+    Agent(AgentEvent),
+    /// From an extension.
+    Extension(ExtensionNotice),
     /// Of the answer to a question on the side.
-    Aside(Event),
+    Aside(AgentEvent),
     AsideEnded,
     /// A picture of what was told last.
     Picture(Drawing),
@@ -26,8 +28,6 @@ pub(crate) enum Input {
     WorkEnded,
     /// What the agent is like now.
     Info(Info),
-    /// The running prompt is busy with shortening the conversation.
-    Compaction,
     /// Time has passed while something is shown that moves.
     Tick,
     /// The files below the working directory, for the picker.

@@ -1,6 +1,7 @@
 //! What the conversation is made of.
 
-use zot_sdk::{ContentBlock, Message, Role, is_prompt};
+use zot_sdk::wire::is_prompt;
+use zot_sdk::{ContentBlock, Message, Role, conversation};
 
 use super::Arguments;
 use crate::picture::Drawing;
@@ -96,7 +97,7 @@ pub(super) fn items(messages: &[Message]) -> Vec<Item> {
     let mut items = Vec::new();
     for message in messages {
         if is_prompt(message) {
-            let text = text_of(&message.content);
+            let text = earlier_text(&message.content);
             if !text.is_empty() {
                 items.push(Item::User(text));
             }
@@ -120,7 +121,7 @@ pub(super) fn items(messages: &[Message]) -> Vec<Item> {
                         _ => None,
                     });
                     if let Some(tool) = calls.into_iter().find(|tool| tool.id == *call_id) {
-                        tool.output = cut_output(text_of(content));
+                        tool.output = cut_output(earlier_text(content));
                         if *is_error {
                             tool.state = ToolState::Failed;
                         }
@@ -128,7 +129,7 @@ pub(super) fn items(messages: &[Message]) -> Vec<Item> {
                 }
                 _ if message.role == Role::User => {}
                 said => {
-                    let text = text_of(std::slice::from_ref(said));
+                    let text = earlier_text(std::slice::from_ref(said));
                     items.push(Item::Assistant(text));
                 }
             }
@@ -145,17 +146,37 @@ pub(super) fn cut_output(mut output: String) -> String {
     output
 }
 
-pub(super) fn text_of(content: &[ContentBlock]) -> String {
+/// The text of what the agent reports, with a line for each image.
+pub(super) fn text_of(content: &[conversation::ContentBlock]) -> String {
+    let mut text = String::new();
+    for block in content {
+        match block {
+            conversation::ContentBlock::Text(more) => text.push_str(more),
+            conversation::ContentBlock::Image(image) => {
+                push_image(&mut text, &image.mime_type, image.data.len() as u64);
+            }
+            conversation::ContentBlock::Reasoning(_)
+            | conversation::ContentBlock::ToolCall(_)
+            | conversation::ContentBlock::ToolResult(_) => {}
+        }
+    }
+    text
+}
+
+fn push_image(text: &mut String, mime_type: &str, bytes: u64) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(&format!("[picture: {mime_type}, {bytes} bytes]"));
+}
+
+/// The same of an earlier part of the conversation.
+fn earlier_text(content: &[ContentBlock]) -> String {
     let mut text = String::new();
     for block in content {
         match block {
             ContentBlock::Text { text: more } => text.push_str(more),
-            ContentBlock::Image { mime_type, bytes } => {
-                if !text.is_empty() && !text.ends_with('\n') {
-                    text.push('\n');
-                }
-                text.push_str(&format!("[picture: {mime_type}, {bytes} bytes]"));
-            }
+            ContentBlock::Image { mime_type, bytes } => push_image(&mut text, mime_type, *bytes),
             ContentBlock::ToolCall { .. } | ContentBlock::ToolResult { .. } => {}
         }
     }

@@ -7,6 +7,7 @@ mod panels;
 mod picker;
 mod pictures;
 mod redraw;
+mod reported;
 mod small;
 mod snapshots;
 mod unicode;
@@ -14,7 +15,7 @@ mod working;
 mod writing;
 
 use serde_json::json;
-use zot_sdk::{ApprovalScope, Decision, Event};
+use zot_sdk::{AgentEvent, ApprovalScope, Decision, Event};
 
 use super::*;
 use crate::renderer::Renderer;
@@ -81,8 +82,7 @@ impl Chat {
     }
 
     fn event(&mut self, event: serde_json::Value) {
-        let event = serde_json::from_value(event).unwrap();
-        self.input(Input::Agent(event));
+        self.input(reported::input(event));
     }
 
     fn delta(&mut self, text: &str) {
@@ -480,7 +480,7 @@ fn a_call_allowed_for_good_is_not_asked_about_again() {
     let ask = |chat: &mut Chat, id: &str, command: &str| {
         let event =
             json!({"type": "tool_confirm", "id": id, "name": "bash", "args": {"command": command}});
-        chat.input(Input::Agent(serde_json::from_value(event).unwrap()))
+        chat.input(reported::input(event))
     };
     let allowed = |id: &str| {
         [Effect::Confirm {
@@ -560,7 +560,7 @@ fn a_question_on_the_side_is_answered_beside_the_work() {
     );
     let aside = |chat: &mut Chat, text: &str| {
         let event = json!({"type": "text_delta", "delta": text});
-        chat.input(Input::Aside(serde_json::from_value(event).unwrap()));
+        chat.input(reported::aside(event));
     };
     aside(&mut chat, "Because *so*.");
     let rows = chat.rows();
@@ -569,7 +569,7 @@ fn a_question_on_the_side_is_answered_beside_the_work() {
     let sum = json!({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": 0.5});
     let usage = json!({"type": "usage", "input": 9, "output": 1, "cache_read": 0, "cache_write": 0, "cost_usd": 0.5,
         "cumulative": sum});
-    chat.input(Input::Aside(serde_json::from_value(usage).unwrap()));
+    chat.input(reported::aside(usage));
     // The first escape is for it, the second for the work.
     assert_eq!(chat.press(KeyCode::Escape), [Effect::CancelAside]);
     assert!(chat.rows().contains(&"│ Because so.".to_owned()));

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use zot_sdk::{Event, EventStream, Image};
+use zot_sdk::conversation::ContentBlock;
+use zot_sdk::{AgentEvent, EventStream, Image};
 
 use super::{Chat, Ending};
 use crate::app::Input;
@@ -12,7 +13,7 @@ const MAX_BURST: usize = 512;
 
 impl Chat {
     /// Takes an event and all that have come with it.
-    pub(super) fn take_burst(&mut self, first: Option<Event>) -> io::Result<Option<Ending>> {
+    pub(super) fn take_burst(&mut self, first: Option<AgentEvent>) -> io::Result<Option<Ending>> {
         let mut next = first;
         for _ in 0..MAX_BURST {
             let Some(event) = next else {
@@ -21,8 +22,7 @@ impl Chat {
                 self.take_soon(info)?;
                 return self.take_soon(Input::WorkEnded);
             };
-            self.take_news()?;
-            let pictures = self.pictures(&event);
+            let pictures = pictures(&event);
             if let Some(ending) = self.take_soon(Input::Agent(event))? {
                 return Ok(Some(ending));
             }
@@ -40,25 +40,7 @@ impl Chat {
         Ok(None)
     }
 
-    /// What is going on between the events.
-    pub(super) fn take_news(&mut self) -> io::Result<()> {
-        let watch = self.options.watch.as_ref();
-        if watch.is_some_and(|watch| watch.has_compaction()) {
-            self.take(Input::Compaction)?;
-        }
-        Ok(())
-    }
-
-    /// The pictures that an event tells of.
-    fn pictures(&self, event: &Event) -> Vec<Image> {
-        match (&self.options.watch, event) {
-            (Some(watch), Event::ToolResult { id, .. }) => watch.pictures.take(id),
-            (Some(watch), Event::UserMessage { .. }) => watch.pictures.take(""),
-            _ => Vec::new(),
-        }
-    }
-
-    pub(super) fn take_aside(&mut self, event: Option<Event>) -> io::Result<Option<Ending>> {
+    pub(super) fn take_aside(&mut self, event: Option<AgentEvent>) -> io::Result<Option<Ending>> {
         let input = match event {
             Some(event) => Input::Aside(event),
             None => {
@@ -73,9 +55,23 @@ impl Chat {
     }
 }
 
-pub(super) async fn next_event(work: &mut Option<EventStream>) -> Option<Event> {
+pub(super) async fn next_event(work: &mut Option<EventStream>) -> Option<AgentEvent> {
     match work {
         Some(work) => work.next().await,
         None => std::future::pending().await,
     }
+}
+
+/// The pictures that an event brings.
+fn pictures(event: &AgentEvent) -> Vec<Image> {
+    let content = match event {
+        AgentEvent::UserMessage(message) => &message.content,
+        AgentEvent::ToolFinished { result, .. } => &result.content,
+        _ => return Vec::new(),
+    };
+    let images = content.iter().filter_map(|block| match block {
+        ContentBlock::Image(image) => Some(image.clone()),
+        _ => None,
+    });
+    images.collect()
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use zot_sdk::{
     ApprovalScope, ContentBlock, CredentialKind, CredentialStatus, Credentials, Message, Runtime,
-    is_prompt,
+    wire::is_prompt,
 };
 
 use crate::app::{Input, LogAction};

@@ -9,8 +9,8 @@ use std::io::{BufRead, Write};
 use std::sync::Arc;
 
 use zot_sdk::{
-    ApprovalPolicy, ApprovalScope, BoxFuture, Config, Decision, Event, Hooks, Runtime, ToolCall,
-    ToolVerdict,
+    AgentEvent, ApprovalPolicy, ApprovalScope, BoxFuture, Config, Decision, Hooks, Runtime,
+    ToolCall, ToolVerdict,
 };
 
 /// What no answer of a person can allow.
@@ -44,13 +44,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut events = runtime.prompt(&prompt, Vec::new())?;
     while let Some(event) = events.next().await {
         match event {
-            Event::ToolConfirm {
-                id, name, preview, ..
-            } => {
-                let decision = ask(&name, preview.as_deref().unwrap_or("?")).await?;
-                runtime.confirm(&id, decision)?;
+            AgentEvent::ConfirmationRequested { call, preview } => {
+                let decision = ask(&call.name, preview.as_deref().unwrap_or("?")).await?;
+                runtime.confirm(call.id.as_str(), decision)?;
             }
-            Event::TextDelta { delta } => print!("{delta}"),
+            AgentEvent::TextDelta(delta) => print!("{delta}"),
             _ => {}
         }
     }

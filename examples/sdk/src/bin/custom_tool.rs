@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use zot_sdk::{Config, Event, FunctionTool, Runtime, ToolContext, ToolSelection, TypedTool};
+use zot_sdk::{AgentEvent, Config, FunctionTool, Runtime, ToolContext, ToolSelection, TypedTool};
 
 #[derive(Deserialize, JsonSchema)]
 struct Route {
@@ -70,8 +70,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut events = runtime.prompt(&prompt, Vec::new())?;
     while let Some(event) = events.next().await {
         match event {
-            Event::ToolProgress { text, .. } => eprint!("[{}]", text.trim_end()),
-            Event::TextDelta { delta } => print!("{delta}"),
+            AgentEvent::ToolProgress { text, .. } => eprint!("[{}]", text.trim_end()),
+            AgentEvent::TextDelta(delta) => print!("{delta}"),
             _ => {}
         }
     }

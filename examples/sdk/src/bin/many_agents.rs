@@ -8,7 +8,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
-use zot_sdk::{Config, Event, HttpClient, Runtime};
+use zot_sdk::{AgentEvent, Config, HttpClient, Runtime};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             let mut events = agent.prompt(&format!("I am number {number}"), Vec::new())?;
             let mut answer = String::new();
             while let Some(event) = events.next().await {
-                if let Event::TextDelta { delta } = event {
+                if let AgentEvent::TextDelta(delta) = event {
                     answer.push_str(&delta);
                 }
             }

@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::io::Write;
 
-use zot_sdk::{Config, Event, Runtime};
+use zot_sdk::{AgentEvent, Config, Runtime};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -20,12 +20,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut events = runtime.prompt(&prompt, Vec::new())?;
     while let Some(event) = events.next().await {
         match event {
-            Event::TextDelta { delta } => {
+            AgentEvent::TextDelta(delta) => {
                 print!("{delta}");
                 std::io::stdout().flush()?;
             }
-            Event::ToolCall { name, args, .. } => eprintln!("[{name} {}]", args.get()),
-            Event::Error { message, .. } => return Err(message.into()),
+            AgentEvent::ToolCallRequested(call) => {
+                eprintln!("[{} {}]", call.name, call.arguments.json_or_empty());
+            }
+            AgentEvent::Failed(report) => return Err(report.message.into()),
             _ => {}
         }
     }

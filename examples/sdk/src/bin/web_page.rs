@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use zot_sdk::{Config, Runtime, ToolSelection};
+use zot_sdk::{Config, Runtime, ToolSelection, wire};
 
 const PAGE: &str = include_str!("web_page.html");
 const MAX_REQUEST_LINE: usize = 8 * 1024;
@@ -76,7 +76,10 @@ async fn stream_events(
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n";
     stream.write_all(head.as_bytes()).await?;
     while let Some(event) = events.next().await {
-        // The serde form of an event is what `zot rpc` writes.
+        // What `zot rpc` writes. Some events are for programs in the same process only.
+        let Some(event) = wire::event(event) else {
+            continue;
+        };
         let data = serde_json::to_string(&event)?;
         stream
             .write_all(format!("data: {data}\n\n").as_bytes())

@@ -1,8 +1,6 @@
 //! A question on the side against the built-in stand-in.
 
-use zot_wire::rpc::Event;
-
-use crate::{Config, Runtime};
+use crate::{AgentEvent, Config, Runtime};
 
 #[tokio::test]
 async fn it_leaves_no_trace_and_runs_nothing() {
@@ -24,8 +22,8 @@ async fn it_leaves_no_trace_and_runs_nothing() {
     let (mut answer, mut spent) = (String::new(), 0);
     while let Some(event) = aside.next().await {
         match event {
-            Event::TextDelta { delta } => answer.push_str(&delta),
-            Event::Usage { output, .. } => spent += output,
+            AgentEvent::TextDelta(delta) => answer.push_str(&delta),
+            AgentEvent::UsageReported { turn, .. } => spent += turn.output,
             _ => {}
         }
     }

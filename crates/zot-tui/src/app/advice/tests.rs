@@ -20,27 +20,47 @@ fn what_a_server_says_is_taken_out_of_its_json() {
     }
 }
 
+fn report(code: ErrorCode, provider: Option<&str>, wait: Option<u64>) -> ErrorReport {
+    ErrorReport {
+        provider: provider.map(str::to_owned),
+        retry_after: wait.map(Duration::from_millis),
+        ..ErrorReport::new(code, "message")
+    }
+}
+
 #[test]
 fn every_error_that_can_be_helped_has_a_next_step() {
-    let step = |code, wait| next_step(code, Some("openai"), wait, &[]);
+    let step = |code, wait| next_step(&report(code, Some("openai"), wait));
     assert_eq!(
-        step("unauthorized", None).as_deref(),
+        step(ErrorCode::Unauthorized, None).as_deref(),
         Some("/login openai gives another key")
     );
     assert_eq!(
-        step("rate_limited", Some(61_000)).as_deref(),
+        step(ErrorCode::RateLimited, Some(61_000)).as_deref(),
         Some("try again in 61 s")
     );
     assert_eq!(
-        step("rate_limited", Some(200_000)).as_deref(),
+        step(ErrorCode::RateLimited, Some(200_000)).as_deref(),
         Some("try again in 4 min")
     );
-    assert_eq!(step("refused", None), None);
-    let others = ["groq".to_owned()];
+    assert_eq!(step(ErrorCode::Refused, None), None);
+    let alone = ErrorReport {
+        alternatives: vec!["groq".to_owned()],
+        ..report(ErrorCode::Connection, None, None)
+    };
     assert_eq!(
-        next_step("connection", None, None, &others).as_deref(),
+        next_step(&alone).as_deref(),
         Some(
             "`zot doctor --network` says what is in the way, or `zot --provider groq`, which has a key"
         )
+    );
+}
+
+#[test]
+fn a_short_conversation_is_said_to_be_short() {
+    let report = ErrorReport::new(ErrorCode::NothingToCompact, "keep-tail covers everything");
+    assert_eq!(
+        explain(&report),
+        "nothing to compact: the conversation is short"
     );
 }

@@ -177,7 +177,7 @@ impl Hostility {
         json!([{"type": "text", "text": self.text()}, {"type": "image", "mime_type": self.text(), "bytes": 7}])
     }
 
-    fn event(&mut self) -> Event {
+    fn frame(&mut self) -> serde_json::Value {
         let name = Event::TYPES[self.number(Event::TYPES.len())];
         let args = json!({"command": self.text(), "path": self.text(), "content": self.text()});
         let usage =
@@ -197,7 +197,7 @@ impl Hostility {
             event[name] = value.clone();
         }
         event["type"] = json!(name);
-        serde_json::from_value(event).unwrap_or_else(|error| panic!("{name}: {error}"))
+        event
     }
 
     /// What a list shows of the thing that is selected.
@@ -246,14 +246,14 @@ impl Hostility {
 
     pub(super) fn input(&mut self) -> Input {
         match self.number(39) {
-            0..10 => Input::Agent(self.event()),
+            0..10 => reported::input(self.frame()),
             10..15 => Input::Key(self.key()),
             15 => Input::Paste(self.text()),
             16 => Input::Resized {
                 columns: 1 + self.number(120),
                 rows: 1 + self.number(40),
             },
-            17 => Input::Aside(self.event()),
+            17 => reported::aside(self.frame()),
             18 => Input::AsideEnded,
             19 => Input::WorkEnded,
             20 => Input::Info(Info {
@@ -418,10 +418,10 @@ fn a_sequence_that_comes_in_pieces_is_none() {
         "a\x1b[2Jb \x1b]52;c;cm0=\x07 `\u{9b}31mc` \u{202e}d\n\n```\n\x1b[?1049h\n```\n日\u{301}本";
     let mut app = App::new(Theme::DARK, 40, 10, Info::default(), History::default());
     let mut renderer = Renderer::new(Depth::True);
-    let begins = [Event::AssistantStart];
-    let deltas = answer.chars().map(|character| Event::TextDelta {
-        delta: character.to_string(),
-    });
+    let begins = [AgentEvent::AssistantStarted];
+    let deltas = answer
+        .chars()
+        .map(|character| AgentEvent::TextDelta(character.to_string()));
     for event in begins.into_iter().chain(deltas) {
         app.update(1, Input::Agent(event));
         let frame = app.frame(renderer.above());
@@ -460,9 +460,7 @@ fn much_of_anything_is_shown_and_soon_left_alone() {
         let text = long.repeat(100_000 / long.len());
         let mut app = App::new(Theme::DARK, 80, 24, Info::default(), History::default());
         let mut renderer = Renderer::new(Depth::True);
-        let delta = Event::TextDelta {
-            delta: text.clone(),
-        };
+        let delta = AgentEvent::TextDelta(text.clone());
         app.update(1, Input::Agent(delta));
         // What is drawn again for every frame is little, whatever has come.
         let again = app.chat.tail(80, &Theme::DARK);
@@ -476,8 +474,7 @@ fn much_of_anything_is_shown_and_soon_left_alone() {
             json!({"type": "tool_result", "id": "1", "is_error": false, "content": [{"type": "text", "text": text}]}),
             json!({"type": "error", "message": text}),
         ] {
-            let event = serde_json::from_value(event).unwrap();
-            app.update(1, Input::Agent(event));
+            app.update(1, reported::input(event));
             let frame = app.frame(renderer.above());
             let bytes = renderer.draw(frame, 24);
             assert_eq!(check(&bytes), Ok(()));
@@ -492,7 +489,7 @@ fn code_on_the_side_is_not_wider_than_the_screen() {
     chat.press(KeyCode::Enter);
     let code = format!("```\n{}\n", "x".repeat(100));
     chat.app
-        .update(1, Input::Aside(Event::TextDelta { delta: code }));
+        .update(1, Input::Aside(AgentEvent::TextDelta(code)));
     let frame = chat.app.frame(0);
     assert!(frame.live.iter().any(|line| line.text().contains("xxx")));
     assert!(frame.live.iter().all(|line| line.width() <= 40));

@@ -291,8 +291,8 @@ fn a_flood_of_drawings_shows_the_last() {
     let mut chat = Chat::new(80, 24);
     chat.input(Input::PanelOpened(view("todo", &["0"])));
     for number in 0..10_000 {
-        let event = serde_json::from_value(drawn("todo", &number.to_string())).unwrap();
-        assert_eq!(chat.app.update(1_000, Input::Agent(event)), []);
+        let drawn = reported::input(drawn("todo", &number.to_string()));
+        assert_eq!(chat.app.update(1_000, drawn), []);
     }
     chat.draw();
     assert!(chat.rows().contains(&"│ 9999".to_owned()));

@@ -158,7 +158,7 @@ fn an_interrupt_stops_the_command_and_the_prompt() {
 fn a_compaction_within_a_prompt_is_said() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
-    chat.input(Input::Compaction);
+    chat.input(Input::Agent(AgentEvent::CompactionStarted));
     let shows = |chat: &Chat, text: &str| chat.rows().iter().any(|row| row.contains(text));
     assert!(shows(&chat, "compacting the conversation 0s"));
     chat.event(json!({"type": "compact_done", "summary": "x"}));
@@ -192,7 +192,7 @@ fn a_long_answer_on_the_side_is_laid_out_as_the_screen_is() {
     chat.press(KeyCode::Enter);
     for number in 0..100 {
         let delta = format!("This is the {number}th reason of many.\n\n");
-        chat.input(Input::Aside(Event::TextDelta { delta }));
+        chat.input(Input::Aside(AgentEvent::TextDelta(delta)));
     }
     let has = |chat: &Chat, row: &str| chat.rows().iter().any(|other| other == row);
     assert!(has(&chat, "│ This is the 99th reason of many."));

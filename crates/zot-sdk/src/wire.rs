@@ -1,11 +1,10 @@
-//! From the agent's vocabulary to what goes over the wire.
+//! The wire form of what the agent reports: for front ends that write it down, and for no others.
 
 use zot_agent::Transcript;
 use zot_conversation::{self as conversation, AgentEvent, Arguments, Usage};
+use zot_extension_host::Notice;
 use zot_wire::RawJson;
 use zot_wire::rpc::{ContentBlock, CumulativeUsage, Event, Message, Role, ToolDetails};
-
-use crate::rescue::Rescue;
 
 /// Whose notices those are that come from no extension.
 const NOTICE_SOURCE: &str = "zot";
@@ -22,9 +21,9 @@ pub fn is_prompt(message: &Message) -> bool {
     message.role == Role::User && !is_mirror
 }
 
-/// The wire's form of an event.
-pub(crate) fn event(event: AgentEvent, rescue: &Rescue) -> Event {
-    match event {
+/// The wire form of an event; `None` for one that the protocol does not have.
+pub fn event(event: AgentEvent) -> Option<Event> {
+    Some(match event {
         AgentEvent::UserMessage(message) => Event::UserMessage {
             content: content(&message.content),
             time: message.time.to_string(),
@@ -107,7 +106,7 @@ pub(crate) fn event(event: AgentEvent, rescue: &Rescue) -> Event {
             code: error.code.as_str().to_owned(),
         },
         AgentEvent::Failed(report) => Event::Error {
-            alternatives: rescue.alternatives(&report),
+            alternatives: report.alternatives,
             provider: report.provider,
             message: report.message,
             code: Some(report.code.as_str().to_owned()),
@@ -115,9 +114,42 @@ pub(crate) fn event(event: AgentEvent, rescue: &Rescue) -> Event {
                 .retry_after
                 .map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
         },
+        AgentEvent::CompactionStarted => return None,
         AgentEvent::CompactionFinished { summary } => Event::CompactDone { summary },
         AgentEvent::Done => Event::Done,
-    }
+    })
+}
+
+/// The wire form of what an extension says; `None` for what is for people only.
+pub fn notice(notice: Notice) -> Option<Event> {
+    Some(match notice {
+        Notice::Notify {
+            extension,
+            level,
+            message,
+        } => Event::ExtNotify {
+            extension,
+            level,
+            message,
+        },
+        Notice::Panel {
+            extension,
+            panel_id,
+            content,
+        } => Event::ExtPanel {
+            extension,
+            panel_id,
+            content,
+        },
+        Notice::PanelClosed {
+            extension,
+            panel_id,
+        } => Event::ExtPanelClose {
+            extension,
+            panel_id,
+        },
+        Notice::Problem(_) => return None,
+    })
 }
 
 pub(crate) fn usage(usage: &Usage) -> CumulativeUsage {

@@ -1,4 +1,4 @@
-//! Who else could be asked, when a provider fails.
+//! Other providers to turn to when one fails.
 
 use std::path::PathBuf;
 
@@ -7,15 +7,15 @@ use zot_provider::Providers;
 
 use crate::assembly::entry_credential;
 
-/// Knows which providers have a credential. Looks only when something went wrong.
-pub(crate) struct Rescue {
+/// Knows which providers have a credential. Looks only after a failure.
+pub(crate) struct ProviderAlternatives {
     pub(crate) providers: Providers,
     pub(crate) auth_file: PathBuf,
 }
 
-impl Rescue {
+impl ProviderAlternatives {
     /// The providers that may do better than the one that failed.
-    pub(crate) fn alternatives(&self, report: &ErrorReport) -> Vec<String> {
+    pub(crate) fn to(&self, report: &ErrorReport) -> Vec<String> {
         let Some(failed) = &report.provider else {
             return Vec::new();
         };

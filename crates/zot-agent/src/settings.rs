@@ -1,0 +1,70 @@
+//! What a conversation is held with.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use zot_conversation::{Model, Prices, ReasoningEffort, ToolSet};
+
+use crate::approval::ApprovalPolicy;
+
+/// What a conversation is held with. Replaced as a whole between prompts.
+#[derive(Clone)]
+pub struct AgentSettings {
+    pub model: Arc<dyn Model>,
+    /// The name of its provider, for people.
+    pub provider: String,
+    /// The model's id as its provider knows it.
+    pub model_id: String,
+    pub prices: Prices,
+    /// In tokens; 0 when unknown.
+    pub context_window: u64,
+    pub max_output: u64,
+    pub system: Arc<str>,
+    pub tools: Arc<ToolSet>,
+    pub reasoning: Option<ReasoningEffort>,
+    /// The most model calls that one prompt may take; `None` sets no limit.
+    pub max_steps: Option<u32>,
+    pub approval: ApprovalPolicy,
+    /// Models that take over when the one before fails, in this order, until the prompt ends.
+    pub fallbacks: Arc<[Fallback]>,
+}
+
+/// A model that takes over when another fails.
+#[derive(Clone)]
+pub struct Fallback {
+    pub model: Arc<dyn Model>,
+    pub provider: String,
+    pub model_id: String,
+    pub prices: Prices,
+    pub context_window: u64,
+    pub max_output: u64,
+}
+
+/// The present settings. The agent reads them; hooks may hold them too and change them between two
+/// model calls, without knowing the agent.
+pub struct SharedSettings(Mutex<Arc<AgentSettings>>);
+
+impl SharedSettings {
+    pub fn new(settings: AgentSettings) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Arc::new(settings))))
+    }
+
+    pub fn get(&self) -> Arc<AgentSettings> {
+        Arc::clone(&self.lock())
+    }
+
+    pub fn set(&self, settings: AgentSettings) {
+        *self.lock() = Arc::new(settings);
+    }
+
+    /// Changes a copy and puts it in place of the present settings, as one step.
+    pub fn change(&self, change: impl FnOnce(&mut AgentSettings)) {
+        let mut present = self.lock();
+        let mut settings = (**present).clone();
+        change(&mut settings);
+        *present = Arc::new(settings);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<AgentSettings>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,229 @@
+//! What the agent reports, written as the frames that people know from `zot --json`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use zot_sdk::conversation::{Message, Role, Timestamp, ToolResult, Usage};
+use zot_sdk::{
+    AgentEvent, Arguments, ContentBlock, ErrorCode, ErrorReport, Event, ExtensionNotice, Image,
+    ToolCall, TurnStop, conversation,
+};
+
+use super::super::Input;
+
+/// The frame as what comes from the agent or an extension.
+pub(super) fn input(frame: Value) -> Input {
+    let event: Event = serde_json::from_value(frame).unwrap();
+    match event {
+        Event::ExtNotify {
+            extension,
+            level,
+            message,
+        } => Input::Extension(ExtensionNotice::Notify {
+            extension,
+            level,
+            message,
+        }),
+        Event::ExtPanel {
+            extension,
+            panel_id,
+            content,
+        } => Input::Extension(ExtensionNotice::Panel {
+            extension,
+            panel_id,
+            content,
+        }),
+        Event::ExtPanelClose {
+            extension,
+            panel_id,
+        } => Input::Extension(ExtensionNotice::PanelClosed {
+            extension,
+            panel_id,
+        }),
+        Event::ExtDisplay { text, .. } => Input::Extension(ExtensionNotice::Problem(text)),
+        event => Input::Agent(agent_event(event)),
+    }
+}
+
+/// The event of a question on the side; others are as if nothing had come.
+pub(super) fn aside(frame: Value) -> Input {
+    match input(frame) {
+        Input::Agent(event) => Input::Aside(event),
+        _ => Input::Tick,
+    }
+}
+
+fn agent_event(event: Event) -> AgentEvent {
+    match event {
+        Event::UserMessage { content, .. } => {
+            AgentEvent::UserMessage(message(Role::User, &content))
+        }
+        Event::TurnStart { step } => AgentEvent::TurnStarted { step },
+        Event::AssistantStart => AgentEvent::AssistantStarted,
+        Event::TextDelta { delta } => AgentEvent::TextDelta(delta),
+        Event::ThinkingDelta { delta } => AgentEvent::ThinkingDelta(delta),
+        Event::Retry {
+            failures,
+            wait_ms,
+            message,
+        } => AgentEvent::Retrying {
+            failures,
+            wait: Duration::from_millis(wait_ms),
+            reason: message,
+        },
+        Event::ToolUseStart { id, name } => AgentEvent::ToolUseStarted {
+            id: id.into(),
+            name,
+        },
+        Event::ToolUseArgs { id, delta } => AgentEvent::ToolUseArguments {
+            id: id.into(),
+            delta,
+        },
+        Event::ToolUseEnd { id } => AgentEvent::ToolUseEnded { id: id.into() },
+        Event::Usage {
+            input,
+            output,
+            cache_read,
+            cache_write,
+            cost_usd,
+            cumulative,
+        } => AgentEvent::UsageReported {
+            turn: Usage {
+                input,
+                output,
+                cache_read,
+                cache_write,
+                cost_usd,
+                ..Usage::default()
+            },
+            cumulative: Usage {
+                cost_usd: cumulative.cost_usd,
+                ..Usage::default()
+            },
+        },
+        Event::AssistantMessage { content, .. } => {
+            AgentEvent::AssistantMessage(message(Role::Assistant, &content))
+        }
+        Event::ToolCall { id, name, args } => {
+            AgentEvent::ToolCallRequested(call(id, name, args.get()))
+        }
+        Event::TurnEnd { stop, error } => AgentEvent::TurnEnded {
+            stop: turn_stop(&stop),
+            error,
+        },
+        Event::ToolProgress { id, text } => AgentEvent::ToolProgress {
+            id: id.into(),
+            text,
+        },
+        Event::ToolResult {
+            id,
+            is_error,
+            content,
+            ..
+        } => AgentEvent::ToolFinished {
+            result: ToolResult {
+                call_id: id.into(),
+                is_error,
+                content: blocks(&content),
+            },
+            origin: None,
+        },
+        Event::ToolConfirm {
+            id,
+            name,
+            args,
+            preview,
+            ..
+        } => AgentEvent::ConfirmationRequested {
+            call: call(id, name, args.get()),
+            preview,
+        },
+        Event::SteerDropped { content } => AgentEvent::SteeringDropped(blocks(&content)),
+        Event::Fallback {
+            from, to, message, ..
+        } => AgentEvent::FellBack {
+            from,
+            to,
+            error: ErrorReport::new(ErrorCode::Unavailable, message),
+        },
+        Event::Error {
+            message,
+            code,
+            retry_after_ms,
+            provider,
+            alternatives,
+        } => AgentEvent::Failed(ErrorReport {
+            retry_after: retry_after_ms.map(Duration::from_millis),
+            provider,
+            alternatives,
+            ..ErrorReport::new(error_code(code.as_deref()), message)
+        }),
+        Event::CompactDone { summary } => AgentEvent::CompactionFinished { summary },
+        Event::Done => AgentEvent::Done,
+        Event::ExtNotify { .. }
+        | Event::ExtDisplay { .. }
+        | Event::ExtPanel { .. }
+        | Event::ExtPanelClose { .. } => unreachable!("extensions are not the agent"),
+    }
+}
+
+fn message(role: Role, content: &[ContentBlock]) -> Arc<Message> {
+    Arc::new(Message {
+        role,
+        content: blocks(content),
+        time: Timestamp::now(),
+    })
+}
+
+fn call(id: String, name: String, arguments: &str) -> ToolCall {
+    ToolCall {
+        id: id.into(),
+        name,
+        arguments: Arguments::from_model_text(arguments),
+    }
+}
+
+fn blocks(content: &[ContentBlock]) -> Vec<conversation::ContentBlock> {
+    let blocks = content.iter().filter_map(|block| match block {
+        ContentBlock::Text { text } => Some(conversation::ContentBlock::Text(text.clone())),
+        ContentBlock::Image { mime_type, bytes } => {
+            Some(conversation::ContentBlock::Image(Image {
+                mime_type: mime_type.clone(),
+                data: vec![0; usize::try_from(*bytes).unwrap()].into(),
+            }))
+        }
+        ContentBlock::ToolCall { .. } | ContentBlock::ToolResult { .. } => None,
+    });
+    blocks.collect()
+}
+
+fn turn_stop(name: &str) -> TurnStop {
+    let stops = [
+        TurnStop::End,
+        TurnStop::ToolUse,
+        TurnStop::Length,
+        TurnStop::Aborted,
+    ];
+    let named = stops.into_iter().find(|stop| stop.as_str() == name);
+    named.unwrap_or(TurnStop::Error)
+}
+
+fn error_code(name: Option<&str>) -> ErrorCode {
+    let codes = [
+        ErrorCode::Unauthorized,
+        ErrorCode::RateLimited,
+        ErrorCode::InsufficientQuota,
+        ErrorCode::ContextOverflow,
+        ErrorCode::InvalidRequest,
+        ErrorCode::Unavailable,
+        ErrorCode::Connection,
+        ErrorCode::Stream,
+        ErrorCode::MaxSteps,
+        ErrorCode::Budget,
+        ErrorCode::Session,
+        ErrorCode::Extension,
+    ];
+    let named = codes.into_iter().find(|code| Some(code.as_str()) == name);
+    named.unwrap_or(ErrorCode::Refused)
+}
