@@ -63,6 +63,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
     if let Some(reason) = run.meter.reached(agent) {
         return CompactionResult::Failed(ErrorReport::new(ErrorCode::Budget, reason));
     }
+    run.emit(AgentEvent::CompactionStarted).await;
     let settings = agent.speaking();
     let (head, tail) = transcript.messages().split_at(cut);
     let limit = usize::try_from(settings.context_window)

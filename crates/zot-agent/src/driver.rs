@@ -153,7 +153,6 @@ pub(crate) async fn compact(agent: &Agent, run: &Run<'_>) {
 }
 
 async fn compact_within_prompt(agent: &Agent, run: &Run<'_>) -> CompactionOutcome {
-    run.emit(AgentEvent::CompactionStarted).await;
     match compaction::run(agent, run).await {
         CompactionResult::Shortened { summary } => {
             run.emit(AgentEvent::CompactionFinished { summary }).await;

@@ -75,7 +75,7 @@ pub enum AgentEvent {
         error: ErrorReport,
     },
     Failed(ErrorReport),
-    /// A running prompt shortens the transcript before its next model call.
+    /// The transcript is being summarised, within a prompt or because someone asked for it.
     CompactionStarted,
     CompactionFinished {
         summary: String,

@@ -42,6 +42,7 @@ async fn at_85_percent_the_next_prompt_begins_with_a_compaction() {
         &scene.prompt("q5").await,
         r#"
         user_message "q5"
+        compact_start
         usage 3/2 (83/7)
         compact_done "they talked"
         turn_start 1
@@ -105,9 +106,10 @@ async fn a_smaller_window_counts_from_the_next_prompt() {
     settings.context_window = 55;
     scene.agent.set_settings(settings);
     check(
-        &scene.prompt("q5").await[..3],
+        &scene.prompt("q5").await[..4],
         r#"
         user_message "q5"
+        compact_start
         usage 3/2 (48/7)
         compact_done "they talked"
         "#,
@@ -139,6 +141,7 @@ async fn at_85_percent_the_next_step_begins_with_a_compaction_and_only_one() {
         tool_call c1 echo {}
         turn_end tool_use
         tool_result c1 ok "{}"
+        compact_start
         usage 3/2 (83/7)
         compact_done "they talked"
         turn_start 2
@@ -204,6 +207,7 @@ async fn a_nearly_full_window_that_cannot_be_compacted_is_no_reason_to_stop() {
         &scene.prompt("q5").await,
         r#"
         user_message "q5"
+        compact_start
         turn_start 1
         assistant_start
         text "ok"
@@ -244,6 +248,7 @@ async fn a_journal_that_fails_during_it_ends_the_prompt() {
         &scene.prompt("q5").await,
         r#"
         user_message "q5"
+        compact_start
         error Session "session: disk full"
         done
         "#,
@@ -259,6 +264,7 @@ async fn an_abort_during_it_ends_the_prompt_and_changes_nothing() {
         &scene.prompt_and_abort("q5", gate.reached()).await,
         r#"
         user_message "q5"
+        compact_start
         done
         "#,
     );
@@ -274,6 +280,7 @@ async fn an_overflow_is_compacted_and_retried_within_the_same_turn() {
         r#"
         user_message "q4"
         turn_start 1
+        compact_start
         usage 3/2 (3/2)
         compact_done "they talked"
         assistant_start
@@ -311,6 +318,7 @@ async fn an_overflow_reported_inside_an_accepted_answer_is_compacted_too() {
         turn_start 1
         assistant_start
         usage 0/0 (0/0)
+        compact_start
         usage 3/2 (3/2)
         compact_done "they talked"
         assistant_start
@@ -330,6 +338,7 @@ async fn an_overflow_reported_inside_an_accepted_answer_is_compacted_too() {
         turn_start 1
         assistant_start
         usage 0/0 (0/0)
+        compact_start
         usage 3/2 (3/2)
         compact_done "they talked"
         assistant_start
@@ -370,6 +379,7 @@ async fn a_second_overflow_is_final() {
         r#"
         user_message "q4"
         turn_start 1
+        compact_start
         usage 3/2 (3/2)
         compact_done "they talked"
         turn_end error "too long"
@@ -392,6 +402,7 @@ async fn a_second_overflow_is_final_in_a_later_step_too() {
         r#"
         user_message "q4"
         turn_start 1
+        compact_start
         usage 3/2 (3/2)
         compact_done "they talked"
         assistant_start
@@ -427,6 +438,7 @@ async fn the_next_prompt_may_overflow_once_again() {
         r#"
         user_message "q5"
         turn_start 1
+        compact_start
         usage 3/2 (9/6)
         compact_done "they talked more"
         assistant_start
@@ -467,6 +479,7 @@ async fn an_abort_during_the_compaction_after_an_overflow_aborts_the_turn() {
         r#"
         user_message "q4"
         turn_start 1
+        compact_start
         usage 0/0 (0/0)
         turn_end aborted "context canceled"
         done

@@ -24,7 +24,7 @@ fn after_dialogue(scripts: impl Into<Vec<Script>>) -> Scene {
 async fn check_unchanged(script: Script, events: &str) {
     let scene = after_dialogue([script]);
     let before = scene.agent.transcript();
-    check(&scene.compact().await, events);
+    check(&scene.compact().await, &format!("compact_start\n{events}"));
     let after = scene.agent.transcript();
     assert_eq!(before.len(), after.len());
     for (before, after) in before.messages().iter().zip(after.messages()) {
@@ -50,6 +50,7 @@ async fn all_but_the_last_four_messages_become_one() {
     check(
         &scene.compact().await,
         r#"
+        compact_start
         usage 3/2 (3/2)
         compact_done "they talked"
         "#,
@@ -225,7 +226,7 @@ async fn an_abort_changes_nothing() {
         let gate = Gate::default();
         let scene = after_dialogue([script.wait(&gate)]);
         let events = scene.compact_while(scene.abort_when(gate.reached())).await;
-        check(&events, "done");
+        check(&events, "compact_start\ndone");
         assert_eq!(scene.transcript().len(), 6);
         assert_eq!(scene.model.open_streams(), 0);
     }
@@ -235,7 +236,7 @@ async fn an_abort_changes_nothing() {
 async fn an_abort_before_it_begins_sends_nothing() {
     let scene = after_dialogue([]);
     scene.cancel.cancel();
-    check(&scene.compact().await, "done");
+    check(&scene.compact().await, "compact_start\ndone");
     assert_eq!(scene.model.sent().len(), 0);
 }
 
@@ -269,7 +270,7 @@ async fn a_journal_that_fails_changes_nothing() {
             ..Setup::default()
         }
         .build();
-        check(&scene.compact().await, events);
+        check(&scene.compact().await, &format!("compact_start\n{events}"));
         assert_eq!(scene.transcript().len(), 6);
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn input(frame: Value) -> Input {
             extension,
             panel_id,
         }),
-        Event::ExtDisplay { text, .. } => Input::Extension(ExtensionNotice::Problem(text)),
+        Event::ExtDisplay { extension, text } => Input::note(format!("{extension}: {text}")),
         event => Input::Agent(agent_event(event)),
     }
 }
