@@ -1,10 +1,12 @@
 //! `cargo xtask`: what is done to this repository now and then. The checks that have to hold
 //! always are tests.
 
+mod attack;
 mod bench;
 mod fuzz;
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 
@@ -16,6 +18,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench sessions [--quick]  measure sessions, likewise
   bench zino [--quick] measure the services of zino, likewise
   bench terminal [--quick]  measure the chat in a terminal, likewise
+  attack [DIRECTORY [NAME]]  attack the programs in DIRECTORY (target/release); needs python3
   fuzz [SECONDS]       run every fuzz target that long (60); needs nightly and cargo-fuzz
 ";
 
@@ -42,6 +45,9 @@ fn main() -> anyhow::Result<()> {
         ["bench", "zino", "--quick"] => bench::zino(bench::Effort::Quick),
         ["bench", "terminal"] => bench::terminal(bench::Effort::Full),
         ["bench", "terminal", "--quick"] => bench::terminal(bench::Effort::Quick),
+        ["attack"] => attack::run(Path::new("target/release"), ""),
+        ["attack", directory] => attack::run(Path::new(directory), ""),
+        ["attack", directory, name] => attack::run(Path::new(directory), name),
         ["fuzz"] => fuzz::run(60),
         ["fuzz", seconds] => fuzz::run(seconds.parse().context("SECONDS must be a number")?),
         [] | ["help" | "--help" | "-h"] => Ok(write!(io::stdout(), "{USAGE}")?),

@@ -1,0 +1,5 @@
+//! Attacks through files: links, pipes, devices, full disks, permissions.
+
+use super::Attack;
+
+pub(super) const ATTACKS: &[Attack] = &[];
