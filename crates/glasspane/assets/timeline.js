@@ -37,7 +37,8 @@ export function prepare(canvas, width, height) {
   return context;
 }
 
-const QUIET = new Set(['idle', 'starting', 'done', 'failed']);
+/** States that have a bar. */
+const DRAWN = new Set(['thinking', 'writing', 'running_tool', 'waiting_for_approval']);
 
 /**
  * Calls `draw(span, left, width)` for every span that can be seen. `view`: { from, to, now } in
@@ -64,7 +65,7 @@ export function drawStrip(canvas, agent, view, width, height) {
   context.fillStyle = colour.turn;
   eachSpan(agent.turnSpans, view, width, (_, left, wide) => context.fillRect(left, 0, wide, height));
   eachSpan(agent.segments, view, width, (segment, left, wide) => {
-    if (QUIET.has(segment.status)) return;
+    if (!DRAWN.has(segment.status)) return;
     context.fillStyle = colour[segment.status];
     const tall = segment.status === 'running_tool' || segment.status === 'waiting_for_approval';
     const top = tall ? 4 : 8;
@@ -107,7 +108,7 @@ export function drawLanes(canvas, agent, view, width, height) {
     label(context, span.step === null ? '' : String(span.step), left, wide, lane / 2, colour.text);
   });
   eachSpan(agent.segments, view, inner, (segment, left, wide) => {
-    if (QUIET.has(segment.status)) return;
+    if (!DRAWN.has(segment.status)) return;
     const tools = segment.status === 'running_tool' || segment.status === 'waiting_for_approval';
     const top = lane * (tools ? 2 : 1) + 4;
     context.fillStyle = colour[segment.status];
