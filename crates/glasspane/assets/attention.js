@@ -28,9 +28,13 @@ const GROUPS = {
   done: OVER,
 };
 
+function groupOf({ status }) {
+  return Object.hasOwn(GROUPS, status) ? GROUPS[status] : TROUBLE;
+}
+
 /** Group and place within it. Equal ones stay as they came. */
 export function attention(agent, now) {
-  const group = GROUPS[agent.status] ?? TROUBLE;
+  const group = groupOf(agent);
   if (group === WAITING) return [group, waitingSince(agent)];
   if (group === WORKING && now - agent.lastAt >= SILENT_AFTER) return [SILENT, agent.lastAt];
   return [group, 0];
@@ -38,7 +42,7 @@ export function attention(agent, now) {
 
 /** Whether somebody should look at it now. */
 export function needsSomebody(agent) {
-  return (GROUPS[agent.status] ?? TROUBLE) <= TROUBLE;
+  return groupOf(agent) <= TROUBLE;
 }
 
 /** Since when somebody has been waited for. */

@@ -64,13 +64,23 @@ function build(call) {
       words.textContent = harmless(value);
       table.append(term, words);
     }
-    item.append(table);
+    item.append(scrollable(table, `Arguments of ${name.textContent}`));
   } else if (call.summary && !call.message) {
-    item.append(paragraph('said', call.summary));
+    item.append(scrollable(paragraph('said', call.summary), 'What is asked'));
   }
   if (call.cut) item.append(paragraph('cut', 'The arguments are longer than is kept here: this is their beginning.'));
-  if (call.message) item.append(paragraph('said', call.message));
+  if (call.message) item.append(scrollable(paragraph('said', call.message), 'What is asked'));
   return { item, time };
+}
+
+/** What may be longer than its place must be reached with keys. */
+function scrollable(content, label) {
+  const box = element('div', 'box');
+  box.tabIndex = 0;
+  box.setAttribute('role', 'group');
+  box.setAttribute('aria-label', label);
+  box.append(content);
+  return box;
 }
 
 function paragraph(className, words) {

@@ -80,6 +80,7 @@ export class Detail {
 
     this.stream = element('pre', 'stream');
     this.stream.tabIndex = 0;
+    this.stream.setAttribute('role', 'group');
     this.stream.setAttribute('aria-label', 'What the model says');
     this.violations = element('ul', 'violations');
     this.violationSection = section('Broken rules', this.violations);

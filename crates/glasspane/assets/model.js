@@ -36,7 +36,8 @@ export class Model {
       overlay(agent, state);
       agent.text = state.last_text ?? '';
       adopt(agent);
-      // Pieces are in no history.
+      // Pieces, of text or of arguments, are in no history.
+      agent.words.add(state.tool_text);
       agent.words.extend(agent.text);
     }
     this.seq = seq;
