@@ -352,7 +352,8 @@ function ask(agent, event, open, at) {
     summary: line === '' ? about : line,
     arguments: all.slice(0, MAX_ARGUMENTS),
     cut: all.length > MAX_ARGUMENTS,
-    message: about !== '' && about !== line ? said.slice(0, MAX_ARGUMENTS) : undefined,
+    // A preview that repeats the telling argument says nothing new.
+    message: about !== '' && !line.startsWith(about) ? said.slice(0, MAX_ARGUMENTS) : undefined,
     linked: Boolean(tool),
   };
   const before = agent.approvals.findIndex((other) => other.linked && asked.linked && other.tool_id === asked.tool_id);

@@ -124,8 +124,9 @@ impl PendingApproval {
                 .map(|id| cut(id, MAX_NAME_BYTES).to_owned()),
             name: cut(name, MAX_NAME_BYTES).to_owned(),
             since_ms,
+            // A preview that repeats the telling argument says nothing new.
             message: said
-                .filter(|_| !about.is_empty() && about != line)
+                .filter(|_| !about.is_empty() && !line.starts_with(&about))
                 .map(|said| cut(said, MAX_ARGUMENTS_BYTES).to_owned()),
             summary: if line.is_empty() { about } else { line },
             cut: kept.len() < arguments.len(),
