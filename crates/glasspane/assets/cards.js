@@ -3,7 +3,8 @@
 
 import { harmless } from './arguments.js';
 import { waitingSince } from './attention.js';
-import { ACTIVE, count, dollars, doingWords, duration, plural, stateColour, stateInfo, stateWords, totalTokens } from './format.js';
+import { doingWords, stateColour } from './format.js';
+import { ACTIVE, STATES, count, dollars, duration, plural, stateWords, totalTokens } from './format.js';
 import { drawStrip } from './timeline.js';
 
 /** A card shows about five lines; more would only be laid out to be cut off. */
@@ -140,7 +141,7 @@ export class Cards {
     this.colour(card, agent);
     put(card, 'title', agent.label);
     put(card, 'source', agent.source);
-    put(card, 'sign', stateInfo(agent.status).sign);
+    put(card, 'sign', STATES[agent.status]?.sign ?? '?');
     put(card, 'words', stateWords(agent));
     const waiting = agent.status === 'waiting_for_approval';
     put(card, 'since', duration(now - (waiting ? waitingSince(agent) : agent.since_ms)));

@@ -3,7 +3,8 @@
 import { harmless } from './arguments.js';
 import { waitingSince } from './attention.js';
 import { Calls } from './calls.js';
-import { count, dollars, duration, plural, stateColour, stateWords, timeOfDay } from './format.js';
+import { stateColour } from './format.js';
+import { count, dollars, duration, plural, stateWords, timeOfDay } from './format.js';
 import { drawLanes } from './timeline.js';
 import { drawSums } from './charts.js';
 import { element } from './cards.js';

@@ -2,8 +2,11 @@
 
 import { byAttention } from './attention.js';
 import { element } from './cards.js';
-import { STATES, stateColour, stateInfo, stateWords, totalTokens } from './format.js';
+import { STATES, nameOf, stateColour, stateWords, totalTokens } from './format.js';
 import { callWords } from './words.js';
+
+/** A filter for any other state is offered once an agent has been in it. */
+const USUAL = new Set(['waiting_for_approval', 'failed', 'running_tool', 'writing', 'thinking', 'starting', 'idle', 'done']);
 
 const ORDERS = {
   activity: (one, other) => other.lastAt - one.lastAt,
@@ -30,11 +33,12 @@ export class Filters {
   }
 
   makeChip(status) {
-    const { short, words, sign, rare } = stateInfo(status);
+    const name = nameOf(status);
+    const { short, words, sign } = STATES[status] ?? { short: name, words: name, sign: '?' };
     const chip = element('button');
     chip.type = 'button';
     chip.title = words;
-    chip.hidden = Boolean(rare);
+    chip.hidden = !USUAL.has(status);
     chip.setAttribute('aria-pressed', 'false');
     chip.style.setProperty('--state', stateColour(status));
     const mark = element('span', 'sign');

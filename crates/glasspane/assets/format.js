@@ -1,54 +1,30 @@
 // Figures and words as they are shown. Pure.
 
-/**
- * What each state is called and the sign beside the word, so that colour is never the only clue. A filter
- * for a rare state is offered once an agent has been in it.
- */
+/** What each state is called and the sign beside the word, so that colour is never the only clue. */
 export const STATES = {
   waiting_for_approval: { words: 'waiting for approval', short: 'waiting', sign: '!' },
   failed: { words: 'failed', short: 'failed', sign: '✕' },
-  not_understood: { words: 'not understood', short: 'not understood', sign: '?', rare: true },
+  not_understood: { words: 'not understood', short: 'not understood', sign: '?' },
+  interrupted: { words: 'interrupted', short: 'interrupted', sign: '■' },
+  retrying: { words: 'retrying', short: 'retrying', sign: '↻' },
   running_tool: { words: 'running a tool', short: 'tool', sign: '▸' },
   writing: { words: 'writing', short: 'writing', sign: '✎' },
   thinking: { words: 'thinking', short: 'thinking', sign: '…' },
   starting: { words: 'starting', short: 'starting', sign: '○' },
   idle: { words: 'idle', short: 'idle', sign: '–' },
-  interrupted: { words: 'interrupted', short: 'interrupted', sign: '■', rare: true },
   done: { words: 'done', short: 'done', sign: '✓' },
 };
 
 /** States in which an agent is at work. */
-export const ACTIVE = new Set(['thinking', 'writing', 'running_tool']);
-
-/** How a state is named; one that this page does not know by the name it came with. */
-export function stateInfo(status) {
-  const name = String(status).replaceAll('_', ' ');
-  return Object.hasOwn(STATES, status) ? STATES[status] : { words: name, short: name, sign: '?', rare: true };
-}
-
-/** A state that this page does not know has the colour of none of the others. */
-export function stateColour(status) {
-  return Object.hasOwn(STATES, status) ? `var(--${status})` : 'var(--unknown-state)';
-}
+export const ACTIVE = new Set(['thinking', 'writing', 'running_tool', 'retrying']);
 
 export function stateWords(agent) {
-  if (agent.status === 'running_tool' && agent.tool) {
-    const more = agent.running.length > 1 ? ` and ${agent.running.length - 1} more` : '';
-    return `running ${agent.tool}${more}`;
-  }
-  if (agent.status === 'waiting_for_approval') {
-    const asked = agent.approvals[0]?.name || agent.tool;
-    const more = agent.approvals.length > 1 ? ` and ${agent.approvals.length - 1} more` : '';
-    if (asked) return `waiting for approval: ${asked}${more}`;
-  }
-  return stateInfo(agent.status).words;
-}
-
-/** One line about what the agent is doing or asking for right now; empty if nothing is known. */
-export function doingWords(agent) {
-  if (agent.status === 'waiting_for_approval') return agent.approvals[0]?.summary ?? agent.running.at(-1)?.summary ?? '';
-  if (agent.status === 'running_tool') return agent.running.at(-1)?.summary ?? '';
-  return '';
+  if (!Object.hasOwn(STATES, agent.status)) return nameOf(agent.status);
+  const calls = callsWords(agent);
+  if (calls) return calls;
+  if (agent.status === 'running_tool' && agent.tool) return `running ${agent.tool}`;
+  if (agent.status === 'waiting_for_approval' && agent.tool) return `waiting for approval: ${agent.tool}`;
+  return STATES[agent.status]?.words ?? String(agent.status);
 }
 
 /** 4s, 1m 05s, 2h 03m */
@@ -103,4 +79,30 @@ export function plural(number, one, many = `${one}s`) {
 
 export function totalTokens(usage) {
   return usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
+}
+
+/** A state that this page does not know is called by the name it came with. */
+export function nameOf(status) {
+  return String(status).replaceAll('_', ' ');
+}
+
+/** Which tools run, or wait for approval; empty if neither is known. */
+function callsWords({ status, running, approvals }) {
+  const waits = status === 'waiting_for_approval';
+  const calls = waits ? approvals : status === 'running_tool' ? running : [];
+  const name = (waits ? calls[0] : calls.at(-1))?.name;
+  if (!name) return '';
+  const more = calls.length > 1 ? ` and ${calls.length - 1} more` : '';
+  return `${waits ? 'waiting for approval: ' : 'running '}${name}${more}`;
+}
+
+/** One line about what the agent is doing or asking for right now; empty if nothing is known. */
+export function doingWords({ status, running, approvals }) {
+  if (status === 'waiting_for_approval') return approvals[0]?.summary ?? running.at(-1)?.summary ?? '';
+  return status === 'running_tool' ? running.at(-1)?.summary ?? '' : '';
+}
+
+/** A state that this page does not know has the colour of none of the others. */
+export function stateColour(status) {
+  return Object.hasOwn(STATES, status) ? `var(--${status})` : 'var(--unknown-state)';
 }
