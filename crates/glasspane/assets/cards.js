@@ -1,11 +1,11 @@
 // The grid of cards. A card is drawn in full only while it can be seen; of the others nothing but
 // their place is kept up to date.
 
+import { ACTIVE, STATES, count, dollars, duration, plural, stateWords, totalTokens } from './format.js';
+import { drawStrip } from './timeline.js';
 import { harmless } from './arguments.js';
 import { waitingSince } from './attention.js';
 import { doingWords, stateColour } from './format.js';
-import { ACTIVE, STATES, count, dollars, duration, plural, stateWords, totalTokens } from './format.js';
-import { drawStrip } from './timeline.js';
 
 /** A card shows about five lines; more would only be laid out to be cut off. */
 const SHOWN_TEXT = 420;

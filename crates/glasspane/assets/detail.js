@@ -1,13 +1,13 @@
 // One agent in full.
 
-import { harmless } from './arguments.js';
-import { waitingSince } from './attention.js';
-import { Calls } from './calls.js';
-import { stateColour } from './format.js';
 import { count, dollars, duration, plural, stateWords, timeOfDay } from './format.js';
 import { drawLanes } from './timeline.js';
 import { drawSums } from './charts.js';
 import { element } from './cards.js';
+import { harmless } from './arguments.js';
+import { waitingSince } from './attention.js';
+import { Calls } from './calls.js';
+import { stateColour } from './format.js';
 
 const TOKEN_LINES = [
   { colour: 'tokens-cache', words: 'cached', value: (usage) => usage.cache_read_tokens + usage.cache_write_tokens },

@@ -68,13 +68,13 @@ export function overlay(agent, state) {
     if (name !== 'last_text' && name !== 'tool_text') agent[name] = value;
   }
   for (const name of ['tool', 'error', 'detached', 'cwd', 'model']) if (!(name in state)) agent[name] = null;
-  for (const name of ['violations', 'approvals']) if (!(name in state)) agent[name] = [];
+  if (!('violations' in state)) agent.violations = [];
+  const segment = agent.segments.at(-1);
+  if (segment.status !== agent.status) addSegment(agent, agent.status, Math.max(agent.since_ms, segment.start));
   // While the feed goes on, arguments come in records only.
   agent.running = (state.running ?? []).map((tool) => ({ arguments: '', ...before.find(({ id }) => id === tool.id), ...tool }));
   const runs = (id) => agent.running.some((tool) => tool.id === id);
-  agent.approvals = agent.approvals.map((asked) => ({ name: '', summary: '', arguments: '', ...asked, linked: runs(asked.tool_id) }));
-  const segment = agent.segments.at(-1);
-  if (segment.status !== agent.status) addSegment(agent, agent.status, Math.max(agent.since_ms, segment.start));
+  agent.approvals = (state.approvals ?? []).map((asked) => ({ name: '', summary: '', arguments: '', ...asked, linked: runs(asked.tool_id) }));
 }
 
 /** After a snapshot: what runs and waits now, whatever a history that was cut short says. */
@@ -109,12 +109,6 @@ function isLogged({ event }) {
   if (!event) return true;
   if (event.type === 'message_update') return event.role === 'user';
   return event.type !== 'tool_execution_update';
-}
-
-function shortened(record) {
-  const text = record.event?.text;
-  if (!text || text.length <= MAX_LOG_TEXT) return record;
-  return { ...record, event: { ...record.event, text: text.slice(0, MAX_LOG_TEXT) } };
 }
 
 function attached(agent, { label, source, cwd, model }, at) {
@@ -425,4 +419,10 @@ function addSpan(spans, span) {
 function violation(agent, what) {
   agent.violation_count += 1;
   agent.violations = [...agent.violations.slice(1 - MAX_VIOLATIONS), what];
+}
+
+function shortened(record) {
+  const text = record.event?.text;
+  if (!text || text.length <= MAX_LOG_TEXT) return record;
+  return { ...record, event: { ...record.event, text: text.slice(0, MAX_LOG_TEXT) } };
 }

@@ -52,10 +52,12 @@ const TELLING: [&str; 29] = [
     "message",
 ];
 
+const SHELLS: [&str; 4] = ["sh", "bash", "zsh", "dash"];
+
 /// One line about a call with these arguments: the most telling argument, then the others by name.
 pub(crate) fn summary(arguments: &str) -> String {
     let Some(members) = members(arguments) else {
-        return one_line(&bare_value(arguments));
+        return without_shell(&one_line(&bare_value(arguments)));
     };
     let telling = TELLING
         .iter()
@@ -64,7 +66,7 @@ pub(crate) fn summary(arguments: &str) -> String {
     let Some(telling) = telling else {
         return String::new();
     };
-    let mut line = members[telling].1.clone();
+    let mut line = without_shell(&members[telling].1);
     for (index, (name, value)) in members.iter().enumerate() {
         if index != telling && !value.is_empty() {
             line.push_str("  ");
@@ -144,6 +146,19 @@ fn position(members: &[(String, String)], fits: impl Fn(&str) -> bool) -> Option
     members
         .iter()
         .position(|(name, value)| !value.is_empty() && fits(name))
+}
+
+/// The script of a shell that is only there to run it, as in `/bin/bash -lc 'cargo test'`; other text as it is.
+fn without_shell(text: &str) -> String {
+    let script = text.split_once(' ').and_then(|(shell, rest)| {
+        let (flag, script) = rest.split_once(' ')?;
+        let name = shell.rsplit('/').next()?;
+        let wraps = SHELLS.contains(&name) && flag.starts_with('-') && flag.ends_with('c');
+        let quoted = script.strip_prefix('\'')?.strip_suffix('\'')?;
+        let script = quoted.replace("'\\''", "\0").replace("'\"'\"'", "\0");
+        (wraps && !script.contains('\'')).then(|| script.replace('\0', "'"))
+    });
+    script.unwrap_or_else(|| text.to_owned())
 }
 
 /// Arguments that are no object: a string is decoded, a list of strings is joined, the rest stays as it is.

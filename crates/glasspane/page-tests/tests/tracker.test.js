@@ -17,7 +17,7 @@ const TYPES = ['agent_start', 'agent_end', 'turn_start', 'turn_end', 'message_st
 /** Arguments of calls: whole, in pieces, odd. */
 const ARGUMENTS = ['{"command":"ls', ' -l","timeout":60}', '{"content":"fn main() {}\\n\\ttwo","path":"src/main.rs"}',
   '{"command":["bash","-lc","cargo test"],"n":[1,{"a":"}"}]}', '{"command":"a\\u001b[2J\\u202eb\\ud83d\\ude00\\ud800c\\u12',
-  '["a","b"]', '"quoted \\"text\\""', '{}', '{ "x" : null , "Path":"p q" }', '{nonsense}', `{"query":"${'long '.repeat(80)}"}`];
+  '["a","b"]', '"quoted \\"text\\""', '{}', '{ "x" : null , "Path":"p q" }', '{nonsense}', `/bin/bash -lc 'echo '\\''hi'\\'''`, `bash -lc 'a' 'b'`, `{"query":"${'long '.repeat(80)}"}`];
 
 /** Records in any order, lawful or not. */
 function wildRecords(seed, count) {

@@ -28,6 +28,14 @@ fn the_most_telling_argument_comes_first() {
         ("cargo build", "cargo build"),
         (r#""quoted \"text\"""#, "quoted \"text\""),
         (r#"["a","b"]"#, "a b"),
+        ("/bin/bash -lc 'echo hi'", "echo hi"),
+        (r"bash -c 'echo '\''hi'\'' | wc'", "echo 'hi' | wc"),
+        ("bash -lc 'a' 'b'", "bash -lc 'a' 'b'"),
+        ("bash script.sh 'c'", "bash script.sh 'c'"),
+        (
+            r#"{"command":"/bin/zsh -lc 'ls'","cwd":"/x"}"#,
+            "ls  cwd=/x",
+        ),
         ("[1, 2]", "[1, 2]"),
     ] {
         assert_eq!(summary(arguments), expected, "{arguments}");

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{PendingApproval, RunningTool};
 use crate::Usage;
 
 /// What an agent is doing.
@@ -69,10 +68,10 @@ pub struct AgentState {
     pub tools_running: Vec<String>,
     /// The same tools with their arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub running: Vec<RunningTool>,
+    pub running: Vec<super::RunningTool>,
     /// What waits for a person, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub approvals: Vec<PendingApproval>,
+    pub approvals: Vec<super::PendingApproval>,
     /// What the agent was last asked to do.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prompt: String,

@@ -34,7 +34,7 @@ pub(super) fn attention(agent: &AgentState, now_ms: u64) -> Attention {
         Status::WaitingForApproval => Attention::Waiting {
             since_ms: waiting_since(agent),
         },
-        Status::Thinking | Status::Writing | Status::RunningTool => {
+        status if status.is_working() => {
             if now_ms.saturating_sub(agent.last_ms) >= SILENT_AFTER_MS {
                 Attention::Silent {
                     last_ms: agent.last_ms,
@@ -45,7 +45,7 @@ pub(super) fn attention(agent: &AgentState, now_ms: u64) -> Attention {
         }
         Status::Starting | Status::Idle => Attention::Resting,
         Status::Done => Attention::Over,
-        Status::Failed => Attention::Trouble,
+        _ => Attention::Trouble,
     }
 }
 

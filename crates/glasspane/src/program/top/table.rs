@@ -6,7 +6,7 @@ mod tests;
 use super::attention::waiting_since;
 use super::view::{View, tokens};
 use crate::program::{clip, plain, width};
-use crate::{AgentState, PendingApproval, Status};
+use crate::{AgentState, Status};
 
 /// Name and width of a column; the last one, which says what the agent does, takes the rest.
 const COLUMNS: [(&str, usize, Align); 9] = [
@@ -174,7 +174,7 @@ fn last(agent: &AgentState) -> String {
 }
 
 /// The oldest of what waits, and how many more do.
-fn asked(approvals: &[PendingApproval]) -> String {
+fn asked(approvals: &[crate::PendingApproval]) -> String {
     let more = match approvals.len() {
         0 | 1 => String::new(),
         count => format!("(+{}) ", count - 1),
