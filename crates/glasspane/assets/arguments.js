@@ -16,8 +16,8 @@ const HARMFUL_BUT_LINES = new RegExp(`(?![\\n\\t])${HARMFUL.source}`, 'gu');
 
 /** One line about a call with these arguments: the most telling argument, then the others by name. */
 export function summary(text) {
-  const members = membersOf(text)?.map(([name, value]) => [name, oneLine(value)]);
-  if (!members) return withoutShell(oneLine(bareValue(text)));
+  const members = membersOf(text)?.map(([name, value]) => [name, oneLine(withoutShell(value))]);
+  if (!members) return oneLine(withoutShell(bareValue(text)));
   const find = (fits) => members.findIndex(([name, value]) => value !== '' && fits(name));
   let telling = -1;
   for (const wanted of TELLING) {
@@ -27,7 +27,7 @@ export function summary(text) {
   if (telling < 0) telling = find(() => true);
   if (telling < 0) return '';
   const rest = members.filter(([, value], index) => index !== telling && value !== '');
-  return cutLine(withoutShell(members[telling][1]) + rest.map(([name, value]) => `  ${oneLine(name)}=${value}`).join(''));
+  return cutLine(members[telling][1] + rest.map(([name, value]) => `  ${oneLine(name)}=${value}`).join(''));
 }
 
 /** Name and value of each argument, or one value without a name where they are no object. */
@@ -65,8 +65,9 @@ function cutLine(line) {
 /** The script of a shell that is only there to run it, as in `/bin/bash -lc 'cargo test'`; other text as it is. */
 function withoutShell(text) {
   const quoted = /^(?:[^ ]*\/)?(?:sh|bash|zsh|dash) -[^ ]*c '(.*)'$/su.exec(text)?.[1];
-  const script = quoted?.replaceAll("'\\''", '\0').replaceAll(`'"'"'`, '\0');
-  return script === undefined || script.includes("'") ? text : script.replaceAll('\0', "'");
+  if (quoted === undefined) return text;
+  const replaced = (by) => quoted.replaceAll("'\\''", by).replaceAll(`'"'"'`, by);
+  return replaced('').includes("'") ? text : replaced("'");
 }
 
 function bareValue(text) {

@@ -57,7 +57,7 @@ const SHELLS: [&str; 4] = ["sh", "bash", "zsh", "dash"];
 /// One line about a call with these arguments: the most telling argument, then the others by name.
 pub(crate) fn summary(arguments: &str) -> String {
     let Some(members) = members(arguments) else {
-        return without_shell(&one_line(&bare_value(arguments)));
+        return one_line(&without_shell(&bare_value(arguments)));
     };
     let telling = TELLING
         .iter()
@@ -66,7 +66,7 @@ pub(crate) fn summary(arguments: &str) -> String {
     let Some(telling) = telling else {
         return String::new();
     };
-    let mut line = without_shell(&members[telling].1);
+    let mut line = members[telling].1.clone();
     for (index, (name, value)) in members.iter().enumerate() {
         if index != telling && !value.is_empty() {
             line.push_str("  ");
@@ -155,8 +155,14 @@ fn without_shell(text: &str) -> String {
         let name = shell.rsplit('/').next()?;
         let wraps = SHELLS.contains(&name) && flag.starts_with('-') && flag.ends_with('c');
         let quoted = script.strip_prefix('\'')?.strip_suffix('\'')?;
-        let script = quoted.replace("'\\''", "\0").replace("'\"'\"'", "\0");
-        (wraps && !script.contains('\'')).then(|| script.replace('\0', "'"))
+        let quotes = ["'\\''", "'\"'\"'"];
+        let bare = quotes
+            .iter()
+            .fold(quoted.to_owned(), |bare, quote| bare.replace(quote, ""));
+        let plain = quotes
+            .iter()
+            .fold(quoted.to_owned(), |plain, quote| plain.replace(quote, "'"));
+        (wraps && !bare.contains('\'')).then_some(plain)
     });
     script.unwrap_or_else(|| text.to_owned())
 }
@@ -173,7 +179,7 @@ fn bare_value(text: &str) -> String {
 
 /// Name and value of the members of the object `text`, in order, each value in one line.
 fn members(text: &str) -> Option<Vec<(String, String)>> {
-    members_of(text, |value| one_line(&value))
+    members_of(text, |value| one_line(&without_shell(&value)))
 }
 
 fn members_of(text: &str, convert: impl Fn(String) -> String) -> Option<Vec<(String, String)>> {

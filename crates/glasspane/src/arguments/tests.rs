@@ -77,6 +77,12 @@ fn it_has_a_length() {
 }
 
 #[test]
+fn a_long_script_is_shown_without_its_shell_too() {
+    let line = summary(&format!("/bin/bash -lc 'cd src\n{}'", "x".repeat(500)));
+    assert!(line.starts_with("cd src xxx"), "{line}");
+}
+
+#[test]
 fn words_have_no_marks_of_json() {
     assert_eq!(
         words(r#"{"command":"say \"hi\"\nls","n":1}"#),
