@@ -222,10 +222,10 @@ pageTest('a state that is new to the page is called by its name, and is not gree
     const base = document.querySelector('script[type="module"]').src.replace(/app\.js$/, '');
     const { stateColour, stateWords } = await import(`${base}format.js`);
     const { attention } = await import(`${base}attention.js`);
-    const agent = (status) => ({ status, running: [], approvals: [], lastAt: 0, since_ms: 0 });
+    const agent = (status) => ({ status, running: [], approvals: [], lastAt: 0, since_ms: 0, unknown: 1 });
     const states = ['interrupted', 'not_understood', 'on_holiday', 'done', 'failed', 'toString'];
     return {
-      words: states.map((status) => `${attention(agent(status), 0)[0]} ${stateWords(agent(status))}`),
+      words: states.map((status) => `${attention(agent(status), 0)[0]} ${stateWords(agent(status)).split(':')[0]}`),
       colours: states.map((status) => stateColour(status)),
     };
   });

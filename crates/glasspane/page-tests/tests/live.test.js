@@ -81,7 +81,7 @@ pageTest('filters and sorts', async ({ server, open }) => {
   three.turn();
   three.tool('grep');
   three.usage(10, 10, 0, 2);
-  two.end();
+  two.send({ type: 'turn.started' }, { type: 'turn.completed' });
   await card(page, 'gamma').getByText('running grep').waitFor();
   await card(page, 'beta').getByText('done').waitFor();
   // Who is done needs nobody.

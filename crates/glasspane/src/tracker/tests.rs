@@ -462,9 +462,7 @@ mod any_order {
                 prop_assert_eq!(state.tool.is_some(), !state.tools_running.is_empty());
                 let running: Vec<_> = state.running.iter().map(|tool| tool.name.clone()).collect();
                 prop_assert_eq!(&running, &state.tools_running);
-                if !state.approvals.is_empty() {
-                    prop_assert_eq!(state.status, super::Status::WaitingForApproval);
-                }
+                prop_assert!(state.approvals.is_empty() || state.status.is_working());
                 prop_assert!(state.violations.len() as u64 <= state.violation_count);
                 prop_assert!(state.violations.len() <= MAX_VIOLATIONS);
                 if state.status == super::Status::RunningTool {
