@@ -159,6 +159,27 @@ pageTest('orders by attention, and moves nothing without need', async ({ server,
   await order(page, ['second', 'failed', 'first', 'third', 'idle', 'done']);
 });
 
+pageTest('no card moves while the pointer does', async ({ server, open }) => {
+  const page = await open();
+  const one = await server.agent('one');
+  const two = await server.agent('two');
+  one.turn();
+  two.turn();
+  await order(page, ['one', 'two']);
+  await page.evaluate(() => {
+    const move = () => document.getElementById('grid').dispatchEvent(new PointerEvent('pointermove'));
+    globalThis.moving = setInterval(move, 20);
+    move();
+  });
+  two.fail('broken');
+  await server.agent('three');
+  await card(page, 'two').getByText('failed').waitFor();
+  // New ones come at the end.
+  await order(page, ['one', 'two', 'three']);
+  await page.evaluate(() => clearInterval(globalThis.moving));
+  await order(page, ['two', 'one', 'three']);
+});
+
 pageTest('who has been silent for long comes before those who work', async ({ server, open }) => {
   const path = join(server.folder, 'silent.jsonl');
   const start = 1_790_000_000_000;
