@@ -203,6 +203,18 @@ fn what_waits_may_belong_to_no_tool_that_has_started() {
 }
 
 #[test]
+fn a_new_prompt_forgets_what_the_last_one_asked_for() {
+    let events = [
+        approval(None),
+        Event::prompt("never mind"),
+        Event::turn_start(1),
+    ];
+    let state = follow(events).into_state();
+    assert_eq!(state.approvals, []);
+    assert_eq!(state.status, Status::Thinking);
+}
+
+#[test]
 fn more_than_can_be_shown_wait() {
     let events = (0..2 * MAX_APPROVALS).map(|_| approval(None));
     assert_eq!(follow(events).state().approvals.len(), MAX_APPROVALS);
