@@ -2,9 +2,19 @@
 // against this. The server's word wins while it is there; a replay has only this. Besides, it keeps
 // what the timelines and charts show.
 
+import { isObject, oneLine, summary } from './arguments.js';
 import { Series } from './series.js';
+import { Words, index } from './words.js';
 
 const MAX_TEXT = 8192;
+/** How much of a text the log of an agent keeps; what was searched for it is kept elsewhere. */
+const MAX_LOG_TEXT = 320;
+const MAX_NAME = 1024;
+/** Of one call, and of all that run. */
+const MAX_ARGUMENTS = 8192;
+const MAX_ALL_ARGUMENTS = 32768;
+const EAGER_ARGUMENTS = 512;
+const MAX_APPROVALS = 16;
 const MAX_SPANS = 600;
 const MAX_LOG = 300;
 const MAX_VIOLATIONS = 20;
@@ -20,6 +30,11 @@ export function newAgent(id, at) {
     model: null,
     status: 'starting',
     tool: null,
+    /** Tools that run, oldest first: { id, name, since_ms, summary, arguments, cut }. */
+    running: [],
+    /** What waits for a person: { tool_id, name, since_ms, summary, arguments, cut, message }. */
+    approvals: [],
+    prompt: '',
     since_ms: at,
     started_ms: at,
     turns: 0,
@@ -40,6 +55,7 @@ export function newAgent(id, at) {
     errorMarks: [],
     usageSeries: new Series(),
     log: [],
+    words: new Words(),
     // The tracker's memory.
     work: { turnOpen: false, openTools: [], approvals: 0, textComplete: true, failed: false, brokenOff: false, over: false },
   };
@@ -47,13 +63,25 @@ export function newAgent(id, at) {
 
 /** Takes over what the server says; what the page draws from stays its own. */
 export function overlay(agent, state) {
+  const before = agent.running;
   for (const [name, value] of Object.entries(state)) {
-    if (name !== 'last_text') agent[name] = value;
+    if (name !== 'last_text' && name !== 'tool_text') agent[name] = value;
   }
   for (const name of ['tool', 'error', 'detached', 'cwd', 'model']) if (!(name in state)) agent[name] = null;
   if (!('violations' in state)) agent.violations = [];
   const segment = agent.segments.at(-1);
   if (segment.status !== agent.status) addSegment(agent, agent.status, Math.max(agent.since_ms, segment.start));
+  // While the feed goes on, arguments come in records only.
+  agent.running = (state.running ?? []).map((tool) => ({ arguments: '', ...before.find(({ id }) => id === tool.id), ...tool }));
+  const runs = (id) => agent.running.some((tool) => tool.id === id);
+  agent.approvals = (state.approvals ?? []).map((asked) => ({ name: '', summary: '', arguments: '', ...asked, linked: runs(asked.tool_id) }));
+}
+
+/** After a snapshot: what runs and waits now, whatever a history that was cut short says. */
+export function adopt(agent) {
+  const waits = (id) => agent.approvals.some((asked) => asked.tool_id === id);
+  agent.work.openTools = agent.running.map(({ id, name }) => ({ id, name, waits: waits(id) }));
+  agent.work.approvals = agent.approvals.filter((asked) => !asked.linked).length;
 }
 
 export function applyRecord(agent, record) {
@@ -65,12 +93,13 @@ export function applyRecord(agent, record) {
     agent.usageSeries.push(at, agent.usage);
   }
   if (record.event) {
+    index(agent, record);
     checkOrder(agent, record.event);
     EVENTS[record.event.type]?.(agent, record.event, at);
   }
   if (record.detached) detached(agent, record.detached, at);
   if (isLogged(record)) {
-    agent.log.push(record);
+    agent.log.push(shortened(record));
     if (agent.log.length > MAX_LOG) agent.log.splice(0, agent.log.length - MAX_LOG);
   }
 }
@@ -159,6 +188,9 @@ const EVENTS = {
   message_update(agent, event, at) {
     const work = agent.work;
     if (event.role === 'user') {
+      if (event.text !== undefined) {
+        agent.prompt = event.whole ? event.text.slice(0, MAX_NAME) : (agent.prompt + event.text).slice(-MAX_NAME);
+      }
       if (!work.turnOpen && work.openTools.length === 0) promptBegins(agent, event, at);
       return;
     }
@@ -190,7 +222,9 @@ const EVENTS = {
     }
     agent.tools += 1;
     if (agent.work.openTools.length < MAX_OPEN_TOOLS) {
-      agent.work.openTools.push({ id, name: event.tool_name ?? '?', waits: false });
+      const name = event.tool_name ?? '?';
+      agent.work.openTools.push({ id, name, waits: false });
+      agent.running.push({ id, name, since_ms: at, summary: '', arguments: '', cut: false });
     } else {
       violation(agent, `more than ${MAX_OPEN_TOOLS} tools at a time`);
     }
@@ -200,8 +234,11 @@ const EVENTS = {
     const id = event.tool_id ?? '';
     const tool = openTool(agent, id);
     if (!tool) {
-      violation(agent, `tool ${id} goes on but was not started`);
-    } else if (!event.arguments && tool.waits) {
+      // All arguments at once only repeat what was told before.
+      if (!event.arguments || !event.whole) violation(agent, `tool ${id} goes on but was not started`);
+    } else if (event.arguments) {
+      takeArguments(agent, event);
+    } else if (tool.waits) {
       tool.waits = false;
       settle(agent, 'running_tool', at);
     }
@@ -219,13 +256,16 @@ const EVENTS = {
     const tool = event.tool_id === undefined ? undefined : openTool(agent, event.tool_id);
     if (tool) tool.waits = true;
     else agent.work.approvals += 1;
+    ask(agent, event, tool, at);
     settle(agent, 'waiting_for_approval', at);
   },
   approval_end(agent, event, at) {
     const tool = event.tool_id === undefined ? undefined : openTool(agent, event.tool_id);
     if (tool) tool.waits = false;
-    else if (agent.work.approvals > 0) agent.work.approvals -= 1;
-    else violation(agent, 'an approval ended that was not asked for');
+    else if (agent.work.approvals > 0) {
+      agent.work.approvals -= 1;
+      answered(agent, event.tool_id);
+    } else violation(agent, 'an approval ended that was not asked for');
     settle(agent, 'thinking', at);
   },
   notice() {},
@@ -252,12 +292,75 @@ function promptBegins(agent, _event, at) {
   work.failed = false;
   work.brokenOff = false;
   agent.error = null;
-  if (!work.turnOpen && work.openTools.length === 0) enter(agent, 'thinking', at);
+  if (!work.turnOpen && work.openTools.length === 0) {
+    // What was asked for before belonged to the last prompt.
+    work.approvals = 0;
+    agent.approvals = [];
+    enter(agent, 'thinking', at);
+  }
 }
 
 function takeText(agent, text, replaces) {
   const whole = replaces ? text : agent.text + text;
   agent.text = whole.length > MAX_TEXT * 2 || replaces ? whole.slice(-MAX_TEXT) : whole;
+}
+
+function takeArguments(agent, { tool_id: id = '', text = '', whole }) {
+  const tool = agent.running.find((running) => running.id === id);
+  if (!tool) return;
+  const others = agent.running.reduce((sum, running) => sum + (running === tool ? 0 : running.arguments.length), 0);
+  const limit = Math.max(0, Math.min(MAX_ARGUMENTS, MAX_ALL_ARGUMENTS - others));
+  if (whole && text) {
+    // Of the whole: what tells most may stand at the end.
+    tool.summary = summary(text);
+    tool.arguments = text.slice(0, limit);
+    tool.cut = tool.arguments.length < text.length;
+    tool.summarised = tool.arguments.length;
+    return;
+  }
+  const kept = text.slice(0, Math.max(0, limit - tool.arguments.length));
+  tool.arguments += kept;
+  tool.cut ||= kept.length < text.length;
+  // At every doubling, so that long arguments in small pieces do not cost their square.
+  const length = tool.arguments.length;
+  const before = tool.summarised ?? 0;
+  if (length !== before && (text === '' || length <= EAGER_ARGUMENTS || length >= before * 2)) {
+    tool.summary = summary(tool.arguments);
+    tool.summarised = length;
+  }
+}
+
+/** Notes what a person has to decide. */
+function ask(agent, event, open, at) {
+  const tool = open && agent.running.find(({ id }) => id === open.id);
+  const text = event.text || null;
+  const given = text !== null && isObject(text) ? text : null;
+  const said = (given === null ? text : null) ?? event.message ?? null;
+  const all = given ?? tool?.arguments ?? '';
+  const about = said === null ? '' : oneLine(said);
+  const line = given === null ? summary(tool?.arguments ?? '') : summary(given);
+  const asked = {
+    tool_id: event.tool_id,
+    name: event.tool_name ?? tool?.name ?? '',
+    since_ms: at,
+    summary: line === '' ? about : line,
+    arguments: all.slice(0, MAX_ARGUMENTS),
+    cut: all.length > MAX_ARGUMENTS,
+    // A preview that repeats the telling argument says nothing new.
+    message: about !== '' && !line.startsWith(about) ? said.slice(0, MAX_ARGUMENTS) : undefined,
+    linked: Boolean(tool),
+  };
+  const before = agent.approvals.findIndex((other) => other.linked && asked.linked && other.tool_id === asked.tool_id);
+  // A new list: the old one may be the server's.
+  if (before >= 0) agent.approvals = agent.approvals.with(before, { ...asked, since_ms: agent.approvals[before].since_ms });
+  else if (agent.approvals.length < MAX_APPROVALS) agent.approvals = [...agent.approvals, asked];
+}
+
+/** Forgets what was asked for under `id`, or what was asked for first, of what belongs to no tool. */
+function answered(agent, id) {
+  const named = agent.approvals.find((asked) => !asked.linked && id !== undefined && asked.tool_id === id);
+  const gone = named ?? agent.approvals.find((asked) => !asked.linked);
+  agent.approvals = agent.approvals.filter((asked) => asked !== gone);
 }
 
 function openTool(agent, id) {
@@ -267,6 +370,8 @@ function openTool(agent, id) {
 function forgetWork(agent, at) {
   agent.work.openTools = [];
   agent.work.approvals = 0;
+  agent.running = [];
+  agent.approvals = [];
   agent.tool = null;
   endTurn(agent, at);
 }
@@ -281,6 +386,14 @@ function endTurn(agent, at) {
 function settle(agent, status, at) {
   const { openTools, approvals } = agent.work;
   agent.tool = openTools.at(-1)?.name ?? null;
+  if (agent.running.length !== openTools.length) {
+    agent.running = agent.running.filter(({ id }) => openTools.some((open) => open.id === id));
+  }
+  if (agent.approvals.length > 0) {
+    agent.approvals = agent.approvals.filter((asked) => (asked.linked
+      ? openTools.some((open) => open.waits && open.id === asked.tool_id)
+      : approvals > 0));
+  }
   if (approvals > 0 || openTools.some((tool) => tool.waits)) enter(agent, 'waiting_for_approval', at);
   else enter(agent, openTools.length > 0 ? 'running_tool' : status, at);
 }
@@ -306,4 +419,10 @@ function addSpan(spans, span) {
 function violation(agent, what) {
   agent.violation_count += 1;
   agent.violations = [...agent.violations.slice(1 - MAX_VIOLATIONS), what];
+}
+
+function shortened(record) {
+  const text = record.event?.text;
+  if (!text || text.length <= MAX_LOG_TEXT) return record;
+  return { ...record, event: { ...record.event, text: text.slice(0, MAX_LOG_TEXT) } };
 }

@@ -271,7 +271,8 @@ impl State {
 fn belongs_to_history(record: &Record) -> bool {
     record.event.as_ref().is_none_or(|event| match event.kind {
         Kind::MessageUpdate => event.whole,
-        Kind::ToolExecutionUpdate => false,
+        // What a tool was called with can be searched for later.
+        Kind::ToolExecutionUpdate => event.whole && event.arguments == Some(true),
         _ => true,
     })
 }

@@ -5,6 +5,7 @@
 //! watchers; [`attach`] connects agents to it. Nothing here knows how an agent works, and nothing
 //! ever speaks to one unless asked to pass on a prompt.
 
+mod arguments;
 pub mod attach;
 mod clock;
 mod event;
@@ -17,6 +18,7 @@ pub mod source;
 mod tracker;
 mod usage;
 
+pub use arguments::MAX_SUMMARY_CHARACTERS;
 pub use clock::now_ms;
 pub use event::{Event, Kind};
 pub use hub::{
@@ -26,6 +28,8 @@ pub use hub::{
 pub use normalize::normalize;
 pub use record::{Attached, Detached, Record};
 pub use tracker::{
-    AgentState, MAX_NAME_BYTES, MAX_OPEN_TOOLS, MAX_TEXT_BYTES, MAX_VIOLATIONS, Status, Tracker,
+    AgentState, MAX_ALL_ARGUMENTS_BYTES, MAX_APPROVALS, MAX_ARGUMENTS_BYTES, MAX_NAME_BYTES,
+    MAX_OPEN_TOOLS, MAX_TEXT_BYTES, MAX_TOOL_TEXT_BYTES, MAX_VIOLATIONS, PendingApproval,
+    RunningTool, Status, Tracker,
 };
 pub use usage::Usage;

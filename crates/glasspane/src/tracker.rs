@@ -1,13 +1,17 @@
 //! What an agent is doing, from what it said. Pure: time comes with the records.
 
+mod calls;
 mod state;
 #[cfg(test)]
 mod tests;
 
+pub use calls::{
+    MAX_ALL_ARGUMENTS_BYTES, MAX_APPROVALS, MAX_ARGUMENTS_BYTES, PendingApproval, RunningTool,
+};
 pub use state::{AgentState, Status};
 
 use crate::record::{Attached, Detached};
-use crate::{Event, Kind, Record};
+use crate::{Event, Kind, Record, arguments};
 
 /// How many tools of one agent may run at a time; more are counted, not followed.
 pub const MAX_OPEN_TOOLS: usize = 256;
@@ -20,6 +24,10 @@ pub const MAX_TEXT_BYTES: usize = 2 * 1024;
 
 /// How much of an error, a label or a name is kept.
 pub const MAX_NAME_BYTES: usize = 1024;
+
+/// How much of the calls that have ended is kept to be searched, and how much of one argument or result.
+pub const MAX_TOOL_TEXT_BYTES: usize = 2 * 1024;
+const MAX_CALL_TEXT_BYTES: usize = 512;
 
 /// Follows one agent.
 #[derive(Debug, Clone)]
@@ -173,6 +181,9 @@ impl Tracker {
         self.broken_off = false;
         self.state.error = None;
         if !self.turn_open && self.open_tools.is_empty() {
+            // What was asked for before belonged to the last prompt.
+            self.approvals = 0;
+            self.state.approvals.clear();
             self.enter(Status::Thinking, at);
         }
     }
@@ -238,6 +249,7 @@ impl Tracker {
 
     fn message_update(&mut self, event: &Event, at: u64) {
         if event.role.as_deref() == Some("user") {
+            self.take_prompt(event);
             if !self.turn_open && self.open_tools.is_empty() {
                 self.prompt_begins(at);
             }
@@ -273,6 +285,15 @@ impl Tracker {
         state::push_tail(&mut self.state.last_text, text, MAX_TEXT_BYTES);
     }
 
+    fn take_prompt(&mut self, event: &Event) {
+        let Some(text) = &event.text else { return };
+        if event.whole {
+            self.state.prompt = cut(text, MAX_NAME_BYTES).to_owned();
+        } else {
+            state::push_tail(&mut self.state.prompt, text, MAX_NAME_BYTES);
+        }
+    }
+
     fn tool_start(&mut self, event: &Event, at: u64) {
         let id = event.tool_id.as_deref().unwrap_or("");
         if self.open(id).is_some() {
@@ -287,6 +308,7 @@ impl Tracker {
                 name: cut(name, MAX_NAME_BYTES).to_owned(),
                 waits: false,
             });
+            self.state.running.push(RunningTool::new(id, name, at));
         } else {
             self.violation(format!("more than {MAX_OPEN_TOOLS} tools at a time"));
         }
@@ -296,16 +318,51 @@ impl Tracker {
     fn tool_update(&mut self, event: &Event, at: u64) {
         let id = event.tool_id.as_deref().unwrap_or("");
         let Some(index) = self.open(id) else {
-            self.violation(format!("tool {id} goes on but was not started"));
+            // All arguments at once only repeat what was told before.
+            if event.arguments != Some(true) || !event.whole {
+                self.violation(format!("tool {id} goes on but was not started"));
+            }
             return;
         };
+        if event.arguments == Some(true) {
+            self.take_arguments(event);
+        }
         if event.arguments != Some(true) && std::mem::take(&mut self.open_tools[index].waits) {
             self.settle(Status::RunningTool, at);
         }
     }
 
+    fn take_arguments(&mut self, event: &Event) {
+        let id = cut(event.tool_id.as_deref().unwrap_or(""), MAX_NAME_BYTES);
+        let running = &mut self.state.running;
+        let Some(index) = running.iter().position(|tool| tool.id == id) else {
+            return;
+        };
+        let all: usize = running.iter().map(|tool| tool.arguments.len()).sum();
+        let tool = &mut running[index];
+        let room = MAX_ALL_ARGUMENTS_BYTES.saturating_sub(all - tool.arguments.len());
+        let limit = room.min(MAX_ARGUMENTS_BYTES);
+        tool.take(event.text.as_deref(), event.whole, limit);
+    }
+
+    /// Keeps what a call that has ended was about, for who looks for it later.
+    fn remember_call(&mut self, id: &str, result: &str) {
+        let id = cut(id, MAX_NAME_BYTES);
+        let call = self.state.running.iter().find(|tool| tool.id == id);
+        let (name, arguments) = call.map_or(("", String::new()), |tool| {
+            (tool.name.as_str(), arguments::words(&tool.arguments))
+        });
+        let line = format!(
+            "{name} {} {}\n",
+            cut(&arguments, MAX_CALL_TEXT_BYTES),
+            cut(result, MAX_CALL_TEXT_BYTES)
+        );
+        state::push_tail(&mut self.state.tool_text, &line, MAX_TOOL_TEXT_BYTES);
+    }
+
     fn tool_end(&mut self, event: &Event, at: u64) {
         let id = event.tool_id.as_deref().unwrap_or("");
+        self.remember_call(id, event.text.as_deref().unwrap_or(""));
         match self.open(id) {
             Some(index) => {
                 self.open_tools.remove(index);
@@ -325,6 +382,7 @@ impl Tracker {
             Some(index) => self.open_tools[index].waits = true,
             None => self.approvals = self.approvals.saturating_add(1),
         }
+        self.ask(event, at);
         self.settle(Status::WaitingForApproval, at);
     }
 
@@ -332,10 +390,46 @@ impl Tracker {
         let tool = event.tool_id.as_deref().and_then(|id| self.open(id));
         match tool {
             Some(index) => self.open_tools[index].waits = false,
-            None if self.approvals > 0 => self.approvals -= 1,
+            None if self.approvals > 0 => {
+                self.approvals -= 1;
+                self.answered(event.tool_id.as_deref());
+            }
             None => self.violation("an approval ended that was not asked for".to_owned()),
         }
         self.settle(Status::Thinking, at);
+    }
+
+    /// Notes what a person has to decide.
+    fn ask(&mut self, event: &Event, at: u64) {
+        let id = event.tool_id.as_deref().map(|id| cut(id, MAX_NAME_BYTES));
+        let tool = id.filter(|id| self.open(id).is_some());
+        let tool = tool.and_then(|id| self.state.running.iter().find(|tool| tool.id == id));
+        let asked = PendingApproval::new(event, tool, at);
+        let waiting = &mut self.state.approvals;
+        let again = waiting
+            .iter()
+            .position(|before| before.linked && asked.linked && before.tool_id == asked.tool_id);
+        match again {
+            Some(index) => {
+                let since_ms = waiting[index].since_ms;
+                waiting[index] = PendingApproval { since_ms, ..asked };
+            }
+            None if waiting.len() < MAX_APPROVALS => waiting.push(asked),
+            None => {}
+        }
+    }
+
+    /// Forgets what was asked for under `id`, or what was asked for first, of what belongs to no tool.
+    fn answered(&mut self, id: Option<&str>) {
+        let id = id.map(|id| cut(id, MAX_NAME_BYTES));
+        let waiting = &mut self.state.approvals;
+        let named = waiting
+            .iter()
+            .position(|asked| !asked.linked && id.is_some() && asked.tool_id.as_deref() == id);
+        let first = waiting.iter().position(|asked| !asked.linked);
+        if let Some(index) = named.or(first) {
+            waiting.remove(index);
+        }
     }
 
     fn error(&mut self, event: &Event, at: u64) {
@@ -358,6 +452,8 @@ impl Tracker {
         self.open_tools.clear();
         self.approvals = 0;
         self.state.tools_running.clear();
+        self.state.running.clear();
+        self.state.approvals.clear();
         self.state.tool = None;
     }
 
@@ -381,6 +477,16 @@ impl Tracker {
     }
 
     fn show_tools(&mut self) {
+        let open = &self.open_tools;
+        if self.state.running.len() != open.len() {
+            let runs = |tool: &RunningTool| open.iter().any(|open| open.id == tool.id);
+            self.state.running.retain(runs);
+        }
+        let loose = self.approvals > 0;
+        self.state.approvals.retain(|asked| match &asked.tool_id {
+            Some(id) if asked.linked => open.iter().any(|open| open.waits && open.id == *id),
+            _ => loose,
+        });
         let shown = &mut self.state.tools_running;
         if shown.len() == self.open_tools.len()
             && shown

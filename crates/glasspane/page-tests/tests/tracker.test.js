@@ -14,6 +14,11 @@ import { until } from './setup.js';
 const TYPES = ['agent_start', 'agent_end', 'turn_start', 'turn_end', 'message_start', 'message_update', 'message_end',
   'tool_execution_start', 'tool_execution_update', 'tool_execution_end', 'approval_request', 'approval_end', 'notice', 'error', 'unknown'];
 
+/** Arguments of calls: whole, in pieces, odd. */
+const ARGUMENTS = ['{"command":"ls', ' -l","timeout":60}', '{"content":"fn main() {}\\n\\ttwo","path":"src/main.rs"}',
+  '{"command":["bash","-lc","cargo test"],"n":[1,{"a":"}"}]}', '{"command":"a\\u001b[2J\\u202eb\\ud83d\\ude00\\ud800c\\u12',
+  '["a","b"]', '"quoted \\"text\\""', '{}', '{ "x" : null , "Path":"p q" }', '{nonsense}', `/bin/bash -lc 'echo '\\''hi'\\'''`, `bash -lc 'a' 'b'`, `{"query":"${'long '.repeat(80)}"}`];
+
 /** Records in any order, lawful or not. */
 function wildRecords(seed, count) {
   const chance = random(seed);
@@ -30,7 +35,7 @@ function wildRecords(seed, count) {
       record.event = {
         type: pick(TYPES),
         ...maybe('role', ['user', 'assistant']),
-        ...maybe('text', ['a ', 'longer text ', '', 'ä']),
+        ...maybe('text', ['a ', 'longer text ', '', 'ä', ...ARGUMENTS]),
         ...maybe('whole', [true]),
         ...maybe('tool_id', ['c1', 'c2', 'c3']),
         ...maybe('tool_name', ['bash', 'read']),
@@ -54,6 +59,11 @@ function essence(agent) {
   const told = Object.fromEntries(names.map((name) => [name, agent[name]]));
   for (const name of ['tool', 'error', 'detached', 'model', 'cwd']) told[name] = agent[name] ?? null;
   told.violations = agent.violations ?? [];
+  told.prompt = agent.prompt ?? '';
+  const call = ({ id, tool_id, name = '', since_ms, summary = '', arguments: given = '', cut = false, message = '' }) => (
+    { id, tool_id, name, since_ms, summary, given, cut, message });
+  told.running = (agent.running ?? []).map(call);
+  told.approvals = (agent.approvals ?? []).map(call);
   told.text = (agent.last_text ?? agent.text).slice(-500);
   return told;
 }

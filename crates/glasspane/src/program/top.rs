@@ -1,5 +1,6 @@
 //! `glasspane top`: a table of many agents in a terminal.
 
+mod attention;
 mod keys;
 mod screen;
 mod table;

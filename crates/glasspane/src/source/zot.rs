@@ -28,8 +28,13 @@ impl Dialect for Zot {
                 self.usage(object);
                 push_usage(findings, self.used);
             }
-            "tool_confirm" if self.waiting.len() < MAX_WAITING => {
-                self.waiting.extend(owned(object, "id"));
+            // Complete, whatever came of them in pieces before.
+            "tool_call" => arguments(object, findings),
+            "tool_confirm" => {
+                arguments(object, findings);
+                if self.waiting.len() < MAX_WAITING {
+                    self.waiting.extend(owned(object, "id"));
+                }
             }
             "tool_result" => {
                 let id = text(object, "id");
@@ -70,6 +75,12 @@ impl Zot {
             Some(cumulative) => self.used = read_usage(cumulative),
             None => self.used.add(&read_usage(object)),
         }
+    }
+}
+
+fn arguments(object: &Value, findings: &mut Vec<Finding>) {
+    if let (Some(id), Some(arguments)) = (text(object, "id"), object.get("args")) {
+        push(findings, Event::tool_arguments(id, arguments.to_string()));
     }
 }
 

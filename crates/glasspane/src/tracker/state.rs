@@ -66,6 +66,18 @@ pub struct AgentState {
     /// The names of all tools that run, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools_running: Vec<String>,
+    /// The same tools with their arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub running: Vec<super::RunningTool>,
+    /// What waits for a person, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<super::PendingApproval>,
+    /// What the agent was last asked to do.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub prompt: String,
+    /// What the last tools were called with and what they answered, to be searched.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub tool_text: String,
     /// Since when `status` holds.
     pub since_ms: u64,
     pub started_ms: u64,

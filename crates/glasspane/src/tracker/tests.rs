@@ -1,4 +1,7 @@
-use super::{MAX_OPEN_TOOLS, MAX_TEXT_BYTES, MAX_VIOLATIONS, Status, Tracker};
+use super::{
+    MAX_ALL_ARGUMENTS_BYTES, MAX_APPROVALS, MAX_ARGUMENTS_BYTES, MAX_OPEN_TOOLS, MAX_TEXT_BYTES,
+    MAX_VIOLATIONS, Status, Tracker,
+};
 use crate::record::{Attached, Detached};
 use crate::{Event, Kind, Record, Usage};
 
@@ -78,6 +81,149 @@ fn parallel_tools_are_all_shown() {
         (Status::Thinking, None)
     );
     assert_eq!((state.tools, state.tool_errors), (2, 1));
+}
+
+#[test]
+fn what_a_running_tool_was_called_with() {
+    let pieces = ["{\"command\":\"cargo ", "test\",\"time", "out\":60}"];
+    let piece = |text: &str| Event {
+        arguments: Some(true),
+        ..Event::tool_output("c1", text)
+    };
+    let mut events = vec![Event::turn_start(1), Event::tool_start("c1", "bash")];
+    events.extend(pieces.map(piece));
+    let tracker = follow(events.clone());
+    let running = &tracker.state().running;
+    assert_eq!(running.len(), 1);
+    assert_eq!(running[0].name, "bash");
+    assert_eq!(running[0].since_ms, 2000);
+    assert_eq!(running[0].summary, "cargo test  timeout=60");
+    assert_eq!(running[0].arguments, pieces.concat());
+    // What comes whole replaces the pieces.
+    events.push(Event::tool_arguments("c1", r#"{"command":"ls"}"#));
+    assert_eq!(follow(events.clone()).state().running[0].summary, "ls");
+    events.push(Event::tool_end("c1", "Cargo.toml", false));
+    let state = follow(events).into_state();
+    assert_eq!(state.running, []);
+    assert_eq!(state.tool_text, "bash command ls Cargo.toml\n");
+    assert_eq!(state.violations, Vec::<String>::new());
+}
+
+#[test]
+fn long_arguments_are_cut_but_summed_up_before() {
+    let content = "x".repeat(3 * MAX_ARGUMENTS_BYTES);
+    let arguments = format!(r#"{{"content":"{content}","path":"src/main.rs"}}"#);
+    let mut events = vec![Event::turn_start(1)];
+    for number in 0..20 {
+        let id = format!("c{number}");
+        events.push(Event::tool_start(id.clone(), "write"));
+        events.push(Event::tool_arguments(id, arguments.clone()));
+    }
+    let state = follow(events).into_state();
+    assert!(
+        state.running[0]
+            .summary
+            .starts_with("src/main.rs  content=xxx")
+    );
+    assert!(state.running[0].cut);
+    assert_eq!(state.running[0].arguments.len(), MAX_ARGUMENTS_BYTES);
+    let kept: usize = state.running.iter().map(|tool| tool.arguments.len()).sum();
+    assert_eq!(kept, MAX_ALL_ARGUMENTS_BYTES);
+    assert!(state.running[19].summary.starts_with("src/main.rs"));
+}
+
+#[test]
+fn what_waits_is_known_until_it_is_decided() {
+    let mut events = vec![
+        Event::turn_start(1),
+        Event::tool_start("c1", "bash"),
+        Event::tool_arguments("c1", r#"{"command":"rm -r build"}"#),
+        Event {
+            text: Some("rm -r build".to_owned()),
+            whole: true,
+            ..approval(Some("c1"))
+        },
+    ];
+    let state = follow(events.clone()).into_state();
+    let [asked] = state.approvals.as_slice() else {
+        panic!("{:?}", state.approvals);
+    };
+    assert_eq!((asked.name.as_str(), asked.since_ms), ("bash", 4000));
+    assert_eq!(asked.summary, "rm -r build");
+    assert_eq!(asked.arguments, r#"{"command":"rm -r build"}"#);
+    assert_eq!(asked.message, None, "the preview says the same");
+    events.push(Event {
+        tool_id: Some("c1".to_owned()),
+        ..Event::new(Kind::ApprovalEnd)
+    });
+    let state = follow(events).into_state();
+    assert_eq!(state.approvals, []);
+    assert_eq!(state.running[0].summary, "rm -r build");
+}
+
+#[test]
+fn what_waits_may_belong_to_no_tool_that_has_started() {
+    let request = |id: &str, name: &str, text: &str| Event {
+        tool_name: Some(name.to_owned()),
+        text: Some(text.to_owned()),
+        ..approval(Some(id))
+    };
+    let question = Event {
+        message: Some("Dangerous command?".to_owned()),
+        ..approval(None)
+    };
+    let mut events = vec![
+        Event::turn_start(1),
+        request("p1", "Write", r#"{"file_path":"/etc/motd","content":"hi"}"#),
+        question,
+    ];
+    let state = follow(events.clone()).into_state();
+    let lines: Vec<_> = state
+        .approvals
+        .iter()
+        .map(|asked| (asked.name.as_str(), asked.summary.as_str()))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            ("Write", "/etc/motd  content=hi"),
+            ("", "Dangerous command?")
+        ]
+    );
+    events.push(Event {
+        tool_id: Some("p1".to_owned()),
+        ..Event::new(Kind::ApprovalEnd)
+    });
+    let state = follow(events.clone()).into_state();
+    assert_eq!(state.approvals.len(), 1);
+    assert_eq!(state.approvals[0].summary, "Dangerous command?");
+    assert_eq!(state.status, Status::WaitingForApproval);
+    events.push(Event::turn_end("end"));
+    assert_eq!(follow(events).state().approvals, []);
+}
+
+#[test]
+fn a_new_prompt_forgets_what_the_last_one_asked_for() {
+    let events = [
+        approval(None),
+        Event::prompt("never mind"),
+        Event::turn_start(1),
+    ];
+    let state = follow(events).into_state();
+    assert_eq!(state.approvals, []);
+    assert_eq!(state.status, Status::Thinking);
+}
+
+#[test]
+fn more_than_can_be_shown_wait() {
+    let events = (0..2 * MAX_APPROVALS).map(|_| approval(None));
+    assert_eq!(follow(events).state().approvals.len(), MAX_APPROVALS);
+}
+
+#[test]
+fn the_prompt_is_kept() {
+    let state = follow([Event::prompt("count the files"), Event::turn_start(1)]).into_state();
+    assert_eq!(state.prompt, "count the files");
 }
 
 #[test]
@@ -326,6 +472,9 @@ mod any_order {
                 tracker.apply(record);
                 let state = tracker.state();
                 prop_assert_eq!(state.tool.is_some(), !state.tools_running.is_empty());
+                let running: Vec<_> = state.running.iter().map(|tool| tool.name.clone()).collect();
+                prop_assert_eq!(&running, &state.tools_running);
+                prop_assert!(state.approvals.is_empty() || state.status.is_working());
                 prop_assert!(state.violations.len() as u64 <= state.violation_count);
                 prop_assert!(state.violations.len() <= MAX_VIOLATIONS);
                 if state.status == super::Status::RunningTool {
