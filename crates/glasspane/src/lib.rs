@@ -18,7 +18,7 @@ mod tracker;
 mod usage;
 
 pub use clock::now_ms;
-pub use event::{Event, Kind};
+pub use event::{Event, Kind, Retry};
 pub use hub::{
     AgentHandle, BATCH_RECORDS, Batch, HISTORY_BYTES, HISTORY_RECORDS, HISTORY_TEXT_BYTES, Hub,
     MAX_AGENTS, MAX_RECORD_TEXT, RING_BYTES, RING_RECORDS, Snapshot, Subscription,
@@ -28,4 +28,4 @@ pub use record::{Attached, Detached, Record};
 pub use tracker::{
     AgentState, MAX_NAME_BYTES, MAX_OPEN_TOOLS, MAX_TEXT_BYTES, MAX_VIOLATIONS, Status, Tracker,
 };
-pub use usage::Usage;
+pub use usage::{CostBasis, Usage};

@@ -1,15 +1,15 @@
 //! From bytes to findings.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 use zot_wire::{FrameDecoder, Line, LineDecoder, MAX_LINE_BYTES};
 
-use super::detect::detect;
+use super::detect::{detect, detect_text};
+use super::undecided::Undecided;
 use super::zot::piece;
 use super::{Dialect, Finding, Identity, SourceKind};
-use crate::Event;
-
-/// After so many lines that any kind could have written, an agent is taken for zot.
-pub const DETECTION_LINES: u32 = 64;
+use crate::{Event, Usage};
 
 /// How much is shown of a line that is not understood.
 pub const MAX_FOREIGN_BYTES: usize = 200;
@@ -19,8 +19,8 @@ pub struct Reader {
     framing: Framing,
     dialect: Box<dyn Dialect>,
     kind: Option<SourceKind>,
-    /// Lines seen while the kind was open.
-    undecided: u32,
+    /// What was last told of the usage of the agent, and of those that it started.
+    used: HashMap<Option<String>, Usage>,
 }
 
 enum Framing {
@@ -37,9 +37,9 @@ impl Reader {
     pub fn new(kind: Option<SourceKind>) -> Self {
         Self {
             framing: Framing::Open,
-            dialect: kind.unwrap_or(SourceKind::Zot).dialect(),
+            dialect: kind.map_or_else(|| Box::new(Undecided) as Box<dyn Dialect>, SourceKind::dialect),
             kind,
-            undecided: 0,
+            used: HashMap::new(),
         }
     }
 
@@ -98,7 +98,9 @@ impl Reader {
             }
             _ => {}
         }
+        let from = findings.len();
         self.dialect.finish(findings);
+        self.only_up(&mut findings[from..]);
     }
 
     /// Forgets a piece of a line: what follows was written anew.
@@ -122,37 +124,52 @@ impl Reader {
         }
         match serde_json::from_slice::<Value>(bytes) {
             Ok(object) if object.is_object() => {
-                self.decide(&object, findings);
+                if self.kind.is_none() {
+                    self.decide(detect(&object), findings);
+                }
+                let from = findings.len();
                 self.dialect.read(&object, findings);
+                self.only_up(&mut findings[from..]);
             }
             _ => self.foreign(bytes, findings),
         }
     }
 
-    fn decide(&mut self, object: &Value, findings: &mut Vec<Finding>) {
-        if self.kind.is_some() {
-            return;
-        }
-        self.undecided += 1;
-        let kind = match detect(object) {
-            Some(kind) => kind,
-            None if self.undecided < DETECTION_LINES => return,
-            None => SourceKind::Zot,
-        };
+    fn decide(&mut self, kind: Option<SourceKind>, findings: &mut Vec<Finding>) {
+        let Some(kind) = kind else { return };
         self.kind = Some(kind);
-        if kind != SourceKind::Zot {
-            self.dialect = kind.dialect();
-        }
+        self.dialect = kind.dialect();
         findings.push(Finding::Identity(Identity {
             source: Some(kind),
             ..Identity::default()
         }));
     }
 
+    /// What was used once stays used, whatever an agent says later: some tell of the session, some of the last call,
+    /// and some of nothing once they were interrupted.
+    fn only_up(&mut self, findings: &mut [Finding]) {
+        for finding in findings {
+            let (key, usage) = match finding {
+                Finding::Usage(usage) => (None, usage),
+                Finding::Child(child) => match &mut child.finding {
+                    Finding::Usage(usage) => (Some(child.key.clone()), usage),
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            let highest = self.used.entry(key).or_default();
+            highest.raise_to(usage);
+            *usage = *highest;
+        }
+    }
+
     fn foreign(&mut self, bytes: &[u8], findings: &mut Vec<Finding>) {
         let Ok(text) = str::from_utf8(bytes) else {
             return unknown("not UTF-8", &String::from_utf8_lossy(bytes), findings);
         };
+        if self.kind.is_none() {
+            self.decide(detect_text(text), findings);
+        }
         if !self.dialect.read_text(text, findings) {
             unknown("not JSON", text, findings);
         }

@@ -8,7 +8,7 @@ pub(super) use piece::piece;
 
 use super::fields::{cost, count, owned, push, push_usage, text};
 use super::{Dialect, Finding};
-use crate::{Event, Kind, Usage, normalize};
+use crate::{CostBasis, Event, Kind, Usage, normalize};
 
 /// How many calls may wait for a person at a time; of more, the answers are not told.
 const MAX_WAITING: usize = 64;
@@ -79,6 +79,7 @@ fn read_usage(object: &Value) -> Usage {
         output_tokens: count(object, "output"),
         cache_read_tokens: count(object, "cache_read"),
         cache_write_tokens: count(object, "cache_write"),
-        cost_usd: cost(object, "cost_usd"),
+        ..Usage::default()
     }
+    .with_cost(cost(object, "cost_usd"), CostBasis::Told)
 }

@@ -5,7 +5,7 @@ mod tests;
 
 use super::view::{View, tokens};
 use crate::program::{clip, plain, width};
-use crate::{AgentState, Status};
+use crate::{AgentState, Retry, Status, Usage};
 
 /// The width of a column; the last one takes the rest.
 const COLUMNS: [(&str, usize, Align); 9] = [
@@ -68,17 +68,26 @@ pub(super) fn table(
 fn sums(agents: &[AgentState]) -> String {
     let count =
         |wanted: fn(Status) -> bool| agents.iter().filter(|agent| wanted(agent.status)).count();
-    let cost: f64 = agents.iter().map(|agent| agent.usage.cost_usd).sum();
+    let mut used = Usage::default();
+    for agent in agents {
+        used.add(&agent.usage);
+    }
     let broken: u64 = agents.iter().map(|agent| agent.violation_count).sum();
     let mut line = format!(
-        "{} agents  {} working  {} waiting for approval  {} done  {} failed  {} tokens  ${cost:.4}",
+        "{} agents  {} working  {} waiting for approval  {} done  {} failed  {} interrupted  {} tokens  {}",
         agents.len(),
         count(|status| status.is_working() && status != Status::WaitingForApproval),
         count(|status| status == Status::WaitingForApproval),
         count(|status| status == Status::Done),
         count(|status| status == Status::Failed),
-        short_count(agents.iter().map(tokens).sum()),
+        count(|status| status == Status::Interrupted),
+        short_count(used.tokens()),
+        used.cost_words(),
     );
+    let silent = count(|status| status == Status::NotUnderstood);
+    if silent > 0 {
+        line.push_str(&format!("  {silent} not understood"));
+    }
     if broken > 0 {
         line.push_str(&format!("  {broken} rules broken"));
     }
@@ -105,7 +114,7 @@ fn row(agent: &AgentState, now_ms: u64) -> String {
         short_count(agent.tools),
         short_count(agent.errors + agent.violation_count),
         short_count(tokens(agent)),
-        format!("${:.4}", agent.usage.cost_usd),
+        agent.usage.cost_words(),
     ];
     let mut line = String::new();
     for (cell, (_, width, align)) in cells.iter().zip(COLUMNS) {
@@ -121,6 +130,11 @@ fn status(agent: &AgentState) -> String {
         (Status::RunningTool, [.., last]) => {
             format!("running {last} +{}", agent.tools_running.len() - 1)
         }
+        (Status::NotUnderstood, _) => format!("not understood ({})", agent.unknown),
+        (Status::Retrying, _) => agent
+            .retry
+            .as_ref()
+            .map_or_else(|| Status::Retrying.words().to_owned(), Retry::words),
         (status, _) => status.words().to_owned(),
     }
 }
@@ -176,6 +190,7 @@ fn status_style(status: Status) -> &'static str {
     match status {
         Status::WaitingForApproval => "1;33",
         Status::Failed => "31",
+        Status::Interrupted | Status::NotUnderstood | Status::Retrying => "33",
         Status::RunningTool => "36",
         Status::Writing => "32",
         Status::Thinking => "34",

@@ -166,17 +166,19 @@ fn urgency(status: Status) -> u8 {
     match status {
         Status::WaitingForApproval => 0,
         Status::Failed => 1,
-        Status::RunningTool => 2,
-        Status::Writing => 3,
-        Status::Thinking => 4,
-        Status::Starting => 5,
-        Status::Idle => 6,
-        Status::Done => 7,
+        Status::NotUnderstood => 2,
+        Status::Interrupted => 3,
+        Status::Retrying => 4,
+        Status::RunningTool => 5,
+        Status::Writing => 6,
+        Status::Thinking => 7,
+        Status::Starting => 8,
+        Status::Idle => 9,
+        Status::Done => 10,
     }
 }
 
 /// All that the model looked at or wrote.
 pub(super) fn tokens(agent: &AgentState) -> u64 {
-    let usage = &agent.usage;
-    usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    agent.usage.tokens()
 }
