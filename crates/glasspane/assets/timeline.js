@@ -37,7 +37,7 @@ export function prepare(canvas, width, height) {
   return context;
 }
 
-const QUIET = new Set(['idle', 'starting', 'done', 'failed']);
+const QUIET = new Set(['idle', 'starting', 'done', 'failed', 'interrupted', 'not_understood']);
 
 /**
  * Calls `draw(span, left, width)` for every span that can be seen. `view`: { from, to, now } in

@@ -103,6 +103,27 @@ pub struct Retry {
 }
 
 impl Retry {
+    /// For a narrow column: `retry 2/5 500 in 1.0s`.
+    pub fn short_words(&self) -> String {
+        let mut words = "retry".to_owned();
+        match (self.attempt, self.max_attempts) {
+            (Some(attempt), Some(most)) => words.push_str(&format!(" {attempt}/{most}")),
+            (Some(attempt), None) => words.push_str(&format!(" {attempt}")),
+            (None, _) => {}
+        }
+        if let Some(status) = self.status {
+            words.push_str(&format!(" {status}"));
+        }
+        match self.delay_ms {
+            Some(delay) if delay < 10_000 => {
+                words.push_str(&format!(" in {:.1}s", delay as f64 / 1000.0));
+            }
+            Some(delay) => words.push_str(&format!(" in {}s", delay / 1000)),
+            None => {}
+        }
+        words
+    }
+
     /// For people: `retry 2 of 5 in 1.0s after status 500`.
     pub fn words(&self) -> String {
         let mut words = "retry".to_owned();

@@ -12,7 +12,7 @@ import { random } from '../fleet.js';
 import { until } from './setup.js';
 
 const TYPES = ['agent_start', 'agent_end', 'turn_start', 'turn_end', 'message_start', 'message_update', 'message_end',
-  'tool_execution_start', 'tool_execution_update', 'tool_execution_end', 'approval_request', 'approval_end', 'notice', 'error', 'unknown'];
+  'tool_execution_start', 'tool_execution_update', 'tool_execution_end', 'approval_request', 'approval_end', 'retry', 'notice', 'error', 'unknown'];
 
 /** Records in any order, lawful or not. */
 function wildRecords(seed, count) {
@@ -23,9 +23,9 @@ function wildRecords(seed, count) {
   for (let seq = 1; seq <= count; seq += 1) {
     const record = { seq, at_ms: 1_790_000_000_000 + seq * 10, agent: pick(['one', 'two', 'three']) };
     const kind = chance();
-    if (kind < 0.02) record.detached = { reason: 'gone', ...maybe('failed', [true]) };
-    else if (kind < 0.05) record.attached = { label: record.agent, source: pick(['zot', 'pi']), ...maybe('model', ['m1', 'm2']) };
-    else if (kind < 0.1) record.usage = { input_tokens: seq, output_tokens: 2, cache_read_tokens: 0, cache_write_tokens: 1, cost_usd: seq / 64 };
+    if (kind < 0.02) record.detached = { reason: 'gone', ...maybe('failed', [true]), ...maybe('interrupted', [true]) };
+    else if (kind < 0.05) record.attached = { label: record.agent, source: pick(['zot', 'pi']), ...maybe('model', ['m1', 'm2']), ...maybe('parent', ['one']) };
+    else if (kind < 0.1) record.usage = { input_tokens: seq, output_tokens: 2, cache_read_tokens: 0, cache_write_tokens: 1, cost_usd: seq / 64, ...maybe('cost_basis', ['told', 'estimated']) };
     else {
       record.event = {
         type: pick(TYPES),
@@ -39,6 +39,7 @@ function wildRecords(seed, count) {
         ...maybe('stop', ['end', 'tool_use', 'error', 'aborted', 'length']),
         ...maybe('message', ['went wrong']),
         ...maybe('raw_type', ['response', 'other']),
+        ...maybe('retry', [{ attempt: 1, max_attempts: 3, delay_ms: 500, status: 529 }]),
         ...maybe('thinking', [true, false]),
         ...maybe('arguments', [true, false]),
       };
@@ -52,7 +53,7 @@ function wildRecords(seed, count) {
 function essence(agent) {
   const names = ['label', 'source', 'status', 'since_ms', 'started_ms', 'turns', 'tools', 'tool_errors', 'errors', 'unknown', 'violation_count', 'usage'];
   const told = Object.fromEntries(names.map((name) => [name, agent[name]]));
-  for (const name of ['tool', 'error', 'detached', 'model', 'cwd']) told[name] = agent[name] ?? null;
+  for (const name of ['tool', 'error', 'detached', 'retry', 'model', 'cwd', 'parent']) told[name] = agent[name] ?? null;
   told.violations = agent.violations ?? [];
   told.text = (agent.last_text ?? agent.text).slice(-500);
   return told;

@@ -114,8 +114,8 @@ fn is_label(text: &str) -> Result<bool, AmbiguousLabel> {
 
 /// Words that begin a command and are no programs.
 const SHELL_WORDS: [&str; 16] = [
-    "alias", "cd", "command", "declare", "eval", "exec", "export", "for", "if", "local", "readonly",
-    "set", "time", "typeset", "unset", "while",
+    "alias", "cd", "command", "declare", "eval", "exec", "export", "for", "if", "local",
+    "readonly", "set", "time", "typeset", "unset", "while",
 ];
 
 fn is_program(name: &str) -> bool {

@@ -232,11 +232,12 @@ async fn agents_attach_over_a_socket() {
     .await;
     drop((named, unnamed));
     until(&served.hub, |agent| {
-        agent.label == "tests" && agent.status == Status::Failed
+        agent.label == "tests" && agent.status == Status::Interrupted
     })
     .await;
+    // A turn was over, but not the work.
     until(&served.hub, |agent| {
-        agent.turns == 1 && agent.status == Status::Done
+        agent.turns == 1 && agent.status == Status::Interrupted
     })
     .await;
     served.stop().await;

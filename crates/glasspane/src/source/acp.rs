@@ -73,7 +73,8 @@ impl Acp {
             "session/cancel" => push(findings, Event::notice("the client cancels")),
             _ => {}
         }
-        let of_client = method.starts_with("session/") || matches!(method, "initialize" | "authenticate" | "logout");
+        let of_client = method.starts_with("session/")
+            || matches!(method, "initialize" | "authenticate" | "logout");
         if of_client {
             self.both_sides = true;
             if let Some(id) = id.filter(|_| self.asked.len() < MAX_OPEN_TOOLS) {
@@ -109,9 +110,14 @@ impl Acp {
     fn refused(&mut self, id: &str, error: &Value, findings: &mut Vec<Finding>) {
         let method = self.asked.remove(id);
         let code = error.get("code").and_then(Value::as_i64);
-        let details = error.pointer("/data/details").or_else(|| error.pointer("/data/message"));
+        let details = error
+            .pointer("/data/details")
+            .or_else(|| error.pointer("/data/message"));
         let mut message = text(error, "message").unwrap_or("failed").to_owned();
-        if let Some(details) = details.and_then(Value::as_str).or_else(|| text(error, "data")) {
+        if let Some(details) = details
+            .and_then(Value::as_str)
+            .or_else(|| text(error, "data"))
+        {
             message = format!("{message}: {details}");
         }
         let of_prompt = match method.as_deref() {
@@ -194,7 +200,8 @@ impl Acp {
         }
         let output = tool_output(update);
         if over {
-            let failed = status == Some("failed") || exit_code(update).is_some_and(|code| code != 0);
+            let failed =
+                status == Some("failed") || exit_code(update).is_some_and(|code| code != 0);
             self.steps.end_tool(id, output, failed, findings);
         } else if status == Some("in_progress") && !output.is_empty() {
             push(
@@ -223,7 +230,10 @@ impl Acp {
             Event {
                 tool_id: Some(id),
                 tool_name: Some(name),
-                text: call.get("rawInput").map(Value::to_string).or_else(|| owned(call, "title")),
+                text: call
+                    .get("rawInput")
+                    .map(Value::to_string)
+                    .or_else(|| owned(call, "title")),
                 whole: true,
                 message: owned(call, "title"),
                 ..Event::new(Kind::ApprovalRequest)
@@ -232,7 +242,11 @@ impl Acp {
     }
 
     fn permission_answered(&mut self, request: &str, findings: &mut Vec<Finding>) {
-        if let Some(tool_id) = self.permissions.remove(request).filter(|id| self.steps.is_open(id)) {
+        if let Some(tool_id) = self
+            .permissions
+            .remove(request)
+            .filter(|id| self.steps.is_open(id))
+        {
             push(
                 findings,
                 Event {
@@ -276,7 +290,9 @@ impl Acp {
 
     /// How full the context is counts nothing that was used; the cost is of the session.
     fn cost(&mut self, update: &Value, findings: &mut Vec<Finding>) {
-        let Some(told) = update.get("cost").filter(|cost| text(cost, "currency") == Some("USD"))
+        let Some(told) = update
+            .get("cost")
+            .filter(|cost| text(cost, "currency") == Some("USD"))
         else {
             return;
         };
@@ -311,7 +327,10 @@ fn read_usage(usage: &Value) -> Usage {
 /// One content block, or several.
 fn blocks(content: Option<&Value>) -> String {
     match content {
-        Some(Value::Array(blocks)) => blocks.iter().filter_map(|block| text(block, "text")).collect(),
+        Some(Value::Array(blocks)) => blocks
+            .iter()
+            .filter_map(|block| text(block, "text"))
+            .collect(),
         Some(block) => text(block, "text").unwrap_or("").to_owned(),
         None => String::new(),
     }
@@ -347,9 +366,13 @@ fn tool_output(update: &Value) -> String {
 }
 
 fn exit_code(update: &Value) -> Option<i64> {
-    ["/rawOutput/exit_code", "/rawOutput/metadata/exit", "/rawOutput/exitCode"]
-        .iter()
-        .find_map(|path| update.pointer(path).and_then(Value::as_i64))
+    [
+        "/rawOutput/exit_code",
+        "/rawOutput/metadata/exit",
+        "/rawOutput/exitCode",
+    ]
+    .iter()
+    .find_map(|path| update.pointer(path).and_then(Value::as_i64))
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -374,6 +397,8 @@ fn model(result: &Value) -> Option<String> {
         return model.as_str().map(str::to_owned);
     }
     let options = result.get("configOptions").and_then(Value::as_array)?;
-    let chosen = options.iter().find(|option| text(option, "id") == Some("model"))?;
+    let chosen = options
+        .iter()
+        .find(|option| text(option, "id") == Some("model"))?;
     owned(chosen, "currentValue")
 }

@@ -11,8 +11,8 @@ use super::claude_code::MAX_CHILDREN;
 use super::fields::{owned, push, text};
 use super::{ChildFinding, Dialect, Finding, Identity};
 use crate::{Event, MAX_OPEN_TOOLS};
-pub(super) use thread::attempts;
 use thread::Thread;
+pub(super) use thread::attempts;
 
 /// The first thread is the agent; those that it starts are its children.
 #[derive(Debug, Default)]

@@ -49,7 +49,15 @@ fn untyped(object: &Value) -> Option<SourceKind> {
         return Some(SourceKind::CodexAppServer);
     }
     let asks = text(object, "message").is_some() && !has("id") && !has("method");
-    let known = ["message", "stream", "session", "session_id", "history", "model", "mode"];
+    let known = [
+        "message",
+        "stream",
+        "session",
+        "session_id",
+        "history",
+        "model",
+        "mode",
+    ];
     let only_known = object
         .as_object()
         .is_some_and(|fields| fields.keys().all(|name| known.contains(&name.as_str())));
@@ -159,10 +167,10 @@ impl Line<'_> {
         match self.kind {
             "system" => self.has("qwen_code_version") || self.has_text("permission_mode"),
             "stream_event" => self.at("/event/type").and_then(Value::as_str) == Some("goal_state"),
-            "assistant" => {
-                self.has("uuid") && self.object.get("uuid") == self.at("/message/id")
+            "assistant" => self.has("uuid") && self.object.get("uuid") == self.at("/message/id"),
+            "result" => {
+                self.has("subtype") && self.has("permission_denials") && !self.has("total_cost_usd")
             }
-            "result" => self.has("subtype") && self.has("permission_denials") && !self.has("total_cost_usd"),
             _ => false,
         }
     }

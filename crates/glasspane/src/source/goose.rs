@@ -200,7 +200,9 @@ fn tool_result(block: &Value) -> (String, bool) {
     let blocks = value.get("content").unwrap_or(value);
     let exit_code = value.pointer("/structuredContent/exit_code");
     let failed = value.get("isError").and_then(Value::as_bool) == Some(true)
-        || exit_code.and_then(Value::as_i64).is_some_and(|code| code != 0);
+        || exit_code
+            .and_then(Value::as_i64)
+            .is_some_and(|code| code != 0);
     (content(Some(blocks)), failed)
 }
 
@@ -222,7 +224,10 @@ fn read_usage(object: &Value) -> Usage {
         count(object, "cache_read_input_tokens"),
         count(object, "cache_write_input_tokens"),
     );
-    let (input, output) = (count(object, "input_tokens"), count(object, "output_tokens"));
+    let (input, output) = (
+        count(object, "input_tokens"),
+        count(object, "output_tokens"),
+    );
     // Most providers count what was cached as input as well, which the total shows.
     let included = count(object, "total_tokens") == input.saturating_add(output);
     Usage {

@@ -85,7 +85,8 @@ impl Opencode {
             return self.steps.aborted(findings);
         }
         let status = error.pointer("/data/statusCode").and_then(Value::as_u64);
-        let message = message.map_or_else(|| owned(error, "name"), |message| Some(message.to_owned()));
+        let message =
+            message.map_or_else(|| owned(error, "name"), |message| Some(message.to_owned()));
         let message = message.unwrap_or_else(|| "failed".to_owned());
         let message = match status {
             Some(status) if !message.contains(&status.to_string()) => {

@@ -153,14 +153,16 @@ impl Pi {
                 true => CostBasis::Estimated,
                 false => CostBasis::Told,
             };
-            self.used.add(&Usage {
-                input_tokens: count(usage, "input"),
-                output_tokens: count(usage, "output"),
-                cache_read_tokens: count(usage, "cacheRead"),
-                cache_write_tokens: count(usage, "cacheWrite"),
-                ..Usage::default()
-            }
-            .with_cost(dollars, basis));
+            self.used.add(
+                &Usage {
+                    input_tokens: count(usage, "input"),
+                    output_tokens: count(usage, "output"),
+                    cache_read_tokens: count(usage, "cacheRead"),
+                    cache_write_tokens: count(usage, "cacheWrite"),
+                    ..Usage::default()
+                }
+                .with_cost(dollars, basis),
+            );
             push_usage(findings, self.used);
         }
     }

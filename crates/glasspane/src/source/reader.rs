@@ -37,7 +37,10 @@ impl Reader {
     pub fn new(kind: Option<SourceKind>) -> Self {
         Self {
             framing: Framing::Open,
-            dialect: kind.map_or_else(|| Box::new(Undecided) as Box<dyn Dialect>, SourceKind::dialect),
+            dialect: kind.map_or_else(
+                || Box::new(Undecided) as Box<dyn Dialect>,
+                SourceKind::dialect,
+            ),
             kind,
             used: HashMap::new(),
         }

@@ -17,7 +17,10 @@ impl Dialect for Undecided {
                 findings.extend(normalize(object).map(Finding::Event));
             }
             Some("error") if text(object, "message").is_some() => {
-                push(findings, Event::error(text(object, "message").unwrap_or("")));
+                push(
+                    findings,
+                    Event::error(text(object, "message").unwrap_or("")),
+                );
             }
             // Answers to a client, which say nothing about the work.
             Some("control_response" | "keep_alive") => {}

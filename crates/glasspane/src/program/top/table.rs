@@ -74,19 +74,20 @@ fn sums(agents: &[AgentState]) -> String {
     }
     let broken: u64 = agents.iter().map(|agent| agent.violation_count).sum();
     let mut line = format!(
-        "{} agents  {} working  {} waiting for approval  {} done  {} failed  {} interrupted  {} tokens  {}",
+        "{} agents  {} working  {} waiting for approval  {} done  {} failed  {} tokens  {}",
         agents.len(),
         count(|status| status.is_working() && status != Status::WaitingForApproval),
         count(|status| status == Status::WaitingForApproval),
         count(|status| status == Status::Done),
         count(|status| status == Status::Failed),
-        count(|status| status == Status::Interrupted),
         short_count(used.tokens()),
         used.cost_words(),
     );
-    let silent = count(|status| status == Status::NotUnderstood);
-    if silent > 0 {
-        line.push_str(&format!("  {silent} not understood"));
+    for status in [Status::Interrupted, Status::NotUnderstood] {
+        let number = agents.iter().filter(|agent| agent.status == status).count();
+        if number > 0 {
+            line.push_str(&format!("  {number} {}", status.words()));
+        }
     }
     if broken > 0 {
         line.push_str(&format!("  {broken} rules broken"));
@@ -134,7 +135,7 @@ fn status(agent: &AgentState) -> String {
         (Status::Retrying, _) => agent
             .retry
             .as_ref()
-            .map_or_else(|| Status::Retrying.words().to_owned(), Retry::words),
+            .map_or_else(|| Status::Retrying.words().to_owned(), Retry::short_words),
         (status, _) => status.words().to_owned(),
     }
 }

@@ -150,9 +150,16 @@ impl Thread {
                 _,
             ) => {}
             (
-                "commandExecution" | "fileChange" | "mcpToolCall" | "collabToolCall"
-                | "collabAgentToolCall" | "dynamicToolCall" | "webSearch" | "imageView"
-                | "imageGeneration" | "sleep",
+                "commandExecution"
+                | "fileChange"
+                | "mcpToolCall"
+                | "collabToolCall"
+                | "collabAgentToolCall"
+                | "dynamicToolCall"
+                | "webSearch"
+                | "imageView"
+                | "imageGeneration"
+                | "sleep",
                 stage,
             ) => self.tool(item, stage, findings),
             (other, _) => push(findings, Event::unknown(format!("item/{other}"))),
@@ -173,8 +180,7 @@ impl Thread {
         }
         if stage == Stage::Completed {
             self.open.remove(id);
-            self.requests
-                .retain(|_, item| item.as_deref() != Some(id));
+            self.requests.retain(|_, item| item.as_deref() != Some(id));
             push(findings, Event::tool_end(id, tool_text(item), failed(item)));
         }
     }
@@ -185,7 +191,10 @@ impl Thread {
             .filter(|id| self.open.contains(id));
         let about = [
             text(params, "command").map(str::to_owned),
-            params.pointer("/questions/0/question").and_then(Value::as_str).map(str::to_owned),
+            params
+                .pointer("/questions/0/question")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
             params.get("permissions").map(Value::to_string),
         ];
         if self.requests.len() < MAX_OPEN_TOOLS {

@@ -89,7 +89,11 @@ impl Children {
         let Some(child) = self.child(&id, &mut found) else {
             return;
         };
-        let flag = |name: &str| object.get(name).or_else(|| object.pointer("/patch")?.get(name));
+        let flag = |name: &str| {
+            object
+                .get(name)
+                .or_else(|| object.pointer("/patch")?.get(name))
+        };
         if flag("is_backgrounded").and_then(Value::as_bool) == Some(true) {
             child.in_background = true;
         }
@@ -141,12 +145,7 @@ impl Children {
     }
 
     /// The call that started a child has a result: its end, unless it goes on in the background.
-    pub(super) fn call_answered(
-        &mut self,
-        id: &str,
-        object: &Value,
-        findings: &mut Vec<Finding>,
-    ) {
+    pub(super) fn call_answered(&mut self, id: &str, object: &Value, findings: &mut Vec<Finding>) {
         let details = object.get("tool_use_result").unwrap_or(&Value::Null);
         let launched = matches!(
             text(details, "status"),

@@ -44,7 +44,7 @@ fn the_whole_table() {
         "2 agents  1 working  0 waiting for approval  0 done  1 failed  12.3k tokens  $0.0123",
         "AGENT               SOURCE       STATUS                     FOR  TURNS  TOOLS    ERR   TOKENS       COST  LAST",
         "tests               zot          running bash +1           1m15      3      7      0    12.3k    $0.0123  \u{fffd}[2Jrunning",
-        "日本語のとても長…   claude-code  failed                    1m16      0      0      1        0    $0.0000  http 401",
+        "日本語のとても長…   claude-code  failed                    1m16      0      0      1        0          –  http 401",
     ];
     assert_eq!(lines, expected);
 }
