@@ -52,6 +52,9 @@ pub struct Detached {
     /// Whether somebody ended it, by a signal for instance.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// The exit code, where it was a process of ours: 128 and the signal for one that a signal ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<u8>,
     /// How the agent stands after that: `done`, `failed`, `interrupted` or `not_understood`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,

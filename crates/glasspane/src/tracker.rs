@@ -147,7 +147,9 @@ impl Tracker {
             _ if detached.failed => Status::Failed,
             _ if self.begun => Status::Interrupted,
             _ if silent => Status::NotUnderstood,
-            _ => Status::Done,
+            // It did nothing, and went in peace.
+            _ if detached.exit_code == Some(0) => Status::Done,
+            _ => Status::Interrupted,
         }
     }
 

@@ -23,7 +23,7 @@ function wildRecords(seed, count) {
   for (let seq = 1; seq <= count; seq += 1) {
     const record = { seq, at_ms: 1_790_000_000_000 + seq * 10, agent: pick(['one', 'two', 'three']) };
     const kind = chance();
-    if (kind < 0.02) record.detached = { reason: 'gone', ...maybe('failed', [true]), ...maybe('interrupted', [true]) };
+    if (kind < 0.02) record.detached = { reason: 'gone', ...maybe('failed', [true]), ...maybe('interrupted', [true]), ...maybe('exit_code', [0, 1]) };
     else if (kind < 0.05) record.attached = { label: record.agent, source: pick(['zot', 'pi']), ...maybe('model', ['m1', 'm2']), ...maybe('parent', ['one']) };
     else if (kind < 0.1) record.usage = { input_tokens: seq, output_tokens: 2, cache_read_tokens: 0, cache_write_tokens: 1, cost_usd: seq / 64, ...maybe('cost_basis', ['told', 'estimated']) };
     else {

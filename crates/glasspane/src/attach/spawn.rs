@@ -227,6 +227,7 @@ pub async fn run_agent(
         reason: reason(end.status, cancelled),
         failed: exit_code != 0,
         interrupted: cancelled || INTERRUPTIONS.contains(&exit_code),
+        exit_code: Some(exit_code),
         ..Detached::default()
     });
     Ok(Ended {

@@ -8,12 +8,13 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::fields::{cost, count, owned, push, push_usage, text};
-use super::steps::Steps;
+use super::steps::{Said, Steps};
 use super::{Dialect, Finding, Identity};
 use crate::{CostBasis, Event, Kind, MAX_OPEN_TOOLS, Usage};
 
-/// The JSON-RPC error of a method that the other side does not have.
+/// The JSON-RPC errors of a method that the other side does not have, and of a request that was cancelled.
 const METHOD_NOT_FOUND: i64 = -32601;
+const REQUEST_CANCELLED: i64 = -32800;
 
 #[derive(Debug, Default)]
 pub(super) struct Acp {
@@ -27,7 +28,7 @@ pub(super) struct Acp {
     /// Permissions that were asked for: the tool by the id of the request.
     permissions: HashMap<String, String>,
     /// What was answered since the last tool.
-    said: String,
+    said: Said,
     used: Usage,
 }
 
@@ -89,7 +90,7 @@ impl Acp {
         }
         let method = self.asked.remove(id);
         if let Some(reason) = text(result, "stopReason") {
-            self.message_over(findings);
+            self.said.over(findings);
             self.prompt_usage(result, findings);
             return match reason {
                 "cancelled" => self.steps.aborted(findings),
@@ -125,7 +126,10 @@ impl Acp {
             None => !self.both_sides && code != Some(METHOD_NOT_FOUND),
         };
         if of_prompt {
-            self.message_over(findings);
+            self.said.over(findings);
+            if code == Some(REQUEST_CANCELLED) {
+                return self.steps.aborted(findings);
+            }
             return self.steps.failed(&message, findings);
         }
         // What is not known to be the client's request was the agent's.
@@ -151,8 +155,7 @@ impl Acp {
                 let said = blocks(update.get("content"));
                 if !said.is_empty() {
                     self.steps.act(findings);
-                    self.said.push_str(&said);
-                    push(findings, Event::piece("assistant", said));
+                    self.said.piece(&said, findings);
                 }
             }
             "agent_thought_chunk" => {
@@ -186,13 +189,10 @@ impl Acp {
             if over && self.names.contains_key(id) {
                 return;
             }
-            self.message_over(findings);
+            self.said.over(findings);
             let name = tool_name(update);
             self.steps.start_tool(id, &name, findings);
-            if self.names.len() >= MAX_OPEN_TOOLS {
-                self.names.clear();
-            }
-            self.names.insert(id.to_owned(), name);
+            self.note_name(id, name);
         }
         let input = update.get("rawInput").filter(|input| !is_empty(input));
         if let Some(input) = input.filter(|_| !over) {
@@ -219,9 +219,9 @@ impl Acp {
         let id = text(call, "toolCallId").unwrap_or("").to_owned();
         let name = self.names.get(&id).cloned();
         let name = name.unwrap_or_else(|| tool_name(call));
-        self.message_over(findings);
+        self.said.over(findings);
         self.steps.start_tool(&id, &name, findings);
-        self.names.insert(id.clone(), name.clone());
+        self.note_name(&id, name.clone());
         if self.permissions.len() < MAX_OPEN_TOOLS {
             self.permissions.insert(request, id.clone());
         }
@@ -241,6 +241,13 @@ impl Acp {
         );
     }
 
+    fn note_name(&mut self, id: &str, name: String) {
+        if self.names.len() >= MAX_OPEN_TOOLS {
+            self.names.clear();
+        }
+        self.names.insert(id.to_owned(), name);
+    }
+
     fn permission_answered(&mut self, request: &str, findings: &mut Vec<Finding>) {
         if let Some(tool_id) = self
             .permissions
@@ -254,12 +261,6 @@ impl Acp {
                     ..Event::new(Kind::ApprovalEnd)
                 },
             );
-        }
-    }
-
-    fn message_over(&mut self, findings: &mut Vec<Finding>) {
-        if !self.said.is_empty() {
-            push(findings, Event::answer(std::mem::take(&mut self.said)));
         }
     }
 

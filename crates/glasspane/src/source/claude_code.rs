@@ -24,6 +24,9 @@ pub use children::MAX_CHILDREN;
 /// How the line begins that stands for what a user would have typed to interrupt.
 const INTERRUPTED: &str = "[Request interrupted by user";
 
+/// How the line begins that tells the model about an agent in the background.
+const TASK_NOTIFICATION: &str = "<task-notification>";
+
 #[derive(Debug, Default)]
 pub(super) struct ClaudeCode {
     main: Conversation,
@@ -167,7 +170,7 @@ impl ClaudeCode {
             return push(findings, Event::notice(said));
         }
         let flag = |name: &str| object.get(name).and_then(Value::as_bool) == Some(true);
-        if flag("isSynthetic") || flag("isMeta") {
+        if flag("isSynthetic") || flag("isMeta") || said.starts_with(TASK_NOTIFICATION) {
             return push(findings, Event::notice(said));
         }
         push(findings, Event::prompt(said));

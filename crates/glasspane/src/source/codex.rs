@@ -38,6 +38,7 @@ impl Dialect for Codex {
                 push(findings, Event::turn_end("end"));
                 push(findings, Event::new(Kind::AgentEnd));
             }
+            "turn.failed" if is_interruption(object) => interrupted(findings),
             "turn.failed" => {
                 let message = object
                     .get("error")
@@ -52,10 +53,7 @@ impl Dialect for Codex {
                 }
                 push(findings, Event::new(Kind::AgentEnd));
             }
-            "turn.aborted" | "turn.interrupted" => {
-                push(findings, Event::turn_end("aborted"));
-                push(findings, Event::aborted());
-            }
+            "turn.aborted" | "turn.interrupted" => interrupted(findings),
             "error" => {
                 let event = error(text(object, "message").unwrap_or(""));
                 self.failure_told |= event.kind == Kind::Error;
@@ -75,6 +73,20 @@ impl Dialect for Codex {
             kind => push(findings, Event::unknown(kind)),
         }
     }
+}
+
+fn is_interruption(object: &Value) -> bool {
+    let message = object.pointer("/error/message").and_then(Value::as_str);
+    message.is_some_and(|message| {
+        ["interrupted", "turn interrupted", "turn aborted"]
+            .iter()
+            .any(|known| message.eq_ignore_ascii_case(known))
+    })
+}
+
+fn interrupted(findings: &mut Vec<Finding>) {
+    push(findings, Event::turn_end("aborted"));
+    push(findings, Event::aborted());
 }
 
 const RECONNECTING: &str = "reconnecting";

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::fields::{count, input_and_cache, owned, push, push_usage, text};
-use super::steps::Steps;
+use super::steps::{Said, Steps};
 use super::{Dialect, Finding, Identity};
 use crate::{Event, Usage};
 
@@ -14,19 +14,22 @@ const CANCELLED: &str = "FatalCancellationError";
 pub(super) struct Gemini {
     steps: Steps,
     /// What the model has said since the last tool, which comes in pieces and is never told as a whole.
-    said: String,
+    said: Said,
 }
 
 impl Dialect for Gemini {
     fn read(&mut self, object: &Value, findings: &mut Vec<Finding>) {
         match text(object, "type").unwrap_or("") {
-            "init" => findings.push(Finding::Identity(Identity {
-                model: owned(object, "model"),
-                ..Identity::default()
-            })),
+            "init" => {
+                findings.push(Finding::Identity(Identity {
+                    model: owned(object, "model"),
+                    ..Identity::default()
+                }));
+                self.steps.begin(findings);
+            }
             "message" => self.message(object, findings),
             "tool_use" => {
-                self.message_over(findings);
+                self.said.over(findings);
                 let id = text(object, "tool_id").unwrap_or("");
                 let name = text(object, "tool_name").unwrap_or("?");
                 self.steps.start_tool(id, name, findings);
@@ -64,22 +67,15 @@ impl Gemini {
         }
         self.steps.act(findings);
         if object.get("delta").and_then(Value::as_bool) == Some(true) {
-            self.said.push_str(content);
-            push(findings, Event::piece("assistant", content));
+            self.said.piece(content, findings);
         } else {
-            self.said.clear();
+            self.said.over(findings);
             push(findings, Event::answer(content));
         }
     }
 
-    fn message_over(&mut self, findings: &mut Vec<Finding>) {
-        if !self.said.is_empty() {
-            push(findings, Event::answer(std::mem::take(&mut self.said)));
-        }
-    }
-
     fn result(&mut self, object: &Value, findings: &mut Vec<Finding>) {
-        self.message_over(findings);
+        self.said.over(findings);
         if let Some(stats) = object.get("stats") {
             push_usage(findings, read_usage(stats));
         }

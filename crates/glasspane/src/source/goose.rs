@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::fields::{content, count, owned, push, push_usage, text};
-use super::steps::Steps;
+use super::steps::{Said, Steps};
 use super::{Dialect, Finding, Identity};
 use crate::{Event, Kind, Usage};
 
@@ -20,7 +20,7 @@ pub(super) struct Goose {
     model: Option<String>,
     /// The message that is told in pieces, and what of it was told.
     message: Option<String>,
-    said: String,
+    said: Said,
     /// What went wrong, told in an answer: the end follows, or an error that says it again.
     failure: Option<String>,
     /// Whether the last prompt ended as a failure: goose may tell of it once more.
@@ -44,7 +44,7 @@ impl Dialect for Goose {
 
     /// The greeting: who it is, where, and that it is ready.
     fn read_text(&mut self, line: &str, findings: &mut Vec<Finding>) -> bool {
-        if self.steps.is_working() {
+        if self.steps.has_acted() {
             return false;
         }
         if let Some((_, told)) = line.split_once("session \u{b7} ") {
@@ -55,6 +55,7 @@ impl Dialect for Goose {
                 ..Identity::default()
             }));
         }
+        self.steps.begin(findings);
         true
     }
 
@@ -82,7 +83,7 @@ impl Goose {
         let assistant = text(message, "role") == Some("assistant");
         let id = owned(message, "id");
         if assistant && id != self.message {
-            self.message_over(findings);
+            self.said.over(findings);
             self.message = id;
         }
         let blocks = message.get("content").and_then(Value::as_array);
@@ -101,7 +102,7 @@ impl Goose {
                 push(findings, Event::thought(thought.unwrap_or("")));
             }
             "toolRequest" | "frontendToolRequest" => {
-                self.message_over(findings);
+                self.said.over(findings);
                 let call = block.pointer("/toolCall/value").unwrap_or(&Value::Null);
                 self.steps
                     .start_tool(id, text(call, "name").unwrap_or("?"), findings);
@@ -136,14 +137,7 @@ impl Goose {
             return;
         }
         self.steps.act(findings);
-        self.said.push_str(said);
-        push(findings, Event::piece("assistant", said));
-    }
-
-    fn message_over(&mut self, findings: &mut Vec<Finding>) {
-        if !self.said.is_empty() {
-            push(findings, Event::answer(std::mem::take(&mut self.said)));
-        }
+        self.said.piece(said, findings);
     }
 
     fn approval(&mut self, asked: &Value, block_id: &str, findings: &mut Vec<Finding>) {
@@ -164,7 +158,7 @@ impl Goose {
 
     /// The counts are of all calls since the start.
     fn complete(&mut self, object: &Value, findings: &mut Vec<Finding>) {
-        self.message_over(findings);
+        self.said.over(findings);
         push_usage(findings, read_usage(object));
         match self.failure.take() {
             Some(message) => self.fail(&message, findings),
@@ -173,7 +167,7 @@ impl Goose {
     }
 
     fn error(&mut self, object: &Value, findings: &mut Vec<Finding>) {
-        self.message_over(findings);
+        self.said.over(findings);
         let message = text(object, "error").or_else(|| text(object, "message"));
         let message = message.unwrap_or("failed");
         self.failure = None;

@@ -16,6 +16,8 @@ pub(super) struct Pi {
     /// message of its queue.
     unsettled: Option<Ending>,
     working: bool,
+    /// Whether the beginning of this run was told.
+    announced: bool,
     /// What went wrong in the last turn.
     failure: Option<String>,
 }
@@ -32,16 +34,23 @@ impl Dialect for Pi {
     fn read(&mut self, object: &Value, findings: &mut Vec<Finding>) {
         let message = object.get("message").unwrap_or(&Value::Null);
         match text(object, "type").unwrap_or("") {
-            "session" => findings.push(Finding::Identity(Identity {
-                cwd: owned(object, "cwd"),
-                ..Identity::default()
-            })),
+            "session" => {
+                findings.push(Finding::Identity(Identity {
+                    cwd: owned(object, "cwd"),
+                    ..Identity::default()
+                }));
+                // Only told where a prompt was given at the start.
+                self.announced = true;
+                push(findings, Event::new(Kind::AgentStart));
+            }
             "agent_start" => {
                 if self.unsettled.take() != Some(Ending::Retried) {
                     self.step = 0;
                 }
                 self.working = true;
-                push(findings, Event::new(Kind::AgentStart));
+                if !std::mem::take(&mut self.announced) {
+                    push(findings, Event::new(Kind::AgentStart));
+                }
             }
             "agent_end" => self.agent_end(object, findings),
             "agent_settled" => {

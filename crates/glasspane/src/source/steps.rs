@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Finding;
 use super::fields::push;
-use crate::{Event, Kind, MAX_OPEN_TOOLS};
+use crate::{Event, Kind, MAX_OPEN_TOOLS, MAX_RECORD_TEXT};
 
 /// Makes prompts and turns out of messages and tools: what the model says after a tool was answered is another turn.
 #[derive(Debug, Default)]
@@ -15,7 +15,44 @@ pub(super) struct Steps {
     tools: HashSet<String>,
 }
 
+/// What the model says in pieces, of agents that never tell the whole.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    text: String,
+    /// Whether it was longer than a record may be: then only the pieces are told.
+    too_long: bool,
+}
+
+impl Said {
+    pub(super) fn piece(&mut self, text: &str, findings: &mut Vec<Finding>) {
+        self.too_long |= self.text.len() + text.len() > MAX_RECORD_TEXT;
+        if !self.too_long {
+            self.text.push_str(text);
+        }
+        push(findings, Event::piece("assistant", text));
+    }
+
+    /// The message is complete.
+    pub(super) fn over(&mut self, findings: &mut Vec<Finding>) {
+        let text = std::mem::take(&mut self.text);
+        if std::mem::take(&mut self.too_long) {
+            let event = Event {
+                role: Some("assistant".to_owned()),
+                ..Event::new(Kind::MessageEnd)
+            };
+            push(findings, event);
+        } else if !text.is_empty() {
+            push(findings, Event::answer(text));
+        }
+    }
+}
+
 impl Steps {
+    /// Whether the model has said anything to this prompt.
+    pub(super) fn has_acted(&self) -> bool {
+        self.step > 0
+    }
+
     pub(super) fn is_working(&self) -> bool {
         self.working
     }

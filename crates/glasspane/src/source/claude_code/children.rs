@@ -54,8 +54,9 @@ impl Children {
         let Some(child) = self.child(id, &mut found) else {
             return;
         };
-        // It was sent another message.
+        // Its call was answered and it goes on: in the background, or because it was sent another message.
         if std::mem::take(&mut child.over) {
+            child.in_background = true;
             push(&mut found, Event::new(Kind::AgentStart));
         }
         let conversation = &mut child.conversation;
