@@ -125,8 +125,8 @@ function attached(agent, { label, source, cwd, model, parent }, at) {
   }
 }
 
-function detached(agent, { reason, failed, interrupted, exit_code: exitCode }, at) {
-  const status = ending(agent, failed, interrupted, exitCode);
+function detached(agent, { reason, failed, interrupted }, at) {
+  const status = ending(agent, failed, interrupted);
   agent.detached = reason ?? '';
   forgetWork(agent, at);
   agent.work.begun = false;
@@ -138,16 +138,14 @@ function detached(agent, { reason, failed, interrupted, exit_code: exitCode }, a
 }
 
 /** What an agent said of its end counts first, then how its process ended; a stream that was cut was interrupted. */
-function ending(agent, failed, interrupted, exitCode) {
+function ending(agent, failed, interrupted) {
   const work = agent.work;
   if (work.over) return agent.status === 'done' && failed ? 'failed' : agent.status;
   if (work.failed) return 'failed';
   if (work.interrupted || interrupted) return 'interrupted';
   if (failed) return 'failed';
   if (work.begun) return 'interrupted';
-  if (agent.unknown > 0 && !work.understood) return 'not_understood';
-  // It did nothing, and went in peace.
-  return exitCode === 0 ? 'done' : 'interrupted';
+  return agent.unknown > 0 && !work.understood ? 'not_understood' : 'done';
 }
 
 /** After the end, only a new prompt may bring the agent back to work. */

@@ -147,9 +147,8 @@ impl Tracker {
             _ if detached.failed => Status::Failed,
             _ if self.begun => Status::Interrupted,
             _ if silent => Status::NotUnderstood,
-            // It did nothing, and went in peace.
-            _ if detached.exit_code == Some(0) => Status::Done,
-            _ => Status::Interrupted,
+            // It was asked nothing, and went in peace.
+            _ => Status::Done,
         }
     }
 

@@ -83,6 +83,25 @@ async function check(records) {
   }
 }
 
+test('the timeline never changes what it has shown', () => {
+  for (const seed of [4, 5, 6]) {
+    const model = new Model();
+    const shown = new Map();
+    for (const record of wildRecords(seed, 500)) {
+      model.apply(record);
+      const { segments } = model.agents.get(record.agent);
+      const before = shown.get(record.agent) ?? [];
+      before.forEach(({ status, tool, start, end }, index) => {
+        const now = segments[index];
+        assert.deepEqual([now.status, now.tool, now.start], [status, tool, start], `seed ${seed}, record ${record.seq}`);
+        // What is open may end; what has ended stays so.
+        if (end !== null) assert.equal(now.end, end);
+      });
+      shown.set(record.agent, segments.map((segment) => ({ ...segment })));
+    }
+  }
+});
+
 const skip = whatIsMissing() || false;
 
 test('a lawful log gives the same states in the page and in the server', { skip }, () => check(makeRecords(9, 60)));

@@ -145,7 +145,8 @@ impl Tail<'_> {
     }
 
     fn detach(&mut self, at_ms: u64) -> io::Result<()> {
-        let ids: Vec<_> = self.trackers.keys().cloned().collect();
+        // The agent itself last.
+        let ids: Vec<_> = self.trackers.keys().rev().cloned().collect();
         for id in ids {
             let detached = Detached {
                 reason: "end of input".to_owned(),
@@ -157,13 +158,15 @@ impl Tail<'_> {
     }
 
     fn put(&mut self, mut record: Record) -> io::Result<()> {
-        let tracker = self
-            .trackers
-            .entry(record.agent.clone())
-            .or_insert_with(|| Tracker::new(record.agent.clone()));
-        tracker.apply(&record);
-        if let Some(detached) = &mut record.detached {
-            detached.status = Some(tracker.state().status);
+        if !self.trackers.contains_key(&record.agent) {
+            let tracker = Tracker::new(record.agent.clone());
+            self.trackers.insert(record.agent.clone(), tracker);
+        }
+        if let Some(tracker) = self.trackers.get_mut(&record.agent) {
+            tracker.apply(&record);
+            if let Some(detached) = &mut record.detached {
+                detached.status = Some(tracker.state().status);
+            }
         }
         self.write(record)
     }

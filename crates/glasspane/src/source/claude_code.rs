@@ -186,7 +186,7 @@ impl ClaudeCode {
         let running = self.children.in_background();
         if ending == Ending::Done && running > 0 {
             self.waiting = true;
-            let message = format!("waits for {running} agents in the background");
+            let message = format!("waits for agents in the background: {running}");
             return push(findings, Event::notice(message));
         }
         self.waiting = false;

@@ -21,6 +21,9 @@ pub struct Reader {
     kind: Option<SourceKind>,
     /// What was last told of the usage of the agent, and of those that it started.
     used: HashMap<Option<String>, Usage>,
+    /// Whether it has said anything, and whether anything of it was about its work.
+    has_spoken: bool,
+    has_told: bool,
 }
 
 enum Framing {
@@ -43,6 +46,8 @@ impl Reader {
             ),
             kind,
             used: HashMap::new(),
+            has_spoken: false,
+            has_told: false,
         }
     }
 
@@ -103,7 +108,11 @@ impl Reader {
         }
         let from = findings.len();
         self.dialect.finish(findings);
-        self.only_up(&mut findings[from..]);
+        self.note(&mut findings[from..]);
+        // It began to speak, and ended before it did anything.
+        if self.has_spoken && !self.has_told {
+            findings.push(Finding::Event(Event::aborted()));
+        }
     }
 
     /// Forgets a piece of a line: what follows was written anew.
@@ -119,9 +128,11 @@ impl Reader {
         if bytes.is_empty() {
             return;
         }
+        self.has_spoken = true;
         if self.kind == Some(SourceKind::Zot)
             && let Some(event) = piece(bytes)
         {
+            self.has_told = true;
             findings.push(Finding::Event(event));
             return;
         }
@@ -132,7 +143,7 @@ impl Reader {
                 }
                 let from = findings.len();
                 self.dialect.read(&object, findings);
-                self.only_up(&mut findings[from..]);
+                self.note(&mut findings[from..]);
             }
             _ => self.foreign(bytes, findings),
         }
@@ -148,10 +159,13 @@ impl Reader {
         }));
     }
 
-    /// What was used once stays used, whatever an agent says later: some tell of the session, some of the last call,
+    /// Takes note of what was told. What was used once stays used, whatever an agent says later: some tell of the session, some of the last call,
     /// and some of nothing once they were interrupted.
-    fn only_up(&mut self, findings: &mut [Finding]) {
+    fn note(&mut self, findings: &mut [Finding]) {
         for finding in findings {
+            let is_notice =
+                matches!(finding, Finding::Event(event) if event.kind == crate::Kind::Notice);
+            self.has_told |= !is_notice && !matches!(finding, Finding::Identity(_));
             let (key, usage) = match finding {
                 Finding::Usage(usage) => (None, usage),
                 Finding::Child(child) => match &mut child.finding {
@@ -167,6 +181,7 @@ impl Reader {
     }
 
     fn foreign(&mut self, bytes: &[u8], findings: &mut Vec<Finding>) {
+        self.has_told = true;
         let Ok(text) = str::from_utf8(bytes) else {
             return unknown("not UTF-8", &String::from_utf8_lossy(bytes), findings);
         };
