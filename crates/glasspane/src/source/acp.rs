@@ -99,7 +99,13 @@ impl Acp {
                 other => self.steps.done(other, findings),
             };
         }
-        if text(result, "sessionId").is_some() || method.as_deref() == Some("session/load") {
+        // What was said before is told again while a session is loaded: that is over now.
+        let loaded = matches!(method.as_deref(), Some("session/load" | "session/resume"));
+        if loaded && self.steps.is_working() {
+            self.said.over(findings);
+            self.steps.done("end", findings);
+        }
+        if text(result, "sessionId").is_some() || loaded {
             findings.push(Finding::Identity(Identity {
                 model: model(result),
                 ..Identity::default()
@@ -198,6 +204,9 @@ impl Acp {
         if let Some(input) = input.filter(|_| !over) {
             push(findings, Event::tool_arguments(id, input.to_string()));
         }
+        if status == Some("in_progress") {
+            self.goes_on(id, findings);
+        }
         let output = tool_output(update);
         if over {
             let failed =
@@ -239,6 +248,14 @@ impl Acp {
                 ..Event::new(Kind::ApprovalRequest)
             },
         );
+    }
+
+    /// A tool that runs has got its permission, even if the answer is not in the stream.
+    fn goes_on(&mut self, id: &str, findings: &mut Vec<Finding>) {
+        let request = self.permissions.iter().find(|(_, tool)| *tool == id);
+        if let Some(request) = request.map(|(request, _)| request.clone()) {
+            self.permission_answered(&request, findings);
+        }
     }
 
     fn note_name(&mut self, id: &str, name: String) {

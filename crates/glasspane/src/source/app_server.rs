@@ -20,6 +20,8 @@ pub(super) struct AppServer {
     main: Option<String>,
     thread: Thread,
     children: HashMap<String, Thread>,
+    /// What threads say about themselves.
+    labels: HashMap<String, String>,
     /// Requests of the client whose answers are awaited: the method by the id.
     asked: HashMap<String, String>,
     /// Requests of the server: the thread by the id.
@@ -124,6 +126,13 @@ impl AppServer {
                 cwd: owned(thread, "cwd"),
                 ..Identity::default()
             }));
+            return;
+        }
+        let label = ["name", "agentNickname", "agentRole", "preview"]
+            .into_iter()
+            .find_map(|name| text(thread, name).filter(|told| !told.is_empty()));
+        if let Some(label) = label.filter(|_| self.labels.len() < MAX_CHILDREN) {
+            self.labels.insert(id.to_owned(), label.to_owned());
         }
     }
 
@@ -143,11 +152,13 @@ impl AppServer {
             return;
         }
         let mut found = Vec::new();
+        let told = self.labels.get(id).cloned();
+        let label = told.unwrap_or_else(|| format!("thread {id}"));
         tell(self.children.entry(id.to_owned()).or_default(), &mut found);
         findings.extend(found.into_iter().map(|finding| {
             Finding::Child(Box::new(ChildFinding {
                 key: id.to_owned(),
-                label: format!("thread {id}"),
+                label: label.clone(),
                 finding,
             }))
         }));

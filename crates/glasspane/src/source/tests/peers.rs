@@ -198,6 +198,18 @@ fn acp_of_the_agent_alone() {
 }
 
 #[test]
+fn an_acp_tool_that_runs_has_got_its_permission() {
+    let lines: String = cut(fixture!("acp.jsonl"), 15)
+        .lines()
+        .filter(|line| !line.contains("\"outcome\""))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let (_, events, state) = follow(lines.as_bytes());
+    assert_eq!(state.status, Status::RunningTool);
+    assert_eq!(told(&events).last().unwrap(), "approval_end c1");
+}
+
+#[test]
 fn codex_app_server() {
     let (kind, events, state) = follow(fixture!("codex-app-server.jsonl"));
     assert_eq!(kind, SourceKind::CodexAppServer);
@@ -217,7 +229,9 @@ fn codex_app_server() {
     assert_eq!((state.errors, state.unknown), (0, 0));
     assert_eq!(state.usage, used(60, 30, 40, 0));
     let (findings, _) = read(fixture!("codex-app-server.jsonl"), None);
-    assert_eq!(child(&findings, "t2").0.status, Status::Done);
+    let (child, label) = child(&findings, "t2");
+    assert_eq!((child.status, label.as_str()), (Status::Done, "explorer"));
+    assert_eq!(child.last_text, "looked around");
 }
 
 /// What is known of a child, and the label it has.
