@@ -172,6 +172,12 @@ impl SourceKind {
         Some(format!("{line}\n"))
     }
 
+    /// The exit code of an agent that was interrupted and did not say so. Codex exits with 1, as after failures, but tells
+    /// of every failure before.
+    pub fn interrupted_code(self) -> Option<u8> {
+        (self == Self::Codex).then_some(1)
+    }
+
     fn dialect(self) -> Box<dyn Dialect> {
         match self {
             Self::Zot => Box::new(zot::Zot::default()),

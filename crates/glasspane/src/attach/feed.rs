@@ -50,6 +50,11 @@ impl Feed {
         self.agent.as_ref().map(AgentHandle::id)
     }
 
+    /// Which kind of agent it is, once that is known.
+    pub fn kind(&self) -> Option<SourceKind> {
+        self.reader.kind()
+    }
+
     /// Takes bytes as they arrived.
     pub fn feed(&mut self, bytes: &[u8]) {
         let mut findings = std::mem::take(&mut self.findings);

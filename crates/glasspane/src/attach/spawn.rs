@@ -223,10 +223,14 @@ pub async fn run_agent(
         group.close().await
     };
     let exit_code = end.status.map_or(1, exit_code);
-    output.into_feed().finish(Detached {
+    let feed = output.into_feed();
+    let interrupted_code = feed.kind().and_then(SourceKind::interrupted_code);
+    feed.finish(Detached {
         reason: reason(end.status, cancelled),
         failed: exit_code != 0,
-        interrupted: cancelled || INTERRUPTIONS.contains(&exit_code),
+        interrupted: cancelled
+            || INTERRUPTIONS.contains(&exit_code)
+            || interrupted_code == Some(exit_code),
         exit_code: Some(exit_code),
         ..Detached::default()
     });

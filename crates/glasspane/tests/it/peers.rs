@@ -193,6 +193,20 @@ fn a_killed_agent_was_interrupted_and_a_crashed_one_failed() {
     }
 }
 
+/// Codex handles the signal itself and exits with 1; its failures it tells.
+#[test]
+fn an_interrupted_codex_exits_with_1() {
+    let cut = format!("one=head -n 3 {}; exit 1", fixture("codex-exec.jsonl"));
+    let failed = format!("two=cat {}; exit 1", fixture("codex-exec-failed.jsonl"));
+    let output = glasspane(&["run", "--run", &cut, "--run", &failed])
+        .output()
+        .unwrap();
+    let text = stdout(&output);
+    assert!(text.contains("one: interrupted"), "{text}");
+    assert!(text.contains("two: failed"), "{text}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
 #[test]
 fn a_label_of_several_words_is_one_or_is_refused() {
     let agent = format!("my nightly run=cat {}", fixture("qwen.jsonl"));
