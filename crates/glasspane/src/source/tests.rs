@@ -494,7 +494,9 @@ fn names_of_sources() {
 mod any_bytes {
     use proptest::prelude::*;
 
-    use super::super::{Reader, SourceKind};
+    use super::super::{Finding, Reader, SourceKind};
+    use crate::record::Detached;
+    use crate::{Record, Tracker};
 
     /// Lines that look like those of agents, and noise.
     fn line() -> impl Strategy<Value = Vec<u8>> {
@@ -535,7 +537,68 @@ mod any_bytes {
         ]
     }
 
+    const TRANSCRIPTS: [&[u8]; 12] = [
+        fixture!("acp.jsonl"),
+        fixture!("claude-code-aborted.jsonl"),
+        fixture!("claude-code-children.jsonl"),
+        fixture!("claude-code-partial.jsonl"),
+        fixture!("codex-app-server.jsonl"),
+        fixture!("codex-exec.jsonl"),
+        fixture!("gemini.jsonl"),
+        fixture!("goose.txt"),
+        fixture!("opencode.jsonl"),
+        fixture!("pi-rpc.jsonl"),
+        fixture!("qwen.jsonl"),
+        fixture!("zot-confirm.jsonl"),
+    ];
+
+    /// A line of a real agent, as it is, or with a number that is too large for anything.
+    fn told_line() -> impl Strategy<Value = Vec<u8>> {
+        (
+            0..TRANSCRIPTS.len(),
+            any::<prop::sample::Index>(),
+            any::<bool>(),
+        )
+            .prop_map(|(transcript, line, large)| {
+                let lines: Vec<_> = TRANSCRIPTS[transcript]
+                    .split_inclusive(|byte| *byte == b'\n')
+                    .collect();
+                let line = String::from_utf8(line.get(&lines).to_vec()).unwrap();
+                match large {
+                    true => line.replace("tokens\":", "tokens\":18446744073709551615,\"x\":"),
+                    false => line,
+                }
+                .into_bytes()
+            })
+    }
+
     proptest! {
+        /// Lines in any order, read as those of any kind: nothing stops us, and usage only grows.
+        #[test]
+        fn of_any_kind_are_read_as_any(lines in prop::collection::vec(told_line(), 0..60), kind in 0..13_usize) {
+            let mut findings = Vec::new();
+            let mut reader = Reader::new(SourceKind::ALL.get(kind).copied());
+            for line in &lines {
+                reader.feed(line, &mut findings);
+            }
+            reader.finish(&mut findings);
+            let mut tracker = Tracker::new("a1");
+            let mut before = 0;
+            for finding in findings {
+                match finding {
+                    Finding::Event(event) => tracker.apply(&Record::of_event("a1", 1, event)),
+                    Finding::Usage(usage) => {
+                        prop_assert!(usage.tokens() >= before);
+                        before = usage.tokens();
+                        tracker.apply(&Record::of_usage("a1", 1, usage));
+                    }
+                    _ => {}
+                }
+            }
+            tracker.apply(&Record::of_detached("a1", 2, Detached::default()));
+            prop_assert!(!tracker.state().status.is_working());
+        }
+
         /// Nothing that an agent prints stops us, and how it is cut makes no difference.
         #[test]
         fn are_read(lines in prop::collection::vec(line(), 0..20), size in 1..50_usize, kind in 0..13_usize) {

@@ -154,7 +154,7 @@ fn summary(state: &AgentState) -> String {
         state.status.words(),
         state.turns,
         state.tools,
-        usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
+        usage.prompt_tokens(),
         usage.output_tokens,
         usage.cost_words(),
         state.working_ms as f64 / 1000.0,

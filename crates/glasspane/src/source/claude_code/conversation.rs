@@ -106,11 +106,13 @@ impl Conversation {
         if let Some((_, counted)) = self.counted.iter_mut().find(|(id, _)| *id == self.message) {
             *counted = now;
         }
-        let sum = &mut self.current;
-        sum.input_tokens += now.input_tokens - before.input_tokens;
-        sum.output_tokens += now.output_tokens - before.output_tokens;
-        sum.cache_read_tokens += now.cache_read_tokens - before.cache_read_tokens;
-        sum.cache_write_tokens += now.cache_write_tokens - before.cache_write_tokens;
+        self.current.add(&Usage {
+            input_tokens: now.input_tokens - before.input_tokens,
+            output_tokens: now.output_tokens - before.output_tokens,
+            cache_read_tokens: now.cache_read_tokens - before.cache_read_tokens,
+            cache_write_tokens: now.cache_write_tokens - before.cache_write_tokens,
+            ..Usage::default()
+        });
         push_usage(findings, self.used());
     }
 
@@ -136,7 +138,7 @@ impl Conversation {
     pub(super) fn count_total(&mut self, total: u64, findings: &mut Vec<Finding>) {
         let missing = total.saturating_sub(self.used().tokens());
         if missing > 0 {
-            self.finished.input_tokens += missing;
+            self.finished.input_tokens = self.finished.input_tokens.saturating_add(missing);
             push_usage(findings, self.used());
         }
     }
