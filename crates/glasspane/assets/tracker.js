@@ -140,7 +140,7 @@ function detached(agent, { reason, failed, interrupted }, at) {
 /** What an agent said of its end counts first, then how its process ended; a stream that was cut was interrupted. */
 function ending(agent, failed, interrupted) {
   const work = agent.work;
-  if (work.over) return agent.status === 'done' && failed ? 'failed' : agent.status;
+  if (work.over) return agent.status === 'done' && failed && !interrupted ? 'failed' : agent.status;
   if (work.failed) return 'failed';
   if (work.interrupted || interrupted) return 'interrupted';
   if (failed) return 'failed';

@@ -140,7 +140,7 @@ impl Tracker {
     fn ending(&self, detached: &Detached) -> Status {
         let silent = self.state.unknown > 0 && !self.understood;
         match self.state.status {
-            Status::Done if self.over && detached.failed => Status::Failed,
+            Status::Done if self.over && detached.failed && !detached.interrupted => Status::Failed,
             told if self.over => told,
             _ if self.failed => Status::Failed,
             _ if self.interrupted || detached.interrupted => Status::Interrupted,

@@ -49,15 +49,7 @@ fn untyped(object: &Value) -> Option<SourceKind> {
         return Some(SourceKind::CodexAppServer);
     }
     let asks = text(object, "message").is_some() && !has("id") && !has("method");
-    let known = [
-        "message",
-        "stream",
-        "session",
-        "session_id",
-        "history",
-        "model",
-        "mode",
-    ];
+    let known = ["message", "stream", "channel_id"];
     let only_known = object
         .as_object()
         .is_some_and(|fields| fields.keys().all(|name| known.contains(&name.as_str())));

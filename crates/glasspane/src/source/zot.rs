@@ -19,6 +19,8 @@ pub(super) struct Zot {
     used: Usage,
     /// Calls that wait for a `confirm`, oldest first.
     waiting: Vec<String>,
+    /// Whether the last turn ended with calls of tools, so that another turn has to follow.
+    wants_tools: bool,
 }
 
 impl Dialect for Zot {
@@ -36,6 +38,12 @@ impl Dialect for Zot {
                 self.waiting.retain(|waiting| Some(waiting.as_str()) != id);
             }
             "response" => self.confirmed(object, findings),
+            "turn_end" => self.wants_tools = text(object, "stop") == Some("tool_use"),
+            "turn_start" | "user_message" | "error" => self.wants_tools = false,
+            // An abort while tools run has no other sign than that the model is not asked again.
+            "done" if std::mem::take(&mut self.wants_tools) => {
+                return push(findings, Event::aborted());
+            }
             _ => {}
         }
         if let Some(event) = normalize(object) {

@@ -374,6 +374,16 @@ fn every_way_to_be_interrupted() {
 {"type":"turn_end","stop":"aborted","error":"context canceled"}
 {"type":"done"}"#,
         ),
+        (
+            "zot",
+            r#"{"type":"user_message","content":[{"type":"text","text":"hi"}]}
+{"type":"turn_start","step":1}
+{"type":"tool_use_start","id":"c1","name":"bash"}
+{"type":"turn_end","stop":"tool_use"}
+{"type":"response","id":"2","command":"abort","success":true}
+{"type":"tool_result","id":"c1","is_error":true,"content":[{"type":"text","text":"[exit -1]"}]}
+{"type":"done"}"#,
+        ),
     ] {
         let (kind, state) = left(lines);
         assert_eq!(kind.map(SourceKind::name), Some(name));
