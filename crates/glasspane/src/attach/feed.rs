@@ -82,6 +82,7 @@ impl Feed {
             // How a process ended says nothing about those that it started and that had ended before.
             child.detach(Detached {
                 failed: false,
+                exit_code: None,
                 ..detached.clone()
             });
         }
@@ -156,6 +157,10 @@ impl Feed {
 
     /// Puts a record of a log under an id of this hub.
     fn replay(&mut self, mut record: Record) {
+        if let Some(attached) = &mut record.attached {
+            let parent = attached.parent.as_ref().and_then(|id| self.logged.get(id));
+            attached.parent = parent.map(|agent| agent.id().to_owned());
+        }
         if let Some(agent) = self.logged.get(&record.agent) {
             record.agent = agent.id().to_owned();
             self.hub.put(record);
