@@ -98,17 +98,18 @@ fn is_label(text: &str) -> Result<bool, AmbiguousLabel> {
     let plain = text
         .split_whitespace()
         .all(|word| word.chars().all(fits) && !word.starts_with('-'));
-    let small = |word: &str| word.chars().any(char::is_lowercase);
+    let small = text.chars().any(char::is_lowercase);
     let Some(last) = last else {
-        return Ok(plain && small(first));
+        return Ok(plain && small);
     };
     // Several words: a label, or a command and the variable that is set for it.
-    if !plain || !small(last) || SHELL_WORDS.contains(&first) {
+    if !plain || !small || SHELL_WORDS.contains(&first) {
         return Ok(false);
     }
-    match is_program(first) {
-        true => Err(AmbiguousLabel(text.to_owned())),
-        false => Ok(true),
+    match (is_program(first), last.chars().any(char::is_lowercase)) {
+        (false, _) => Ok(true),
+        (true, false) => Ok(false),
+        (true, true) => Err(AmbiguousLabel(text.to_owned())),
     }
 }
 

@@ -72,6 +72,8 @@ fn labels_of_several_words() {
             "zot --json hi",
         ),
         ("run-1=zot", "run-1", "zot"),
+        ("nightly Run 2=zot", "nightly Run 2", "zot"),
+        ("Agent A=zot", "Agent A", "zot"),
         // Commands, not labels.
         (
             "zot --json 'set x=1'",
