@@ -1,7 +1,7 @@
 // The grid of cards. A card is drawn in full only while it can be seen; of the others nothing but
 // their place is kept up to date.
 
-import { ACTIVE, STATES, count, dollars, duration, plural, stateWords, totalTokens } from './format.js';
+import { ACTIVE, STATES, costWords, count, duration, plural, stateWords, totalTokens } from './format.js';
 import { drawStrip } from './timeline.js';
 import { harmless } from './arguments.js';
 import { waitingSince } from './attention.js';
@@ -157,7 +157,7 @@ export class Cards {
     put(card, 'errors', agent.errors > 0 ? plural(agent.errors, 'error')
       : agent.violation_count > 0 ? plural(agent.violation_count, 'broken rule') : '');
     put(card, 'tokens', `${count(totalTokens(agent.usage))} tok`);
-    put(card, 'cost', dollars(agent.usage.cost_usd));
+    put(card, 'cost', costWords(agent.usage));
     if (this.stripWidth > 0) {
       drawStrip(card.strip, agent, stripView(agent, now), this.stripWidth, STRIP_HEIGHT);
     }

@@ -1,6 +1,6 @@
 // One agent in full.
 
-import { count, dollars, duration, plural, stateWords, timeOfDay } from './format.js';
+import { costWords, count, dollars, duration, plural, retryWords, stateWords, timeOfDay } from './format.js';
 import { drawLanes } from './timeline.js';
 import { drawSums } from './charts.js';
 import { element } from './cards.js';
@@ -135,7 +135,7 @@ export class Detail {
       input: count(usage.input_tokens),
       output: count(usage.output_tokens),
       cache: count(usage.cache_read_tokens + usage.cache_write_tokens),
-      cost: dollars(usage.cost_usd),
+      cost: costWords(usage),
       model: agent.model ?? 'not told',
       cwd: agent.cwd ?? 'not told',
     };
@@ -216,7 +216,7 @@ function describe({ event, usage, attached, detached }) {
   if (attached) return { what: 'attached', about: [attached.label, attached.source, attached.model].filter(Boolean).join(' · ') };
   if (detached) return { what: 'detached', about: detached.reason ?? '', kind: detached.failed ? 'error' : '' };
   if (usage) {
-    return { what: 'usage', about: `${count(usage.input_tokens)} in, ${count(usage.output_tokens)} out, ${dollars(usage.cost_usd)}` };
+    return { what: 'usage', about: `${count(usage.input_tokens)} in, ${count(usage.output_tokens)} out, ${costWords(usage)}` };
   }
   if (!event) return { what: 'empty', about: '' };
   const parts = [];
@@ -225,6 +225,7 @@ function describe({ event, usage, attached, detached }) {
   if (event.raw_type) parts.push(event.raw_type);
   if (event.stop) parts.push(`stop: ${event.stop}`);
   if (event.is_error) parts.push('failed');
+  if (event.retry) parts.push(retryWords(event.retry));
   if (event.message) parts.push(event.message);
   if (event.text) parts.push(event.text.slice(0, MAX_ABOUT).replace(/\s+/g, ' '));
   let kind = '';

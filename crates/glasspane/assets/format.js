@@ -24,7 +24,15 @@ export function stateWords(agent) {
   if (calls) return calls;
   if (agent.status === 'running_tool' && agent.tool) return `running ${agent.tool}`;
   if (agent.status === 'waiting_for_approval' && agent.tool) return `waiting for approval: ${agent.tool}`;
+  if (agent.status === 'retrying' && agent.retry) return retryWords(agent.retry);
+  if (agent.status === 'not_understood') return `not understood: ${plural(agent.unknown, 'line')}`;
   return STATES[agent.status]?.words ?? String(agent.status);
+}
+
+/** retry 2 of 5 in 1.0s after status 500 */
+export function retryWords({ attempt, max_attempts, delay_ms, status }) {
+  return ['retry', attempt, max_attempts && `of ${max_attempts}`, delay_ms !== undefined && `in ${(delay_ms / 1000).toFixed(1)}s`,
+    status && `after status ${status}`].filter(Boolean).join(' ');
 }
 
 /** 4s, 1m 05s, 2h 03m */
@@ -65,9 +73,14 @@ export function count(number) {
   return String(number);
 }
 
-/** $0.00, $0.0042, $1.23, $1,234 */
+/** What an agent costs: as it told, marked with ~ if it is an estimate, or – if it is not known. */
+export function costWords(usage) {
+  return `${usage.cost_basis === 'estimated' ? '~' : ''}${dollars(usage.cost_usd)}`;
+}
+
+/** $0.0042, $1.23, $1,234; – for nothing, which is what agents say of models whose price they do not know */
 export function dollars(amount) {
-  if (!(amount > 0)) return '$0.00';
+  if (!(amount > 0)) return '–';
   if (amount < 0.01) return `$${amount.toFixed(4)}`;
   if (amount < 1000) return `$${amount.toFixed(2)}`;
   return `$${Math.round(amount).toLocaleString('en')}`;

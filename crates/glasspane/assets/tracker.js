@@ -19,7 +19,9 @@ const MAX_SPANS = 600;
 const MAX_LOG = 300;
 const MAX_VIOLATIONS = 20;
 const MAX_OPEN_TOOLS = 256;
-const WORKING = new Set(['thinking', 'writing', 'running_tool', 'waiting_for_approval']);
+const WORKING = new Set(['thinking', 'writing', 'running_tool', 'waiting_for_approval', 'retrying']);
+/** In these kinds an agent is not at work. */
+const ASIDE = new Set(['agent_end', 'notice', 'error', 'unknown']);
 
 export function newAgent(id, at) {
   return {
@@ -28,6 +30,7 @@ export function newAgent(id, at) {
     source: '',
     cwd: null,
     model: null,
+    parent: null,
     status: 'starting',
     tool: null,
     /** Tools that run, oldest first: { id, name, since_ms, summary, arguments, cut }. */
@@ -44,9 +47,10 @@ export function newAgent(id, at) {
     unknown: 0,
     violations: [],
     violation_count: 0,
-    usage: { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0, cost_usd: 0 },
+    usage: noUsage(),
     error: null,
     detached: null,
+    retry: null,
     text: '',
     lastAt: at,
     // For drawing: spans are { start, end or null, … }, oldest first.
@@ -57,8 +61,15 @@ export function newAgent(id, at) {
     log: [],
     words: new Words(),
     // The tracker's memory.
-    work: { turnOpen: false, openTools: [], approvals: 0, textComplete: true, failed: false, brokenOff: false, over: false },
+    work: {
+      turnOpen: false, openTools: [], approvals: 0, textComplete: true,
+      failed: false, interrupted: false, brokenOff: false, counted: false, begun: false, understood: false, over: false,
+    },
   };
+}
+
+function noUsage() {
+  return { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0, cost_usd: 0 };
 }
 
 /** Takes over what the server says; what the page draws from stays its own. */
@@ -67,7 +78,7 @@ export function overlay(agent, state) {
   for (const [name, value] of Object.entries(state)) {
     if (name !== 'last_text' && name !== 'tool_text') agent[name] = value;
   }
-  for (const name of ['tool', 'error', 'detached', 'cwd', 'model']) if (!(name in state)) agent[name] = null;
+  for (const name of ['tool', 'error', 'detached', 'retry', 'cwd', 'model', 'parent']) if (!(name in state)) agent[name] = null;
   if (!('violations' in state)) agent.violations = [];
   const segment = agent.segments.at(-1);
   if (segment.status !== agent.status) addSegment(agent, agent.status, Math.max(agent.since_ms, segment.start));
@@ -89,12 +100,15 @@ export function applyRecord(agent, record) {
   agent.lastAt = at;
   if (record.attached) attached(agent, record.attached, at);
   if (record.usage) {
-    agent.usage = { ...agent.usage, ...record.usage };
+    agent.usage = raise(agent.usage, record.usage);
     agent.usageSeries.push(at, agent.usage);
   }
   if (record.event) {
     index(agent, record);
     checkOrder(agent, record.event);
+    const known = record.event.type in EVENTS;
+    if (known && !ASIDE.has(record.event.type)) agent.work.begun = true;
+    if (known && record.event.type !== 'notice' && record.event.type !== 'unknown') agent.work.understood = true;
     EVENTS[record.event.type]?.(agent, record.event, at);
   }
   if (record.detached) detached(agent, record.detached, at);
@@ -111,49 +125,88 @@ function isLogged({ event }) {
   return event.type !== 'tool_execution_update';
 }
 
-function attached(agent, { label, source, cwd, model }, at) {
+/** What was used once stays used. */
+function raise(before, now) {
+  const raised = { ...before };
+  for (const name of ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens']) {
+    raised[name] = Math.max(before[name], now[name] ?? 0);
+  }
+  if ((now.cost_usd ?? 0) >= before.cost_usd) {
+    raised.cost_usd = now.cost_usd ?? 0;
+    if (now.cost_basis) raised.cost_basis = now.cost_basis;
+  }
+  return raised;
+}
+
+function attached(agent, { label, source, cwd, model, parent }, at) {
   agent.label = label || agent.id;
   agent.source = source ?? '';
   agent.cwd = cwd ?? agent.cwd;
   agent.model = model ?? agent.model;
+  agent.parent = parent ?? agent.parent;
   if (agent.detached !== null) {
     agent.detached = null;
     forgetWork(agent, at);
-    agent.work.over = false;
-    agent.work.failed = false;
+    forgetOutcome(agent);
+    agent.work.begun = false;
+    agent.usage = noUsage();
     enter(agent, 'starting', at);
   }
 }
 
-function detached(agent, { reason, failed }, at) {
-  const working = WORKING.has(agent.status);
+function detached(agent, { reason, failed, interrupted }, at) {
+  const status = ending(agent, failed, interrupted);
   agent.detached = reason ?? '';
   forgetWork(agent, at);
-  const bad = agent.work.failed || Boolean(failed) || working;
-  if (bad && agent.error === null) agent.error = working && !failed ? `${reason} in the middle of its work` : reason;
-  enter(agent, bad ? 'failed' : 'done', at);
+  agent.work.begun = false;
+  if (status === 'failed') {
+    countFailure(agent);
+    agent.error ??= agent.detached;
+  }
+  enter(agent, status, at);
+}
+
+/** What an agent said of its end counts first, then how its process ended; a stream that was cut was interrupted. */
+function ending(agent, failed, interrupted) {
+  const work = agent.work;
+  if (work.over) return agent.status === 'done' && failed && !interrupted ? 'failed' : agent.status;
+  if (work.failed) return 'failed';
+  if (work.interrupted || interrupted) return 'interrupted';
+  if (failed) return 'failed';
+  if (work.begun) return 'interrupted';
+  return agent.unknown > 0 && !work.understood ? 'not_understood' : 'done';
 }
 
 /** After the end, only a new prompt may bring the agent back to work. */
 function checkOrder(agent, event) {
   if (!agent.work.over) return;
   if (['notice', 'error', 'unknown'].includes(event.type) || !(event.type in EVENTS)) return;
-  const begins = event.type === 'agent_start' || (event.type.startsWith('message_') && event.role === 'user');
+  const begins = event.type === 'agent_start' || event.type === 'retry' || (event.type.startsWith('message_') && event.role === 'user');
   if (!begins) violation(agent, `${event.type} after the end`);
   agent.work.over = false;
 }
 
 const EVENTS = {
   agent_start: promptBegins,
-  agent_end(agent, _event, at) {
+  agent_end(agent, event, at) {
     const work = agent.work;
+    if (event.stop === 'aborted') {
+      work.interrupted = true;
+      work.failed = false;
+      work.brokenOff = true;
+    } else if (event.stop === 'error') {
+      work.failed = true;
+      work.brokenOff = true;
+    }
     if (!work.brokenOff) {
       if (work.turnOpen) violation(agent, 'the agent ended within a turn');
       for (const tool of work.openTools) violation(agent, `tool ${tool.id} (${tool.name}) never ended`);
     }
     forgetWork(agent, at);
     work.over = true;
-    enter(agent, work.failed ? 'failed' : 'done', at);
+    work.begun = false;
+    if (work.failed) countFailure(agent);
+    enter(agent, work.failed ? 'failed' : work.interrupted ? 'interrupted' : 'done', at);
   },
   turn_start(agent, event, at) {
     const work = agent.work;
@@ -173,10 +226,11 @@ const EVENTS = {
     endTurn(agent, at);
     work.approvals = 0;
     if (event.stop === 'error') work.failed = true;
+    if (event.stop === 'aborted') work.interrupted = true;
     if (['error', 'aborted', 'length'].includes(event.stop)) work.brokenOff = true;
     // Calls that were being written are forgotten without a word.
     if (work.brokenOff) work.openTools = [];
-    if (event.message !== undefined) agent.error = event.message;
+    if (event.message !== undefined && work.failed) agent.error = event.message;
     settle(agent, 'idle', at);
   },
   message_start(agent, _event, at) {
@@ -207,9 +261,6 @@ const EVENTS = {
     if (event.role === 'user') return;
     if (event.text) {
       takeText(agent, event.text, event.whole || agent.work.textComplete);
-      // A history has no pieces: what looks like thinking was writing.
-      const segment = agent.segments.at(-1);
-      if (segment.status === 'thinking') segment.status = 'writing';
     }
     agent.work.textComplete = true;
     if (WORKING.has(agent.status)) settle(agent, 'thinking', at);
@@ -268,12 +319,25 @@ const EVENTS = {
     } else violation(agent, 'an approval ended that was not asked for');
     settle(agent, 'thinking', at);
   },
+  retry(agent, event, at) {
+    // The failure before it was not the last word.
+    agent.work.failed = false;
+    agent.error = null;
+    enter(agent, 'retrying', at);
+    agent.retry = event.retry ?? null;
+  },
   notice() {},
   error(agent, event, at) {
-    agent.errors += 1;
+    const refused = event.raw_type === 'response';
+    // What is said after an interruption is about the interruption.
+    if (!refused && agent.work.over && agent.status === 'interrupted') return;
     agent.error = event.message ?? 'failed';
     // A refused command is the trouble of whoever sent it.
-    if (event.raw_type === 'response') return;
+    if (refused) {
+      agent.errors += 1;
+      return;
+    }
+    countFailure(agent);
     agent.work.failed = true;
     agent.work.brokenOff = true;
     forgetWork(agent, at);
@@ -281,16 +345,26 @@ const EVENTS = {
     if (agent.errorMarks.length > MAX_SPANS) agent.errorMarks.shift();
     enter(agent, 'failed', at);
   },
-  unknown(agent) {
+  unknown(agent, _event, at) {
     agent.unknown += 1;
+    if (!agent.work.understood) enter(agent, 'not_understood', at);
   },
 };
 
+/** Agents tell of one failure several times. */
+function countFailure(agent) {
+  if (!agent.work.counted) agent.errors += 1;
+  agent.work.counted = true;
+}
+
+function forgetOutcome(agent) {
+  Object.assign(agent.work, { over: false, failed: false, interrupted: false, brokenOff: false, counted: false });
+}
+
 function promptBegins(agent, _event, at) {
   const work = agent.work;
-  work.over = false;
-  work.failed = false;
-  work.brokenOff = false;
+  forgetOutcome(agent);
+  work.begun = true;
   agent.error = null;
   if (!work.turnOpen && work.openTools.length === 0) {
     // What was asked for before belonged to the last prompt.
@@ -399,6 +473,7 @@ function settle(agent, status, at) {
 }
 
 function enter(agent, status, at) {
+  agent.retry = null;
   const segment = agent.segments.at(-1);
   if (segment.status !== status || segment.tool !== agent.tool) addSegment(agent, status, at);
   if (agent.status === status) return;

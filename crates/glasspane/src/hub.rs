@@ -233,6 +233,9 @@ impl State {
             return;
         };
         agent.tracker.apply(&record);
+        if let Some(detached) = &mut record.detached {
+            detached.status = Some(agent.tracker.state().status);
+        }
         let record = self.ring.push(record);
         if belongs_to_history(&record) {
             agent.history.push(record);

@@ -20,7 +20,7 @@ mod usage;
 
 pub use arguments::MAX_SUMMARY_CHARACTERS;
 pub use clock::now_ms;
-pub use event::{Event, Kind};
+pub use event::{Event, Kind, Retry};
 pub use hub::{
     AgentHandle, BATCH_RECORDS, Batch, HISTORY_BYTES, HISTORY_RECORDS, HISTORY_TEXT_BYTES, Hub,
     MAX_AGENTS, MAX_RECORD_TEXT, RING_BYTES, RING_RECORDS, Snapshot, Subscription,
@@ -32,4 +32,4 @@ pub use tracker::{
     MAX_OPEN_TOOLS, MAX_TEXT_BYTES, MAX_TOOL_TEXT_BYTES, MAX_VIOLATIONS, PendingApproval,
     RunningTool, Status, Tracker,
 };
-pub use usage::Usage;
+pub use usage::{CostBasis, Usage};

@@ -12,7 +12,7 @@ use glasspane::serve::{self, ServeArguments};
 #[command(
     name = "glasspane",
     version,
-    after_help = "Exit codes: 0 done, 1 failed, 2 usage."
+    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted."
 )]
 struct Arguments {
     #[command(subcommand)]

@@ -40,9 +40,16 @@ pub struct Tracker {
     approvals: u64,
     /// Whether the last message came in pieces that a following one does not belong to.
     text_complete: bool,
-    /// Whether the prompt at hand went wrong, or was broken off.
+    /// Whether the prompt at hand went wrong, was interrupted, or was broken off by either.
     failed: bool,
+    interrupted: bool,
     broken_off: bool,
+    /// Whether the failure of this prompt is in the count of errors: agents tell of one several times.
+    counted: bool,
+    /// Whether work has begun whose end was not told.
+    begun: bool,
+    /// Whether anything the agent said was understood.
+    understood: bool,
     /// Whether the agent said that it is done, and no new prompt has come.
     over: bool,
 }
@@ -63,7 +70,11 @@ impl Tracker {
             approvals: 0,
             text_complete: true,
             failed: false,
+            interrupted: false,
             broken_off: false,
+            counted: false,
+            begun: false,
+            understood: false,
             over: false,
         }
     }
@@ -87,7 +98,7 @@ impl Tracker {
             self.attached(attached, record.at_ms);
         }
         if let Some(usage) = &record.usage {
-            self.state.usage = **usage;
+            self.state.usage.raise_to(usage);
         }
         if let Some(event) = &record.event {
             self.event(event, record.at_ms);
@@ -106,36 +117,60 @@ impl Tracker {
         };
         self.state.cwd = known(&attached.cwd).or(self.state.cwd.take());
         self.state.model = known(&attached.model).or(self.state.model.take());
+        self.state.parent = known(&attached.parent).or(self.state.parent.take());
         if self.state.detached.take().is_some() {
             self.forget_work();
-            self.over = false;
-            self.failed = false;
+            self.forget_outcome();
+            self.begun = false;
             self.state.ended_ms = None;
+            // It counts from 0 again.
+            self.state.usage = crate::Usage::default();
             self.enter(Status::Starting, at);
         }
     }
 
     fn detached(&mut self, detached: &Detached, at: u64) {
-        let working = self.state.status.is_working();
+        let status = self.ending(detached);
         self.state.detached = Some(cut(&detached.reason, MAX_NAME_BYTES).to_owned());
         self.state.ended_ms = Some(at);
         self.forget_work();
-        let failed = self.failed || detached.failed || working;
-        if failed && self.state.error.is_none() {
-            let reason = match working && !detached.failed {
-                true => format!("{} in the middle of its work", detached.reason),
-                false => detached.reason.clone(),
-            };
-            self.state.error = Some(cut(&reason, MAX_NAME_BYTES).to_owned());
+        self.begun = false;
+        if status == Status::Failed {
+            self.count_failure();
+            let reason = cut(&detached.reason, MAX_NAME_BYTES);
+            self.state.error.get_or_insert_with(|| reason.to_owned());
         }
-        self.enter(if failed { Status::Failed } else { Status::Done }, at);
+        self.enter(status, at);
+    }
+
+    /// What an agent said of its end counts first, then how its process ended. A stream that ends in the middle of the
+    /// work, and with no word of a failure, was interrupted.
+    fn ending(&self, detached: &Detached) -> Status {
+        let silent = self.state.unknown > 0 && !self.understood;
+        match self.state.status {
+            Status::Done if self.over && detached.failed && !detached.interrupted => Status::Failed,
+            told if self.over => told,
+            _ if self.failed => Status::Failed,
+            _ if self.interrupted || detached.interrupted => Status::Interrupted,
+            _ if detached.failed => Status::Failed,
+            _ if self.begun => Status::Interrupted,
+            _ if silent => Status::NotUnderstood,
+            // It was asked nothing, and went in peace.
+            _ => Status::Done,
+        }
     }
 
     fn event(&mut self, event: &Event, at: u64) {
         self.check_order(event);
+        if is_work(event) {
+            self.begun = true;
+        }
+        if !matches!(event.kind, Kind::Notice | Kind::Unknown) {
+            self.understood = true;
+        }
         match event.kind {
             Kind::AgentStart => self.prompt_begins(at),
-            Kind::AgentEnd => self.agent_end(at),
+            Kind::AgentEnd => self.agent_end(event, at),
             Kind::TurnStart => self.turn_start(event, at),
             Kind::TurnEnd => self.turn_end(event, at),
             Kind::MessageStart => {
@@ -150,9 +185,10 @@ impl Tracker {
             Kind::ToolExecutionEnd => self.tool_end(event, at),
             Kind::ApprovalRequest => self.approval_request(event, at),
             Kind::ApprovalEnd => self.approval_end(event, at),
+            Kind::Retry => self.retry(event, at),
             Kind::Notice => {}
             Kind::Error => self.error(event, at),
-            Kind::Unknown => self.state.unknown += 1,
+            Kind::Unknown => self.unknown(at),
         }
     }
 
@@ -166,6 +202,8 @@ impl Tracker {
             Kind::MessageUpdate | Kind::MessageStart | Kind::MessageEnd => {
                 event.role.as_deref() == Some("user")
             }
+            // A failure that turns out not to be the last word.
+            Kind::Retry => true,
             Kind::Notice | Kind::Error | Kind::Unknown => return,
             _ => false,
         };
@@ -176,9 +214,8 @@ impl Tracker {
     }
 
     fn prompt_begins(&mut self, at: u64) {
-        self.over = false;
-        self.failed = false;
-        self.broken_off = false;
+        self.forget_outcome();
+        self.begun = true;
         self.state.error = None;
         if !self.turn_open && self.open_tools.is_empty() {
             // What was asked for before belonged to the last prompt.
@@ -188,7 +225,27 @@ impl Tracker {
         }
     }
 
-    fn agent_end(&mut self, at: u64) {
+    fn forget_outcome(&mut self) {
+        self.over = false;
+        self.failed = false;
+        self.interrupted = false;
+        self.broken_off = false;
+        self.counted = false;
+    }
+
+    fn agent_end(&mut self, event: &Event, at: u64) {
+        match event.stop.as_deref() {
+            Some("aborted") => {
+                self.interrupted = true;
+                self.failed = false;
+                self.broken_off = true;
+            }
+            Some("error") => {
+                self.failed = true;
+                self.broken_off = true;
+            }
+            _ => {}
+        }
         if !self.broken_off {
             if self.turn_open {
                 self.violation("the agent ended within a turn".to_owned());
@@ -199,13 +256,38 @@ impl Tracker {
         }
         self.forget_work();
         self.over = true;
+        self.begun = false;
         self.state.prompts_over += 1;
         let status = if self.failed {
+            self.count_failure();
             Status::Failed
+        } else if self.interrupted {
+            Status::Interrupted
         } else {
             Status::Done
         };
         self.enter(status, at);
+    }
+
+    fn count_failure(&mut self) {
+        if !std::mem::replace(&mut self.counted, true) {
+            self.state.errors += 1;
+        }
+    }
+
+    /// The failure before it was not the last word.
+    fn retry(&mut self, event: &Event, at: u64) {
+        self.failed = false;
+        self.state.error = None;
+        self.enter(Status::Retrying, at);
+        self.state.retry = event.retry.as_deref().cloned();
+    }
+
+    fn unknown(&mut self, at: u64) {
+        self.state.unknown += 1;
+        if !self.understood {
+            self.enter(Status::NotUnderstood, at);
+        }
     }
 
     fn turn_start(&mut self, event: &Event, at: u64) {
@@ -234,14 +316,18 @@ impl Tracker {
                 self.failed = true;
                 self.broken_off = true;
             }
-            Some("aborted" | "length") => self.broken_off = true,
+            Some("aborted") => {
+                self.interrupted = true;
+                self.broken_off = true;
+            }
+            Some("length") => self.broken_off = true,
             _ => {}
         }
         if self.broken_off {
             // Calls that were being written are forgotten without a word.
             self.open_tools.clear();
         }
-        if let Some(message) = &event.message {
+        if let Some(message) = event.message.as_ref().filter(|_| self.failed) {
             self.state.error = Some(cut(message, MAX_NAME_BYTES).to_owned());
         }
         self.settle(Status::Idle, at);
@@ -433,14 +519,20 @@ impl Tracker {
     }
 
     fn error(&mut self, event: &Event, at: u64) {
-        self.state.errors += 1;
         let message = event.message.as_deref().unwrap_or("failed");
+        let refused = event.raw_type.as_deref() == Some("response");
+        // What is said after an interruption is about the interruption.
+        if !refused && self.over && self.state.status == Status::Interrupted {
+            return;
+        }
         self.state.error = Some(cut(message, MAX_NAME_BYTES).to_owned());
         // A refused command is the trouble of whoever sent it.
-        if event.raw_type.as_deref() == Some("response") {
+        if refused {
+            self.state.errors += 1;
             self.state.prompts_over += u64::from(message.starts_with("prompt:"));
             return;
         }
+        self.count_failure();
         self.failed = true;
         self.broken_off = true;
         self.forget_work();
@@ -505,6 +597,7 @@ impl Tracker {
     }
 
     fn enter(&mut self, status: Status, at: u64) {
+        self.state.retry = None;
         if self.state.status == status {
             return;
         }
@@ -529,6 +622,14 @@ impl Tracker {
 /// The beginning of `text`, of at most `limit` bytes.
 fn cut(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
+}
+
+/// Whether the agent is at work when it says this.
+fn is_work(event: &Event) -> bool {
+    !matches!(
+        event.kind,
+        Kind::AgentEnd | Kind::Notice | Kind::Error | Kind::Unknown
+    )
 }
 
 fn kind_name(kind: Kind) -> String {

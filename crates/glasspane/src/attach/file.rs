@@ -70,6 +70,7 @@ impl FileFeed {
                 self.feed.finish(Detached {
                     reason,
                     failed: true,
+                    ..Detached::default()
                 });
                 return Err(error);
             }
@@ -88,7 +89,7 @@ impl FileFeed {
         self.catch_up().await?;
         self.feed.finish(Detached {
             reason: "end of file".to_owned(),
-            failed: false,
+            ..Detached::default()
         });
         Ok(())
     }

@@ -80,7 +80,7 @@ async fn serve(hub: Hub, mut stream: UnixStream, number: u64) {
             Ok(0) => {
                 break Detached {
                     reason: "disconnected".to_owned(),
-                    failed: false,
+                    ..Detached::default()
                 };
             }
             Ok(count) => {
@@ -91,6 +91,7 @@ async fn serve(hub: Hub, mut stream: UnixStream, number: u64) {
                 break Detached {
                     reason: format!("the connection broke: {error}"),
                     failed: true,
+                    ..Detached::default()
                 };
             }
         }

@@ -22,7 +22,8 @@ use printer::Printer;
                         Several:     glasspane run --agent a='zot --json hello' --agent b='claude -p hello \
                         --output-format stream-json --verbose'\n\
                         Over a pipe: glasspane run --prompt 'list the files here' -- zot rpc\n\
-                        The exit code is that of the worst agent; one that failed without saying so counts as 1."
+                        The exit code is that of the worst agent; of those that exit with 0, one that failed counts as 1 \
+                        and one that was interrupted as 130."
 )]
 pub struct RunArguments {
     #[command(flatten)]
@@ -37,7 +38,7 @@ pub struct RunArguments {
 
 /// Runs until all agents have ended.
 pub async fn run(arguments: RunArguments) -> Result<ExitCode, Failure> {
-    let launches = arguments.start.launches();
+    let launches = arguments.start.launches()?;
     if launches.is_empty() {
         return Err(Failure::Usage(
             "nothing to run: glasspane run -- COMMAND, or --agent COMMAND for each".to_owned(),

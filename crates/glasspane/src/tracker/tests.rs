@@ -3,7 +3,7 @@ use super::{
     MAX_VIOLATIONS, Status, Tracker,
 };
 use crate::record::{Attached, Detached};
-use crate::{Event, Kind, Record, Usage};
+use crate::{CostBasis, Event, Kind, Record, Retry, Usage};
 
 /// Applies events a second apart, beginning at 1 s.
 fn follow(events: impl IntoIterator<Item = Event>) -> Tracker {
@@ -302,7 +302,7 @@ fn calls_that_an_abort_cut_short_are_forgotten() {
     ]);
     assert_eq!(
         (tracker.state().status, tracker.state().violation_count),
-        (Status::Done, 0)
+        (Status::Interrupted, 0)
     );
     assert!(tracker.state().tools_running.is_empty());
 }
@@ -345,6 +345,7 @@ fn how_it_leaves_is_how_it_ends() {
         let detached = Detached {
             reason: "exited with 1".to_owned(),
             failed,
+            ..Detached::default()
         };
         tracker.apply(&Record::of_detached("a1", 60_000, detached));
         let state = tracker.into_state();
@@ -359,11 +360,128 @@ fn how_it_leaves_is_how_it_ends() {
         leave(vec![Event::prompt("x"), end()], false),
         (Status::Done, None)
     );
-    let told = Some("exited with 1 in the middle of its work".to_owned());
+    // Cut off in the middle of its work, with no word of a failure.
     assert_eq!(
         leave(vec![Event::turn_start(1)], false),
-        (Status::Failed, told)
+        (Status::Interrupted, None)
     );
+    assert_eq!(
+        leave(vec![Event::turn_start(1)], true),
+        (Status::Failed, Some("exited with 1".to_owned()))
+    );
+    // What it said of its end counts first.
+    assert_eq!(
+        leave(vec![Event::turn_start(1), Event::aborted()], true),
+        (Status::Interrupted, None)
+    );
+    assert_eq!(
+        leave(vec![Event::unknown("x")], false),
+        (Status::NotUnderstood, None)
+    );
+}
+
+#[test]
+fn whoever_ends_an_agent_interrupts_it() {
+    let leave = |events: Vec<Event>| {
+        let mut tracker = follow(events);
+        let detached = Detached {
+            reason: "ended by signal 2".to_owned(),
+            failed: true,
+            interrupted: true,
+            ..Detached::default()
+        };
+        tracker.apply(&Record::of_detached("a1", 60_000, detached));
+        let state = tracker.into_state();
+        (state.status, state.errors)
+    };
+    assert_eq!(leave(vec![Event::turn_start(1)]), (Status::Interrupted, 0));
+    assert_eq!(
+        leave(vec![Event::turn_start(1), Event::error("http 500")]),
+        (Status::Failed, 1)
+    );
+}
+
+#[test]
+fn one_failure_counts_once() {
+    let mut tracker = follow([
+        Event::prompt("x"),
+        Event::turn_start(1),
+        Event::turn_end("error"),
+        Event::error("http 500"),
+        Event::error("http 500"),
+        end(),
+    ]);
+    let detached = Detached {
+        reason: "exited with 1".to_owned(),
+        failed: true,
+        ..Detached::default()
+    };
+    tracker.apply(&Record::of_detached("a1", 60_000, detached));
+    assert_eq!(tracker.state().errors, 1);
+    assert_eq!(tracker.state().error.as_deref(), Some("http 500"));
+    // The next prompt may fail as well.
+    let tracker = follow([
+        Event::error("one"),
+        end(),
+        Event::prompt("again"),
+        Event::error("two"),
+        end(),
+    ]);
+    assert_eq!(tracker.state().errors, 2);
+    // Without a word but the reason of the turn's end, it counts as well.
+    let silent = follow([Event::turn_start(1), Event::turn_end("error"), end()]);
+    assert_eq!(silent.state().errors, 1);
+}
+
+#[test]
+fn a_retry_is_a_wait() {
+    let figures = Retry {
+        attempt: Some(1),
+        max_attempts: Some(3),
+        status: Some(500),
+        delay_ms: Some(2000),
+    };
+    let mut tracker = follow([
+        Event::prompt("x"),
+        Event::turn_start(1),
+        Event::turn_end("error"),
+        Event::retry(figures.clone(), "overloaded"),
+    ]);
+    let state = tracker.state();
+    assert_eq!((state.status, state.errors), (Status::Retrying, 0));
+    assert_eq!(state.retry.as_ref(), Some(&figures));
+    assert_eq!(state.prompts_over, 0);
+    for event in [Event::turn_start(2), Event::turn_end("end"), end()] {
+        tracker.apply(&Record::of_event("a1", 9, event));
+    }
+    let state = tracker.state();
+    assert_eq!(
+        (state.status, state.errors, &state.retry),
+        (Status::Done, 0, &None)
+    );
+}
+
+#[test]
+fn usage_never_runs_backwards() {
+    let usage = |input, cost| {
+        let used = Usage {
+            input_tokens: input,
+            ..Usage::default()
+        };
+        Record::of_usage("a1", 1, used.with_cost(cost, CostBasis::Told))
+    };
+    let mut tracker = Tracker::new("a1");
+    for record in [usage(100, 0.5), usage(0, 0.0)] {
+        tracker.apply(&record);
+    }
+    let used = tracker.state().usage;
+    assert_eq!(
+        (used.input_tokens, used.cost_words().as_str()),
+        (100, "$0.5000")
+    );
+    assert_eq!(Usage::default().cost_words(), "–");
+    let estimate = Usage::default().with_cost(0.25, CostBasis::Estimated);
+    assert_eq!(estimate.cost_words(), "~$0.2500");
 }
 
 #[test]
@@ -423,7 +541,7 @@ mod any_order {
     use crate::record::{Attached, Detached};
     use crate::{Event, Kind, Record};
 
-    const KINDS: [Kind; 15] = [
+    const KINDS: [Kind; 16] = [
         Kind::AgentStart,
         Kind::AgentEnd,
         Kind::TurnStart,
@@ -436,6 +554,7 @@ mod any_order {
         Kind::ToolExecutionEnd,
         Kind::ApprovalRequest,
         Kind::ApprovalEnd,
+        Kind::Retry,
         Kind::Notice,
         Kind::Error,
         Kind::Unknown,

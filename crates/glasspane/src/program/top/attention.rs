@@ -44,7 +44,7 @@ pub(super) fn attention(agent: &AgentState, now_ms: u64) -> Attention {
             }
         }
         Status::Starting | Status::Idle => Attention::Resting,
-        Status::Done => Attention::Over,
+        Status::Done | Status::Interrupted => Attention::Over,
         _ => Attention::Trouble,
     }
 }

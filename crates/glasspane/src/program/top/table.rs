@@ -6,7 +6,7 @@ mod tests;
 use super::attention::waiting_since;
 use super::view::{View, tokens};
 use crate::program::{clip, plain, width};
-use crate::{AgentState, Status};
+use crate::{AgentState, Retry, Status, Usage};
 
 /// Name and width of a column; the last one, which says what the agent does, takes the rest.
 const COLUMNS: [(&str, usize, Align); 9] = [
@@ -75,17 +75,27 @@ pub(super) fn table(
 fn sums(agents: &[AgentState]) -> String {
     let count =
         |wanted: fn(Status) -> bool| agents.iter().filter(|agent| wanted(agent.status)).count();
-    let cost: f64 = agents.iter().map(|agent| agent.usage.cost_usd).sum();
+    let mut used = Usage::default();
+    for agent in agents {
+        used.add(&agent.usage);
+    }
     let broken: u64 = agents.iter().map(|agent| agent.violation_count).sum();
     let mut line = format!(
-        "{} agents  {} working  {} waiting for approval  {} done  {} failed  {} tokens  ${cost:.4}",
+        "{} agents  {} working  {} waiting for approval  {} done  {} failed  {} tokens  {}",
         agents.len(),
         count(|status| status.is_working() && status != Status::WaitingForApproval),
         count(|status| status == Status::WaitingForApproval),
         count(|status| status == Status::Done),
         count(|status| status == Status::Failed),
-        short_count(agents.iter().map(tokens).sum()),
+        short_count(used.tokens()),
+        used.cost_words(),
     );
+    for status in [Status::Interrupted, Status::NotUnderstood] {
+        let number = agents.iter().filter(|agent| agent.status == status).count();
+        if number > 0 {
+            line.push_str(&format!("  {number} {}", status.words()));
+        }
+    }
     if broken > 0 {
         line.push_str(&format!("  {broken} rules broken"));
     }
@@ -136,7 +146,7 @@ fn row(agent: &AgentState, columns: &[bool], now_ms: u64) -> String {
         short_count(agent.tools),
         short_count(agent.errors + agent.violation_count),
         short_count(tokens(agent)),
-        format!("${:.4}", agent.usage.cost_usd),
+        agent.usage.cost_words(),
     ];
     let mut line = String::new();
     for ((cell, (_, width, align)), shown) in cells.iter().zip(COLUMNS).zip(columns) {
@@ -154,6 +164,11 @@ fn status(agent: &AgentState) -> String {
         (Status::RunningTool, [.., last]) => {
             format!("running {last} +{}", agent.tools_running.len() - 1)
         }
+        (Status::NotUnderstood, _) => format!("not understood ({})", agent.unknown),
+        (Status::Retrying, _) => agent
+            .retry
+            .as_ref()
+            .map_or_else(|| Status::Retrying.words().to_owned(), Retry::short_words),
         (status, _) => status.words().to_owned(),
     }
 }
@@ -232,6 +247,7 @@ fn status_style(status: Status) -> &'static str {
     match status {
         Status::WaitingForApproval => "1;33",
         Status::Failed => "31",
+        Status::Interrupted | Status::NotUnderstood | Status::Retrying => "33",
         Status::RunningTool => "36",
         Status::Writing => "32",
         Status::Thinking => "34",

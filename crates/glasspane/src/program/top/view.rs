@@ -186,6 +186,5 @@ fn matches(agent: &AgentState, words: &[&str]) -> bool {
 
 /// All that the model looked at or wrote.
 pub(super) fn tokens(agent: &AgentState) -> u64 {
-    let usage = &agent.usage;
-    usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    agent.usage.tokens()
 }

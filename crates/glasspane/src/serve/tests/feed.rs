@@ -48,7 +48,7 @@ async fn a_watcher_gets_everything_and_then_what_happens() {
 
     agent.detach(Detached::default());
     let batch = watch.next().await.unwrap();
-    assert_eq!(batch.data["agents"][0]["status"], "failed");
+    assert_eq!(batch.data["agents"][0]["status"], "interrupted");
     server.stop().await;
     assert!(watch.next().await.is_none());
 }
