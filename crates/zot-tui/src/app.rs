@@ -15,6 +15,7 @@ mod events;
 mod history;
 mod input;
 mod item;
+mod key_entry;
 mod keys;
 mod log;
 mod panel;
@@ -38,6 +39,7 @@ use crate::style::Theme;
 use crate::text::Line;
 use crate::view;
 
+use approval::Answered;
 pub(crate) use approval::{Approval, ExactCalls};
 pub(crate) use arguments::Arguments;
 pub(crate) use aside::Aside;
@@ -47,6 +49,7 @@ pub(crate) use effect::{Effect, Prompt, SESSION};
 pub(crate) use history::{History, MAX_ENTRIES as MAX_HISTORY};
 pub(crate) use input::{FileList, Info, Input, LogAction};
 pub(crate) use item::{Item, Tool, ToolState};
+pub(crate) use key_entry::KeyEntry;
 pub(crate) use keys::{Key, KeyCode};
 pub(crate) use log::Log;
 pub(crate) use panel::{Panel, PanelView};
@@ -91,7 +94,12 @@ pub(crate) struct App {
     /// Calls that run side by side ask side by side: these come next.
     waiting_approvals: VecDeque<Approval>,
     exact_calls: ExactCalls,
+    answered: Answered,
     pub(crate) aside: Option<Aside>,
+    /// A provider's key that is asked for; it takes everything that is typed.
+    pub(crate) key_entry: Option<KeyEntry>,
+    /// Other credentials are used once nothing is under way.
+    is_login_due: bool,
     pub(crate) picker: Option<Picker>,
     /// Of extensions; the last is on top and takes the keys.
     pub(crate) panels: Vec<Panel>,
@@ -138,7 +146,10 @@ impl App {
             approval: None,
             waiting_approvals: VecDeque::new(),
             exact_calls: ExactCalls::default(),
+            answered: Answered::default(),
             aside: None,
+            key_entry: None,
+            is_login_due: false,
             picker: None,
             panels: Vec::new(),
             typed_ms: 0,
@@ -201,6 +212,14 @@ impl App {
                 };
                 Vec::new()
             }
+            Input::Approval(scope) => {
+                self.take_approval(scope);
+                // The list of settings shows how it is.
+                match self.has_picker(PickerKind::Settings) {
+                    true => self.show_settings("confirm"),
+                    false => Vec::new(),
+                }
+            }
             Input::Tick => Vec::new(),
             Input::Compaction => {
                 self.begin_compaction();
@@ -246,7 +265,21 @@ impl App {
                 self.offer(kind, providers.into_iter().collect())
             }
             Input::Preview { subject, preview } => self.take_preview(subject, preview),
-            Input::LoggedIn => vec![Effect::Resume { session: None }],
+            Input::KeyAsked { provider, page } => {
+                self.ask_key(provider, page);
+                Vec::new()
+            }
+            Input::KeyRefused(reason) => {
+                self.refuse_key(reason);
+                Vec::new()
+            }
+            Input::KeyPageClosed => {
+                if let Some(entry) = &mut self.key_entry {
+                    entry.page = None;
+                }
+                Vec::new()
+            }
+            Input::LoggedIn => self.take_login(),
             Input::ForkPoints(prompts) => self.offer_fork_points(prompts),
             Input::Imported(session) => self.take_imported(session),
             Input::Prompts(prompts) => self.offer(PickerKind::Prompts, Choices::named(prompts)),
@@ -325,6 +358,9 @@ impl App {
     }
 
     fn paste(&mut self, text: String) -> Vec<Effect> {
+        if self.paste_key(&text) {
+            return Vec::new();
+        }
         if self.paste_refusal(&text) {
             return Vec::new();
         }
@@ -379,6 +415,9 @@ impl App {
         self.settle();
         match self.queued.pop_front() {
             Some(next) => self.submit(next.prompt),
+            None if std::mem::take(&mut self.is_login_due) => {
+                vec![Effect::Resume { session: None }]
+            }
             None => Vec::new(),
         }
     }

@@ -15,6 +15,7 @@ mod history_file;
 mod info;
 mod jail;
 mod listings;
+mod login;
 mod model_choice;
 mod own_program;
 mod pictures;
@@ -45,6 +46,7 @@ pub use again::Carried;
 use assembling::assemble;
 use events::next_event;
 use guest::{Guest, next_guest};
+use login::{Login, next_login};
 pub use model_choice::ModelChoice;
 use pictures::Pictures;
 use resizing::Resized;
@@ -132,6 +134,8 @@ struct Chat {
     guest: Option<Guest>,
     /// When the last of them ended.
     guest_left: Option<Instant>,
+    /// A provider's key that is asked for.
+    login: Option<Login>,
     /// By the user, with `/model`.
     chosen_model: Option<String>,
     /// Those that were listed last.
@@ -215,6 +219,13 @@ impl Chat {
                 }
                 _ => Some(Ending::TerminalGone),
             },
+            inputs = next_login(&mut self.login) => {
+                let mut ending = None;
+                for input in inputs {
+                    ending = ending.or(self.take_soon(input)?);
+                }
+                ending
+            }
             () = until(self.resized.as_ref().map(|resized| resized.settled)) => {
                 self.take_resize()?;
                 None
@@ -274,6 +285,9 @@ impl Chat {
         let Input::Paste(text) = input else {
             return input;
         };
+        if self.app.key_entry.is_some() {
+            return Input::Paste(text);
+        }
         let home = std::env::home_dir();
         match dropped::mentions(&text, self.runtime.cwd(), home.as_deref()) {
             Some(mentions) => Input::Insert(mentions),

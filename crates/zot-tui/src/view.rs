@@ -2,6 +2,7 @@
 
 mod approval;
 mod item;
+mod key_entry;
 mod live;
 mod panel;
 mod picker;
@@ -32,6 +33,10 @@ pub(crate) fn frame(app: &App) -> Frame {
     // The answer grows upwards out of the screen, but what is below it always shows.
     for tool in app.chat.tools.iter().chain(&app.shell.running) {
         live.extend(tool::running(tool, app));
+    }
+    // What is typed goes there, whatever else there is.
+    if let Some(entry) = &app.key_entry {
+        return key_entry::frame(entry, app, live);
     }
     // A question is above everything else: it must not be answered unseen.
     if let Some(approval) = &app.approval {

@@ -3,6 +3,7 @@
 mod again;
 mod approvals;
 mod jail;
+mod keys;
 mod leaving;
 mod original_commands;
 mod pickers;
@@ -467,6 +468,7 @@ fn a_login_that_is_given_up_leads_back_to_the_chat() {
     terminal.wait_for("http://127.0.0.1:");
     terminal.press("C-c");
     terminal.wait_for("zot login openai was given up");
+    terminal.wait_for("❯");
     // One that was not for the chat does not count as the first of two.
     terminal.press("C-c");
     terminal.wait_for("ctrl+c again to leave");

@@ -4,6 +4,7 @@ use zot_sdk::{ApprovalScope, Decision};
 
 use super::{LogAction, ShellOutput, Subject};
 use crate::editor::Draft;
+use crate::secret::Secret;
 
 /// Stands for the file of the conversation among the words of [`Effect::Zot`].
 pub(crate) const SESSION: &str = "SESSION";
@@ -18,6 +19,7 @@ pub(crate) enum Effect {
     /// Asks something on the side.
     Aside(String),
     CancelAside,
+    /// Asks for [`Input::Approval`], unless a tool that is named does not exist.
     SetApproval(ApprovalScope),
     /// Confines the tools to the working directory.
     Jail,
@@ -57,8 +59,13 @@ pub(crate) enum Effect {
     Export(String),
     /// Makes a session of this file.
     Import(String),
-    /// Runs zot itself in the terminal, and begins anew when that succeeds.
+    /// Logs in or out with the words of `zot login`: asks for a key with [`Input::KeyAsked`], or runs
+    /// zot itself in the terminal.
     LogIn(Vec<String>),
+    /// Tries the key that was asked for, and keeps it.
+    TryKey(Secret),
+    /// The key is not wanted any more.
+    EndKeyEntry,
     /// Asks for [`Input::Earlier`]: a prompt, by its number, and what came of it.
     Reprint(usize),
     ShowContext,

@@ -26,6 +26,8 @@ pub(crate) enum Input {
     WorkEnded,
     /// What the agent is like now.
     Info(Info),
+    /// Which tool calls wait for the user's word from now on.
+    Approval(ApprovalScope),
     /// The running prompt is busy with shortening the conversation.
     Compaction,
     /// Time has passed while something is shown that moves.
@@ -54,6 +56,15 @@ pub(crate) enum Input {
         subject: Subject,
         preview: Preview,
     },
+    /// A provider's key is asked for here, and on a page in a browser where there is one.
+    KeyAsked {
+        provider: String,
+        page: Option<String>,
+    },
+    /// The key that was given was not kept, and why.
+    KeyRefused(String),
+    /// The page in the browser takes no key any more.
+    KeyPageClosed,
     /// Credentials have changed.
     LoggedIn,
     /// An earlier part of the conversation.

@@ -1,6 +1,6 @@
 //! What keys do.
 
-use super::{App, Effect, LEAVE_WINDOW_MS, Picker, PickerKind, Redraw};
+use super::{App, Effect, LEAVE_WINDOW_MS, Picker, PickerKind, Redraw, key_entry};
 use crate::editor::Edit;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +102,9 @@ impl App {
     pub(super) fn press(&mut self, key: Key) -> Vec<Effect> {
         if key != Key::control('c') {
             self.stay();
+        }
+        if let Some(effects) = self.press_key_entry(&key) {
+            return effects;
         }
         if let Some(effects) = self.press_approval(&key) {
             return effects;
@@ -235,7 +238,10 @@ impl App {
         }
         let draft = self.editor.take();
         self.picker = None;
-        let mut effects = self.remember(&draft);
+        let mut effects = match key_entry::may_hold_key(&draft.content()) {
+            true => Vec::new(),
+            false => self.remember(&draft),
+        };
         if draft.begins_pasted() {
             effects.extend(self.submit_draft(draft));
             return effects;

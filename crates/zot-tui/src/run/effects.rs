@@ -58,11 +58,16 @@ impl Chat {
                 Vec::new()
             }
             Effect::SetApproval(scope) => {
+                // A name that is mistyped must not stop the asking about everything else.
+                if let Some(unknown) = listings::unknown_tools(&self.runtime, &scope) {
+                    return Ok(failed(&unknown));
+                }
                 let policy = self.runtime.approval();
-                let unknown = listings::unknown_tools(&self.runtime, &scope);
-                self.runtime
-                    .set_approval(ApprovalPolicy { scope, ..policy });
-                Vec::from_iter(unknown.map(Input::failure))
+                self.runtime.set_approval(ApprovalPolicy {
+                    scope: scope.clone(),
+                    ..policy
+                });
+                vec![Input::Approval(scope)]
             }
             Effect::Jail => self.jail(),
             Effect::Unjail => self.unjail(),
@@ -95,13 +100,13 @@ impl Chat {
                     .spawn(async move { vec![own_program::import(&cwd, &file).await] });
                 Vec::new()
             }
-            Effect::LogIn(words) => {
-                let is_login = words.first().is_some_and(|word| word == "login");
-                self.give_away(async move { own_program::log(&words).await })?;
-                if is_login {
-                    self.terminal
-                        .write(b"ctrl+c leads back to the chat without a key\n")?;
-                }
+            Effect::LogIn(words) => self.log(words)?,
+            Effect::TryKey(key) => {
+                self.try_key(key);
+                Vec::new()
+            }
+            Effect::EndKeyEntry => {
+                self.login = None;
                 Vec::new()
             }
             Effect::ListForkPoints => {
