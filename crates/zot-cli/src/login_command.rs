@@ -101,10 +101,7 @@ impl CommandFailure for Failure {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Assembly(_) | Self::Credential(_) => USAGE,
-            Self::Page(_)
-            | Self::Login { .. }
-            | Self::NotKept(_)
-            | Self::Io(_) => FAILED,
+            Self::Page(_) | Self::Login { .. } | Self::NotKept(_) | Self::Io(_) => FAILED,
             Self::GivenUp => EndSignal::Interrupted.exit_code(),
             Self::Ended(signal) => signal.exit_code(),
         }

@@ -7,6 +7,7 @@ mod advice;
 mod approval;
 mod arguments;
 mod aside;
+mod attachments;
 mod chat;
 mod choices;
 mod commands;
@@ -24,6 +25,7 @@ mod picking;
 mod preview;
 mod queue;
 mod redraw;
+mod said;
 mod settings;
 mod shell;
 #[cfg(test)]
@@ -43,6 +45,7 @@ use approval::Answered;
 pub(crate) use approval::{Approval, ExactCalls};
 pub(crate) use arguments::Arguments;
 pub(crate) use aside::Aside;
+use attachments::Attachments;
 pub(crate) use chat::Chat;
 pub(crate) use choices::{Choice, Choices};
 pub(crate) use effect::{Effect, Prompt, SESSION};
@@ -57,6 +60,8 @@ pub(crate) use picker::{Picker, PickerKind};
 pub(crate) use preview::{Preview, PreviewBody, Subject};
 use queue::Queued;
 use redraw::Redraw;
+pub(crate) use said::Said;
+use said::Sent;
 use shell::Shell;
 pub(crate) use shell::ShellOutput;
 pub(crate) use work::{Retry, Work};
@@ -90,6 +95,10 @@ pub(crate) struct App {
     /// Words for the running prompt that it has not been given yet.
     pub(crate) steered: VecDeque<String>,
     pub(crate) shell: Shell,
+    /// Prompts on their way, as they were written.
+    sent: VecDeque<Sent>,
+    /// What is mentioned in the editor.
+    pub(crate) attachments: Attachments,
     pub(crate) approval: Option<Approval>,
     /// Calls that run side by side ask side by side: these come next.
     waiting_approvals: VecDeque<Approval>,
@@ -143,6 +152,8 @@ impl App {
             queued: VecDeque::new(),
             steered: VecDeque::new(),
             shell: Shell::default(),
+            sent: VecDeque::new(),
+            attachments: Attachments::default(),
             approval: None,
             waiting_approvals: VecDeque::new(),
             exact_calls: ExactCalls::default(),
@@ -174,6 +185,7 @@ impl App {
     pub(crate) fn update(&mut self, now_ms: u64, input: Input) -> Vec<Effect> {
         let mut effects = self.take(now_ms, input);
         effects.extend(self.ask_preview());
+        effects.extend(self.ask_attachments());
         effects.extend(self.measure_panels());
         self.lay_out_approval();
         effects
@@ -263,6 +275,14 @@ impl App {
                     LogAction::Out => PickerKind::LogOut,
                 };
                 self.offer(kind, providers.into_iter().collect())
+            }
+            Input::Mentions { names, parts } => {
+                self.take_attachments(&names, parts);
+                Vec::new()
+            }
+            Input::Mentioned { content, parts } => {
+                self.take_mentioned(content, parts);
+                Vec::new()
             }
             Input::Preview { subject, preview } => self.take_preview(subject, preview),
             Input::KeyAsked { provider, page } => {
@@ -413,8 +433,8 @@ impl App {
         // That zot is working, say.
         self.forget_remark();
         self.settle();
-        match self.queued.pop_front() {
-            Some(next) => self.submit(next.prompt),
+        match self.submit_queued() {
+            Some(effects) => effects,
             None if std::mem::take(&mut self.is_login_due) => {
                 vec![Effect::Resume { session: None }]
             }

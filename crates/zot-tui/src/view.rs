@@ -10,7 +10,7 @@ mod tool;
 
 use crate::app::App;
 use crate::renderer::Frame;
-use crate::style::Style;
+use crate::style::{Style, Theme};
 use crate::text::{Line, wrap};
 
 /// What is shown of a model's thinking while it thinks.
@@ -68,6 +68,16 @@ pub(crate) fn frame(app: &App) -> Frame {
         live,
         cursor: Some((top + cursor.0, cursor.1)),
         ..Frame::default()
+    }
+}
+
+/// Puts `[chip] [chip]` behind a line.
+fn push_chips(line: &mut Line, chips: &[String], theme: &Theme) {
+    for (index, chip) in chips.iter().enumerate() {
+        if index > 0 {
+            line.push(" ", Style::PLAIN);
+        }
+        line.push(format!("[{chip}]"), theme.accent);
     }
 }
 

@@ -42,7 +42,8 @@ pub(super) async fn ask(
         };
         if let Some(url) = &url {
             prompt.say(&format!("Paste the key at {url} (tab opens it),"))?;
-            prompt.say("or type or paste it here: it is not shown. Enter keeps it, esc gives up.")?;
+            prompt
+                .say("or type or paste it here: it is not shown. Enter keeps it, esc gives up.")?;
         } else {
             prompt.say("Type or paste the key: it is not shown. Enter keeps it, esc gives up.")?;
         }

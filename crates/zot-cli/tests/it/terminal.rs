@@ -2,6 +2,7 @@
 
 mod again;
 mod approvals;
+mod chips;
 mod jail;
 mod keys;
 mod leaving;

@@ -89,6 +89,7 @@ impl App {
                 let effects = self.when_idle(Effect::Clear);
                 if !effects.is_empty() {
                     self.chat.forget();
+                    self.shell.forget();
                     self.info.context_used = 0;
                     self.add(Item::Note("a new conversation".to_owned()));
                 }

@@ -76,6 +76,11 @@ pub(crate) enum Effect {
     ListThemes,
     /// Asks for [`Input::Providers`].
     ListProviders(LogAction),
+    /// Asks for [`Input::Mentions`].
+    InspectMentions {
+        text: String,
+        names: Vec<String>,
+    },
     /// Asks for [`Input::Preview`].
     Preview(Subject),
     /// Asks for [`Input::Theme`].

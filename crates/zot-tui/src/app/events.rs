@@ -198,16 +198,6 @@ impl App {
         Vec::new()
     }
 
-    fn take_user_message(&mut self, content: &[ContentBlock]) {
-        self.end_answer();
-        let text = text_of(content);
-        // A word for the running prompt has arrived; they do so in order.
-        self.steered
-            .pop_front_if(|steered| text.starts_with(&**steered));
-        let text = self.shell.without_told(text);
-        self.add(Item::User(cut_output(text)));
-    }
-
     fn take_text(&mut self, delta: &str) {
         self.end_thinking();
         self.doing("writing");
@@ -241,7 +231,7 @@ impl App {
         }
     }
 
-    fn end_answer(&mut self) {
+    pub(super) fn end_answer(&mut self) {
         let lines = self.chat.end_answer(self.columns, &self.theme);
         self.finished.extend(lines);
     }

@@ -1,5 +1,6 @@
 //! What can happen to the chat.
 
+use zot_sdk::context::Part;
 use zot_sdk::{ApprovalScope, Event, Message};
 
 use super::{Choices, Key, PanelView, Preview, Prompt, ShellOutput, Subject};
@@ -50,6 +51,16 @@ pub(crate) enum Input {
     Providers {
         action: LogAction,
         providers: Vec<(String, String)>,
+    },
+    /// What would become of the files that are mentioned in the editor under these names.
+    Mentions {
+        names: Vec<String>,
+        parts: Vec<Part>,
+    },
+    /// What became of the files that the prompt which begins with `content` mentions.
+    Mentioned {
+        content: String,
+        parts: Vec<Part>,
     },
     /// What [`Effect::Preview`] asked for.
     Preview {

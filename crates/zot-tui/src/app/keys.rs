@@ -189,6 +189,7 @@ impl App {
             }
             'g' => return vec![Effect::OpenEditor(self.editor.content())],
             's' => return self.steer(),
+            'x' => return self.drop_output(),
             'j' => Edit::Newline,
             'a' => Edit::LineStart,
             'e' => Edit::LineEnd,

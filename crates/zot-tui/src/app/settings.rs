@@ -41,9 +41,7 @@ impl App {
             "model" => return vec![Effect::ListModels],
             "theme" => return vec![Effect::ListThemes],
             // What comes of it is told, and then it is on or off.
-            "confirm" if self.info.approval == ApprovalScope::Nothing => {
-                self.change_approval("on")
-            }
+            "confirm" if self.info.approval == ApprovalScope::Nothing => self.change_approval("on"),
             "confirm" => self.change_approval("off"),
             // What comes of it is told, and then it is on or off.
             "jail" if self.info.is_jailed => return vec![Effect::Unjail],

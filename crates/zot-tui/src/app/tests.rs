@@ -1,6 +1,7 @@
 //! The chat as keys and events make it, seen through a terminal emulator.
 
 mod approvals;
+mod chips;
 mod first_steps;
 mod hostile;
 mod panels;

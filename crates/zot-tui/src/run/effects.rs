@@ -128,6 +128,14 @@ impl Chat {
                 Ok(providers) => vec![providers],
                 Err(error) => failed(&error),
             },
+            Effect::InspectMentions { text, names } => {
+                let runtime = Arc::clone(&self.runtime);
+                self.jobs.spawn_blocking(move || {
+                    let parts = runtime.attach_mentions(&text).parts;
+                    vec![Input::Mentions { names, parts }]
+                });
+                Vec::new()
+            }
             Effect::Preview(subject) => {
                 let sources = Sources {
                     runtime: Arc::clone(&self.runtime),
@@ -263,6 +271,10 @@ impl Chat {
         }
         let mentions = mentions.as_deref().unwrap_or(&text);
         let attached = self.runtime.attach_mentions(mentions);
+        let mentioned = (!attached.parts.is_empty()).then(|| Input::Mentioned {
+            content: text.clone(),
+            parts: attached.parts,
+        });
         for output in outputs {
             text.push_str("\n\n");
             text.push_str(&output.told());
@@ -271,7 +283,6 @@ impl Chat {
             text.push_str("\n\n");
             text.push_str(&attached.text);
         }
-        let problems = attached.problems.iter().map(Input::failure).collect();
-        (text, attached.images, problems)
+        (text, attached.images, Vec::from_iter(mentioned))
     }
 }

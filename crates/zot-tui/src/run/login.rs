@@ -104,9 +104,11 @@ fn key_login(words: &[String]) -> Result<Option<(Credentials, String, KeyProbe)>
     let (flags, names): (Vec<&String>, Vec<&String>) =
         words.iter().partition(|word| word.starts_with("--"));
     let [provider] = names.as_slice() else {
-        return Err("a key is not typed into the prompt, where it can be seen: /login PROVIDER asks \
+        return Err(
+            "a key is not typed into the prompt, where it can be seen: /login PROVIDER asks \
                     for it"
-            .to_owned());
+                .to_owned(),
+        );
     };
     let has = |flag: &str| flags.iter().any(|given| *given == flag);
     let known = ["--no-probe", "--no-browser", "--key", "--stdin"];
@@ -117,9 +119,11 @@ fn key_login(words: &[String]) -> Result<Option<(Credentials, String, KeyProbe)>
     let name = credentials.canonical(provider);
     if !credentials.providers().iter().any(|known| known == name) {
         // It may be a key, which nobody is to see.
-        return Err("that is no provider (it is not repeated here, in case it was a key): /login \
+        return Err(
+            "that is no provider (it is not repeated here, in case it was a key): /login \
                     alone lists them"
-            .to_owned());
+                .to_owned(),
+        );
     }
     let login = credentials.login(provider);
     let has_login = login.map_err(|error| error.to_string())?.is_some();

@@ -98,9 +98,7 @@ fn a_key_is_given_in_the_chat_and_seen_nowhere() {
     assert_eq!(kept(&terminal), json!({}));
     // Another can be given at once.
     paste(&terminal, &format!("{GOOD}\n"));
-    terminal.wait_until("bullets", |screen| {
-        screen.contains(&"•".repeat(GOOD.len()))
-    });
+    terminal.wait_until("bullets", |screen| screen.contains(&"•".repeat(GOOD.len())));
     terminal.press("Enter");
     terminal.wait_for("…mnop of openai");
     terminal.wait_until("the chat again", |screen| {
@@ -172,7 +170,9 @@ fn the_page_takes_the_key_of_the_chat_as_well() {
     terminal.wait_for("/help");
     terminal.type_line("/login openai");
     let screen = terminal.wait_for("http://127.0.0.1:");
-    let line = screen.lines().find(|line| line.contains("http://127.0.0.1:"));
+    let line = screen
+        .lines()
+        .find(|line| line.contains("http://127.0.0.1:"));
     let page = line.unwrap().trim();
     let said = browse(page, Some(&format!("key={GOOD}")));
     assert!(said.contains("it works"), "{said}");
