@@ -28,6 +28,7 @@ mod redraw;
 mod said;
 mod settings;
 mod shell;
+mod step_limit;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -64,6 +65,7 @@ pub(crate) use said::Said;
 use said::Sent;
 use shell::Shell;
 pub(crate) use shell::ShellOutput;
+pub(crate) use step_limit::{StepLimit, steps};
 pub(crate) use work::{Retry, Work};
 
 /// A second ctrl+c within this time leaves.
@@ -103,6 +105,8 @@ pub(crate) struct App {
     /// Calls that run side by side ask side by side: these come next.
     waiting_approvals: VecDeque<Approval>,
     exact_calls: ExactCalls,
+    /// Whether zot may go on beyond a limit on steps.
+    pub(crate) step_limit: StepLimit,
     answered: Answered,
     pub(crate) aside: Option<Aside>,
     /// A provider's key that is asked for; it takes everything that is typed.
@@ -157,6 +161,7 @@ impl App {
             approval: None,
             waiting_approvals: VecDeque::new(),
             exact_calls: ExactCalls::default(),
+            step_limit: StepLimit::default(),
             answered: Answered::default(),
             aside: None,
             key_entry: None,
@@ -233,6 +238,10 @@ impl App {
                 }
             }
             Input::Tick => Vec::new(),
+            Input::StepLimit(limit) => {
+                self.ask_for_steps(limit);
+                Vec::new()
+            }
             Input::Compaction => {
                 self.begin_compaction();
                 Vec::new()
@@ -428,6 +437,7 @@ impl App {
 
     fn end_work(&mut self) -> Vec<Effect> {
         self.approval = None;
+        self.step_limit = StepLimit::default();
         self.waiting_approvals.clear();
         self.steered.clear();
         // That zot is working, say.

@@ -32,6 +32,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use zot_process::{EndSignal, EndSignals};
@@ -136,6 +137,8 @@ struct Chat {
     guest_left: Option<Instant>,
     /// A provider's key that is asked for.
     login: Option<Login>,
+    /// Waits for how many more steps there may be.
+    step_answer: Option<oneshot::Sender<u64>>,
     /// By the user, with `/model`.
     chosen_model: Option<String>,
     /// Those that were listed last.

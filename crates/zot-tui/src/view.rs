@@ -6,9 +6,10 @@ mod key_entry;
 mod live;
 mod panel;
 mod picker;
+mod step_limit;
 mod tool;
 
-use crate::app::App;
+use crate::app::{App, StepLimit};
 use crate::renderer::Frame;
 use crate::style::{Style, Theme};
 use crate::text::{Line, wrap};
@@ -37,6 +38,9 @@ pub(crate) fn frame(app: &App) -> Frame {
     // What is typed goes there, whatever else there is.
     if let Some(entry) = &app.key_entry {
         return key_entry::frame(entry, app, live);
+    }
+    if let StepLimit::Asked(limit) = app.step_limit {
+        return step_limit::frame(limit, app, live);
     }
     // A question is above everything else: it must not be answered unseen.
     if let Some(approval) = &app.approval {

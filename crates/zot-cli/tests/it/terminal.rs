@@ -6,6 +6,8 @@ mod chips;
 mod jail;
 mod keys;
 mod leaving;
+mod limits;
+mod models;
 mod original_commands;
 mod pickers;
 

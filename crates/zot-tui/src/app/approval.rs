@@ -70,6 +70,7 @@ impl App {
     pub(super) fn ask(&mut self, approval: Approval) -> Vec<Effect> {
         let call = (approval.tool.clone(), approval.arguments.clone());
         if self.exact_calls.0.contains(&call) {
+            self.begin_running(&approval.id);
             return vec![Effect::Confirm {
                 id: approval.id,
                 decision: Decision::allow(),
@@ -171,7 +172,7 @@ impl App {
     }
 
     /// Somebody who is in the middle of a word does not answer a question that has just come up.
-    fn is_typing(&self) -> bool {
+    pub(super) fn is_typing(&self) -> bool {
         let is_elsewhere = !self.editor.is_empty() || !self.panels.is_empty();
         is_elsewhere && self.now_ms < self.typed_ms + TYPING_MS
     }
@@ -301,9 +302,14 @@ impl App {
                 });
         self.waiting_approvals = others;
         let covered: VecDeque<Approval> = covered;
-        let ids = [approval.id]
+        let ids: Vec<String> = [approval.id]
             .into_iter()
-            .chain(covered.into_iter().map(|waiting| waiting.id));
+            .chain(covered.into_iter().map(|waiting| waiting.id))
+            .collect();
+        for id in &ids {
+            self.begin_running(id);
+        }
+        let ids = ids.into_iter();
         let mut effects: Vec<Effect> = ids
             .map(|id| Effect::Confirm {
                 id,

@@ -28,6 +28,8 @@ pub(crate) enum Effect {
         id: String,
         decision: Decision,
     },
+    /// The running prompt may have so many more steps; none ends it.
+    AllowSteps(u64),
     SetModel(String),
     Clear,
     /// Asks for [`Input::Files`].

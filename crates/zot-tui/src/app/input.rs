@@ -29,6 +29,8 @@ pub(crate) enum Input {
     Info(Info),
     /// Which tool calls wait for the user's word from now on.
     Approval(ApprovalScope),
+    /// The running prompt has had as many steps as were allowed, and waits.
+    StepLimit(u64),
     /// The running prompt is busy with shortening the conversation.
     Compaction,
     /// Time has passed while something is shown that moves.

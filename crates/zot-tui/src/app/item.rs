@@ -60,6 +60,8 @@ impl Item {
 pub(crate) enum ToolState {
     /// The model is still writing the arguments.
     Written,
+    /// It waits for the user's word.
+    Asked,
     Running,
     Succeeded,
     Failed,

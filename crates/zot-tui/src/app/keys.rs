@@ -106,6 +106,9 @@ impl App {
         if let Some(effects) = self.press_key_entry(&key) {
             return effects;
         }
+        if let Some(effects) = self.press_step_limit(&key) {
+            return effects;
+        }
         if let Some(effects) = self.press_approval(&key) {
             return effects;
         }

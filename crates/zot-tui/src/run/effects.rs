@@ -158,11 +158,21 @@ impl Chat {
                 Ok(()) => Vec::new(),
                 Err(error) => failed(&error),
             },
-            Effect::SetModel(model) => match self.runtime.set_model(&model) {
-                Ok(()) => {
+            Effect::AllowSteps(more) => {
+                if let Some(answer) = self.step_answer.take() {
+                    // A prompt that was stopped meanwhile wants none.
+                    let _ = answer.send(more);
+                }
+                Vec::new()
+            }
+            Effect::SetModel(model) => match self.runtime.set_typed_model(&model) {
+                Ok(unknown) => {
                     self.chosen_model = Some(model);
                     let note = self.keep_model();
-                    std::iter::once(self.present_info()).chain(note).collect()
+                    std::iter::once(self.present_info())
+                        .chain(unknown.map(Input::note))
+                        .chain(note)
+                        .collect()
                 }
                 Err(error) => failed(&error),
             },
