@@ -228,7 +228,9 @@ fn wanted_model<'a>(
             is_guessed || is_known
         }
     };
-    if fits && !is_known && catalog.covers(&entry.catalog) && is_foreign(catalog, model) {
+    let is_own = is_own_server(entry, given_base_url(config).unwrap_or(&entry.base_url));
+    let is_covered = catalog.covers(&entry.catalog) && !is_own;
+    if fits && !is_known && is_covered && is_foreign(catalog, model) {
         warnings.push(format!(
             "model {model:?} of config.json is not one of {}; using {}",
             entry.name, entry.default_model
