@@ -1,7 +1,7 @@
 //! The agent: a conversation, what it is held with, and the operations on it.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -79,6 +79,8 @@ pub struct Agent {
     hooks: Arc<dyn Hooks>,
     journal: Arc<dyn Journal>,
     budget: Budget,
+    /// Model calls that were allowed beyond the budget.
+    granted_steps: AtomicU64,
     began: Instant,
     steering: Steering,
     approvals: Approvals,
@@ -115,6 +117,7 @@ impl Agent {
             hooks: parts.hooks,
             journal: parts.journal,
             budget: parts.budget,
+            granted_steps: AtomicU64::new(0),
             began: Instant::now(),
             steering: Steering::default(),
             approvals: Approvals::default(),
@@ -328,6 +331,15 @@ impl Agent {
 
     pub(crate) fn approvals(&self) -> &Approvals {
         &self.approvals
+    }
+
+    /// Model calls that were allowed beyond the budget of the process.
+    pub(crate) fn granted_steps(&self) -> u64 {
+        self.granted_steps.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn grant_steps(&self, all: u64) {
+        self.granted_steps.store(all, Ordering::Relaxed);
     }
 
     pub(crate) fn process_budget(&self) -> Budget {

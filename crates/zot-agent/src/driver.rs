@@ -35,6 +35,15 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// How many more model calls are allowed at a limit of so many; none while it is aborted.
+    pub(crate) async fn more_steps(&self, limit: u64) -> u64 {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => 0,
+            more = self.hooks.at_step_limit(limit) => more,
+        }
+    }
+
     /// Reports an event, waiting while the reader is behind. A reader that has gone away is no
     /// reason to stop: whoever dropped it decides that through `cancel`.
     pub(crate) async fn emit(&self, event: AgentEvent) {
@@ -70,7 +79,9 @@ pub(crate) async fn prompt(agent: &Agent, content: Vec<ContentBlock>, run: &Run<
         }
     }
     agent.steering().open();
-    let mut turn = Turn::new(agent.settings().max_steps, agent.context_fill());
+    let max_steps = agent.settings().max_steps;
+    let turn_limit = max_steps.map_or(0, u64::from);
+    let mut turn = Turn::new(max_steps, agent.context_fill());
     loop {
         match turn.next_step() {
             NextStep::Compact(cause) => {
@@ -98,7 +109,19 @@ pub(crate) async fn prompt(agent: &Agent, content: Vec<ContentBlock>, run: &Run<
                     Err(report) => return finish(agent, run, Ending::Failed(report)).await,
                 }
             }
-            NextStep::Finish(ending) => return finish(agent, run, ending).await,
+            NextStep::Finish(ending) => {
+                let more = match turn.is_at_step_limit() {
+                    true => run.more_steps(turn_limit).await,
+                    false => 0,
+                };
+                match more {
+                    0 if run.cancel.is_cancelled() && turn.is_at_step_limit() => {
+                        return finish(agent, run, Ending::Quiet).await;
+                    }
+                    0 => return finish(agent, run, ending).await,
+                    more => turn.allow_steps(more),
+                }
+            }
         }
     }
 }

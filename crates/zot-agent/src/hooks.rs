@@ -30,6 +30,12 @@ pub trait Hooks: Send + Sync {
         false
     }
 
+    /// Asked when a limit on model calls is reached: how many more may follow. None ends the prompt
+    /// with an error, as it does where nobody can be asked.
+    fn at_step_limit(&self, _limit: u64) -> BoxFuture<'_, u64> {
+        Box::pin(ready(0))
+    }
+
     /// Told when the conversation is about to be compacted within a prompt.
     fn on_compaction(&self) {}
 

@@ -40,7 +40,18 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
         }
         TurnBeginning::Open(step) => step,
     };
-    if let Some(reason) = run.meter.reached(agent) {
+    while let Some(limit) = run.meter.step_limit(agent) {
+        match run.more_steps(limit).await {
+            0 => break,
+            more => run.meter.allow_steps(agent, more),
+        }
+    }
+    // Who was asked may have stopped it instead of answering.
+    let reached = match run.cancel.is_cancelled() {
+        true => None,
+        false => run.meter.reached(agent),
+    };
+    if let Some(reason) = reached {
         return fail_turn(run, ErrorReport::new(ErrorCode::Budget, reason)).await;
     }
     let verdict = tokio::select! {

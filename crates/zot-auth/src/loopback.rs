@@ -80,8 +80,12 @@ impl Reply {
 
 impl LoopbackServer {
     /// Port 0 takes any that is free.
-    pub async fn bind(port: u16) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    ///
+    /// Has to be called within a tokio runtime.
+    pub fn bind(port: u16) -> io::Result<Self> {
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(listener)?;
         Ok(Self {
             port: listener.local_addr()?.port(),
             listener,

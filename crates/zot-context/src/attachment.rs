@@ -1,5 +1,6 @@
 //! Attaches the files and folders that a prompt mentions.
 
+mod parts;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,8 @@ use zot_conversation::Image;
 use crate::file::{Cut, MAX_FOLDER_ENTRIES, ReadError, entries, read_beginning, text_of_beginning};
 use crate::mention::{Mention, mentions};
 use crate::problem::Problem;
+
+pub use parts::{Outcome, Part, attached_parts};
 
 /// How many things one prompt attaches.
 const MAX_ATTACHED: usize = 32;
@@ -42,6 +45,9 @@ pub struct Attached {
     pub images: Vec<Image>,
     /// What was mentioned and is there, but could not be attached. `text` tells the model, too.
     pub problems: Vec<Problem>,
+    /// Everything that was mentioned, in order, with what became of it; also what does not exist,
+    /// which `text` says nothing about.
+    pub parts: Vec<Part>,
 }
 
 /// Attaches what `text` mentions. Relative paths start at `cwd`, `~` is `home`. What names nothing
@@ -51,8 +57,13 @@ pub fn attach(text: &str, cwd: &Path, home: Option<&Path>) -> Attached {
     let mut seen = HashSet::new();
     for mention in mentions(text) {
         let Some((shown, path)) = resolve(&mention, cwd, home) else {
+            // With the punctuation behind it left out.
+            attached
+                .parts
+                .extend(mention.candidates.last().map(|name| Part::missing(name)));
             continue;
         };
+        let before = attached.text.len();
         if !seen.insert(path.clone()) {
             continue;
         }
@@ -60,12 +71,14 @@ pub fn attach(text: &str, cwd: &Path, home: Option<&Path>) -> Attached {
             attached.note(&format!(
                 "{shown} and what follows: not attached, {MAX_ATTACHED} are the most"
             ));
+            attached.describe(before, &path);
             break;
         }
         if let Err(error) = attached.add(shown, &path) {
             attached.note(&format!("{shown}: not attached, it {error}"));
-            attached.problems.push(Problem::new(path, error));
+            attached.problems.push(Problem::new(path.clone(), error));
         }
+        attached.describe(before, &path);
     }
     attached
 }
@@ -89,6 +102,25 @@ fn resolve<'a>(
 }
 
 impl Attached {
+    /// Adds what was just attached to the parts; its text begins at `before`.
+    fn describe(&mut self, before: usize, path: &Path) {
+        let added = self.text.get(before..).unwrap_or_default().trim_start();
+        let (_, mut parts) = attached_parts(added);
+        for part in &mut parts {
+            match &mut part.outcome {
+                // The text does not tell whether the last line of the file ends.
+                Outcome::File { bytes } => {
+                    *bytes = path.metadata().map_or(*bytes, |found| found.len());
+                }
+                Outcome::Image { bytes } => {
+                    *bytes = self.images.last().map(|image| image.data.len() as u64);
+                }
+                _ => {}
+            }
+        }
+        self.parts.extend(parts);
+    }
+
     fn add(&mut self, shown: &str, path: &Path) -> Result<(), ReadError> {
         let metadata = path.metadata()?;
         if metadata.is_dir() {

@@ -18,7 +18,7 @@ mod skill_tool;
 mod skills;
 mod template;
 
-pub use attachment::{Attached, attach};
+pub use attachment::{Attached, Outcome, Part, attach, attached_parts};
 pub use cost::{BYTES_PER_TOKEN, tokens};
 pub use file::ReadError;
 pub use front_matter::{FrontMatterError, MAX_FRONT_MATTER_BYTES};

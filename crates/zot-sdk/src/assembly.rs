@@ -37,7 +37,9 @@ use crate::tables::Tables;
 pub(crate) use clients::Clients;
 use clients::{Reached, Source};
 use selection::{Network, Selected};
-pub(crate) use selection::{entry_credential, find_model, nearest, select, unknown_provider};
+pub(crate) use selection::{
+    entry_credential, find_model, nearest, outside_catalog, select, unknown_provider,
+};
 
 /// The name of the built-in stand-in, as a provider.
 pub(crate) const OFFLINE: &str = "offline";

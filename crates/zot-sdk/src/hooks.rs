@@ -62,6 +62,15 @@ impl Hooks for ChainedHooks {
         self.first.holds_text() || self.last.holds_text()
     }
 
+    fn at_step_limit(&self, limit: u64) -> BoxFuture<'_, u64> {
+        Box::pin(async move {
+            match self.first.at_step_limit(limit).await {
+                0 => self.last.at_step_limit(limit).await,
+                more => more,
+            }
+        })
+    }
+
     fn on_compaction(&self) {
         self.first.on_compaction();
         self.last.on_compaction();

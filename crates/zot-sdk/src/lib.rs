@@ -110,7 +110,10 @@ pub use config::{
     SessionOptions, SkillSearch, ToolSelection,
 };
 pub use convert::is_prompt;
-pub use credentials::{CredentialKind, CredentialStatus, Credentials, KeyCheck, KeyRefused};
+pub use credentials::{
+    CredentialKind, CredentialStatus, Credentials, KeptKey, KeyCheck, KeyNotKept, KeyProbe,
+    KeyRefused,
+};
 pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::{InvalidMessage, session_messages};
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};

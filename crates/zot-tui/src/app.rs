@@ -7,6 +7,7 @@ mod advice;
 mod approval;
 mod arguments;
 mod aside;
+mod attachments;
 mod chat;
 mod choices;
 mod commands;
@@ -15,6 +16,7 @@ mod events;
 mod history;
 mod input;
 mod item;
+mod key_entry;
 mod keys;
 mod log;
 mod panel;
@@ -23,8 +25,10 @@ mod picking;
 mod preview;
 mod queue;
 mod redraw;
+mod said;
 mod settings;
 mod shell;
+mod step_limit;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -38,15 +42,18 @@ use crate::style::Theme;
 use crate::text::Line;
 use crate::view;
 
+use approval::Answered;
 pub(crate) use approval::{Approval, ExactCalls};
 pub(crate) use arguments::Arguments;
 pub(crate) use aside::Aside;
+use attachments::Attachments;
 pub(crate) use chat::Chat;
 pub(crate) use choices::{Choice, Choices};
 pub(crate) use effect::{Effect, Prompt, SESSION};
 pub(crate) use history::{History, MAX_ENTRIES as MAX_HISTORY};
 pub(crate) use input::{FileList, Info, Input, LogAction};
 pub(crate) use item::{Item, Tool, ToolState};
+pub(crate) use key_entry::KeyEntry;
 pub(crate) use keys::{Key, KeyCode};
 pub(crate) use log::Log;
 pub(crate) use panel::{Panel, PanelView};
@@ -54,8 +61,11 @@ pub(crate) use picker::{Picker, PickerKind};
 pub(crate) use preview::{Preview, PreviewBody, Subject};
 use queue::Queued;
 use redraw::Redraw;
+pub(crate) use said::Said;
+use said::Sent;
 use shell::Shell;
 pub(crate) use shell::ShellOutput;
+pub(crate) use step_limit::{StepLimit, steps};
 pub(crate) use work::{Retry, Work};
 
 /// A second ctrl+c within this time leaves.
@@ -87,11 +97,22 @@ pub(crate) struct App {
     /// Words for the running prompt that it has not been given yet.
     pub(crate) steered: VecDeque<String>,
     pub(crate) shell: Shell,
+    /// Prompts on their way, as they were written.
+    sent: VecDeque<Sent>,
+    /// What is mentioned in the editor.
+    pub(crate) attachments: Attachments,
     pub(crate) approval: Option<Approval>,
     /// Calls that run side by side ask side by side: these come next.
     waiting_approvals: VecDeque<Approval>,
     exact_calls: ExactCalls,
+    /// Whether zot may go on beyond a limit on steps.
+    pub(crate) step_limit: StepLimit,
+    answered: Answered,
     pub(crate) aside: Option<Aside>,
+    /// A provider's key that is asked for; it takes everything that is typed.
+    pub(crate) key_entry: Option<KeyEntry>,
+    /// Other credentials are used once nothing is under way.
+    is_login_due: bool,
     pub(crate) picker: Option<Picker>,
     /// Of extensions; the last is on top and takes the keys.
     pub(crate) panels: Vec<Panel>,
@@ -135,10 +156,16 @@ impl App {
             queued: VecDeque::new(),
             steered: VecDeque::new(),
             shell: Shell::default(),
+            sent: VecDeque::new(),
+            attachments: Attachments::default(),
             approval: None,
             waiting_approvals: VecDeque::new(),
             exact_calls: ExactCalls::default(),
+            step_limit: StepLimit::default(),
+            answered: Answered::default(),
             aside: None,
+            key_entry: None,
+            is_login_due: false,
             picker: None,
             panels: Vec::new(),
             typed_ms: 0,
@@ -163,6 +190,7 @@ impl App {
     pub(crate) fn update(&mut self, now_ms: u64, input: Input) -> Vec<Effect> {
         let mut effects = self.take(now_ms, input);
         effects.extend(self.ask_preview());
+        effects.extend(self.ask_attachments());
         effects.extend(self.measure_panels());
         self.lay_out_approval();
         effects
@@ -201,7 +229,19 @@ impl App {
                 };
                 Vec::new()
             }
+            Input::Approval(scope) => {
+                self.take_approval(scope);
+                // The list of settings shows how it is.
+                match self.has_picker(PickerKind::Settings) {
+                    true => self.show_settings("confirm"),
+                    false => Vec::new(),
+                }
+            }
             Input::Tick => Vec::new(),
+            Input::StepLimit(limit) => {
+                self.ask_for_steps(limit);
+                Vec::new()
+            }
             Input::Compaction => {
                 self.begin_compaction();
                 Vec::new()
@@ -245,8 +285,30 @@ impl App {
                 };
                 self.offer(kind, providers.into_iter().collect())
             }
+            Input::Mentions { names, parts } => {
+                self.take_attachments(&names, parts);
+                Vec::new()
+            }
+            Input::Mentioned { content, parts } => {
+                self.take_mentioned(content, parts);
+                Vec::new()
+            }
             Input::Preview { subject, preview } => self.take_preview(subject, preview),
-            Input::LoggedIn => vec![Effect::Resume { session: None }],
+            Input::KeyAsked { provider, page } => {
+                self.ask_key(provider, page);
+                Vec::new()
+            }
+            Input::KeyRefused(reason) => {
+                self.refuse_key(reason);
+                Vec::new()
+            }
+            Input::KeyPageClosed => {
+                if let Some(entry) = &mut self.key_entry {
+                    entry.page = None;
+                }
+                Vec::new()
+            }
+            Input::LoggedIn => self.take_login(),
             Input::ForkPoints(prompts) => self.offer_fork_points(prompts),
             Input::Imported(session) => self.take_imported(session),
             Input::Prompts(prompts) => self.offer(PickerKind::Prompts, Choices::named(prompts)),
@@ -325,6 +387,9 @@ impl App {
     }
 
     fn paste(&mut self, text: String) -> Vec<Effect> {
+        if self.paste_key(&text) {
+            return Vec::new();
+        }
         if self.paste_refusal(&text) {
             return Vec::new();
         }
@@ -372,13 +437,17 @@ impl App {
 
     fn end_work(&mut self) -> Vec<Effect> {
         self.approval = None;
+        self.step_limit = StepLimit::default();
         self.waiting_approvals.clear();
         self.steered.clear();
         // That zot is working, say.
         self.forget_remark();
         self.settle();
-        match self.queued.pop_front() {
-            Some(next) => self.submit(next.prompt),
+        match self.submit_queued() {
+            Some(effects) => effects,
+            None if std::mem::take(&mut self.is_login_due) => {
+                vec![Effect::Resume { session: None }]
+            }
             None => Vec::new(),
         }
     }

@@ -6,13 +6,18 @@
 mod app;
 mod editor;
 mod highlight;
+mod key_prompt;
 mod markdown;
 mod picture;
 mod renderer;
 mod run;
+mod secret;
 mod style;
 mod terminal;
 mod text;
 mod view;
 
+pub use key_prompt::{KeyPrompt, KeyPromptEvent, Typed};
 pub use run::{Carried, Ending, ModelChoice, Options, Watch, run};
+pub use secret::Secret;
+pub use zot_process::EndSignal;

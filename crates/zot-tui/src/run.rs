@@ -15,6 +15,7 @@ mod history_file;
 mod info;
 mod jail;
 mod listings;
+mod login;
 mod model_choice;
 mod own_program;
 mod pictures;
@@ -31,6 +32,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use zot_process::{EndSignal, EndSignals};
@@ -45,6 +47,7 @@ pub use again::Carried;
 use assembling::assemble;
 use events::next_event;
 use guest::{Guest, next_guest};
+use login::{Login, next_login};
 pub use model_choice::ModelChoice;
 use pictures::Pictures;
 use resizing::Resized;
@@ -132,6 +135,10 @@ struct Chat {
     guest: Option<Guest>,
     /// When the last of them ended.
     guest_left: Option<Instant>,
+    /// A provider's key that is asked for.
+    login: Option<Login>,
+    /// Waits for how many more steps there may be.
+    step_answer: Option<oneshot::Sender<u64>>,
     /// By the user, with `/model`.
     chosen_model: Option<String>,
     /// Those that were listed last.
@@ -215,6 +222,13 @@ impl Chat {
                 }
                 _ => Some(Ending::TerminalGone),
             },
+            inputs = next_login(&mut self.login) => {
+                let mut ending = None;
+                for input in inputs {
+                    ending = ending.or(self.take_soon(input)?);
+                }
+                ending
+            }
             () = until(self.resized.as_ref().map(|resized| resized.settled)) => {
                 self.take_resize()?;
                 None
@@ -274,6 +288,9 @@ impl Chat {
         let Input::Paste(text) = input else {
             return input;
         };
+        if self.app.key_entry.is_some() {
+            return Input::Paste(text);
+        }
         let home = std::env::home_dir();
         match dropped::mentions(&text, self.runtime.cwd(), home.as_deref()) {
             Some(mentions) => Input::Insert(mentions),

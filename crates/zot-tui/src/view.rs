@@ -2,14 +2,16 @@
 
 mod approval;
 mod item;
+mod key_entry;
 mod live;
 mod panel;
 mod picker;
+mod step_limit;
 mod tool;
 
-use crate::app::App;
+use crate::app::{App, StepLimit};
 use crate::renderer::Frame;
-use crate::style::Style;
+use crate::style::{Style, Theme};
 use crate::text::{Line, wrap};
 
 /// What is shown of a model's thinking while it thinks.
@@ -32,6 +34,13 @@ pub(crate) fn frame(app: &App) -> Frame {
     // The answer grows upwards out of the screen, but what is below it always shows.
     for tool in app.chat.tools.iter().chain(&app.shell.running) {
         live.extend(tool::running(tool, app));
+    }
+    // What is typed goes there, whatever else there is.
+    if let Some(entry) = &app.key_entry {
+        return key_entry::frame(entry, app, live);
+    }
+    if let StepLimit::Asked(limit) = app.step_limit {
+        return step_limit::frame(limit, app, live);
     }
     // A question is above everything else: it must not be answered unseen.
     if let Some(approval) = &app.approval {
@@ -63,6 +72,16 @@ pub(crate) fn frame(app: &App) -> Frame {
         live,
         cursor: Some((top + cursor.0, cursor.1)),
         ..Frame::default()
+    }
+}
+
+/// Puts `[chip] [chip]` behind a line.
+fn push_chips(line: &mut Line, chips: &[String], theme: &Theme) {
+    for (index, chip) in chips.iter().enumerate() {
+        if index > 0 {
+            line.push(" ", Style::PLAIN);
+        }
+        line.push(format!("[{chip}]"), theme.accent);
     }
 }
 

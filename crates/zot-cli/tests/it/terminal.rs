@@ -2,8 +2,12 @@
 
 mod again;
 mod approvals;
+mod chips;
 mod jail;
+mod keys;
 mod leaving;
+mod limits;
+mod models;
 mod original_commands;
 mod pickers;
 
@@ -467,6 +471,7 @@ fn a_login_that_is_given_up_leads_back_to_the_chat() {
     terminal.wait_for("http://127.0.0.1:");
     terminal.press("C-c");
     terminal.wait_for("zot login openai was given up");
+    terminal.wait_for("❯");
     // One that was not for the chat does not count as the first of two.
     terminal.press("C-c");
     terminal.wait_for("ctrl+c again to leave");

@@ -32,7 +32,7 @@ const COMMANDS: [(&str, &str); 28] = [
     ("/logout", "take it away again"),
     ("/skills", "what zot can load; ask for one of them"),
     ("/tools", "what zot can call"),
-    ("/confirm", "ask before tools run: on, off, or for some"),
+    ("/confirm", "whether zot asks before tools run: on, off, or for some"),
     ("/yolo", "ask no more before tools run"),
     ("/settings", "what can be switched while zot runs"),
     ("/jail", "confine zot's tools to the working directory"),
@@ -49,7 +49,7 @@ const HELP: &str = "\
 enter send, or queue while zot works · ctrl+s steer at once · esc stop · ctrl+c twice leave
 alt+up edit the last queued · alt+enter or \\ enter new line · up/down history · ctrl+r search it
 ctrl+_ undo · alt+_ redo · ctrl+g $EDITOR · ctrl+o unfold · ctrl+l redraw
-@ a file · / a command · !cmd run it, and tell zot with the next prompt";
+@ a file · / a command · !cmd run it, and tell zot with the next prompt (ctrl+x: do not)";
 
 /// Who changes more than this in a name means something else.
 const MAX_TYPOS: usize = 2;
@@ -89,6 +89,7 @@ impl App {
                 let effects = self.when_idle(Effect::Clear);
                 if !effects.is_empty() {
                     self.chat.forget();
+                    self.shell.forget();
                     self.info.context_used = 0;
                     self.add(Item::Note("a new conversation".to_owned()));
                 }

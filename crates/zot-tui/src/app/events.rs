@@ -94,6 +94,9 @@ impl App {
                 preview,
                 hint: _,
             } => {
+                if let Some(tool) = self.chat.tool(&id) {
+                    tool.state = ToolState::Asked;
+                }
                 return self.ask(Approval::new(id, name, args.get().to_owned(), preview));
             }
             Event::Usage {
@@ -134,6 +137,9 @@ impl App {
             } => {
                 if let Some(work) = &mut self.work {
                     work.retry = None;
+                }
+                if self.end_at_step_limit(code.as_deref().unwrap_or_default()) {
+                    return Vec::new();
                 }
                 let mut text = advice::readable(&message);
                 let step = advice::next_step(
@@ -198,16 +204,6 @@ impl App {
         Vec::new()
     }
 
-    fn take_user_message(&mut self, content: &[ContentBlock]) {
-        self.end_answer();
-        let text = text_of(content);
-        // A word for the running prompt has arrived; they do so in order.
-        self.steered
-            .pop_front_if(|steered| text.starts_with(&**steered));
-        let text = self.shell.without_told(text);
-        self.add(Item::User(cut_output(text)));
-    }
-
     fn take_text(&mut self, delta: &str) {
         self.end_thinking();
         self.doing("writing");
@@ -241,7 +237,7 @@ impl App {
         }
     }
 
-    fn end_answer(&mut self) {
+    pub(super) fn end_answer(&mut self) {
         let lines = self.chat.end_answer(self.columns, &self.theme);
         self.finished.extend(lines);
     }
@@ -250,17 +246,30 @@ impl App {
         self.chat.tools.push(Tool::new(id, name, self.now_ms));
     }
 
+    /// The user has decided about a call: the time it takes begins now.
+    pub(super) fn begin_running(&mut self, id: &str) {
+        let now_ms = self.now_ms;
+        if let Some(tool) = self.chat.tool(id) {
+            tool.state = ToolState::Running;
+            tool.started_ms = now_ms;
+        }
+    }
+
     fn end_tool(&mut self, id: &str, is_error: bool, content: &[ContentBlock]) {
         self.doing("thinking");
         let Some(index) = self.chat.tools.iter().position(|tool| tool.id == id) else {
             return;
         };
         let mut tool = self.chat.tools.remove(index);
+        // Nobody said yes: it has not run.
+        tool.took_ms = match tool.state {
+            ToolState::Asked => 0,
+            _ => self.now_ms.saturating_sub(tool.started_ms),
+        };
         tool.state = match is_error {
             true => ToolState::Failed,
             false => ToolState::Succeeded,
         };
-        tool.took_ms = self.now_ms.saturating_sub(tool.started_ms);
         tool.output = cut_output(text_of(content));
         self.add(Item::Tool(Box::new(tool)));
     }

@@ -1,5 +1,6 @@
 //! What can happen to the chat.
 
+use zot_sdk::context::Part;
 use zot_sdk::{ApprovalScope, Event, Message};
 
 use super::{Choices, Key, PanelView, Preview, Prompt, ShellOutput, Subject};
@@ -26,6 +27,10 @@ pub(crate) enum Input {
     WorkEnded,
     /// What the agent is like now.
     Info(Info),
+    /// Which tool calls wait for the user's word from now on.
+    Approval(ApprovalScope),
+    /// The running prompt has had as many steps as were allowed, and waits.
+    StepLimit(u64),
     /// The running prompt is busy with shortening the conversation.
     Compaction,
     /// Time has passed while something is shown that moves.
@@ -49,11 +54,30 @@ pub(crate) enum Input {
         action: LogAction,
         providers: Vec<(String, String)>,
     },
+    /// What would become of the files that are mentioned in the editor under these names.
+    Mentions {
+        names: Vec<String>,
+        parts: Vec<Part>,
+    },
+    /// What became of the files that the prompt which begins with `content` mentions.
+    Mentioned {
+        content: String,
+        parts: Vec<Part>,
+    },
     /// What [`Effect::Preview`] asked for.
     Preview {
         subject: Subject,
         preview: Preview,
     },
+    /// A provider's key is asked for here, and on a page in a browser where there is one.
+    KeyAsked {
+        provider: String,
+        page: Option<String>,
+    },
+    /// The key that was given was not kept, and why.
+    KeyRefused(String),
+    /// The page in the browser takes no key any more.
+    KeyPageClosed,
     /// Credentials have changed.
     LoggedIn,
     /// An earlier part of the conversation.

@@ -2,7 +2,7 @@
 
 use zot_sdk::{ContentBlock, Message, Role, is_prompt};
 
-use super::Arguments;
+use super::{Arguments, Said};
 use crate::picture::Drawing;
 
 /// What of a finished tool's output is kept, for unfolding it.
@@ -16,7 +16,7 @@ pub(crate) enum Item {
         version: String,
         place: String,
     },
-    User(String),
+    User(Box<Said>),
     Assistant(String),
     /// What the model thought before it said something.
     Thinking(String),
@@ -44,8 +44,8 @@ impl Item {
         size_of::<Self>()
             + match self {
                 Self::Greeting { version, place } => version.len() + place.len(),
-                Self::User(text)
-                | Self::Assistant(text)
+                Self::User(said) => said.bytes(),
+                Self::Assistant(text)
                 | Self::Thinking(text)
                 | Self::Note(text)
                 | Self::Error(text) => text.len(),
@@ -60,6 +60,8 @@ impl Item {
 pub(crate) enum ToolState {
     /// The model is still writing the arguments.
     Written,
+    /// It waits for the user's word.
+    Asked,
     Running,
     Succeeded,
     Failed,
@@ -96,9 +98,9 @@ pub(super) fn items(messages: &[Message]) -> Vec<Item> {
     let mut items = Vec::new();
     for message in messages {
         if is_prompt(message) {
-            let text = text_of(&message.content);
-            if !text.is_empty() {
-                items.push(Item::User(text));
+            let said = Said::new(&message.content, None);
+            if !said.text.is_empty() {
+                items.push(Item::User(Box::new(said)));
             }
         }
         for block in &message.content {

@@ -58,6 +58,8 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
         shell: None,
         guest: None,
         guest_left: None,
+        login: None,
+        step_answer: None,
         chosen_model: None,
         sessions: Arc::default(),
         studio,

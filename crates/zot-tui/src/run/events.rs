@@ -42,9 +42,14 @@ impl Chat {
 
     /// What is going on between the events.
     pub(super) fn take_news(&mut self) -> io::Result<()> {
-        let watch = self.options.watch.as_ref();
+        let watch = self.options.watch.clone();
+        let watch = watch.as_ref();
         if watch.is_some_and(|watch| watch.has_compaction()) {
             self.take(Input::Compaction)?;
+        }
+        if let Some((limit, answer)) = watch.and_then(|watch| watch.step_limit()) {
+            self.step_answer = Some(answer);
+            self.take(Input::StepLimit(limit))?;
         }
         Ok(())
     }

@@ -99,7 +99,8 @@ pub(super) fn unknown_tools(runtime: &Runtime, scope: &ApprovalScope) -> Option<
         .collect();
     (!unknown.is_empty()).then(|| {
         format!(
-            "no tool is called {} now: there are {}",
+            "no tool is called {} now, so nothing was changed: there are {}. /confirm on asks before \
+             every tool, /confirm off stops asking",
             unknown.join(" or "),
             known.join(", ")
         )

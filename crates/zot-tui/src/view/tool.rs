@@ -36,6 +36,8 @@ pub(super) fn running(tool: &Tool, app: &App) -> Vec<Line> {
     if tool.state == ToolState::Running {
         let seconds = app.now_ms.saturating_sub(tool.started_ms) / 1_000;
         foot.push(format!("{seconds}s"), theme.muted);
+    } else if tool.state == ToolState::Asked {
+        foot.push("waits for your answer", theme.muted);
     } else if count > 0 {
         foot.push(lines_noun(count), theme.muted);
     }
