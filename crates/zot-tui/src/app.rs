@@ -105,11 +105,13 @@ pub(crate) struct App {
     files: Choices,
     leave_until_ms: u64,
     finished: Vec<Line>,
+    /// So many of them, and what is above them, are not in the order of the log.
+    mixed: usize,
     /// Each over the finished lines from this one on.
     pictures: Vec<(usize, Drawing)>,
     /// What is on the screen is not right any more.
     redraw: Option<Redraw>,
-    /// A resize leaves what has left the screen alone.
+    /// A resize leaves what has been written alone.
     pub(crate) keeps_scrollback: bool,
 }
 
@@ -148,9 +150,10 @@ impl App {
             files: Choices::default(),
             leave_until_ms: 0,
             finished: Vec::new(),
+            mixed: 0,
             pictures: Vec::new(),
             redraw: None,
-            keeps_scrollback: false,
+            keeps_scrollback: true,
         };
         app.add(Item::Greeting {
             version: app.info.version.clone(),
@@ -201,7 +204,7 @@ impl App {
                 };
                 Vec::new()
             }
-            Input::Tick => Vec::new(),
+            Input::Tick | Input::Cursor { .. } => Vec::new(),
             Input::Compaction => {
                 self.begin_compaction();
                 Vec::new()
@@ -347,8 +350,10 @@ impl App {
         let replaces = self.redraw(above);
         Frame {
             replaces,
+            mixed: std::mem::take(&mut self.mixed),
             finished: std::mem::take(&mut self.finished),
             pictures: std::mem::take(&mut self.pictures),
+            columns: self.columns,
             ..view::frame(self)
         }
     }
@@ -420,7 +425,17 @@ impl App {
     pub(crate) fn add(&mut self, item: Item) {
         let lines = self.lines_of(&item);
         self.chat.log.keep(item, lines.len());
+        // The log has the answer when it is whole, so this comes before it there.
+        self.chat.is_mixed |= !self.chat.answer.is_empty();
+        self.finish(lines);
+    }
+
+    /// Lines that will not change any more.
+    fn finish(&mut self, lines: Vec<Line>) {
         self.finished.extend(lines);
+        if self.chat.is_mixed {
+            self.mixed = self.finished.len();
+        }
     }
 
     fn add_picture(&mut self, drawing: Drawing) {

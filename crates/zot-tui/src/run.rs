@@ -38,7 +38,7 @@ use zot_sdk::sessions::Summary;
 use zot_sdk::{EventStream, ExtensionNotice, Runtime};
 
 use crate::app::{App, Effect, Input, Key, PickerKind, Prompt};
-use crate::renderer::{Renderer, Replaces};
+use crate::renderer::{Narrowing, Renderer, Replaces};
 use crate::terminal::Terminal;
 
 pub use again::Carried;
@@ -66,7 +66,7 @@ const WIND_DOWN: Duration = Duration::from_secs(3);
 pub struct Options {
     /// `light`, `dark` or a file in `themes`; detected when not given.
     pub theme: Option<String>,
-    /// Another width of the window leaves what has left the screen as it is.
+    /// Another width of the window leaves what has been written as it is.
     pub keeps_scrollback: bool,
     /// Images are described and not drawn, whatever the terminal can.
     pub describes_images: bool,
@@ -142,6 +142,7 @@ struct Chat {
     /// Something has changed and is drawn then.
     draw_at: Option<Instant>,
     resized: Option<Resized>,
+    narrowing: Narrowing,
     options: Options,
 }
 
@@ -202,6 +203,10 @@ impl Chat {
                     self.resized = Some(Resized::step((columns, rows)));
                     None
                 }
+                Some(Ok(Input::Cursor { row, column })) => {
+                    self.find_live(Some((row, column)))?;
+                    None
+                }
                 Some(Ok(input)) => {
                     let input = self.with_dropped(input);
                     let ending = self.take(input)?;
@@ -215,7 +220,7 @@ impl Chat {
                 }
                 _ => Some(Ending::TerminalGone),
             },
-            () = until(self.resized.as_ref().map(|resized| resized.settled)) => {
+            () = until(self.resized.as_ref().map(Resized::when)) => {
                 self.take_resize()?;
                 None
             }
@@ -360,6 +365,10 @@ impl Chat {
         }
         self.jobs.shutdown().await;
         self.studio.shutdown().await;
+        if let Some(resized) = self.resized.take() {
+            // There is no time left to ask where the cursor is.
+            self.renderer.relocate(None, resized.size(), self.narrowing);
+        }
         // What was said stays.
         let drawn = self.draw();
         let bytes = self.renderer.clear();

@@ -52,6 +52,8 @@ pub(crate) enum Question {
     Cell,
     /// What it can do.
     Attributes,
+    /// Where the cursor is.
+    Cursor,
 }
 
 impl Question {
@@ -60,6 +62,7 @@ impl Question {
             Self::Background => b"\x1b]11;?\x07",
             Self::Cell => b"\x1b[16t",
             Self::Attributes => b"\x1b[c",
+            Self::Cursor => b"\x1b[6n",
         }
     }
 }
@@ -85,6 +88,8 @@ pub(crate) struct Terminal {
     /// Until when answers may come.
     answers_due: Option<Instant>,
     answers: watch::Sender<Answers>,
+    /// How often it was asked where the cursor is, without an answer yet.
+    cursor_questions: usize,
 }
 
 impl Terminal {
@@ -111,6 +116,7 @@ impl Terminal {
             undecided_until: None,
             answers_due: None,
             answers: watch::Sender::new(Answers::default()),
+            cursor_questions: 0,
         };
         terminal.resume()?;
         Ok(terminal)
@@ -190,6 +196,17 @@ impl Terminal {
         self.write(&bytes)
     }
 
+    /// Asks where the cursor is; [`Input::Cursor`] is the answer to the last such question.
+    pub(crate) fn ask_cursor(&mut self) -> io::Result<()> {
+        self.cursor_questions += 1;
+        self.ask(&[Question::Cursor])
+    }
+
+    /// Nobody waits any more for where the cursor is.
+    pub(crate) fn give_up_cursor(&mut self) {
+        self.cursor_questions = 0;
+    }
+
     pub(crate) fn answers(&self) -> watch::Receiver<Answers> {
         self.answers.subscribe()
     }
@@ -260,6 +277,15 @@ impl Terminal {
             Told::Cell(width, height) => {
                 self.answers
                     .send_modify(|answers| answers.cell = Some((width, height)));
+            }
+            Told::Cursor { key, .. } if self.cursor_questions == 0 => {
+                return key.map(Input::Key);
+            }
+            Told::Cursor { row, column, .. } => {
+                self.cursor_questions -= 1;
+                let (row, column) = (row.saturating_sub(1), column.saturating_sub(1));
+                // Answers to earlier questions are out of date.
+                return (self.cursor_questions == 0).then_some(Input::Cursor { row, column });
             }
             Told::Attributes { sixel } => {
                 self.answers_due = None;

@@ -22,6 +22,7 @@ pub(crate) use picker::{has_preview, page};
 
 pub(crate) fn frame(app: &App) -> Frame {
     let mut live = app.chat.tail(app.columns, &app.theme);
+    let tail = live.len();
     let thinking = &app.chat.thinking;
     live.extend(item::thoughts(
         thinking,
@@ -35,12 +36,16 @@ pub(crate) fn frame(app: &App) -> Frame {
     }
     // A question is above everything else: it must not be answered unseen.
     if let Some(approval) = &app.approval {
-        return approval::frame(approval, app, live);
+        return Frame {
+            tail,
+            ..approval::frame(approval, app, live)
+        };
     }
     if let Some(panel) = app.panels.last() {
         live.extend(panel::lines(panel, app));
         return Frame {
             live,
+            tail,
             ..Frame::default()
         };
     }
@@ -61,6 +66,7 @@ pub(crate) fn frame(app: &App) -> Frame {
     }
     Frame {
         live,
+        tail,
         cursor: Some((top + cursor.0, cursor.1)),
         ..Frame::default()
     }

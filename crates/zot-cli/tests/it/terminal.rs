@@ -6,6 +6,7 @@ mod jail;
 mod leaving;
 mod original_commands;
 mod pickers;
+mod resizing;
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -206,28 +207,6 @@ fn an_answer_streams_is_stopped_and_the_queue_goes_on() {
     terminal.wait_until("rest", |screen| !screen.contains("esc to stop"));
     terminal.type_line("/exit");
     terminal.wait_for_shell();
-}
-
-#[test]
-fn a_resize_reflows_and_nothing_is_wider_than_the_screen() {
-    let terminal = Terminal::open("MODEL say:60");
-    terminal.wait_for("context");
-    let words = |text: &str| {
-        text.split_whitespace()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    let before = terminal.everything();
-    let (_, before) = before.split_once("❯ say:60").unwrap();
-    terminal.tmux(&["resize-window", "-x", "40", "-y", "12"]);
-    terminal.wait_until("the smaller screen", |screen| {
-        screen.lines().all(|line| line.chars().count() <= 40) && screen.contains("gpt-4o")
-    });
-    let everything = terminal.everything();
-    let (_, after) = everything.split_once("❯ say:60").unwrap();
-    assert_eq!(words(after), words(before), "{everything}");
-    terminal.type_line("say:1");
-    terminal.wait_for("❯ say:1");
 }
 
 #[test]

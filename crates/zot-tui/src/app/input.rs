@@ -15,6 +15,11 @@ pub(crate) enum Input {
         columns: usize,
         rows: usize,
     },
+    /// Where the cursor is on the screen, counted from zero; for whoever asked.
+    Cursor {
+        row: usize,
+        column: usize,
+    },
     /// From the agent, or an extension.
     Agent(Event),
     /// Of the answer to a question on the side.

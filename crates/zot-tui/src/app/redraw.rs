@@ -24,19 +24,22 @@ impl App {
         self.redraw = self.redraw.max(Some(redraw));
     }
 
-    /// Lines that have left the screen are broken at the old width. Only the terminal could break
-    /// them anew, and none does that at words, so all is written again.
+    /// What has been written stays as it is: the terminal breaks it at the new width, and what was
+    /// there before zot is not ours to clear. Only if the user wants that, all is cleared and written
+    /// again with lines broken at words.
     pub(super) fn resize(&mut self, columns: usize, rows: usize) {
         let columns = columns.max(MIN_COLUMNS);
-        let redraw = match (columns == self.columns, self.keeps_scrollback) {
-            (true, _) => Redraw::Visible,
-            (false, true) => Redraw::Screen,
-            (false, false) => Redraw::Everything,
-        };
+        if self.clears_for(columns) {
+            self.ask_redraw(Redraw::Everything);
+        }
         self.columns = columns;
         self.rows = rows.max(MIN_ROWS);
         self.rewrap_aside();
-        self.ask_redraw(redraw);
+    }
+
+    /// Whether another width clears all that the terminal remembers.
+    pub(crate) fn clears_for(&self, columns: usize) -> bool {
+        !self.keeps_scrollback && columns.max(MIN_COLUMNS) != self.columns
     }
 
     pub(super) fn set_theme(&mut self, theme: Theme) {
@@ -60,6 +63,9 @@ impl App {
         let Some(redraw) = self.redraw.take() else {
             return Replaces::Nothing;
         };
+        if self.mixed > 0 && matches!(redraw, Redraw::Visible | Redraw::Unfolded) {
+            return Replaces::Nothing;
+        }
         // The entries know what is new as well.
         let new = std::mem::take(&mut self.finished).len();
         let new_pictures = std::mem::take(&mut self.pictures);
@@ -75,8 +81,11 @@ impl App {
                 Replaces::Rows(covered.saturating_sub(new).min(above))
             }
             Redraw::Screen => {
-                let (mut lines, _) = self.last_rows(self.rows);
-                let surplus = lines.len().saturating_sub(self.rows);
+                // More would push the first of them out, where they are already.
+                let live = view::frame(self).live.len();
+                let room = self.rows.saturating_sub(live);
+                let (mut lines, _) = self.last_rows(room);
+                let surplus = lines.len().saturating_sub(room);
                 self.finished = lines.split_off(surplus);
                 // Part of a picture is none.
                 self.pictures.retain(|(place, _)| *place >= surplus);
@@ -126,7 +135,7 @@ impl App {
 
     /// The rows that are visible, or all since the last thing that is not and takes others now.
     fn rows_to_folded(&self, visible: usize) -> usize {
-        let mut below = self.chat.answer_rows;
+        let mut below = self.chat.answer.len();
         for entry in self.chat.log.newest_first() {
             let rows = below + entry.rows;
             if entry.item.folds() && self.lines_of(&entry.item).len() != entry.rows {
@@ -140,8 +149,12 @@ impl App {
     /// What was shown in the last `wanted` rows as it is shown now, and how many rows it was. The
     /// pictures among them are drawn again.
     fn last_rows(&mut self, wanted: usize) -> (Vec<Line>, usize) {
-        let answer_rows = self.chat.answer_rows;
-        let mut answer = self.chat.rewrap(self.columns, &self.theme);
+        let mut answer = match wanted {
+            usize::MAX => self.chat.rewrap(self.columns, &self.theme),
+            // Laid out anew it might end somewhere else.
+            _ => self.chat.answer.clone(),
+        };
+        let answer_rows = answer.len();
         if answer_rows >= wanted {
             // It began above these rows, and nothing of it is folded.
             let surplus = answer.len().saturating_sub(wanted);

@@ -12,7 +12,7 @@ use super::studio::Studio;
 use super::{Chat, Options, history_file, themes};
 use crate::app::{App, History};
 use crate::picture::Surroundings;
-use crate::renderer::Renderer;
+use crate::renderer::{Narrowing, Renderer};
 use crate::style::Depth;
 use crate::terminal::{Question, Terminal};
 
@@ -34,7 +34,7 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
     let info = info(&runtime);
     let mut app = App::new(theme, columns, rows, info, History::new(history));
     app.is_theme_guessed = chosen.is_none();
-    // GNU screen cannot forget what has left the screen, so it would have everything twice.
+    // GNU screen cannot clear what has left the screen, so it would have everything twice.
     app.keeps_scrollback = options.keeps_scrollback || variable("STY").is_some();
     let mut terminal = Terminal::enter()?;
     let depth = Depth::detect(variable);
@@ -64,6 +64,7 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
         begun: Instant::now(),
         draw_at: None,
         resized: None,
+        narrowing: Narrowing::detect(variable),
         options,
     })
 }

@@ -126,29 +126,9 @@ fn other_colours_change_nothing_but_colours() {
 }
 
 #[test]
-fn a_lower_or_higher_window_keeps_every_line_once() {
-    let mut chat = Chat::new(40, 20);
-    chat.prompt("go");
-    chat.said("one\n\ntwo\n\nthree\n\nfour");
-    for rows in [10_u16, 24, 6, 30] {
-        // The emulator drops rows at the bottom, as tmux does below the cursor.
-        let columns = 40_u16.try_into().unwrap();
-        let screen = chat.terminal.screen_mut();
-        screen.set_size(rows.try_into().unwrap(), columns);
-        chat.input(Input::Resized {
-            columns: 40,
-            rows: usize::from(rows),
-        });
-        assert!(chat.rows().len() <= usize::from(rows));
-        let footers = chat.rows();
-        let footers = footers.iter().filter(|row| *row == "test-model").count();
-        assert_eq!(footers, 1, "{rows}: {:?}", chat.rows());
-    }
-}
-
-#[test]
-fn another_width_writes_the_conversation_anew_from_its_beginning() {
+fn another_width_writes_the_conversation_anew_if_that_is_set() {
     let mut chat = Chat::new(80, 24);
+    chat.app.keeps_scrollback = false;
     chat.prompt("go");
     for turn in 1..=20 {
         chat.said(&format!("answer {turn} {}\n", "word ".repeat(12)));
@@ -186,13 +166,14 @@ fn another_width_forgets_what_the_terminal_remembers_only_if_it_may() {
             .renderer
             .draw(chat.app.frame(chat.renderer.above()), 24);
         assert_eq!(bytes.contains("\x1b[3J"), forgets, "{bytes:?}");
-        assert!(bytes.contains("❯ go"), "{bytes:?}");
+        assert_eq!(bytes.contains("❯ go"), forgets, "{bytes:?}");
     }
 }
 
 #[test]
 fn a_very_long_conversation_says_that_its_beginning_is_elsewhere() {
     let mut chat = Chat::new(80, 24);
+    chat.app.keeps_scrollback = false;
     for _ in 0..40 {
         chat.app.note("x".repeat(100_000), false);
     }
@@ -215,4 +196,21 @@ fn a_very_long_conversation_says_that_its_beginning_is_elsewhere() {
         .map(|span| span.text.as_str())
         .collect();
     assert!(first.starts_with("… the beginning is"), "{first}");
+}
+
+#[test]
+fn what_is_said_in_the_middle_of_an_answer_stays_there() {
+    let mut chat = Chat::new(40, 20);
+    chat.prompt("go");
+    chat.delta("one\n\ntwo\n\nthree");
+    chat.input(Input::note("in between"));
+    chat.delta("\n\nfour\n\nfive");
+    let before = chat.everything();
+    chat.input(Input::Theme(Box::new(Theme::LIGHT)));
+    assert_eq!(chat.everything(), before);
+    chat.event(json!({"type": "assistant_message", "time": "", "content": []}));
+    chat.input(Input::Theme(Box::new(Theme::DARK)));
+    for line in ["one", "two", "· in between", "three", "four", "five"] {
+        assert_eq!(chat.count(line), 1, "{line}: {:?}", chat.everything());
+    }
 }
