@@ -22,6 +22,7 @@ mod picker;
 mod picking;
 mod preview;
 mod queue;
+mod reading;
 mod redraw;
 mod settings;
 mod shell;
@@ -32,6 +33,7 @@ mod work;
 use std::collections::VecDeque;
 
 use crate::editor::{Edit, Editor};
+use crate::pager::Pager;
 use crate::picture::Drawing;
 use crate::renderer::Frame;
 use crate::style::Theme;
@@ -93,6 +95,8 @@ pub(crate) struct App {
     exact_calls: ExactCalls,
     pub(crate) aside: Option<Aside>,
     pub(crate) picker: Option<Picker>,
+    /// Covers all of the chat.
+    pub(crate) pager: Option<Pager>,
     /// Of extensions; the last is on top and takes the keys.
     pub(crate) panels: Vec<Panel>,
     /// When a key was pressed last that was no answer to a question.
@@ -142,6 +146,7 @@ impl App {
             exact_calls: ExactCalls::default(),
             aside: None,
             picker: None,
+            pager: None,
             panels: Vec::new(),
             typed_ms: 0,
             remark: None,
@@ -168,6 +173,7 @@ impl App {
         effects.extend(self.ask_preview());
         effects.extend(self.measure_panels());
         self.lay_out_approval();
+        self.close_pager_for_question();
         effects
     }
 
@@ -185,6 +191,7 @@ impl App {
             Input::Paste(text) => self.paste(text),
             Input::Resized { columns, rows } => {
                 self.resize(columns, rows);
+                self.resize_pager();
                 Vec::new()
             }
             Input::Agent(event) => self.take_event(event),
@@ -338,6 +345,10 @@ impl App {
             return self.filter_by(&text);
         }
         self.stay();
+        if let Some(pager) = &mut self.pager {
+            pager.paste(&text);
+            return Vec::new();
+        }
         self.editor.apply(Edit::Paste(text));
         // Nothing in it is meant as a command or the beginning of a name.
         self.picker = None;

@@ -7,6 +7,7 @@ mod app;
 mod editor;
 mod highlight;
 mod markdown;
+mod pager;
 mod picture;
 mod renderer;
 mod run;

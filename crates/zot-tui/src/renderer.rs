@@ -4,6 +4,7 @@
 //! Pure: [`Renderer::draw`] returns the bytes to write. Only lines that changed are written again,
 //! and every drawing is one synchronised update, so nothing flickers.
 
+mod fullscreen;
 #[cfg(test)]
 pub(crate) mod model;
 mod resizing;
@@ -12,6 +13,7 @@ mod tests;
 
 use std::fmt::Write as _;
 
+pub(crate) use fullscreen::Fullscreen;
 pub(crate) use resizing::Narrowing;
 
 use crate::picture::Drawing;
@@ -95,6 +97,10 @@ impl Renderer {
     /// Whether there is nothing on the screen that the terminal could have moved.
     pub(crate) fn is_empty(&self) -> bool {
         self.shown.is_empty()
+    }
+
+    pub(crate) fn depth(&self) -> Depth {
+        self.depth
     }
 
     /// How many of the finished rows can be [replaced](Replaces::Rows).

@@ -19,6 +19,7 @@ mod model_choice;
 mod own_program;
 mod pictures;
 mod previews;
+mod reading;
 mod resizing;
 mod sessions;
 mod shell;
@@ -142,6 +143,8 @@ struct Chat {
     /// Something has changed and is drawn then.
     draw_at: Option<Instant>,
     resized: Option<Resized>,
+    /// Covers the chat while the transcript is read.
+    fullscreen: Option<reading::Covered>,
     narrowing: Narrowing,
     options: Options,
 }
@@ -330,10 +333,15 @@ impl Chat {
             return Ok(());
         }
         if let Some(panic) = self.terminal.regain()? {
+            self.fullscreen = None;
+            self.app.pager = None;
             self.take(Input::Panicked(panic))?;
         }
         if self.resized.is_some() {
             // It is drawn when that is over.
+            return Ok(());
+        }
+        if self.draw_fullscreen()? {
             return Ok(());
         }
         let (_, rows) = self.app.size();
@@ -343,10 +351,11 @@ impl Chat {
             bytes.push_str(self.studio.wipe());
         }
         bytes.push_str(&self.renderer.draw(frame, rows));
-        match bytes.is_empty() {
-            true => Ok(()),
-            false => self.terminal.write(bytes.as_bytes()),
+        if !bytes.is_empty() {
+            self.terminal.write(bytes.as_bytes())?;
         }
+        // What cannot be unfolded where it is has opened it.
+        self.draw_fullscreen().map(|_| ())
     }
 
     /// Winds down and leaves the terminal as it was.
@@ -365,9 +374,10 @@ impl Chat {
         }
         self.jobs.shutdown().await;
         self.studio.shutdown().await;
-        if let Some(resized) = self.resized.take() {
+        let size = self.leave_fullscreen()?;
+        if let Some(size) = self.resized.take().map(|resized| resized.size()).or(size) {
             // There is no time left to ask where the cursor is.
-            self.renderer.relocate(None, resized.size(), self.narrowing);
+            self.renderer.relocate(None, size, self.narrowing);
         }
         // What was said stays.
         let drawn = self.draw();

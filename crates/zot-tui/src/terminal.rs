@@ -10,6 +10,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -38,6 +39,13 @@ const ANSWERS_TIME: Duration = Duration::from_secs(5);
 
 /// How long an answer that is due is waited for when the terminal is given away.
 const LAST_ANSWER_TIME: Duration = Duration::from_millis(100);
+
+/// The screen beside the one that scrolls.
+const ENTER_FULLSCREEN: &[u8] = b"\x1b[?1049h";
+const LEAVE_FULLSCREEN: &[u8] = b"\x1b[?1049l";
+
+/// Whether that is shown.
+static IS_FULLSCREEN: AtomicBool = AtomicBool::new(false);
 
 static PANIC_HOOK: Once = Once::new();
 /// What was said by a panic that took the terminal away.
@@ -171,6 +179,18 @@ impl Terminal {
         let mut out = io::stdout().lock();
         out.write_all(bytes)?;
         out.flush()
+    }
+
+    /// Shows the screen beside the one that scrolls.
+    pub(crate) fn enter_fullscreen(&self) -> io::Result<()> {
+        IS_FULLSCREEN.store(true, Ordering::Relaxed);
+        self.write(ENTER_FULLSCREEN)
+    }
+
+    /// Shows the one that scrolls again, with the cursor where it was.
+    pub(crate) fn leave_fullscreen(&self) -> io::Result<()> {
+        IS_FULLSCREEN.store(false, Ordering::Relaxed);
+        self.write(LEAVE_FULLSCREEN)
     }
 
     pub(crate) fn size() -> (usize, usize) {
@@ -309,6 +329,9 @@ fn restore() -> bool {
     if was_raw {
         // When the terminal is gone there is nothing to put back.
         let mut out = io::stdout();
+        if IS_FULLSCREEN.swap(false, Ordering::Relaxed) {
+            let _ = out.write_all(LEAVE_FULLSCREEN);
+        }
         let _ = out.write_all(LEAVE).and_then(|()| out.flush());
         mode::put_back();
     }

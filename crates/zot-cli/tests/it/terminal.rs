@@ -6,6 +6,7 @@ mod jail;
 mod leaving;
 mod original_commands;
 mod pickers;
+mod reading;
 mod resizing;
 
 use std::process::{Command, Output};

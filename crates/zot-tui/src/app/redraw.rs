@@ -11,7 +11,7 @@ use crate::view;
 pub(super) enum Redraw {
     /// What can be seen of the conversation.
     Visible,
-    /// The same, and as far back as the last thing that was folded.
+    /// The same, or all in a screen of its own if the last thing that is folded has scrolled away.
     Unfolded,
     /// The screen, whatever is on it.
     Screen,
@@ -63,6 +63,14 @@ impl App {
         let Some(redraw) = self.redraw.take() else {
             return Replaces::Nothing;
         };
+        if redraw == Redraw::Unfolded
+            && let Some(from_end) = self.folded_away(above + self.finished.len())
+        {
+            // It cannot be unfolded where it is, and would be there twice if it was written again.
+            self.chat.expanded = false;
+            self.open_pager(Some(from_end));
+            return Replaces::Nothing;
+        }
         if self.mixed > 0 && matches!(redraw, Redraw::Visible | Redraw::Unfolded) {
             return Replaces::Nothing;
         }
@@ -71,12 +79,7 @@ impl App {
         let new_pictures = std::mem::take(&mut self.pictures);
         let replaces = match redraw {
             Redraw::Visible | Redraw::Unfolded => {
-                let visible = above + new;
-                let wanted = match redraw {
-                    Redraw::Unfolded => self.rows_to_folded(visible),
-                    _ => visible,
-                };
-                let (lines, covered) = self.last_rows(wanted);
+                let (lines, covered) = self.last_rows(above + new);
                 self.finished = lines;
                 Replaces::Rows(covered.saturating_sub(new).min(above))
             }
@@ -133,17 +136,25 @@ impl App {
         begins(&folded).is_some() && begins(&folded) == begins(&unfolded)
     }
 
-    /// The rows that are visible, or all since the last thing that is not and takes others now.
-    fn rows_to_folded(&self, visible: usize) -> usize {
+    /// How far from the end of the log the last thing is that was folded, if it is not wholly among
+    /// the `visible` rows.
+    fn folded_away(&self, visible: usize) -> Option<usize> {
+        let is_mixed = self.mixed > 0 || self.chat.is_mixed;
         let mut below = self.chat.answer.len();
-        for entry in self.chat.log.newest_first() {
+        for (from_end, entry) in self.chat.log.newest_first().enumerate() {
             let rows = below + entry.rows;
-            if entry.item.folds() && self.lines_of(&entry.item).len() != entry.rows {
-                return if below < visible { visible } else { rows };
+            if entry.item.folds() {
+                let lines = |expanded| view::item(&entry.item, self.columns, &self.theme, expanded);
+                if lines(false) != lines(true) {
+                    let above = rows.saturating_sub(visible);
+                    let index = self.chat.log.len() - 1 - from_end;
+                    let fits = above == 0 || (below < visible && self.begins_alike(index, above));
+                    return (!fits || is_mixed).then_some(from_end);
+                }
             }
             below = rows;
         }
-        visible
+        None
     }
 
     /// What was shown in the last `wanted` rows as it is shown now, and how many rows it was. The
@@ -160,22 +171,29 @@ impl App {
             let surplus = answer.len().saturating_sub(wanted);
             return (answer.split_off(surplus), wanted);
         }
-        let (first, found) = self.chat.log.back(wanted - answer_rows);
-        let covered = found + answer_rows;
+        let (mut first, found) = self.chat.log.back(wanted - answer_rows);
+        let mut covered = found + answer_rows;
+        // What is not wholly among these rows and takes others now stays as it is.
+        if let Some(entry) = self.chat.log.get(first)
+            && covered > wanted
+            && self.lines_of(&entry.item).len() != entry.rows
+            && !self.begins_alike(first, covered - wanted)
+        {
+            first += 1;
+            covered -= entry.rows;
+        }
         let mut lines = Vec::new();
         for index in first..self.chat.log.len() {
             let Some(entry) = self.chat.log.get(index) else {
                 break;
             };
             let now = self.lines_of(&entry.item);
-            let (before, rows) = (entry.rows, now.len());
-            // The part above these rows stays as it is, unless it is not the same now.
-            let above = covered.saturating_sub(wanted);
-            let skipped =
-                match index == first && (rows == before || self.begins_alike(index, above)) {
-                    true => above,
-                    false => 0,
-                };
+            let rows = now.len();
+            // The part above these rows stays as it is.
+            let skipped = match index == first {
+                true => covered.saturating_sub(wanted),
+                false => 0,
+            };
             if let Item::Picture(drawing) = &entry.item
                 && skipped == 0
                 && (1..self.rows).contains(&rows)

@@ -61,7 +61,7 @@ pub(super) fn find_whole_items(text: &str) -> Option<usize> {
     let last = text.trim_end_matches('\n').rfind('\n')? + 1;
     // An item that was numbered by the list would be the first of another one.
     find_item(&text[..last])
-        .filter(|at| number(&text[*at..]) > number(text) || number(text) == None)
+        .filter(|at| number(&text[*at..]) > number(text) || number(text).is_none())
 }
 
 fn number(item: &str) -> Option<u64> {

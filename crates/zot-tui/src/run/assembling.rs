@@ -64,6 +64,7 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
         begun: Instant::now(),
         draw_at: None,
         resized: None,
+        fullscreen: None,
         narrowing: Narrowing::detect(variable),
         options,
     })

@@ -65,7 +65,10 @@ impl Chat {
         match &self.resized {
             Some(Resized::Settling { size, .. }) => {
                 let size = *size;
-                if self.renderer.is_empty() || self.app.clears_for(size.0) {
+                if self.fullscreen.is_some()
+                    || self.renderer.is_empty()
+                    || self.app.clears_for(size.0)
+                {
                     return self.resize(size);
                 }
                 self.resized = Some(Resized::Locating {

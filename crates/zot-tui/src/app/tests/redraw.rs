@@ -43,15 +43,34 @@ fn unfolding_shows_everything_that_was_hidden_once() {
 fn folding_again_shows_the_short_form_on_the_screen() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
-    chat.ran("c1", 60);
+    chat.ran("c1", 12);
     chat.control('o');
+    assert!(
+        chat.rows().contains(&"│ c1 6".to_owned()),
+        "{:?}",
+        chat.rows()
+    );
     chat.control('o');
     let rows = chat.rows();
     assert!(
         rows.iter().any(|row| row.contains("more lines (ctrl+o)")),
         "{rows:?}"
     );
-    assert!(!rows.contains(&"│ c1 30".to_owned()), "{rows:?}");
+    assert!(!rows.contains(&"│ c1 6".to_owned()), "{rows:?}");
+}
+
+#[test]
+fn what_has_scrolled_away_stays_unfolded() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    chat.ran("c1", 60);
+    chat.control('o');
+    let before = chat.everything();
+    chat.control('o');
+    assert_eq!(chat.everything(), before);
+    // What comes next is folded.
+    chat.ran("c2", 60);
+    assert_eq!(chat.count("c2 30"), 0);
 }
 
 #[test]
@@ -88,7 +107,7 @@ fn an_answer_that_has_partly_left_the_screen_is_not_written_twice() {
 
 #[test]
 fn unfolding_in_the_middle_of_an_answer_loses_nothing_of_it() {
-    let mut chat = Chat::new(40, 10);
+    let mut chat = Chat::new(40, 24);
     chat.prompt("go");
     chat.ran("c1", 20);
     chat.delta("one\n\ntwo\n\nthree");
@@ -102,17 +121,37 @@ fn unfolding_in_the_middle_of_an_answer_loses_nothing_of_it() {
 }
 
 #[test]
-fn what_was_folded_above_the_screen_is_shown_again_unfolded() {
+fn what_was_folded_above_the_screen_is_read_in_a_screen_of_its_own() {
     let mut chat = Chat::new(40, 10);
     chat.prompt("go");
     chat.ran("c1", 20);
     chat.said("one\n\ntwo\n\nthree\n\nfour\n\nfive");
+    let before = chat.everything();
     chat.control('o');
-    for line in 4..=16 {
-        assert_eq!(chat.count(&format!("c1 {line}")), 1, "line {line}");
-    }
-    let rows = chat.rows();
-    assert!(rows.contains(&"five".to_owned()), "{rows:?}");
+    let (lines, _) = chat.app.pager_frame().unwrap();
+    let lines: Vec<String> = lines.iter().map(Line::text).collect();
+    assert_eq!(lines[1..4], ["╭ bash  work", "│ c1 1", "│ c1 2"]);
+    assert_eq!(lines.len(), 10);
+    // Keys are for it, and what is said goes on below it.
+    chat.write("/c1 20");
+    chat.press(KeyCode::Enter);
+    let (lines, _) = chat.app.pager_frame().unwrap();
+    assert!(lines.iter().any(|line| line.text() == "│ c1 20"));
+    chat.write("q");
+    assert!(chat.app.pager_frame().is_none());
+    assert_eq!(chat.everything(), before);
+    assert!(chat.rows().contains(&"❯".to_owned()), "{:?}", chat.rows());
+}
+
+#[test]
+fn a_question_closes_the_transcript() {
+    let mut chat = Chat::new(40, 10);
+    chat.prompt("go");
+    chat.press(KeyCode::PageUp);
+    assert!(chat.app.pager_frame().is_some());
+    chat.event(json!({"type": "tool_confirm", "id": "c1", "name": "bash",
+        "args": {"command": "rm x"}}));
+    assert!(chat.app.pager_frame().is_none());
 }
 
 #[test]
