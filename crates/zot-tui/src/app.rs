@@ -115,6 +115,8 @@ pub(crate) struct App {
     pictures: Vec<(usize, Drawing)>,
     /// What is on the screen is not right any more.
     redraw: Option<Redraw>,
+    /// Answers are printed as they come, and what the user types is on the screen already.
+    pub(crate) is_plain: bool,
     /// A resize leaves what has been written alone.
     pub(crate) keeps_scrollback: bool,
 }
@@ -158,6 +160,7 @@ impl App {
             mixed: 0,
             pictures: Vec::new(),
             redraw: None,
+            is_plain: false,
             keeps_scrollback: true,
         };
         app.add(Item::Greeting {
@@ -211,7 +214,7 @@ impl App {
                 };
                 Vec::new()
             }
-            Input::Tick | Input::Cursor { .. } => Vec::new(),
+            Input::Tick | Input::Cursor { .. } | Input::Line(_) => Vec::new(),
             Input::Compaction => {
                 self.begin_compaction();
                 Vec::new()

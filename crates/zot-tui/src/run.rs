@@ -9,6 +9,7 @@ mod effects;
 mod events;
 mod exports;
 mod extensions;
+mod farewell;
 mod files;
 mod guest;
 mod history_file;
@@ -18,6 +19,7 @@ mod listings;
 mod model_choice;
 mod own_program;
 mod pictures;
+mod plain;
 mod previews;
 mod reading;
 mod resizing;
@@ -45,9 +47,11 @@ use crate::terminal::Terminal;
 pub use again::Carried;
 use assembling::assemble;
 use events::next_event;
+use farewell::Farewell;
 use guest::{Guest, next_guest};
 pub use model_choice::ModelChoice;
 use pictures::Pictures;
+use plain::Plain;
 use resizing::Resized;
 use shell::{Running, next_output};
 use studio::Studio;
@@ -109,7 +113,13 @@ pub enum Ending {
 pub async fn run(runtime: Arc<Runtime>, options: Options) -> io::Result<Ending> {
     let mut chat = assemble(runtime, options)?;
     let ending = chat.live().await;
-    let ended = chat.end().await;
+    let farewell = match &ending {
+        Ok(Ending::Left | Ending::Signal(EndSignal::Interrupted | EndSignal::Terminated)) => {
+            chat.farewell()
+        }
+        _ => None,
+    };
+    let ended = chat.end(farewell).await;
     match ending {
         // Nothing can be written there any more.
         Ok(Ending::TerminalGone) => ending,
@@ -146,6 +156,8 @@ struct Chat {
     /// Covers the chat while the transcript is read.
     fullscreen: Option<reading::Covered>,
     narrowing: Narrowing,
+    /// In a terminal that can do nothing but lines.
+    plain: Option<Plain>,
     options: Options,
 }
 
@@ -202,6 +214,11 @@ impl Chat {
                 ending
             }
             input = self.terminal.next() => match input {
+                Some(Ok(Input::Line(line))) => self.take_line(line)?,
+                // Lines are as long as they were.
+                Some(Ok(Input::Resized { .. })) if self.plain.is_some() => None,
+                // The end of the input is how one leaves.
+                None if self.plain.is_some() => Some(Ending::Left),
                 Some(Ok(Input::Resized { columns, rows })) => {
                     self.resized = Some(Resized::step((columns, rows)));
                     None
@@ -303,7 +320,12 @@ impl Chat {
         let mut inputs = vec![input];
         while !inputs.is_empty() {
             for input in std::mem::take(&mut inputs) {
-                for effect in self.app.update(now_ms, input) {
+                let delta = self.delta_to_print(&input);
+                let effects = self.app.update(now_ms, input);
+                if let Some(delta) = delta {
+                    self.print_delta(&delta)?;
+                }
+                for effect in effects {
                     match effect {
                         Effect::Quit => return Ok(Some(Ending::Left)),
                         Effect::Resume { .. } | Effect::Fork { .. } => {
@@ -332,6 +354,9 @@ impl Chat {
         if self.guest.is_some() {
             return Ok(());
         }
+        if self.plain.is_some() {
+            return self.print();
+        }
         if let Some(panic) = self.terminal.regain()? {
             self.fullscreen = None;
             self.app.pager = None;
@@ -359,7 +384,7 @@ impl Chat {
     }
 
     /// Winds down and leaves the terminal as it was.
-    async fn end(mut self) -> io::Result<()> {
+    async fn end(mut self, farewell: Option<Farewell>) -> io::Result<()> {
         if let Some(mut work) = self.work.take() {
             self.runtime.cancel();
             let now_ms = self.begun.elapsed().as_millis() as u64;
@@ -381,9 +406,15 @@ impl Chat {
         }
         // What was said stays.
         let drawn = self.draw();
-        let bytes = self.renderer.clear();
+        let bytes = match self.plain {
+            Some(_) => self.last_line_end().to_owned(),
+            None => self.renderer.clear(),
+        };
         let written = drawn.and(self.terminal.write(bytes.as_bytes()));
         drop(self.terminal);
+        if let Some(farewell) = farewell {
+            farewell.print(&self.runtime)?;
+        }
         self.runtime.close().await;
         written
     }

@@ -51,6 +51,24 @@ static PANIC_HOOK: Once = Once::new();
 /// What was said by a panic that took the terminal away.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
+/// What a terminal can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Move the cursor, and give every key.
+    Screen,
+    /// Nothing but lines: `TERM` is `dumb`, or not set.
+    Lines,
+}
+
+impl Kind {
+    pub(crate) fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
+        match variable("TERM").as_deref() {
+            None | Some("" | "dumb" | "unknown") => Self::Lines,
+            Some(_) => Self::Screen,
+        }
+    }
+}
+
 /// Something to ask the terminal, which answers between the keys, whenever it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
@@ -88,6 +106,8 @@ pub(crate) struct Answers {
 pub(crate) struct Terminal {
     reader: Option<Reader>,
     resized: Signal,
+    /// It gives whole lines and is not changed: what has come of the next one.
+    line: Option<Vec<u8>>,
     decoder: Decoder,
     /// What has come and was not asked for yet.
     ready: VecDeque<Input>,
@@ -101,7 +121,7 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    pub(crate) fn enter() -> io::Result<Self> {
+    pub(crate) fn enter(kind: Kind) -> io::Result<Self> {
         PANIC_HOOK.call_once(|| {
             let previous = panic::take_hook();
             // What panics on another thread is a job of the chat, which goes on without it.
@@ -119,6 +139,7 @@ impl Terminal {
         let mut terminal = Self {
             reader: None,
             resized: signal(SignalKind::window_change())?,
+            line: (kind == Kind::Lines).then(Vec::new),
             decoder: Decoder::default(),
             ready: VecDeque::new(),
             undecided_until: None,
@@ -132,6 +153,10 @@ impl Terminal {
 
     /// Takes the terminal again after [`leave`](Self::leave).
     pub(crate) fn resume(&mut self) -> io::Result<()> {
+        if self.line.is_some() {
+            self.reader = Some(Reader::new()?);
+            return Ok(());
+        }
         mode::make_raw()?;
         self.reader = Some(Reader::new()?);
         self.write(ENTER)
@@ -140,7 +165,7 @@ impl Terminal {
     /// Takes the terminal again after a panic that somebody has caught: a tool's, a job's. Says what
     /// it was.
     pub(crate) fn regain(&mut self) -> io::Result<Option<String>> {
-        if self.reader.is_none() || mode::is_raw() {
+        if self.reader.is_none() || self.line.is_some() || mode::is_raw() {
             return Ok(None);
         }
         mode::make_raw()?;
@@ -275,6 +300,16 @@ impl Terminal {
     }
 
     fn take(&mut self, bytes: &[u8]) {
+        if let Some(line) = &mut self.line {
+            line.extend_from_slice(bytes);
+            while let Some(end) = line.iter().position(|byte| *byte == b'\n') {
+                let whole: Vec<u8> = line.drain(..=end).collect();
+                let text = String::from_utf8_lossy(&whole);
+                let text = text.trim_end_matches(['\n', '\r']).to_owned();
+                self.ready.push_back(Input::Line(text));
+            }
+            return;
+        }
         self.decoder.push(bytes);
         self.set_patience();
     }

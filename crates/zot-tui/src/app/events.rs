@@ -205,7 +205,11 @@ impl App {
         self.steered
             .pop_front_if(|steered| text.starts_with(&**steered));
         let text = self.shell.without_told(text);
-        self.add(Item::User(cut_output(text)));
+        let item = Item::User(cut_output(text));
+        match self.is_plain {
+            true => self.chat.log.keep(item, 0),
+            false => self.add(item),
+        }
     }
 
     fn take_text(&mut self, delta: &str) {
@@ -215,7 +219,9 @@ impl App {
             work.received(delta.len(), self.now_ms);
         }
         let lines = self.chat.push_text(delta, self.columns, &self.theme);
-        self.finish(lines);
+        if !self.is_plain {
+            self.finish(lines);
+        }
     }
 
     /// Nothing goes on any more: what was unfinished is finished as it is.
@@ -243,7 +249,9 @@ impl App {
 
     fn end_answer(&mut self) {
         let lines = self.chat.end_answer(self.columns, &self.theme);
-        self.finish(lines);
+        if !self.is_plain {
+            self.finish(lines);
+        }
         self.chat.is_mixed = false;
     }
 

@@ -11,6 +11,8 @@ use crate::style::Theme;
 pub(crate) enum Input {
     Key(Key),
     Paste(String),
+    /// Typed in a terminal that can do nothing but lines.
+    Line(String),
     Resized {
         columns: usize,
         rows: usize,
