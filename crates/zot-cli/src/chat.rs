@@ -61,7 +61,7 @@ pub(crate) fn run(
                 home: home.clone(),
                 is_flagged,
             }),
-            keeps_scrollback: settings.keep_scrollback == Some(true),
+            keeps_scrollback: settings.keep_scrollback != Some(false),
             describes_images: settings.inline_images_enabled == Some(false),
             sessions: Some(home.join("sessions")),
             ..Options::default()

@@ -24,6 +24,7 @@ mod picker;
 mod picking;
 mod preview;
 mod queue;
+mod reading;
 mod redraw;
 mod said;
 mod settings;
@@ -36,6 +37,7 @@ mod work;
 use std::collections::VecDeque;
 
 use crate::editor::{Edit, Editor};
+use crate::pager::Pager;
 use crate::picture::Drawing;
 use crate::renderer::Frame;
 use crate::style::Theme;
@@ -114,6 +116,8 @@ pub(crate) struct App {
     /// Other credentials are used once nothing is under way.
     is_login_due: bool,
     pub(crate) picker: Option<Picker>,
+    /// Covers all of the chat.
+    pub(crate) pager: Option<Pager>,
     /// Of extensions; the last is on top and takes the keys.
     pub(crate) panels: Vec<Panel>,
     /// When a key was pressed last that was no answer to a question.
@@ -126,11 +130,15 @@ pub(crate) struct App {
     files: Choices,
     leave_until_ms: u64,
     finished: Vec<Line>,
+    /// So many of them, and what is above them, are not in the order of the log.
+    mixed: usize,
     /// Each over the finished lines from this one on.
     pictures: Vec<(usize, Drawing)>,
     /// What is on the screen is not right any more.
     redraw: Option<Redraw>,
-    /// A resize leaves what has left the screen alone.
+    /// Answers are printed as they come, and what the user types is on the screen already.
+    pub(crate) is_plain: bool,
+    /// A resize leaves what has been written alone.
     pub(crate) keeps_scrollback: bool,
 }
 
@@ -167,6 +175,7 @@ impl App {
             key_entry: None,
             is_login_due: false,
             picker: None,
+            pager: None,
             panels: Vec::new(),
             typed_ms: 0,
             remark: None,
@@ -175,9 +184,11 @@ impl App {
             files: Choices::default(),
             leave_until_ms: 0,
             finished: Vec::new(),
+            mixed: 0,
             pictures: Vec::new(),
             redraw: None,
-            keeps_scrollback: false,
+            is_plain: false,
+            keeps_scrollback: true,
         };
         app.add(Item::Greeting {
             version: app.info.version.clone(),
@@ -193,6 +204,7 @@ impl App {
         effects.extend(self.ask_attachments());
         effects.extend(self.measure_panels());
         self.lay_out_approval();
+        self.close_pager_for_question();
         effects
     }
 
@@ -210,6 +222,7 @@ impl App {
             Input::Paste(text) => self.paste(text),
             Input::Resized { columns, rows } => {
                 self.resize(columns, rows);
+                self.resize_pager();
                 Vec::new()
             }
             Input::Agent(event) => self.take_event(event),
@@ -237,7 +250,7 @@ impl App {
                     false => Vec::new(),
                 }
             }
-            Input::Tick => Vec::new(),
+            Input::Tick | Input::Cursor { .. } | Input::Line(_) => Vec::new(),
             Input::StepLimit(limit) => {
                 self.ask_for_steps(limit);
                 Vec::new()
@@ -400,6 +413,10 @@ impl App {
             return self.filter_by(&text);
         }
         self.stay();
+        if let Some(pager) = &mut self.pager {
+            pager.paste(&text);
+            return Vec::new();
+        }
         self.editor.apply(Edit::Paste(text));
         // Nothing in it is meant as a command or the beginning of a name.
         self.picker = None;
@@ -412,8 +429,10 @@ impl App {
         let replaces = self.redraw(above);
         Frame {
             replaces,
+            mixed: std::mem::take(&mut self.mixed),
             finished: std::mem::take(&mut self.finished),
             pictures: std::mem::take(&mut self.pictures),
+            columns: self.columns,
             ..view::frame(self)
         }
     }
@@ -489,7 +508,17 @@ impl App {
     pub(crate) fn add(&mut self, item: Item) {
         let lines = self.lines_of(&item);
         self.chat.log.keep(item, lines.len());
+        // The log has the answer when it is whole, so this comes before it there.
+        self.chat.is_mixed |= !self.chat.answer.is_empty();
+        self.finish(lines);
+    }
+
+    /// Lines that will not change any more.
+    fn finish(&mut self, lines: Vec<Line>) {
         self.finished.extend(lines);
+        if self.chat.is_mixed {
+            self.mixed = self.finished.len();
+        }
     }
 
     fn add_picture(&mut self, drawing: Drawing) {

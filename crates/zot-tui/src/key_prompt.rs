@@ -8,7 +8,7 @@ use zot_process::{EndSignal, EndSignals};
 
 use crate::app::{Input, Key, KeyCode};
 use crate::secret::Secret;
-use crate::terminal::Terminal;
+use crate::terminal::{Kind, Terminal};
 use crate::text::clean;
 
 /// What stands for a character of the key.
@@ -50,7 +50,7 @@ impl KeyPrompt {
     /// within a tokio runtime.
     pub fn open() -> io::Result<Self> {
         Ok(Self {
-            terminal: Terminal::enter()?,
+            terminal: Terminal::enter(Kind::Screen)?,
             signals: EndSignals::new()?,
             label: String::new(),
             typed: Typed::Hidden,

@@ -8,6 +8,7 @@ mod editor;
 mod highlight;
 mod key_prompt;
 mod markdown;
+mod pager;
 mod picture;
 mod renderer;
 mod run;

@@ -4,6 +4,7 @@ mod approval;
 mod item;
 mod key_entry;
 mod live;
+mod pager;
 mod panel;
 mod picker;
 mod step_limit;
@@ -20,10 +21,12 @@ const THOUGHT_ROWS: usize = 5;
 pub(crate) use approval::{preview, room as approval_room};
 pub(crate) use item::{aside_columns, item};
 pub(crate) use live::{SPINNER_MS, editor_columns};
+pub(crate) use pager::pager;
 pub(crate) use picker::{has_preview, page};
 
 pub(crate) fn frame(app: &App) -> Frame {
     let mut live = app.chat.tail(app.columns, &app.theme);
+    let tail = live.len();
     let thinking = &app.chat.thinking;
     live.extend(item::thoughts(
         thinking,
@@ -44,12 +47,16 @@ pub(crate) fn frame(app: &App) -> Frame {
     }
     // A question is above everything else: it must not be answered unseen.
     if let Some(approval) = &app.approval {
-        return approval::frame(approval, app, live);
+        return Frame {
+            tail,
+            ..approval::frame(approval, app, live)
+        };
     }
     if let Some(panel) = app.panels.last() {
         live.extend(panel::lines(panel, app));
         return Frame {
             live,
+            tail,
             ..Frame::default()
         };
     }
@@ -70,6 +77,7 @@ pub(crate) fn frame(app: &App) -> Frame {
     }
     Frame {
         live,
+        tail,
         cursor: Some((top + cursor.0, cursor.1)),
         ..Frame::default()
     }

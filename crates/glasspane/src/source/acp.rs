@@ -190,6 +190,8 @@ impl Acp {
         let id = text(update, "toolCallId").unwrap_or("");
         let status = text(update, "status");
         let over = matches!(status, Some("completed" | "failed"));
+        // Agents that keep the arguments to themselves put what they run into the title.
+        let mut title = None;
         if !self.steps.is_open(id) {
             // Said again after the end.
             if over && self.names.contains_key(id) {
@@ -198,11 +200,13 @@ impl Acp {
             self.said.over(findings);
             let name = tool_name(update);
             self.steps.start_tool(id, &name, findings);
+            title = owned(update, "title").filter(|title| *title != name);
             self.note_name(id, name);
         }
         let input = update.get("rawInput").filter(|input| !is_empty(input));
+        let input = input.map(Value::to_string).or(title);
         if let Some(input) = input.filter(|_| !over) {
-            push(findings, Event::tool_arguments(id, input.to_string()));
+            push(findings, Event::tool_arguments(id, input));
         }
         if status == Some("in_progress") {
             self.goes_on(id, findings);

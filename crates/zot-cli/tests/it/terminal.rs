@@ -10,6 +10,9 @@ mod limits;
 mod models;
 mod original_commands;
 mod pickers;
+mod plain;
+mod reading;
+mod resizing;
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -210,28 +213,6 @@ fn an_answer_streams_is_stopped_and_the_queue_goes_on() {
     terminal.wait_until("rest", |screen| !screen.contains("esc to stop"));
     terminal.type_line("/exit");
     terminal.wait_for_shell();
-}
-
-#[test]
-fn a_resize_reflows_and_nothing_is_wider_than_the_screen() {
-    let terminal = Terminal::open("MODEL say:60");
-    terminal.wait_for("context");
-    let words = |text: &str| {
-        text.split_whitespace()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    let before = terminal.everything();
-    let (_, before) = before.split_once("❯ say:60").unwrap();
-    terminal.tmux(&["resize-window", "-x", "40", "-y", "12"]);
-    terminal.wait_until("the smaller screen", |screen| {
-        screen.lines().all(|line| line.chars().count() <= 40) && screen.contains("gpt-4o")
-    });
-    let everything = terminal.everything();
-    let (_, after) = everything.split_once("❯ say:60").unwrap();
-    assert_eq!(words(after), words(before), "{everything}");
-    terminal.type_line("say:1");
-    terminal.wait_for("❯ say:1");
 }
 
 #[test]
@@ -508,4 +489,51 @@ fn a_theme_that_was_chosen_is_there_next_time() {
     std::fs::write(&settings, r#"{"theme": "gone"}"#).unwrap();
     terminal.type_line(&terminal.command);
     terminal.wait_for("there is no theme \"gone\"");
+}
+
+#[test]
+fn a_flood_of_bytes_ends_with_its_exit_status() {
+    let terminal = Terminal::open("MODEL");
+    terminal.wait_for("/help");
+    terminal.type_line(r#"tool:bash:{"command":"head -c 3000000 /dev/urandom | cat -u; exit 4"}"#);
+    terminal.wait_for("╰ exit 4");
+    terminal.wait_until("rest", |screen| !screen.contains("esc to stop"));
+    terminal.type_line("!head -c 20000000 /dev/urandom; exit 3");
+    let screen = terminal.wait_for("╰ exit code 3");
+    // Every row of it is in its box.
+    let (_, printed) = screen.rsplit_once("╭ !  head").unwrap();
+    let (printed, _) = printed.split_once("╰ exit code 3").unwrap();
+    let mut rows = printed.lines().skip(1);
+    assert!(rows.all(|row| row.starts_with("│ ")), "{screen}");
+    terminal.type_text("still a chat");
+    terminal.wait_for("\n❯ still a chat\n");
+}
+
+#[test]
+fn what_is_added_is_green_and_what_is_removed_red_in_sixteen_colours() {
+    let terminal = Terminal::open_with("TERM=screen", "MODEL");
+    terminal.wait_for("/help");
+    std::fs::write(terminal.workdir.path().join("c.txt"), "old words\n").unwrap();
+    terminal.type_line(
+        r#"tool:edit:{"path":"c.txt","edits":[{"oldText":"old words","newText":"new words"}]}"#,
+    );
+    terminal.wait_for("│ +new words");
+    let output = terminal.tmux(&["capture-pane", "-p", "-e"]);
+    let screen = String::from_utf8_lossy(&output.stdout).into_owned();
+    let shown = |text: &str| {
+        screen
+            .lines()
+            .find(|line| line.contains(text))
+            .unwrap_or("")
+    };
+    assert!(
+        shown("+new words").contains("[32m+new words"),
+        "{:?}",
+        shown("+new words")
+    );
+    assert!(
+        shown("-old words").contains("[31m-old words"),
+        "{:?}",
+        shown("-old words")
+    );
 }

@@ -5,7 +5,7 @@ use zot_sdk::ApprovalScope;
 use super::{App, Choices, Effect, Item, LogAction, SESSION};
 
 /// The commands there are, and what they do.
-const COMMANDS: [(&str, &str); 28] = [
+const COMMANDS: [(&str, &str); 29] = [
     ("/help", "what can be done here"),
     ("/model", "choose another model"),
     (
@@ -41,6 +41,10 @@ const COMMANDS: [(&str, &str); 28] = [
     ("/theme", "light, dark, or one of your own"),
     ("/reload-ext", "start the extensions anew"),
     ("/fold", "fold or unfold long results (ctrl+o)"),
+    (
+        "/transcript",
+        "read all of this conversation, with a search (pgup)",
+    ),
     ("/editor", "write in $EDITOR (ctrl+g)"),
     ("/exit", "leave"),
 ];
@@ -48,7 +52,7 @@ const COMMANDS: [(&str, &str); 28] = [
 const HELP: &str = "\
 enter send, or queue while zot works · ctrl+s steer at once · esc stop · ctrl+c twice leave
 alt+up edit the last queued · alt+enter or \\ enter new line · up/down history · ctrl+r search it
-ctrl+_ undo · alt+_ redo · ctrl+g $EDITOR · ctrl+o unfold · ctrl+l redraw
+ctrl+_ undo · alt+_ redo · ctrl+g $EDITOR · ctrl+o unfold · pgup read and search back · ctrl+l redraw
 @ a file · / a command · !cmd run it, and tell zot with the next prompt (ctrl+x: do not)";
 
 /// Who changes more than this in a name means something else.
@@ -143,6 +147,10 @@ impl App {
             "/reload-ext" => self.when_idle(Effect::ReloadExtensions),
             "/fold" => {
                 self.toggle_folding();
+                Vec::new()
+            }
+            "/transcript" => {
+                self.open_pager(None);
                 Vec::new()
             }
             "/editor" => vec![Effect::OpenEditor(String::new())],

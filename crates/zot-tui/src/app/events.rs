@@ -211,7 +211,9 @@ impl App {
             work.received(delta.len(), self.now_ms);
         }
         let lines = self.chat.push_text(delta, self.columns, &self.theme);
-        self.finished.extend(lines);
+        if !self.is_plain {
+            self.finish(lines);
+        }
     }
 
     /// Nothing goes on any more: what was unfinished is finished as it is.
@@ -239,7 +241,10 @@ impl App {
 
     pub(super) fn end_answer(&mut self) {
         let lines = self.chat.end_answer(self.columns, &self.theme);
-        self.finished.extend(lines);
+        if !self.is_plain {
+            self.finish(lines);
+        }
+        self.chat.is_mixed = false;
     }
 
     fn begin_tool(&mut self, id: String, name: String) {

@@ -12,9 +12,16 @@ use crate::style::Theme;
 pub(crate) enum Input {
     Key(Key),
     Paste(String),
+    /// Typed in a terminal that can do nothing but lines.
+    Line(String),
     Resized {
         columns: usize,
         rows: usize,
+    },
+    /// Where the cursor is on the screen, counted from zero; for whoever asked.
+    Cursor {
+        row: usize,
+        column: usize,
     },
     /// From the agent, or an extension.
     Agent(Event),

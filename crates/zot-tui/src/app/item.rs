@@ -5,8 +5,10 @@ use zot_sdk::{ContentBlock, Message, Role, is_prompt};
 use super::{Arguments, Said};
 use crate::picture::Drawing;
 
-/// What of a finished tool's output is kept, for unfolding it.
+/// What of a finished tool's output is kept, for unfolding it, and how much of that is its end: that
+/// says what came of it.
 const MAX_OUTPUT_BYTES: usize = 64 * 1024;
+const KEPT_END_BYTES: usize = 16 * 1024;
 
 /// Something that was said or done.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,8 +143,9 @@ pub(super) fn items(messages: &[Message]) -> Vec<Item> {
 
 pub(super) fn cut_output(mut output: String) -> String {
     if output.len() > MAX_OUTPUT_BYTES {
-        output.truncate(output.floor_char_boundary(MAX_OUTPUT_BYTES));
-        output.push_str("\n…");
+        let start = output.floor_char_boundary(MAX_OUTPUT_BYTES - KEPT_END_BYTES);
+        let end = output.ceil_char_boundary(output.len() - KEPT_END_BYTES);
+        output.replace_range(start..end, "\n…\n");
     }
     output
 }

@@ -113,6 +113,9 @@ impl App {
             return effects;
         }
         self.typed_ms = self.now_ms;
+        if let Some(effects) = self.press_pager(&key) {
+            return effects;
+        }
         if let Some(effects) = self.press_panel(&key) {
             return effects;
         }
@@ -164,6 +167,7 @@ impl App {
                 KeyCode::Right => self.edit(Edit::Right),
                 KeyCode::Home => self.edit(Edit::LineStart),
                 KeyCode::End => self.edit(Edit::LineEnd),
+                KeyCode::PageUp => self.page_back(),
                 _ => Vec::new(),
             },
         }

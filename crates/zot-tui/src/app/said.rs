@@ -124,7 +124,12 @@ impl App {
             .pop_front_if(|steered| text.starts_with(&**steered));
         let place = find(&self.sent, &text);
         let sent = place.and_then(|place| self.sent.remove(place));
-        self.add(Item::User(Box::new(Said::new(content, sent))));
+        let item = Item::User(Box::new(Said::new(content, sent)));
+        match self.is_plain {
+            // What was typed stands there already.
+            true => self.chat.log.keep(item, 0),
+            false => self.add(item),
+        }
     }
 }
 

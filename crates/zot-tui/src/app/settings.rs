@@ -19,7 +19,7 @@ impl App {
             (
                 "keep_scrollback",
                 self.keeps_scrollback,
-                "leave what has scrolled away as it is when the window gets wider (kept)",
+                "leave the scrollback alone when the window's width changes (kept)",
             ),
         ];
         let switches = switches.map(|(name, is_on, description)| {

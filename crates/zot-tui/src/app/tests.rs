@@ -8,6 +8,7 @@ mod panels;
 mod picker;
 mod pictures;
 mod redraw;
+mod resizing;
 mod small;
 mod snapshots;
 mod unicode;
@@ -410,6 +411,7 @@ fn a_call_waits_for_the_users_word() {
 #[test]
 fn a_resize_shows_the_same_at_the_new_width() {
     let mut chat = Chat::new(80, 24);
+    chat.app.keeps_scrollback = false;
     chat.prompt("go");
     chat.delta("a rather long line that is broken when there is less room for it\n\nand more");
     chat.terminal

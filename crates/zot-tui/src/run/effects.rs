@@ -234,6 +234,7 @@ impl Chat {
                 })?;
                 Vec::new()
             }
+            Effect::Copy(_) if self.plain.is_some() => failed(&"this terminal cannot copy"),
             Effect::Copy(text) => {
                 let end = text.floor_char_boundary(MAX_COPIED_BYTES.min(text.len()));
                 let encoded = BASE64.encode(&text[..end]);

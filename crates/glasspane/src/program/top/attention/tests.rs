@@ -40,6 +40,14 @@ fn work_that_goes_on_changes_no_place() {
 }
 
 #[test]
+fn what_is_not_understood_is_trouble_and_an_interruption_is_over() {
+    let key = |status| attention(&agent(status, NOW, NOW), NOW);
+    assert_eq!(key(Status::NotUnderstood), Attention::Trouble);
+    assert_eq!(key(Status::Interrupted), Attention::Over);
+    assert_eq!(key(Status::Retrying), Attention::Working);
+}
+
+#[test]
 fn the_wait_is_that_for_what_still_waits() {
     let mut waiting = agent(Status::WaitingForApproval, 100, 100);
     waiting.approvals.push(PendingApproval {
