@@ -5,7 +5,6 @@
 //! Both may use a temporary folder of their own, too.
 
 mod commands;
-mod links;
 
 use std::fs::DirBuilder;
 use std::io;
@@ -14,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::file::{Place, random_hex, reason};
+use crate::file::{Place, links, random_hex, reason};
 use crate::path::PathError;
 
 pub use commands::CommandConfinement;
