@@ -3,12 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, DirEntry, Metadata, OpenOptions};
+use std::fs::{self, DirEntry};
 use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use zot_files::NotRegular;
 
 /// How many entries of a folder are looked at.
 pub(crate) const MAX_FOLDER_ENTRIES: usize = 10_000;
@@ -18,8 +17,8 @@ pub(crate) const MAX_FOLDER_ENTRIES: usize = 10_000;
 pub enum ReadError {
     #[error("cannot be read: {0}")]
     System(#[from] io::Error),
-    #[error("is not a file")]
-    NotAFile,
+    #[error("is {found}, expected a regular file")]
+    NotAFile { found: &'static str },
     #[error("is not UTF-8 text")]
     NotText,
     #[error("is longer than {limit} bytes")]
@@ -47,15 +46,8 @@ pub(crate) struct Beginning {
 
 /// Reads at most `limit` bytes of a regular file.
 pub(crate) fn read_beginning(path: &Path, limit: usize) -> Result<Beginning, ReadError> {
-    // Looked at first, because opening a device can do things; and again after opening, because the
-    // file may have been swapped for a FIFO, whose opening `O_NONBLOCK` keeps from hanging.
-    require_file(&path.metadata()?)?;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32)
-        .open(path)?;
+    let file = zot_files::open_existing(path).map_err(not_a_file)?;
     let metadata = file.metadata()?;
-    require_file(&metadata)?;
     let mut bytes = Vec::new();
     file.take(limit as u64).read_to_end(&mut bytes)?;
     let length = metadata.len().max(bytes.len() as u64);
@@ -76,10 +68,10 @@ pub(crate) fn entries(folder: &Path) -> io::Result<impl Iterator<Item = DirEntry
     Ok(fs::read_dir(folder)?.take(MAX_FOLDER_ENTRIES).flatten())
 }
 
-fn require_file(metadata: &Metadata) -> Result<(), ReadError> {
-    match metadata.is_file() {
-        true => Ok(()),
-        false => Err(ReadError::NotAFile),
+fn not_a_file(error: io::Error) -> ReadError {
+    match NotRegular::of(&error) {
+        Some(NotRegular { found }) => ReadError::NotAFile { found },
+        None => ReadError::System(error),
     }
 }
 

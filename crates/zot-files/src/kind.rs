@@ -8,7 +8,15 @@ use rustix::fs::FileType;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is {found}, expected a regular file")]
 pub struct NotRegular {
-    found: &'static str,
+    /// Such as `a named pipe`.
+    pub found: &'static str,
+}
+
+impl NotRegular {
+    /// What was found, if that is what the error is about.
+    pub fn of(error: &io::Error) -> Option<Self> {
+        error.get_ref()?.downcast_ref().copied()
+    }
 }
 
 impl From<NotRegular> for io::Error {

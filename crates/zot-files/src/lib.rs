@@ -15,8 +15,8 @@ pub use directory::Directory;
 pub use kind::NotRegular;
 pub use lock::Lock;
 pub use read::{
-    ReadError, check_regular, open_as, open_existing, open_regular, read_bytes, read_limited,
-    read_to_limit,
+    ReadError, check_regular, open_as, open_existing, open_itself, open_regular, read_bytes,
+    read_existing, read_existing_text, read_limited, read_to_limit,
 };
 pub use replace::{create_private_folder, replace};
 pub use socket::{SocketError, SocketFile, SocketPlace};

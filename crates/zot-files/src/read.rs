@@ -48,8 +48,20 @@ pub fn open_as(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     if let Ok(stat) = rustix::fs::stat(path) {
         require_regular(FileType::from_raw_mode(stat.st_mode))?;
     }
+    open_checked(path, options, CAREFULLY)
+}
+
+/// The same where not even a link may stand for the file.
+pub fn open_itself(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    if let Ok(stat) = rustix::fs::lstat(path) {
+        require_regular(FileType::from_raw_mode(stat.st_mode))?;
+    }
+    open_checked(path, options, CAREFULLY | OFlags::NOFOLLOW)
+}
+
+fn open_checked(path: &Path, options: &mut OpenOptions, flags: OFlags) -> io::Result<File> {
     let file = options
-        .custom_flags(CAREFULLY.bits().cast_signed())
+        .custom_flags(flags.bits().cast_signed())
         .open(path)?;
     require_regular(FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode))?;
     Ok(file)
@@ -71,14 +83,26 @@ pub fn read_bytes(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, ReadError>
     }
 }
 
+/// The content of a regular file of at most `limit` bytes, which must be there.
+pub fn read_existing(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+    read_to_limit(open_existing(path)?, limit)
+}
+
+/// The text of a regular file of at most `limit` bytes, which must be there.
+pub fn read_existing_text(path: &Path, limit: u64) -> Result<String, ReadError> {
+    into_text(read_existing(path, limit)?)
+}
+
 /// The text of a regular file of at most `limit` bytes; `None` when there is no file.
 pub fn read_limited(path: &Path, limit: u64) -> Result<Option<String>, ReadError> {
-    let Some(bytes) = read_bytes(path, limit)? else {
-        return Ok(None);
-    };
-    let text = String::from_utf8(bytes);
-    text.map(Some)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    read_bytes(path, limit)?.map(into_text).transpose()
+}
+
+fn into_text(bytes: Vec<u8>) -> Result<String, ReadError> {
+    String::from_utf8(bytes).map_err(|error| {
+        let problem = format!("it is not UTF-8 text: {}", error.utf8_error());
+        io::Error::new(io::ErrorKind::InvalidData, problem)
+    })
 }
 
 /// The rest of an opened file, if that has at most `limit` bytes.

@@ -1,6 +1,5 @@
 //! The HTTP server: who may connect, who may ask, and what is answered.
 
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -255,7 +254,7 @@ impl Shared {
     async fn send_log(&self, request: &Request, writer: &mut OwnedWriteHalf) -> io::Result<bool> {
         // A plain file, as was looked at when the server started: reading it does not wait for anybody.
         let opened = self.log.as_ref().map(|path| {
-            let file = File::open(path)?;
+            let file = zot_files::open_existing(path)?;
             let length = file.metadata()?.len();
             Ok::<_, io::Error>((file, length))
         });

@@ -21,12 +21,15 @@ use crate::editor::Draft;
 const MAX_PROMPT_BYTES: usize = 64 * 1024;
 /// A file of more than this is cut to what is kept.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+/// A larger one is not ours, and is not read.
+const MAX_READ_BYTES: u64 = 64 * 1024 * 1024;
 /// What is kept of it then.
 const KEPT_BYTES: usize = 2 * 1024 * 1024;
 
 /// What is remembered; a file that is missing or broken is none or in part.
 pub(super) fn read(path: &Path) -> Vec<Draft> {
-    let bytes = fs::read(path).unwrap_or_default();
+    let bytes = zot_files::read_bytes(path, MAX_READ_BYTES);
+    let bytes = bytes.ok().flatten().unwrap_or_default();
     let lines = bytes.rsplit(|byte| *byte == b'\n');
     let mut entries: Vec<Draft> = lines.filter_map(entry).take(MAX_HISTORY).collect();
     entries.reverse();
@@ -39,7 +42,7 @@ pub(super) fn append(path: &Path, draft: &Draft) -> io::Result<()> {
         return Ok(());
     }
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+        zot_files::create_private_folder(folder)?;
     }
     let mut file = locked(path)?;
     if file.metadata()?.len() > MAX_FILE_BYTES {
@@ -52,12 +55,9 @@ pub(super) fn append(path: &Path, draft: &Draft) -> io::Result<()> {
 /// The file, for appending, while nobody else writes to it.
 fn locked(path: &Path) -> io::Result<File> {
     loop {
-        let file = OpenOptions::new()
-            .create(true)
-            .read(true)
-            .append(true)
-            .mode(0o600)
-            .open(path)?;
+        let mut options = OpenOptions::new();
+        options.create(true).read(true).append(true).mode(0o600);
+        let file = zot_files::open_as(path, &mut options)?;
         file.lock()?;
         // Who had the lock before may have put another file in its place.
         let is_same = fs::metadata(path)
