@@ -3,11 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, DirEntry};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use zot_files::NotRegular;
+use zot_files::{NotRegular, WalkError};
 
 /// How many entries of a folder are looked at.
 pub(crate) const MAX_FOLDER_ENTRIES: usize = 10_000;
@@ -46,7 +46,20 @@ pub(crate) struct Beginning {
 
 /// Reads at most `limit` bytes of a regular file.
 pub(crate) fn read_beginning(path: &Path, limit: usize) -> Result<Beginning, ReadError> {
-    let file = zot_files::open_existing(path).map_err(not_a_file)?;
+    beginning_of(zot_files::open_existing(path).map_err(not_a_file)?, limit)
+}
+
+/// Reads at most `limit` bytes of a regular file whose path was resolved: a link that was put
+/// there since is not followed.
+pub(crate) fn read_resolved(path: &Path, limit: usize) -> Result<Beginning, ReadError> {
+    let opened = zot_files::open_walked(path).map_err(|error| match error {
+        WalkError::System(error) => not_a_file(error),
+        other => ReadError::System(io::Error::other(other)),
+    });
+    beginning_of(opened?, limit)
+}
+
+fn beginning_of(file: File, limit: usize) -> Result<Beginning, ReadError> {
     let metadata = file.metadata()?;
     let mut bytes = Vec::new();
     file.take(limit as u64).read_to_end(&mut bytes)?;

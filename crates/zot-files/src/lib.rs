@@ -8,6 +8,7 @@ mod kind;
 mod lock;
 mod read;
 mod replace;
+mod scratch;
 mod socket;
 mod walked;
 
@@ -19,5 +20,6 @@ pub use read::{
     read_existing, read_existing_text, read_limited, read_to_limit,
 };
 pub use replace::{create_private_folder, replace};
+pub use scratch::{Scratch, ScratchDirectory, sweep_scratch};
 pub use socket::{SocketError, SocketFile, SocketPlace};
-pub use walked::{FileIdentity, Replacement, WalkError, WalkedFile};
+pub use walked::{FileIdentity, Replacement, WalkError, WalkedFile, open_walked};

@@ -187,6 +187,15 @@ impl WalkedFile {
     }
 }
 
+/// Opens a regular file by a path in which no component may be a link. `NotFound` when there is
+/// none.
+pub fn open_walked(path: &Path) -> Result<File, WalkError> {
+    match WalkedFile::find(path)?.found {
+        Some((file, _)) => Ok(file),
+        None => Err(io::Error::from(Errno::NOENT).into()),
+    }
+}
+
 /// The last component of a path that can be walked to.
 fn checked_name(path: &Path) -> Result<&OsStr, WalkError> {
     let plain = |component| matches!(component, Component::RootDir | Component::Normal(_));
