@@ -7,16 +7,22 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::app::MAX_HISTORY;
 use crate::editor::Draft;
 
+/// How long another chat may take to write its line.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+/// How often the lock is tried meanwhile.
+const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 /// Longer prompts are not worth a line.
 const MAX_PROMPT_BYTES: usize = 64 * 1024;
 /// A file of more than this is cut to what is kept.
@@ -48,8 +54,14 @@ pub(super) fn append(path: &Path, draft: &Draft) -> io::Result<()> {
     if file.metadata()?.len() > MAX_FILE_BYTES {
         file = shortened(path, file)?;
     }
-    // One write, so that a crash leaves a line or none.
-    file.write_all(format!("{}\n", line(draft)).as_bytes())
+    // One write, so that a crash leaves a line or none. On a full disk a part may have been written,
+    // which would spoil the next line.
+    let end = file.metadata()?.len();
+    let written = file.write_all(format!("{}\n", line(draft)).as_bytes());
+    if written.is_err() {
+        let _ = file.set_len(end);
+    }
+    written
 }
 
 /// The file, for appending, while nobody else writes to it.
@@ -58,13 +70,28 @@ fn locked(path: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.create(true).read(true).append(true).mode(0o600);
         let file = zot_files::open_as(path, &mut options)?;
-        file.lock()?;
+        wait_for_lock(&file)?;
         // Who had the lock before may have put another file in its place.
         let is_same = fs::metadata(path)
             .and_then(|there| Ok(there.ino() == file.metadata()?.ino()))
             .unwrap_or(false);
         if is_same {
             return Ok(file);
+        }
+    }
+}
+
+/// Waits for the lock, but not for who never gives it back: the chat stands still meanwhile.
+fn wait_for_lock(file: &File) -> io::Result<()> {
+    let deadline = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                thread::sleep(LOCK_INTERVAL);
+            }
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::TimedOut.into()),
+            Err(TryLockError::Error(error)) => return Err(error),
         }
     }
 }
