@@ -399,7 +399,10 @@ fn kind(value: &Value) -> &'static str {
 }
 
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    zot_files::read_bytes(path, MAX_FILE_BYTES)
+    match zot_files::read_existing(path, MAX_FILE_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    }
 }
 
 /// A price of long prompts as the file gives it.

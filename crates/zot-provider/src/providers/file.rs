@@ -250,10 +250,14 @@ pub(super) fn parse_builtin(json: &'static str) -> serde_json::Result<Vec<Provid
 
 /// The content of the file at `path`, if there is one.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ProvidersError> {
-    zot_files::read_bytes(path, MAX_FILE_BYTES).map_err(|source| ProvidersError::Unreadable {
-        path: path.to_owned(),
-        source,
-    })
+    match zot_files::read_existing(path, MAX_FILE_BYTES) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ProvidersError::Unreadable {
+            path: path.to_owned(),
+            source,
+        }),
+    }
 }
 
 /// Entries that are not used, by their names.
