@@ -61,9 +61,10 @@ pub async fn run(arguments: ServeArguments) -> Result<(), Failure> {
         None => Token::random(),
     }
     .map_err(Failure::failed)?;
-    if let Some(log) = arguments.replay.as_ref().filter(|log| !log.is_file()) {
-        let path = log.display();
-        return Err(Failure::Usage(format!("{path} is not there, or no file")));
+    if let Some(log) = &arguments.replay {
+        // Also tells whether it may be read at all.
+        zot_files::open_existing(log)
+            .map_err(|error| Failure::Usage(format!("cannot replay {}: {error}", log.display())))?;
     }
     let mut signals = EndSignals::new().map_err(Failure::failed)?;
     let hub = Hub::new();

@@ -86,6 +86,8 @@ struct Outcome {
 
 impl ExecutorService {
     pub fn new(config: Config, log: Log) -> Result<Self, ExecutorError> {
+        // What earlier runs that were killed have left.
+        zot_files::sweep_scratch();
         let exc = &config.exc;
         let time = Duration::try_from_secs_f64(exc.timeout)
             .ok()

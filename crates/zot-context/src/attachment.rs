@@ -6,11 +6,13 @@ mod tests;
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use zot_conversation::Image;
 
-use crate::file::{Cut, MAX_FOLDER_ENTRIES, ReadError, entries, read_beginning, text_of_beginning};
+use crate::file::{
+    Cut, MAX_FOLDER_ENTRIES, ReadError, entries, read_resolved, require_inside, text_of_beginning,
+};
 use crate::mention::{Mention, mentions};
 use crate::problem::Problem;
 
@@ -52,7 +54,10 @@ pub struct Attached {
 
 /// Attaches what `text` mentions. Relative paths start at `cwd`, `~` is `home`. What names nothing
 /// stays text.
-pub fn attach(text: &str, cwd: &Path, home: Option<&Path>) -> Attached {
+///
+/// `root` is the project: a path inside of it does not lead out of it through links, which may have
+/// been made by others than who typed it. A path that is outside as it was typed is meant.
+pub fn attach(text: &str, cwd: &Path, home: Option<&Path>, root: &Path) -> Attached {
     let mut attached = Attached::default();
     let mut seen = HashSet::new();
     for mention in mentions(text) {
@@ -74,7 +79,8 @@ pub fn attach(text: &str, cwd: &Path, home: Option<&Path>) -> Attached {
             attached.describe(before, &path);
             break;
         }
-        if let Err(error) = attached.add(shown, &path) {
+        let added = admit(&path, root).and_then(|resolved| attached.add(shown, &resolved));
+        if let Err(error) = added {
             attached.note(&format!("{shown}: not attached, it {error}"));
             attached.problems.push(Problem::new(path.clone(), error));
         }
@@ -99,6 +105,31 @@ fn resolve<'a>(
     });
     let mut there = readings.filter(|(_, path)| path.symlink_metadata().is_ok());
     there.next()
+}
+
+/// The path itself, without links, unless links lead it out of the project.
+fn admit(path: &Path, root: &Path) -> Result<PathBuf, ReadError> {
+    let real_root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let typed = without_dots(path);
+    if typed.starts_with(root) || typed.starts_with(&real_root) {
+        return require_inside(path, &real_root);
+    }
+    Ok(path.canonicalize()?)
+}
+
+/// The path as it reads, with every `..` taken back.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 impl Attached {
@@ -126,7 +157,7 @@ impl Attached {
         if metadata.is_dir() {
             return self.add_folder(shown, path);
         }
-        let head = read_beginning(path, SNIFF_BYTES)?;
+        let head = read_resolved(path, SNIFF_BYTES)?;
         if let Some(mime_type) = image_type(&head.bytes) {
             return self.add_image(shown, path, mime_type);
         }
@@ -156,7 +187,7 @@ impl Attached {
             ));
             return Ok(());
         }
-        let beginning = read_beginning(path, limit)?;
+        let beginning = read_resolved(path, limit)?;
         let length = beginning.length;
         let cut = match length > beginning.bytes.len() as u64 {
             true => Cut::Somewhere,
@@ -215,7 +246,7 @@ impl Attached {
     fn add_image(&mut self, shown: &str, path: &Path, mime_type: &str) -> Result<(), ReadError> {
         let attached: usize = self.images.iter().map(|image| image.data.len()).sum();
         let limit = MAX_IMAGE_BYTES.min(MAX_IMAGES_BYTES.saturating_sub(attached));
-        let beginning = read_beginning(path, limit + 1)?;
+        let beginning = read_resolved(path, limit + 1)?;
         if beginning.bytes.len() > limit {
             return Err(ReadError::TooLong { limit });
         }

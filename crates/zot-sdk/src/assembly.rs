@@ -374,12 +374,15 @@ fn working_directory(wanted: Option<&Path>) -> Result<PathBuf, AssemblyError> {
     }
 }
 
+/// The longest `SYSTEM.md`: more than any model reads.
+const MAX_SYSTEM_PROMPT_BYTES: u64 = 4 << 20;
+
 /// `$ZOT_HOME/SYSTEM.md`, which replaces the built-in prompt.
 fn own_system_prompt(home: &Path) -> Result<Base, AssemblyError> {
     let path = home.join("SYSTEM.md");
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok(Base::File { path, text }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Base::BuiltIn),
+    match zot_files::read_limited(&path, MAX_SYSTEM_PROMPT_BYTES) {
+        Ok(Some(text)) => Ok(Base::File { path, text }),
+        Ok(None) => Ok(Base::BuiltIn),
         Err(source) => Err(AssemblyError::SystemPrompt { path, source }),
     }
 }

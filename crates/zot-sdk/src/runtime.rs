@@ -77,6 +77,8 @@ impl Runtime {
     /// Assembles a runtime. No model is contacted before the first prompt; extensions, if the
     /// configuration wants any, are started at once, which takes a tokio runtime.
     pub fn new(config: Config) -> Result<Self, AssemblyError> {
+        // What earlier runs that were killed have left.
+        zot_files::sweep_scratch();
         let selection = config.tools.clone();
         let own_hooks = config.hooks.clone();
         let on_request = Mutex::new(config.on_request);

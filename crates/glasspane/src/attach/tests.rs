@@ -136,7 +136,7 @@ async fn a_file_that_is_rotated_is_read_to_its_end_and_then_the_new_one() {
 async fn what_is_no_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let refused = FileFeed::new(&Hub::new(), folder.path(), Attached::default(), None);
-    assert!(matches!(refused.err(), Some(FileError::NotAFile(_))));
+    assert!(matches!(refused.err(), Some(FileError::NotAFile { .. })));
 }
 
 #[tokio::test]

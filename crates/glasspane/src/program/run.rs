@@ -2,7 +2,7 @@
 
 mod printer;
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -92,7 +92,9 @@ fn complain(error: &str) {
 }
 
 fn create(path: &std::path::Path) -> Result<BufWriter<File>, Failure> {
-    File::create(path)
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    zot_files::open_as(path, &mut options)
         .map(BufWriter::new)
         .map_err(|error| Failure::Failed(format!("cannot write {}: {error}", path.display())))
 }

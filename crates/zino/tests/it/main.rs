@@ -14,6 +14,7 @@ mod executor;
 mod installation;
 mod mixed;
 mod original;
+mod privacy;
 mod router;
 mod stack;
 mod transcript;

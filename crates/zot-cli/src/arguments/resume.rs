@@ -176,7 +176,7 @@ fn meaning(value: &str, problem: Option<&FindError>) -> Meaning {
         Some(_) if value.trim().is_empty() || value.contains(char::is_whitespace) => {
             Meaning::Prompt
         }
-        Some(FindError::Unreadable { .. }) => Meaning::Session,
+        Some(FindError::Unreadable { .. } | FindError::NotAFile { .. }) => Meaning::Session,
         Some(_) => {
             let is_path = value.contains(['/', '\\']) || value.ends_with(".jsonl");
             let is_hex = |character: char| character.is_ascii_hexdigit() || character == '-';

@@ -68,9 +68,8 @@ pub(super) fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         true => options.create(true).truncate(true),
         false => options.create_new(true),
     };
-    let written = options
-        .open(path)
-        .and_then(|mut file| file.write_all(&bytes));
+    let written =
+        zot_files::open_as(path, &mut options).and_then(|mut file| file.write_all(&bytes));
     written.map_err(|source| match source.kind() {
         io::ErrorKind::AlreadyExists => Failure::Said(format!(
             "{} is there already; --force replaces it",

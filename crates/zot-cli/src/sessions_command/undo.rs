@@ -88,6 +88,7 @@ fn write(report: &UndoReport) -> io::Result<()> {
                 output,
                 "left      {path}: it was too large to be kept, or not readable"
             )?,
+            FileOutcome::Refused { reason } => writeln!(output, "refused   {path}: {reason}")?,
             FileOutcome::Failed { reason } => writeln!(output, "failed    {path}: {reason}")?,
         }
     }
@@ -107,6 +108,7 @@ fn value(report: &UndoReport) -> serde_json::Value {
             FileOutcome::Overwritten { kept } => ("overwritten", Some(kept.display().to_string())),
             FileOutcome::ChangedSince => ("changed_since", None),
             FileOutcome::NotKept => ("not_kept", None),
+            FileOutcome::Refused { reason } => ("refused", Some(reason.clone())),
             FileOutcome::Failed { reason } => ("failed", Some(reason.clone())),
         };
         json!({

@@ -47,6 +47,7 @@ mod recorded;
 mod refused_images;
 mod replay;
 mod sessions;
+mod special_files;
 mod standard_input;
 mod support;
 mod terminal;

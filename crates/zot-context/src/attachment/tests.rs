@@ -26,7 +26,7 @@ fn place() -> tempfile::TempDir {
 }
 
 fn attached(text: &str, cwd: &Path) -> Attached {
-    attach(text, cwd, Some(cwd))
+    attach(text, cwd, Some(cwd), cwd)
 }
 
 #[test]
