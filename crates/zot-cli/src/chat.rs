@@ -10,7 +10,7 @@ use zot_sdk::{
     AssemblyError, Config, HttpClient, OnRequest, Persistence, PreferredModel, Resumption, Runtime,
     zot_home,
 };
-use zot_tui::{Carried, Ending, ModelChoice, Options, Watch};
+use zot_tui::{Carried, Ending, ModelChoice, Options, Waiting, Watch};
 
 use crate::arguments::Arguments;
 use crate::configuration;
@@ -44,6 +44,7 @@ pub(crate) fn run(
     let is_flagged = config.provider.is_some() || config.model.is_some();
     let mut prompt = prompt;
     let mut draft = None;
+    let mut carried_outputs = Waiting::default();
     let mut picks_session = picks_session;
     // A conversation that is in no file.
     let mut unkept = Vec::new();
@@ -52,6 +53,7 @@ pub(crate) fn run(
         let mut options = Options {
             prompt: prompt.take(),
             draft: draft.take(),
+            waiting: std::mem::take(&mut carried_outputs),
             picks_session: std::mem::take(&mut picks_session),
             history: Some(home.join("history.jsonl")),
             watch: Some(watch.clone()),
@@ -91,8 +93,10 @@ pub(crate) fn run(
                     messages,
                     prompt: waiting,
                     draft: unsent,
+                    waiting: outputs,
                 } = *carried;
                 (prompt, draft) = (waiting, unsent);
+                carried_outputs = outputs;
                 config.jail = is_jailed;
                 config.approval = approval;
                 config.model = model.or(config.model);

@@ -108,12 +108,12 @@ impl KeyPrompt {
             (true, KeyCode::Character('d')) if self.text.is_empty() => {
                 return Ok(Some(KeyPromptEvent::GivenUp));
             }
-            (_, KeyCode::Enter) | (true, KeyCode::Character('j' | 'm')) => {
-                if !self.text.is_empty() {
-                    self.terminal.write(b"\r\n")?;
-                    let entered = std::mem::take(&mut self.text);
-                    return Ok(Some(KeyPromptEvent::Entered(entered)));
-                }
+            (_, KeyCode::Enter) | (true, KeyCode::Character('j' | 'm'))
+                if !self.text.is_empty() =>
+            {
+                self.terminal.write(b"\r\n")?;
+                let entered = std::mem::take(&mut self.text);
+                return Ok(Some(KeyPromptEvent::Entered(entered)));
             }
             (_, KeyCode::Tab) => return Ok(Some(KeyPromptEvent::WantsPage)),
             (_, KeyCode::Backspace) | (true, KeyCode::Character('h')) => self.text.pop(),

@@ -19,6 +19,6 @@ mod text;
 mod view;
 
 pub use key_prompt::{KeyPrompt, KeyPromptEvent, Typed};
-pub use run::{Carried, Ending, ModelChoice, Options, Watch, run};
+pub use run::{Carried, Ending, ModelChoice, Options, Waiting, Watch, run};
 pub use secret::Secret;
 pub use zot_process::EndSignal;

@@ -46,7 +46,7 @@ use crate::app::{App, Effect, Input, Key, PickerKind, Prompt};
 use crate::renderer::{Narrowing, Renderer, Replaces};
 use crate::terminal::Terminal;
 
-pub use again::Carried;
+pub use again::{Carried, Waiting};
 use assembling::assemble;
 use events::next_event;
 use farewell::Farewell;
@@ -88,6 +88,8 @@ pub struct Options {
     pub prompt: Option<String>,
     /// Stands in the editor.
     pub draft: Option<String>,
+    /// Goes with the first prompt.
+    pub waiting: Waiting,
     /// Where prompts are remembered.
     pub history: Option<PathBuf>,
     /// Where sessions are kept.
@@ -193,6 +195,7 @@ impl Chat {
             picks = matches!(&sessions, Input::Sessions(sessions) if !sessions.is_empty());
             self.take(sessions)?;
         }
+        self.app.shell.outputs = std::mem::take(&mut self.options.waiting).0;
         self.list_commands();
         // Who picks none finds the prompt in the editor.
         let unsent = self.options.prompt.clone().filter(|_| picks);

@@ -228,7 +228,8 @@ fn wanted_model<'a>(
             is_guessed || is_known
         }
     };
-    let is_own = is_own_server(entry, given_base_url(config).unwrap_or(&entry.base_url));
+    // What was chosen there is meant. `--base-url` may be another one each time.
+    let is_own = is_own_server(entry, &entry.base_url);
     let is_covered = catalog.covers(&entry.catalog) && !is_own;
     if fits && !is_known && is_covered && is_foreign(catalog, model) {
         warnings.push(format!(

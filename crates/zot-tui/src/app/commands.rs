@@ -32,7 +32,10 @@ const COMMANDS: [(&str, &str); 29] = [
     ("/logout", "take it away again"),
     ("/skills", "what zot can load; ask for one of them"),
     ("/tools", "what zot can call"),
-    ("/confirm", "whether zot asks before tools run: on, off, or for some"),
+    (
+        "/confirm",
+        "whether zot asks before tools run: on, off, or for some",
+    ),
     ("/yolo", "ask no more before tools run"),
     ("/settings", "what can be switched while zot runs"),
     ("/jail", "confine zot's tools to the working directory"),

@@ -46,7 +46,7 @@ impl Said {
         // Images come in the order in which they were mentioned.
         for part in &mut parts {
             if let Outcome::Image { bytes } = &mut part.outcome {
-                *bytes = images.next().map(|(_, size)| size as u64);
+                *bytes = images.next().map(|(_, size)| size);
             }
         }
         let (written, known) = match sent {

@@ -87,6 +87,8 @@ fn a_key_is_given_in_the_chat_and_seen_nowhere() {
     let provider = provider();
     let (terminal, bytes) = terminal(&provider, "");
     terminal.wait_for("/help for what can be done here");
+    terminal.type_line("!echo waits");
+    terminal.wait_for("[!echo waits 1 line]");
     // Typed ahead of everything: not one character may end up in the editor.
     terminal.type_line("/login openai");
     terminal.type_text(WRONG);
@@ -110,6 +112,8 @@ fn a_key_is_given_in_the_chat_and_seen_nowhere() {
         0o600
     );
     assert_eq!(kept(&terminal)["openai"]["api_key"], GOOD);
+    // The same conversation goes on, with what waited for its next prompt.
+    terminal.wait_for("goes with the next prompt: [!echo waits 1 line]");
     terminal.type_line("the first prompt with it");
     terminal.wait_until("a request", |_| {
         let asked = provider.asked();

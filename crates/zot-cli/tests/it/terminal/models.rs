@@ -47,7 +47,7 @@ fn any_name_is_taken_by_a_server_in_providers_json_also_at_the_next_start() {
         ("ollama", json!({})),
         (
             "mine",
-            json!({"wire": "openai", "key": "unused", "defaultModel": "gpt-4o"}),
+            json!({"wire": "openai", "key": "optional", "defaultModel": "gpt-4o"}),
         ),
     ] {
         let arguments = format!("--provider {name}");
