@@ -188,10 +188,10 @@ impl Pager {
             }
             KeyCode::Backspace if typed.pop().is_none() => return,
             KeyCode::Character('u') if key.control => typed.clear(),
-            KeyCode::Character(character) if !key.control && !key.alt => {
-                if typed.len() + character.len_utf8() <= MAX_QUERY_BYTES {
-                    typed.push(character);
-                }
+            KeyCode::Character(character)
+                if !key.control && !key.alt && typed.len() < MAX_QUERY_BYTES =>
+            {
+                typed.push(character);
             }
             _ => {}
         }

@@ -21,7 +21,7 @@ const THOUGHT_ROWS: usize = 5;
 pub(crate) use approval::{preview, room as approval_room};
 pub(crate) use item::{aside_columns, item};
 pub(crate) use live::{SPINNER_MS, editor_columns};
-pub(crate) use pager::pager;
+pub(crate) use pager::{Screen, pager};
 pub(crate) use picker::{has_preview, page};
 
 pub(crate) fn frame(app: &App) -> Frame {

@@ -520,20 +520,13 @@ fn what_is_added_is_green_and_what_is_removed_red_in_sixteen_colours() {
     terminal.wait_for("│ +new words");
     let output = terminal.tmux(&["capture-pane", "-p", "-e"]);
     let screen = String::from_utf8_lossy(&output.stdout).into_owned();
-    let shown = |text: &str| {
-        screen
-            .lines()
-            .find(|line| line.contains(text))
-            .unwrap_or("")
-    };
-    assert!(
-        shown("+new words").contains("[32m+new words"),
-        "{:?}",
-        shown("+new words")
-    );
-    assert!(
-        shown("-old words").contains("[31m-old words"),
-        "{:?}",
-        shown("-old words")
-    );
+    for (text, colour) in [("+new words", "32m"), ("-old words", "31m")] {
+        let line = screen.lines().find(|line| line.contains(text));
+        let before = line.and_then(|line| line.split(text).next());
+        let last = before.and_then(|before| before.rsplit("\u{1b}[").next());
+        assert!(
+            last.is_some_and(|last| last.starts_with(colour)),
+            "{line:?}"
+        );
+    }
 }

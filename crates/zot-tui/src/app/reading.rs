@@ -46,7 +46,7 @@ impl App {
     }
 
     /// What it shows, and where the cursor is; `None` when it is not open.
-    pub(crate) fn pager_frame(&mut self) -> Option<(Vec<Line>, Option<(usize, usize)>)> {
+    pub(crate) fn pager_frame(&mut self) -> Option<view::Screen> {
         let mut pager = self.pager.take()?;
         pager.update(&self.chat.log, self.arriving(), &self.theme);
         let frame = view::pager(&pager, &self.theme);

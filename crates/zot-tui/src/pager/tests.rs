@@ -118,8 +118,8 @@ fn another_width_stays_at_the_same_place() {
 #[test]
 fn capital_letters_count_only_if_they_are_searched_for() {
     assert_eq!(matches("Error error ÄRGER", "error"), [0..5, 6..11]);
-    assert_eq!(matches("Error error", "Error"), [0..5]);
-    assert_eq!(matches("Ärger", "är"), [0..3]);
-    assert_eq!(matches("aaa", "aa"), [0..2]);
+    assert_eq!(matches("Error error", "Error"), vec![0..5; 1]);
+    assert_eq!(matches("Ärger", "är"), vec![0..3; 1]);
+    assert_eq!(matches("aaa", "aa"), vec![0..2; 1]);
     assert!(matches("x", "").is_empty());
 }

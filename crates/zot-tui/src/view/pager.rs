@@ -4,9 +4,12 @@ use crate::pager::{Pager, matches};
 use crate::style::{Style, Theme};
 use crate::text::Line;
 
+/// All rows of a screen, and where the cursor is.
+pub(crate) type Screen = (Vec<Line>, Option<(usize, usize)>);
+
 /// As many rows as the screen has; the last tells where this is. And where the cursor is, if a
 /// search is typed.
-pub(crate) fn pager(pager: &Pager, theme: &Theme) -> (Vec<Line>, Option<(usize, usize)>) {
+pub(crate) fn pager(pager: &Pager, theme: &Theme) -> Screen {
     let (columns, page) = pager.size();
     let lines = pager.visible();
     let mut lines: Vec<Line> = lines.map(|line| marked(line, &pager.query)).collect();

@@ -79,7 +79,7 @@ pub(super) fn finished(tool: &Tool, columns: usize, theme: &Theme, expanded: boo
             .lines()
             .flat_map(|line| written_over(line, expanded))
             .filter(|line| expanded || !line.is_empty())
-            .map(|line| Line::styled(shown(line, is_binary), theme.muted))
+            .map(|line| Line::styled(readable(line, is_binary), theme.muted))
             .collect();
         foot.push(ending, theme.muted);
     }
@@ -214,7 +214,7 @@ fn is_binary(output: &str) -> bool {
 }
 
 /// Terminals do not agree on how wide the characters are that bytes make by chance.
-fn shown(line: &str, is_binary: bool) -> Cow<'_, str> {
+fn readable(line: &str, is_binary: bool) -> Cow<'_, str> {
     match is_binary {
         false => Cow::Borrowed(line),
         true => line
@@ -287,6 +287,6 @@ fn printed(output: &str, theme: &Theme) -> (Vec<Line>, usize) {
     last.reverse();
     let is_binary = is_binary(output);
     let lines = last.iter().flat_map(|line| written_over(line, false));
-    let lines = lines.map(|line| Line::styled(shown(line, is_binary), theme.muted));
+    let lines = lines.map(|line| Line::styled(readable(line, is_binary), theme.muted));
     (lines.collect(), last.len())
 }

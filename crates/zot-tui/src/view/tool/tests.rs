@@ -53,7 +53,7 @@ fn bytes_that_are_no_text_are_dots() {
     let output = String::from_utf8_lossy(&bytes);
     assert!(is_binary(&output));
     assert!(
-        super::shown(&output, true)
+        readable(&output, true)
             .chars()
             .all(|c| c == '·' || (' '..='~').contains(&c))
     );
@@ -64,6 +64,6 @@ fn bytes_that_are_no_text_are_dots() {
         "one \u{fffd} in many letters",
     ] {
         assert!(!is_binary(text), "{text:?}");
-        assert_eq!(super::shown(text, false), text);
+        assert_eq!(readable(text, false), text);
     }
 }
