@@ -4,6 +4,7 @@
 //! command to its end and hands over its output; [`launch`] confines a command before it starts. A
 //! descendant that leaves the group (`setsid`) is no longer owned, but stays confined.
 
+mod dumps;
 mod exit_watch;
 mod group;
 pub mod launch;
@@ -11,6 +12,7 @@ mod run;
 mod signals;
 mod survivors;
 
+pub use dumps::forbid_dumps;
 pub use group::{GroupEnd, ProcessGroup};
 pub use run::{Completion, Outcome, OutputSink, run};
 pub use signals::{EndSignal, EndSignals};
