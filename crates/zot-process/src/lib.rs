@@ -10,11 +10,13 @@ pub mod launch;
 #[cfg(target_os = "linux")]
 mod raw;
 mod run;
+mod secret;
 mod signals;
 
 pub use dumps::forbid_dumps;
 pub use group::{GroupEnd, ProcessGroup};
 pub use run::{Completion, Outcome, OutputSink, run};
+pub use secret::Secret;
 pub use signals::{EndSignal, EndSignals};
 
 #[cfg(test)]
