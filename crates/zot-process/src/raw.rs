@@ -7,9 +7,11 @@
     reason = "`fork`, `Command::pre_exec` and the rest of this module have no safe form"
 )]
 
+use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use rustix::io::{Errno, Result};
 use rustix::process::{Pid, Resource, WaitOptions, getrlimit, waitpid};
@@ -217,6 +219,38 @@ pub(crate) fn mount_all_read_only() -> Result<()> {
     match done {
         0 => Ok(()),
         _ => Err(last_error()),
+    }
+}
+
+/// Where the arguments of this process are in its memory, from their first byte on, and how long.
+static ARGUMENTS: OnceLock<Option<(usize, usize)>> = OnceLock::new();
+
+/// Looks for the arguments of this process, for [`rename`] in its children. May allocate.
+pub(crate) fn find_arguments() {
+    ARGUMENTS.get_or_init(|| {
+        let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+        // The 48th and 49th field, of which the third is the first after the name.
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(45);
+        let start: usize = fields.next()?.parse().ok()?;
+        let end: usize = fields.next()?.parse().ok()?;
+        let length = end.checked_sub(start)?;
+        (start > 0 && length > 0).then_some((start, length))
+    });
+}
+
+/// Lists this process, a fork of ours, under another name: it is not what our arguments say.
+pub(crate) fn rename(name: &CStr) {
+    let _ = rustix::thread::set_name(name);
+    let Some(&Some((start, length))) = ARGUMENTS.get() else {
+        return;
+    };
+    let arguments = std::ptr::with_exposed_provenance_mut::<u8>(start);
+    let name = name.to_bytes();
+    // SAFETY: the kernel has put the arguments there, in the writable memory of the process's first
+    // stack, and this process does not read them.
+    unsafe {
+        arguments.write_bytes(0, length);
+        arguments.copy_from_nonoverlapping(name.as_ptr(), name.len().min(length - 1));
     }
 }
 

@@ -116,7 +116,7 @@ impl BashTool {
             return Ok(ToolOutput::text(text));
         }
         if let Some(walls) = walls {
-            // The kernel's "permission denied" does not say whose.
+            // The kernel's "permission denied" and "read-only file system" do not say why.
             let folder = walls.root().display();
             text.push_str(&format!(
                 "  (confined to {folder} and $TMPDIR; the user can lift this with /unjail)"

@@ -135,5 +135,6 @@ fn restrict_files(mut ruleset: RulesetCreated, has_own_proc: bool) -> io::Result
 
 /// Makes `command` start as `steps` say, looked after by a process at the other end of `control`.
 pub(crate) fn install(command: &mut Command, mut steps: Steps, control: UnixStream) {
+    raw::find_arguments();
     raw::before_exec(command, move || steps.carry_out(&control));
 }

@@ -117,6 +117,7 @@ pub(super) fn supervise_namespace(first: Pid, control: i32, reports: i32) -> ! {
 /// What the first process of a namespace does: it adopts orphans, and reports.
 pub(super) fn lead_namespace(program: Pid, reports: i32) -> ! {
     raw::keep_only([reports]);
+    settle_in();
     let reports = borrowed(0);
     let Ok(signals) = raw::signal_descriptor() else {
         raw::exit(1);
@@ -143,7 +144,7 @@ pub(super) fn lead_namespace(program: Pid, reports: i32) -> ! {
 }
 
 fn settle_in() {
-    let _ = rustix::thread::set_name(c"zot-supervisor");
+    raw::rename(c"zot-supervisor");
     // The program's folder must not be busy because of us.
     let _ = rustix::process::chdir(c"/");
 }
