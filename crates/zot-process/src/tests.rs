@@ -231,7 +231,9 @@ async fn whatever_escapes_ends_with_the_command() {
             let cancel = CancellationToken::new();
             let script = format!("{escape}\n{end}");
             let limit = Duration::from_secs(if end.contains("exec") { 1 } else { 60 });
-            let completion = run(shell(&script), limit, &cancel, &mut sink).await.unwrap();
+            let completion = run(shell(&script), limit, &cancel, &mut sink)
+                .await
+                .unwrap();
             let said = String::from_utf8(sink.0).unwrap();
             let pid = said.trim();
             assert!(pid.parse::<u32>().is_ok(), "{script}: {said:?}");

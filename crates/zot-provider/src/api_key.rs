@@ -44,8 +44,7 @@ impl ApiKey {
 
     /// Sends another secret from now on.
     pub fn renew(&self, secret: &str) {
-        *self.secret.write().unwrap_or_else(PoisonError::into_inner) =
-            Arc::new(secret.into());
+        *self.secret.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(secret.into());
     }
 
     pub(crate) fn secret(&self) -> CurrentSecret {

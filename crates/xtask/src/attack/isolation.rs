@@ -203,7 +203,8 @@ fn attributes(targets: &Targets) -> anyhow::Result<Outcome> {
     let attempts = "chmod 777 ../beside; touch -d @1 ../beside; chown 1:1 ../beside; \
                     setfattr -n user.x -v y ../beside; chmod 777 ..; touch ../beside; \
                     : > inside; chmod 711 inside && echo done=$(stat -c %a inside)";
-    let told = told(targets, &workdir, &["--jail"], attempts)?;
+    fs::write(workdir.path().join("attempts.sh"), attempts)?;
+    let told = told(targets, &workdir, &["--jail"], "sh attempts.sh")?;
     if state()? != before {
         return Ok(Outcome::Broken(format!(
             "{:?} became {:?}",

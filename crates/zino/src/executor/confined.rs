@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use zot_process::launch::{
-    self, Confined, ConfineError, Confinement, Execution, FileAccess, Status, enforceable,
+    self, ConfineError, Confined, Confinement, Execution, FileAccess, Status, enforceable,
 };
 
 use super::code_file::CodeFile;

@@ -89,7 +89,9 @@ impl ProcessGroup {
     /// Takes leave of a group whose program has exited; whatever is left is killed.
     pub async fn close(mut self) -> GroupEnd {
         self.exited().await;
-        let settled = timeout(SETTLE_TIME, self.until(Heard::is_gone)).await.is_ok();
+        let settled = timeout(SETTLE_TIME, self.until(Heard::is_gone))
+            .await
+            .is_ok();
         if !settled {
             self.kill().await;
         }

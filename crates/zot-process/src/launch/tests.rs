@@ -3,8 +3,8 @@
 
 mod execution;
 mod files;
-mod limits;
 mod isolation;
+mod limits;
 mod network;
 
 use std::ffi::OsString;

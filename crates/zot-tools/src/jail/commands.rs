@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use zot_process::launch::{
-    self, Confined, ConfineError, Confinement, Execution, FileAccess, Status,
+    self, ConfineError, Confined, Confinement, Execution, FileAccess, Status,
 };
 
 use super::Walls;

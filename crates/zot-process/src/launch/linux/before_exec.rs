@@ -105,7 +105,10 @@ impl Isolation {
         let writer = self.report_writer.as_raw_fd();
         if let Side::Parent { child } = raw::fork()? {
             // Closed in the child only.
-            let reader = self.report_reader.as_ref().map_or(writer, |reader| reader.as_raw_fd());
+            let reader = self
+                .report_reader
+                .as_ref()
+                .map_or(writer, |reader| reader.as_raw_fd());
             supervise_namespace(child, control.as_raw_fd(), reader);
         }
         self.report_reader = None;

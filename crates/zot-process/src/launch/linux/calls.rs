@@ -65,7 +65,10 @@ pub(super) fn without_sockets(refused: Sockets) -> Result<Vec<BpfProgram>, Confi
         let sockets = match refused {
             Sockets::Every => Vec::new(),
             // The family is the first argument, of which the kernel looks at the lower half.
-            Sockets::Local => vec![where_all(&[equals(0, libc::AF_UNIX.unsigned_abs().into())?])?],
+            Sockets::Local => vec![where_all(&[equals(
+                0,
+                libc::AF_UNIX.unsigned_abs().into(),
+            )?])?],
         };
         Ok(vec![
             filter(Calls::from([(libc::SYS_socket, sockets)]), Errno::ACCESS)?,
@@ -92,7 +95,12 @@ pub(super) fn without_memory_programs() -> Result<Vec<BpfProgram>, ConfineError>
 
 /// No looking at what runs on a processor, which is not bound to namespaces.
 pub(super) fn without_performance_events() -> Result<Vec<BpfProgram>, ConfineError> {
-    made(|| Ok(vec![filter(always([libc::SYS_perf_event_open]), Errno::PERM)?]))
+    made(|| {
+        Ok(vec![filter(
+            always([libc::SYS_perf_event_open]),
+            Errno::PERM,
+        )?])
+    })
 }
 
 /// Where there are no namespaces: no limits, priorities and memory of processes other than the

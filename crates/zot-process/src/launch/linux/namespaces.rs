@@ -155,7 +155,8 @@ impl Namespaces {
                 raw::exit(outcome.err().map_or(0, Errno::raw_os_error));
             }
             Side::Parent { child } => {
-                let ended = rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty())?;
+                let ended =
+                    rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty())?;
                 match ended.and_then(|(_, status)| status.exit_status()) {
                     Some(0) => Ok(()),
                     Some(code) => Err(Errno::from_raw_os_error(code)),
@@ -188,7 +189,8 @@ impl Writable {
         let Some((target, copy)) = &self.opened else {
             return Ok(());
         };
-        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        let flags =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
         move_mount(copy, c"", target, c"", flags)
     }
 }

@@ -57,6 +57,8 @@ pub(super) fn supervise_group(program: Pid, control: i32) -> ! {
         let others = group.look_around();
         told.tell(borrowed(CONTROL), group.status, others);
         if group.status.is_some() && !others {
+            // Now that its number is not needed any more.
+            let _ = waitpid(Some(program), WaitOptions::NOHANG);
             raw::exit(0);
         }
         if rounds > 0 {

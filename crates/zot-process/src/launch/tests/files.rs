@@ -205,7 +205,9 @@ fn a_place_to_write_must_be_there() {
     }
     let missing = Path::new("/nonexistent/folder");
     let command = shell("true");
-    let error = confine(command, &confined(writing(&[missing]))).err().unwrap();
+    let error = confine(command, &confined(writing(&[missing])))
+        .err()
+        .unwrap();
     assert!(matches!(&error, ConfineError::Writable { path, .. } if path == missing));
     assert_eq!(
         error.to_string(),

@@ -59,7 +59,6 @@ fn a_child_dies_with_its_parent() {
     }
 }
 
-
 /// Starts a process that starts a child, whose command line names `folder`.
 fn start_parent(folder: &Path, kind: &str) -> Child {
     let fifo = folder.join("fifo");
