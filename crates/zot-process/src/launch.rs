@@ -159,7 +159,8 @@ impl Confined {
 
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn into_command(self) -> Command {
-        self.command
+        let Self { command, steps: () } = self;
+        command
     }
 }
 

@@ -56,7 +56,7 @@ pub enum Outcome {
 
 /// Runs `command` without input, its standard output and error joined into `sink`.
 ///
-/// Returns when the command has exited and its output is closed; nothing of its process group is
+/// Returns when the command has exited and its output is closed; nothing that it started is
 /// alive then. Fails only when the command cannot be started.
 pub async fn run<S: OutputSink>(
     command: impl Into<Confined>,

@@ -52,3 +52,6 @@ impl fmt::Debug for Secret {
         formatter.write_str("[redacted]")
     }
 }
+
+#[cfg(test)]
+mod tests;

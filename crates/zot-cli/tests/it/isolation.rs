@@ -56,7 +56,7 @@ fn a_killed_zot_leaves_no_process_behind() {
     }
     for (case, jailed) in [false, true].into_iter().enumerate() {
         let marker = marker(case);
-        let mut session = with_orphans(jailed, &marker);
+        let session = with_orphans(jailed, &marker);
         session.zot.signal(Signal::KILL);
         poll_until("they are gone", || living_orphans(&marker) == 0);
     }
@@ -76,7 +76,7 @@ fn an_abort_and_a_signal_leave_no_process_behind() {
         session.zot.event("done");
 
         let marker = self::marker(20 + case);
-        let mut session = with_orphans(jailed, &marker);
+        let session = with_orphans(jailed, &marker);
         session.zot.signal(Signal::TERM);
         let finished = session.zot.wait(std::time::Duration::from_secs(30));
         assert_eq!(finished.code, Some(143));

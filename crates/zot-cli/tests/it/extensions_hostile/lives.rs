@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use testkit::{Signal, poll_until};
 
-use super::{Attack, assert_nothing_left, hostile_extension, kill, left};
+use super::{Attack, assert_nothing_left, hostile_extension, left};
 
 /// Zot goes on and the log says `remark`.
 fn check_life(behaviour: &str, remark: &str) {
