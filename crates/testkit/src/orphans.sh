@@ -1,5 +1,8 @@
 # Fifteen ways of leaving a process behind. MARKER is how long each of them sleeps.
-python=$(command -v python3)
+# Programs that are installed in the user's home cannot be used in a jail.
+for python in /usr/bin/python3 /usr/local/bin/python3 "$(command -v python3)"; do
+    test -x "$python" && break
+done
 # 1 to 4: in the background, in a session of its own, deaf to hang-ups, with a parent that is gone.
 sleep MARKER &
 setsid sleep MARKER &
@@ -22,8 +25,12 @@ subprocess.Popen(["sleep", "MARKER"], start_new_session=True)'
 (trap '' TERM HUP INT QUIT; exec sleep MARKER) &
 setsid sh -c 'trap "" TERM HUP INT; exec > /dev/null 2>&1 < /dev/null; exec sleep MARKER' &
 # 11, 12: stopped, in the group and out of it.
-sleep MARKER & kill -STOP $!
-setsid sh -c 'kill -STOP $$; :' & setsid sleep MARKER & kill -STOP $!
+sleep MARKER & first=$!
+setsid sleep MARKER & second=$!
+for number in $first $second; do
+    until tr '\0' ' ' < /proc/$number/cmdline | grep -q '^sleep'; do sleep 0.05; done
+done
+kill -STOP $first $second
 # 13 to 15: a coprocess, the end of a pipe, a session within a session.
 bash -c 'coproc sleep MARKER; disown'
 true | setsid sleep MARKER &

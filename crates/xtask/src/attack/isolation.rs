@@ -247,6 +247,15 @@ fn orphans_of_bash(targets: &Targets, arguments: &[&str]) -> anyhow::Result<Outc
     })
 }
 
+/// Of the system: an interpreter that is installed in the user's home starts helpers of its own.
+fn python() -> &'static str {
+    let of_system = "/usr/bin/python3";
+    match Path::new(of_system).exists() {
+        true => of_system,
+        false => "python3",
+    }
+}
+
 fn memory_program(targets: &Targets) -> anyhow::Result<Outcome> {
     let workdir = Workdir::new("work");
     let folder = workdir.path().join("extension");
@@ -254,7 +263,7 @@ fn memory_program(targets: &Targets) -> anyhow::Result<Outcome> {
     fs::create_dir(&folder)?;
     fs::write(&report, "")?;
     let manifest = serde_json::json!({
-        "name": "memory", "version": "1", "exec": "python3",
+        "name": "memory", "version": "1", "exec": python(),
         "args": ["attack.py", &report],
         "permissions": { "exec": false, "fs_write": [&report] },
     });
