@@ -32,6 +32,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    zot_process::forbid_dumps();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {

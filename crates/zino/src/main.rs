@@ -109,6 +109,7 @@ const PIPE_PATIENCE: Timespec = Timespec {
 type Failure = String;
 
 fn main() -> ExitCode {
+    zot_process::forbid_dumps();
     let arguments = match Arguments::try_parse_from(as_called(env::args_os().collect())) {
         Ok(arguments) => arguments,
         Err(error) => {

@@ -30,6 +30,7 @@ use arguments::{Arguments, Mode};
 use failure::Failure;
 
 fn main() -> ExitCode {
+    zot_process::forbid_dumps();
     // The code of a command that nobody asked for is not even loaded: idle memory is mostly code.
     let word = std::env::args_os().nth(1);
     match word.as_deref().and_then(OsStr::to_str) {

@@ -271,8 +271,8 @@ fn start(words: &[OsString], with_input: bool) -> io::Result<(ProcessGroup, Pipe
         command.stdin(Stdio::null());
         None
     };
-    // Where this cannot be had, an agent outlives only a glasspane that was killed.
-    let _ = confine(&mut command, &Confinement::default().die_with_parent(true));
+    // Nothing but its standard streams is passed on.
+    let (command, _) = confine(command, &Confinement::default()).map_err(io::Error::other)?;
     let group = ProcessGroup::spawn(command)?;
     Ok((
         group,

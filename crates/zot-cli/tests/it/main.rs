@@ -31,6 +31,7 @@ mod fallback;
 mod flags;
 mod hostile;
 mod input;
+mod isolation;
 mod jail;
 mod kept_for_the_provider;
 mod leaving_readers;
