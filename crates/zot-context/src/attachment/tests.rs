@@ -177,7 +177,7 @@ fn what_became_of_every_mention_is_told_and_read_back() {
     write("folder/y", b"");
     let prompt = "see @ends.txt @open.txt @empty @\"a [b].txt\" @bin.dat @long.txt @pic.png @folder \
                   @none and @gone.txt.";
-    let attached = super::attach(prompt, place.path(), None);
+    let attached = super::attach(prompt, place.path(), None, place.path());
     let told: Vec<String> = attached.parts.iter().map(ToString::to_string).collect();
     let read = [
         "empty 0 B",
