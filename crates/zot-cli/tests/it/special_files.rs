@@ -16,8 +16,11 @@ fn zot(workdir: &Workdir) -> ZotCommand {
     ZotCommand::new(binary(), workdir)
 }
 
-/// Something that is not a regular file, and what it is called.
-const KINDS: [(&str, fn(&Path)); 4] = [
+/// Makes something that is not a regular file.
+type Make = fn(&Path);
+
+/// What can stand in place of a file, and what it is called.
+const KINDS: [(&str, Make); 4] = [
     ("a named pipe", |path| {
         let fifo = rustix::fs::FileType::Fifo;
         rustix::fs::mknodat(rustix::fs::CWD, path, fifo, 0o600.into(), 0).unwrap();

@@ -76,7 +76,7 @@ fn context_for_programs_adds_up() {
         report["warnings"][0]
             .as_str()
             .unwrap()
-            .contains("CLAUDE.md: is not a file")
+            .contains("CLAUDE.md: is a directory, expected a regular file")
     );
 
     place.print(&["--no-skill", "--tools", "read", "say:1"]);
