@@ -1,6 +1,8 @@
 //! What tools leave behind, and what confined ones reach.
 #![cfg(target_os = "linux")]
 
+use std::io::Write as _;
+
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use serde_json::{Value, json};
 use testkit::process::{ORPHANS, living_orphans, orphans};
@@ -18,7 +20,10 @@ fn has_all_programs() -> bool {
         })
         .collect();
     if !missing.is_empty() {
-        eprintln!("NOT TESTED: {missing:?} are not installed");
+        let _ = writeln!(
+            std::io::stderr(),
+            "NOT TESTED: {missing:?} are not installed"
+        );
     }
     missing.is_empty()
 }
@@ -125,7 +130,7 @@ fn a_dump_of_zot_cannot_be_made() {
     assert_eq!(finished.signal, Some(6));
     let left = std::fs::read_dir(session.workdir.path()).unwrap();
     let cores: Vec<_> = left
-        .filter_map(|entry| Some(entry.ok()?.file_name().into_string().ok()?))
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| name.starts_with("core"))
         .collect();
     assert!(cores.is_empty(), "{cores:?}");

@@ -67,7 +67,7 @@ def reaches(numbers):
     done = call(*map(ctypes.c_long, numbers))
     return done >= 0 or ctypes.get_errno() not in DENIED
 reached = [name for name, numbers in calls.items() if reaches(numbers)]
-for name in ('environ', 'maps', 'mem', 'root/', 'cwd/', 'fd/'):
+for name in ('environ', 'maps', 'mem', 'root/', 'cwd/'):
     try:
         os.stat('/proc/%d/%s' % (target, name)) and open('/proc/%d/%s' % (target, name), 'rb').read(1)
         reached.append(name)
