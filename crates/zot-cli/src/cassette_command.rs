@@ -121,7 +121,7 @@ fn verify(file: &Path, pattern: &[String]) -> Result<ExitCode, Failure> {
     if !suspects.is_empty() {
         let file = file.display();
         let _ = writeln!(
-            io::stderr(),
+            zot_terminal::stderr(),
             "zot: {file}: {} places look like secrets (exchange {}): run `zot cassette redact {file}`",
             secrets(&inspection),
             suspects.join(", ")
@@ -137,7 +137,7 @@ fn verify(file: &Path, pattern: &[String]) -> Result<ExitCode, Failure> {
 }
 
 fn show(inspection: &Inspection) -> io::Result<()> {
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = zot_terminal::buffered_stdout();
     let header = &inspection.header;
     writeln!(
         output,
