@@ -19,9 +19,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let unannounced_confirm_time =
         (!arguments.has_confirm_timeout()).then_some(UNANNOUNCED_CONFIRM_TIME);
     // The embedding program owns persistence, unless it hands it over.
-    let config = configuration::read(arguments, Persistence::Never)?;
+    let mut config = configuration::read(arguments, Persistence::Never)?;
+    let token = rpc_token()?;
+    config.secrets.extend(token.clone());
     let options = ServeOptions {
-        token: rpc_token()?,
+        token,
         unannounced_confirm_time,
     };
     let exit = executor::run(|idle| async move {
