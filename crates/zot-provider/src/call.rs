@@ -75,9 +75,7 @@ pub(crate) trait Decoder: Send + Unpin {
     ) -> Result<(), ModelError>;
 
     /// How many bytes of the response it has kept so far that no event has told yet.
-    fn kept(&self) -> usize {
-        0
-    }
+    fn kept(&self) -> usize;
 
     /// Takes a whole answer that was not streamed. Where its shape is that of a streamed event,
     /// nothing more is needed.

@@ -310,6 +310,11 @@ impl ResponsesDecoder {
 }
 
 impl Decoder for ResponsesDecoder {
+    /// Everything is told as it comes.
+    fn kept(&self) -> usize {
+        0
+    }
+
     fn event(
         &mut self,
         event: SseEvent<'_>,

@@ -50,13 +50,7 @@ impl Endless {
             .arguments(mode)
             .arguments(["--provider", "anthropic", "--base-url"])
             .argument(format!("http://127.0.0.1:{}", self.port))
-            .arguments([
-                "--api-key",
-                "x",
-                "--model",
-                "claude-sonnet-4-5",
-                "--no-stdin",
-            ])
+            .arguments(["--api-key", "x", "--model", "claude-sonnet-4-5"])
     }
 
     /// Waits until the client is in the middle of it.
@@ -101,7 +95,7 @@ fn text() -> serde_json::Value {
 /// Ends with an error that names `limit`, in little memory.
 fn ends_at(limit: &str, first: String, again: &str) {
     let (server, workdir) = (Endless::start(first, again), Workdir::new("work"));
-    let mut command = server.command(&workdir, &["-p", "go"]).into_command();
+    let mut command = server.command(&workdir, &["-p", "go", "-n"]).into_command();
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let mut zot = Process::start(command.stderr(Stdio::piped()));
     let began = Instant::now();
@@ -179,7 +173,7 @@ fn what_was_said_before_a_limit_is_kept() {
     let server = Endless::start(started(text()), &delta(words));
     let workdir = Workdir::new("work");
     let ended = server
-        .command(&workdir, &["--json", "go"])
+        .command(&workdir, &["--json", "go", "-n"])
         .spawn()
         .wait(PATIENCE);
     let frames: Vec<serde_json::Value> = ended
@@ -206,8 +200,8 @@ fn a_flood_does_not_keep_signals_and_aborts_away() {
         let server = Endless::start(started(text()), &again);
         let workdir = Workdir::new("work");
         for (mode, signal, code) in [
-            (["-p", "go"], Signal::INT, 130),
-            (["--json", "go"], Signal::TERM, 143),
+            (["-p", "go", "-n"], Signal::INT, 130),
+            (["--json", "go", "-n"], Signal::TERM, 143),
         ] {
             server.sent.store(0, Ordering::Relaxed);
             let zot = server.command(&workdir, &mode).spawn();
