@@ -1,8 +1,13 @@
 //! Does what the turn machine says, and reports it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use zot_conversation::{AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, Role, TurnStop};
+use zot_conversation::{
+    AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, ModelError, ModelErrorKind, Role,
+    TurnStop,
+};
 
 use crate::agent::now;
 use crate::budget::Budget;
@@ -12,12 +17,17 @@ use crate::model_call::{self, TurnBeginning};
 use crate::turn::{CompactionOutcome, Ending, NextStep, ToolsOutcome, Turn};
 use crate::{Agent, Hooks, JournalError, tool_batch};
 
+/// The most bytes of all responses to one prompt, with whatever tools are called between them.
+const MAX_PROMPT_RESPONSE_BYTES: usize = 128 * 1024 * 1024;
+
 /// One prompt or compaction under way: where it reports, and what can stop it.
 pub(crate) struct Run<'a> {
     pub(crate) hooks: &'a dyn Hooks,
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) meter: Meter,
     events: &'a mpsc::Sender<AgentEvent>,
+    /// What all responses so far come to, in bytes.
+    response_bytes: AtomicUsize,
 }
 
 impl<'a> Run<'a> {
@@ -32,6 +42,7 @@ impl<'a> Run<'a> {
             cancel,
             meter: Meter::new(agent, budget),
             events,
+            response_bytes: AtomicUsize::new(0),
         }
     }
 
@@ -42,6 +53,29 @@ impl<'a> Run<'a> {
             () = self.cancel.cancelled() => 0,
             more = self.hooks.at_step_limit(limit) => more,
         }
+    }
+
+    /// Whether a response that has `bytes` so far leaves the prompt within its limit.
+    pub(crate) fn check_length(&self, bytes: usize) -> Result<(), ModelError> {
+        let all = self
+            .response_bytes
+            .load(Ordering::Relaxed)
+            .saturating_add(bytes);
+        match all > MAX_PROMPT_RESPONSE_BYTES {
+            true => Err(ModelError::new(
+                ModelErrorKind::Stream,
+                format!(
+                    "the responses to this prompt are longer than {MAX_PROMPT_RESPONSE_BYTES} bytes \
+                     together (MAX_PROMPT_RESPONSE_BYTES): send another prompt to go on"
+                ),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Counts a response that has ended.
+    pub(crate) fn count_length(&self, bytes: usize) {
+        self.response_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Reports an event, waiting while the reader is behind. A reader that has gone away is no

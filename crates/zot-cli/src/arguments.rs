@@ -5,7 +5,7 @@ mod values;
 
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -261,7 +261,12 @@ impl From<clap::Error> for Shown {
 
 impl Shown {
     pub(crate) fn exit(self) -> ExitCode {
-        let _ = self.0.print();
+        let text = self.0.render().to_string();
+        // The words of the command line are repeated in it, and may be names of files.
+        let _ = match self.0.use_stderr() {
+            true => zot_terminal::stderr().write_all(text.as_bytes()),
+            false => zot_terminal::stdout().write_all(text.as_bytes()),
+        };
         ExitCode::from(u8::try_from(self.0.exit_code()).unwrap_or(2))
     }
 }

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use tokio::time::timeout;
 use zot_rpc::executor::{self, IdleSignal};
-use zot_rpc::printable;
 use zot_rpc::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
 use zot_rpc::stdio::{Mark, Output};
 use zot_sdk::{
@@ -272,7 +271,7 @@ impl Report {
     fn note(&self, notice: ExtensionNotice, output: &mut Output) -> io::Result<()> {
         match notice {
             ExtensionNotice::Warning(warning) => {
-                let _ = writeln!(io::stderr(), "{}", printable(&warning));
+                let _ = writeln!(zot_terminal::stderr(), "{warning}");
             }
             ExtensionNotice::Event(event) if self.format == Format::Json => output.push(&event)?,
             ExtensionNotice::Event(Event::ExtNotify {
@@ -283,7 +282,7 @@ impl Report {
                 let level = if level.is_empty() { "info" } else { &level };
                 // When even standard error is gone, there is nobody to tell.
                 let note = format!("[{extension}] {level}: {message}");
-                let _ = writeln!(io::stderr(), "{}", printable(&note));
+                let _ = writeln!(zot_terminal::stderr(), "{note}");
             }
             // Panels need a place to be shown.
             ExtensionNotice::Event(_) => {}

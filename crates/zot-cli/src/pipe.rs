@@ -20,7 +20,8 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
         (!arguments.has_confirm_timeout()).then_some(UNANNOUNCED_CONFIRM_TIME);
     let token = arguments.take_rpc_token()?;
     // The embedding program owns persistence, unless it hands it over.
-    let config = configuration::read(arguments, Persistence::Never)?;
+    let mut config = configuration::read(arguments, Persistence::Never)?;
+    config.secrets.extend(token.clone());
     let options = ServeOptions {
         token,
         unannounced_confirm_time,

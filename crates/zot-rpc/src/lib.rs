@@ -11,4 +11,4 @@ pub mod executor;
 pub mod signals;
 pub mod stdio;
 
-pub use server::{Exit, ServeOptions, printable, serve};
+pub use server::{Exit, ServeOptions, serve};

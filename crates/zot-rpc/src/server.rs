@@ -248,7 +248,7 @@ impl Server {
             ExtensionNotice::Event(event) => self.report(event),
             ExtensionNotice::Warning(warning) => {
                 // When even standard error is gone, there is nobody to warn.
-                let _ = writeln!(io::stderr(), "{}", printable(&warning));
+                let _ = writeln!(zot_terminal::stderr(), "{warning}");
                 Ok(())
             }
         }
@@ -400,16 +400,6 @@ impl Server {
             }
         }
     }
-}
-
-/// Text of others, safe for a terminal.
-pub fn printable(text: &str) -> String {
-    let safe = |character: char| match character {
-        '\n' | '\t' => character,
-        _ if character.is_control() => '\u{FFFD}',
-        _ => character,
-    };
-    text.chars().map(safe).collect()
 }
 
 /// Whether commands to work have come already that a client who has stopped reading will hear

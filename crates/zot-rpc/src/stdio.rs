@@ -4,7 +4,7 @@
 //! is asked for first: a read or a small write then does not block. What cannot be waited for (a
 //! regular file, `/dev/null`) never blocks in the first place.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use serde::Serialize;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::timeout_at;
+use zot_terminal::{Filter, Layout, escape_json};
 use zot_wire::{Line, LineDecoder, write_line};
 
 use crate::executor::IdleSignal;
@@ -226,6 +227,8 @@ pub struct Output {
     /// Since when the reader has taken nothing although there is something.
     waiting_since: Option<Instant>,
     longest_wait: Option<Duration>,
+    /// What others say is filtered on its way to a terminal, and only there.
+    filter: Option<Filter>,
 }
 
 /// A place in the output, to ask later whether it was written up to there.
@@ -234,6 +237,7 @@ pub struct Mark(u64);
 
 impl Output {
     pub fn stdout(idle: IdleSignal) -> io::Result<Self> {
+        let is_terminal = io::stdout().is_terminal();
         Ok(Self {
             stream: Stream::new(rustix::stdio::stdout(), WRITING)?,
             buffer: Vec::new(),
@@ -242,19 +246,34 @@ impl Output {
             idle,
             waiting_since: None,
             longest_wait: None,
+            filter: is_terminal.then(|| Filter::new(Layout::TEXT)),
         })
     }
 
     /// Adds a line.
     pub fn push(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let before = self.buffer.len();
         write_line(&mut self.buffer, value)?;
+        if self.filter.is_some() {
+            let line = self.buffer.split_off(before);
+            let mut shown = String::with_capacity(line.len());
+            escape_json(&String::from_utf8_lossy(&line), &mut shown);
+            self.buffer.extend_from_slice(shown.as_bytes());
+        }
         self.idle.request();
         Ok(())
     }
 
-    /// Adds text as it is.
+    /// Adds text: as it is, but for what a terminal would obey.
     pub fn push_text(&mut self, text: &str) {
-        self.buffer.extend_from_slice(text.as_bytes());
+        match &mut self.filter {
+            None => self.buffer.extend_from_slice(text.as_bytes()),
+            Some(filter) => {
+                let mut shown = String::with_capacity(text.len());
+                filter.push(text, &mut shown);
+                self.buffer.extend_from_slice(shown.as_bytes());
+            }
+        }
         self.idle.request();
     }
 

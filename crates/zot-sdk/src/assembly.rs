@@ -26,6 +26,7 @@ use zot_tools::{Checkpoint, JailError, ToolsConfig, builtin_tools};
 
 use crate::config::Config;
 use crate::jail::Confines;
+use crate::known_secrets::known_secrets;
 use crate::live_models::{self, LiveModels};
 use crate::persistence::{Opened, Opening, SessionCheckpoint};
 use crate::rescue::Rescue;
@@ -285,7 +286,11 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         let replayed = replayed.as_deref();
         let others = &mut substitutes;
         let native = clients.native(&model);
-        let recorder = recording::record(&*native, path, &model, replayed, credential, others)?;
+        let mut secrets = known_secrets(&home, &providers, &variable);
+        secrets.extend(config.api_key.iter().chain(&config.secrets).cloned());
+        let recorder = recording::record(
+            &*native, path, &model, replayed, credential, others, &secrets,
+        )?;
         clients.record_to(recorder);
     }
     let mut settings = AgentSettings {

@@ -66,6 +66,8 @@ pub struct Config {
     pub budget: Budget,
     /// Where to write a cassette of all model exchanges.
     pub record: Option<PathBuf>,
+    /// Texts that the cassette must not hold, beside all keys that are known.
+    pub secrets: Vec<String>,
     /// Answers come from a cassette; the provider is then `replay`.
     pub replay: Option<Replay>,
 }

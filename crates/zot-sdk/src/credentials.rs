@@ -14,6 +14,7 @@ use zot_provider::{ApiKey, Endpoint, HttpClient, KeyRequirement, ProviderEntry};
 
 use crate::assembly::connecting::{HttpTransport, oauth_client};
 use crate::assembly::{AssemblyError, entry_credential, unknown_provider, variable};
+use crate::known_secrets::known_secrets;
 use crate::live_models::{CACHE, LiveModels};
 use crate::tables::Tables;
 
@@ -160,6 +161,11 @@ impl Credentials {
             .partition(|entry| entry.key == KeyRequirement::Needed);
         let entries = needed.into_iter().chain(optional);
         entries.map(|entry| entry.name.to_string()).collect()
+    }
+
+    /// Every secret that is known here, whoever it is for: to keep them out of what is shared.
+    pub fn secrets(&self) -> Vec<String> {
+        known_secrets(&self.home, &self.tables.providers, &variable)
     }
 
     /// How to log in at `provider`, if that is possible; otherwise it takes a key.

@@ -92,6 +92,7 @@ mod function_tool;
 mod hooks;
 mod hosting;
 mod jail;
+mod known_secrets;
 mod live_models;
 mod persistence;
 mod rescue;

@@ -16,6 +16,10 @@ use crate::runtime::Occupation;
 /// How many events may wait for a reader before the agent does.
 pub(crate) const EVENT_QUEUE: usize = 128;
 
+/// How many events are handed out before others get a turn, signals and commands among them: a
+/// model that floods must not keep the user from stopping it.
+const EVENTS_PER_TURN: u32 = 128;
+
 /// What a stream does, and with it which event is its last.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
@@ -46,6 +50,8 @@ pub struct EventStream {
     kind: Work,
     rescue: Arc<Rescue>,
     on_request: OnRequest,
+    /// Events taken since others had a turn.
+    taken: u32,
 }
 
 impl EventStream {
@@ -63,6 +69,7 @@ impl EventStream {
             kind,
             rescue,
             on_request: OnRequest::default(),
+            taken: 0,
         }
     }
 
@@ -126,7 +133,13 @@ impl Stream for EventStream {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
         loop {
+            if self.taken >= EVENTS_PER_TURN {
+                self.taken = 0;
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             if let Ok(event) = self.events.try_recv() {
+                self.taken += 1;
                 if self.is_last(&event) {
                     self.release();
                 }
@@ -143,6 +156,7 @@ impl Stream for EventStream {
             if finished {
                 self.work = None;
             } else if self.events.is_empty() {
+                self.taken = 0;
                 return Poll::Pending;
             }
         }

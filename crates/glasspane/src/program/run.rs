@@ -9,11 +9,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use zot_process::{EndSignal, EndSignals};
+use zot_terminal::Printer;
 use zot_wire::write_line;
 
 use super::{Attachments, Failure, Outcome, StartArguments};
 use crate::{Batch, Hub};
-use printer::Printer;
+use printer::Printer as LinePrinter;
 
 /// Start one or several agents and watch them.
 #[derive(Debug, Args)]
@@ -46,8 +47,11 @@ pub async fn run(arguments: RunArguments) -> Result<ExitCode, Failure> {
     }
     let mut watching = Watching {
         log: arguments.record.as_deref().map(create).transpose()?,
-        printer: (!arguments.json).then(|| Printer::new(&launches)),
-        output: Some(io::stdout()),
+        printer: (!arguments.json).then(|| LinePrinter::new(&launches)),
+        output: Some(match arguments.json {
+            true => zot_terminal::json_stdout(),
+            false => zot_terminal::stdout(),
+        }),
         lines: Vec::new(),
     };
     let hub = Hub::new();
@@ -88,7 +92,7 @@ pub async fn run(arguments: RunArguments) -> Result<ExitCode, Failure> {
 }
 
 fn complain(error: &str) {
-    let _ = writeln!(io::stderr(), "glasspane: {error}");
+    let _ = writeln!(zot_terminal::stderr(), "glasspane: {error}");
 }
 
 fn create(path: &std::path::Path) -> Result<BufWriter<File>, Failure> {
@@ -103,9 +107,9 @@ fn create(path: &std::path::Path) -> Result<BufWriter<File>, Failure> {
 struct Watching {
     log: Option<BufWriter<File>>,
     /// None for JSON.
-    printer: Option<Printer>,
+    printer: Option<LinePrinter>,
     /// None once nobody reads it; the agents and the log go on.
-    output: Option<io::Stdout>,
+    output: Option<Printer<io::Stdout>>,
     lines: Vec<u8>,
 }
 

@@ -10,6 +10,7 @@ mod agent_loop;
 mod captures;
 mod command_line;
 mod degradation;
+mod escapes;
 mod executor;
 mod installation;
 mod mixed;

@@ -131,7 +131,7 @@ impl Arguments {
         if asks {
             sessions_command::offer(&summaries, Columns::Numbered);
             // When even standard error is gone, the number can still be given.
-            let _ = write!(io::stderr(), "number: ");
+            let _ = write!(zot_terminal::stderr(), "number: ");
         }
         let number = match self.no_stdin {
             true => None,

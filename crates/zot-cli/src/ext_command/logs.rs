@@ -42,7 +42,7 @@ pub(super) fn run(
         }
         Err(error) => return Err(Failure::Refused(format!("{}: {error}", path.display()))),
     };
-    let mut output = io::stdout().lock();
+    let mut output = zot_terminal::stdout();
     if let Some(log) = &mut log {
         match lines {
             Some(lines) => write_last(log, lines, &mut output)?,

@@ -5,14 +5,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
-use zot_rpc::printable;
 use zot_sdk::sessions::{FileOutcome, UndoneFile};
 use zot_sdk::{IfChanged, UndoReport, undo};
 
 use super::table::shortened;
 use super::{Failure, Place};
 use crate::failure::FAILED;
-use crate::output::say;
+use crate::output::say_json;
 
 const MAX_COMMAND: usize = 100;
 
@@ -47,7 +46,7 @@ pub(super) fn run(place: &Place, arguments: &Arguments) -> Result<ExitCode, Fail
     };
     let report = undo(&path, arguments.prompts as usize, if_changed)?;
     match arguments.json {
-        true => say(value(&report))?,
+        true => say_json(&value(&report))?,
         false => write(&report)?,
     }
     let done = report
@@ -62,7 +61,7 @@ pub(super) fn run(place: &Place, arguments: &Arguments) -> Result<ExitCode, Fail
 }
 
 fn write(report: &UndoReport) -> io::Result<()> {
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = zot_terminal::buffered_stdout();
     if report.undone.files.is_empty() {
         writeln!(
             output,
@@ -94,7 +93,11 @@ fn write(report: &UndoReport) -> io::Result<()> {
     }
     for command in &report.not_covered {
         let command = shortened(command, MAX_COMMAND);
-        writeln!(output, "not covered: bash {}", printable(&command))?;
+        writeln!(
+            output,
+            "not covered: bash {}",
+            command.replace(['\n', '\t'], " ")
+        )?;
     }
     output.flush()
 }

@@ -22,6 +22,7 @@ mod context;
 mod doctor;
 mod documents;
 mod ending;
+mod escapes;
 mod example_extensions;
 mod examples;
 mod ext_cli;

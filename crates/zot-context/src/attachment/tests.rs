@@ -106,7 +106,10 @@ fn what_names_nothing_stays_text() {
 #[test]
 fn what_is_there_but_cannot_be_read_is_told() {
     let attached = attached("@/dev/zero", Path::new("/"));
-    assert_eq!(attached.text, "[/dev/zero: not attached, it is a device, expected a regular file]");
+    assert_eq!(
+        attached.text,
+        "[/dev/zero: not attached, it is a device, expected a regular file]"
+    );
     assert_eq!(attached.problems.len(), 1);
 }
 
