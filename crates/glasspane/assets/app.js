@@ -9,12 +9,16 @@ import { Overview } from './overview.js';
 import { ReplayBar } from './replaybar.js';
 import { listenToKeys } from './keys.js';
 import { setUpTheme } from './theme.js';
-import { stateWords } from './format.js';
+import { needsSomebody } from './attention.js';
+import { doingWords, stateWords } from './format.js';
+import { harmless } from './arguments.js';
 
 const find = (id) => document.getElementById(id);
 
 /** The order follows what changes all the time at most this often: a grid that jumps cannot be read. */
 const REORDER_EVERY = 1000;
+/** Nor may a card move away from under a pointer: after each move in the grid, cards keep their places for a while. */
+const KEEP_PLACES = 1500;
 /** Durations and strips go on this often while nothing happens. */
 const TICK = 500;
 const ANNOUNCE_EVERY = 3000;
@@ -26,6 +30,7 @@ class App {
     this.replay = null;
     this.lastOrder = 0;
     this.lastTick = 0;
+    this.lastMove = -Infinity;
     this.announced = 0;
     this.attention = new Map();
     this.wanted = false;
@@ -47,6 +52,9 @@ class App {
     find('help-open').addEventListener('click', () => find('help').showModal());
     setUpTheme(find('theme'), () => this.repaint());
     listenToKeys(this, find);
+    for (const kind of ['pointermove', 'wheel', 'touchmove']) {
+      find('grid').addEventListener(kind, () => { this.lastMove = performance.now(); }, { passive: true });
+    }
     window.addEventListener('resize', () => this.repaint());
     document.addEventListener('visibilitychange', () => this.wake());
     setInterval(() => this.wake(), TICK);
@@ -124,9 +132,9 @@ class App {
     }
     const ticking = at - this.lastTick >= TICK - 50;
     const touched = model.dirty.has(this.detail.agentId);
-    if ((model.reshaped || this.filters.isRestless) && at - this.lastOrder >= (this.lastOrder === 0 ? 0 : REORDER_EVERY / 4)) {
-      if (model.reshaped || at - this.lastOrder >= REORDER_EVERY) this.arrange(at);
-    }
+    const changed = model.reshaped || (model.reworded && this.filters.hasWords);
+    const due = at - this.lastOrder >= REORDER_EVERY / 4 || this.lastOrder === 0;
+    if (due && (changed || (this.filters.isRestless && at - this.lastOrder >= REORDER_EVERY))) this.arrange(at);
     const now = this.now();
     this.cards.draw(model, now, ticking);
     const shown = model.agents.get(this.detail.agentId);
@@ -142,11 +150,14 @@ class App {
 
   arrange(at) {
     const model = this.model;
-    model.reshaped = false;
+    const held = this.lastOrder !== 0 && at - this.lastMove < KEEP_PLACES;
+    model.reshaped = held;
+    model.reworded = false;
     this.lastOrder = at;
     const totals = model.totals();
     this.filters.showCounts(totals);
-    this.chosen = this.filters.choose(model.agents.values());
+    this.chosen = this.filters.choose(model.agents.values(), this.now());
+    if (held) this.chosen = this.cards.inPlace(this.chosen);
     const focused = this.cards.focusedId();
     this.cards.arrange(this.chosen);
     // A card that was moved has lost the focus.
@@ -164,16 +175,15 @@ class App {
   announce(at) {
     const news = [];
     for (const agent of this.model.agents.values()) {
-      const needs = agent.status === 'waiting_for_approval' || agent.status === 'failed';
-      if (!needs) this.attention.delete(agent.id);
+      if (!needsSomebody(agent)) this.attention.delete(agent.id);
       else if (this.attention.get(agent.id) !== agent.status) news.push(agent);
     }
     if (news.length === 0 || at - this.announced < ANNOUNCE_EVERY) return;
     this.announced = at;
     for (const agent of news) this.attention.set(agent.id, agent.status);
     find('announce').textContent = news.length > 3
-      ? `${news.length} agents failed or wait for approval`
-      : news.map((agent) => `${agent.label}: ${stateWords(agent)}`).join('; ');
+      ? `${news.length} agents failed, wait for approval or are not understood`
+      : news.map(announcement).join('; ');
   }
 
   open(id) {
@@ -209,6 +219,11 @@ class App {
     find('pause').disabled = this.replay !== null;
     if (!paused) this.repaint();
   }
+}
+
+function announcement(agent) {
+  const about = doingWords(agent);
+  return harmless(`${agent.label}: ${stateWords(agent)}${about === '' ? '' : `: ${about}`}`);
 }
 
 new App();

@@ -1,8 +1,11 @@
 // The grid of cards. A card is drawn in full only while it can be seen; of the others nothing but
 // their place is kept up to date.
 
-import { ACTIVE, STATES, count, dollars, duration, plural, stateWords, totalTokens } from './format.js';
+import { ACTIVE, STATES, costWords, count, duration, plural, stateWords, totalTokens } from './format.js';
 import { drawStrip } from './timeline.js';
+import { harmless } from './arguments.js';
+import { waitingSince } from './attention.js';
+import { doingWords, stateColour } from './format.js';
 
 /** A card shows about five lines; more would only be laid out to be cut off. */
 const SHOWN_TEXT = 420;
@@ -63,6 +66,13 @@ export class Cards {
     this.order = [...wanted];
   }
 
+  /** The same agents in the order in which their cards are now; new ones at the end. */
+  inPlace(agents) {
+    const places = new Map(this.order.map((id, index) => [id, index]));
+    const place = (agent) => places.get(agent.id) ?? Infinity;
+    return [...agents].sort((one, other) => (place(one) === place(other) ? 0 : place(one) - place(other)));
+  }
+
   make(agent) {
     const root = element('li', 'card');
     root.dataset.id = agent.id;
@@ -78,6 +88,7 @@ export class Cards {
     card.words = element('span', 'words');
     card.since = element('span', 'since');
     state.append(card.sign, card.words, card.since);
+    card.doing = element('p', 'doing');
     card.strip = element('canvas');
     card.strip.setAttribute('aria-hidden', 'true');
     const tail = element('div', 'tail');
@@ -90,7 +101,7 @@ export class Cards {
     card.tokens = element('span');
     card.cost = element('span', 'cost');
     footer.append(card.turns, card.tools, card.errors, card.tokens, card.cost);
-    root.append(header, state, card.strip, tail, footer);
+    root.append(header, state, card.doing, card.strip, tail, footer);
     this.cards.set(agent.id, card);
     this.observer.observe(root);
     this.stale.add(agent.id);
@@ -103,7 +114,7 @@ export class Cards {
     if (card.shown.status === agent.status) return;
     card.shown.status = agent.status;
     card.root.dataset.status = agent.status;
-    card.root.style.setProperty('--state', `var(--${agent.status})`);
+    card.root.style.setProperty('--state', stateColour(agent.status));
   }
 
   /** Draws what changed and can be seen; `ticking`: time has gone on as well. */
@@ -132,8 +143,10 @@ export class Cards {
     put(card, 'source', agent.source);
     put(card, 'sign', STATES[agent.status]?.sign ?? '?');
     put(card, 'words', stateWords(agent));
-    put(card, 'since', duration(now - agent.since_ms));
-    const failed = agent.status === 'failed' && agent.error;
+    const waiting = agent.status === 'waiting_for_approval';
+    put(card, 'since', duration(now - (waiting ? waitingSince(agent) : agent.since_ms)));
+    put(card, 'doing', doingWords(agent));
+    const failed = ['failed', 'interrupted', 'not_understood'].includes(agent.status) && agent.error;
     put(card, 'text', failed ? agent.error.slice(0, SHOWN_TEXT) : agent.text.slice(-SHOWN_TEXT));
     if (card.shown.failed !== Boolean(failed)) {
       card.shown.failed = Boolean(failed);
@@ -144,7 +157,7 @@ export class Cards {
     put(card, 'errors', agent.errors > 0 ? plural(agent.errors, 'error')
       : agent.violation_count > 0 ? plural(agent.violation_count, 'broken rule') : '');
     put(card, 'tokens', `${count(totalTokens(agent.usage))} tok`);
-    put(card, 'cost', dollars(agent.usage.cost_usd));
+    put(card, 'cost', costWords(agent.usage));
     if (this.stripWidth > 0) {
       drawStrip(card.strip, agent, stripView(agent, now), this.stripWidth, STRIP_HEIGHT);
     }
@@ -200,7 +213,7 @@ function stripView(agent, now) {
 function put(card, name, words) {
   if (card.shown[name] === words) return;
   card.shown[name] = words;
-  card[name].textContent = words;
+  card[name].textContent = harmless(words);
 }
 
 export function element(name, className) {

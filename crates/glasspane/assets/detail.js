@@ -1,9 +1,13 @@
 // One agent in full.
 
-import { count, dollars, duration, plural, stateWords, timeOfDay } from './format.js';
+import { costWords, count, dollars, duration, plural, retryWords, stateWords, timeOfDay } from './format.js';
 import { drawLanes } from './timeline.js';
 import { drawSums } from './charts.js';
 import { element } from './cards.js';
+import { harmless } from './arguments.js';
+import { waitingSince } from './attention.js';
+import { Calls } from './calls.js';
+import { stateColour } from './format.js';
 
 const TOKEN_LINES = [
   { colour: 'tokens-cache', words: 'cached', value: (usage) => usage.cache_read_tokens + usage.cache_write_tokens },
@@ -47,6 +51,13 @@ export class Detail {
     state.append(this.state, ' ', this.since);
     this.error = element('p', 'error');
 
+    const asked = element('ul', 'calls');
+    const askedSection = section('Waiting for approval', asked);
+    this.asked = new Calls(askedSection, asked, 'for');
+    const running = element('ul', 'calls');
+    const runningSection = section('Running', running);
+    this.running = new Calls(runningSection, running, 'for');
+
     this.facts = {};
     const facts = element('dl', 'facts');
     for (const [name, words, wide] of [
@@ -70,6 +81,7 @@ export class Detail {
 
     this.stream = element('pre', 'stream');
     this.stream.tabIndex = 0;
+    this.stream.setAttribute('role', 'group');
     this.stream.setAttribute('aria-label', 'What the model says');
     this.violations = element('ul', 'violations');
     this.violationSection = section('Broken rules', this.violations);
@@ -79,7 +91,7 @@ export class Detail {
     const events = section('Events', this.log);
     events.className = 'events';
     this.logCount = events.querySelector('small');
-    root.append(header, state, this.error, facts, section('Timeline', this.lanes), charts,
+    root.append(header, state, this.error, askedSection, runningSection, facts, section('Timeline', this.lanes), charts,
       section('Text', this.stream), this.violationSection, events);
   }
 
@@ -91,6 +103,9 @@ export class Detail {
     this.width = 0;
     this.log.replaceChildren();
     this.stream.textContent = '';
+    this.drawnText = '';
+    this.asked.clear();
+    this.running.clear();
   }
 
   hide() {
@@ -100,13 +115,17 @@ export class Detail {
   }
 
   draw(agent, now) {
-    this.root.style.setProperty('--state', `var(--${agent.status})`);
+    this.root.style.setProperty('--state', stateColour(agent.status));
     put(this.title, agent.label);
     put(this.origin, `${agent.source || 'unknown'} · ${agent.id}${agent.detached === null ? '' : ` · ${agent.detached}`}`);
     put(this.state, stateWords(agent));
-    put(this.since, `for ${duration(now - agent.since_ms)}`);
+    const waiting = agent.status === 'waiting_for_approval';
+    put(this.since, `for ${duration(now - (waiting ? waitingSince(agent) : agent.since_ms))}`);
     put(this.error, agent.error ?? '');
     this.error.hidden = !agent.error;
+    this.asked.draw(agent.approvals, now);
+    // What waits is not shown twice.
+    this.running.draw(agent.running.filter(({ id }) => !agent.approvals.some((asked) => asked.tool_id === id)), now);
     const usage = agent.usage;
     const facts = {
       turns: String(agent.turns),
@@ -116,7 +135,7 @@ export class Detail {
       input: count(usage.input_tokens),
       output: count(usage.output_tokens),
       cache: count(usage.cache_read_tokens + usage.cache_write_tokens),
-      cost: dollars(usage.cost_usd),
+      cost: costWords(usage),
       model: agent.model ?? 'not told',
       cwd: agent.cwd ?? 'not told',
     };
@@ -139,10 +158,11 @@ export class Detail {
   }
 
   drawText(agent) {
-    if (this.stream.textContent === agent.text) return;
+    if (this.drawnText === agent.text) return;
+    this.drawnText = agent.text;
     const stream = this.stream;
     const atEnd = stream.scrollHeight - stream.scrollTop - stream.clientHeight < 30;
-    stream.textContent = agent.text;
+    stream.textContent = harmless(agent.text);
     if (atEnd) stream.scrollTop = stream.scrollHeight;
   }
 
@@ -153,7 +173,7 @@ export class Detail {
     this.violations.dataset.words = words;
     this.violations.replaceChildren(...agent.violations.map((violation) => {
       const item = element('li');
-      item.textContent = violation;
+      item.textContent = harmless(violation);
       return item;
     }));
     this.violationSection.querySelector('small').textContent =
@@ -186,8 +206,8 @@ function row(record) {
   const name = element('span', 'what');
   name.textContent = what;
   const words = element('span', 'about');
-  words.textContent = about;
-  words.title = about;
+  words.textContent = harmless(about);
+  words.title = words.textContent;
   item.append(time, name, words);
   return item;
 }
@@ -196,7 +216,7 @@ function describe({ event, usage, attached, detached }) {
   if (attached) return { what: 'attached', about: [attached.label, attached.source, attached.model].filter(Boolean).join(' · ') };
   if (detached) return { what: 'detached', about: detached.reason ?? '', kind: detached.failed ? 'error' : '' };
   if (usage) {
-    return { what: 'usage', about: `${count(usage.input_tokens)} in, ${count(usage.output_tokens)} out, ${dollars(usage.cost_usd)}` };
+    return { what: 'usage', about: `${count(usage.input_tokens)} in, ${count(usage.output_tokens)} out, ${costWords(usage)}` };
   }
   if (!event) return { what: 'empty', about: '' };
   const parts = [];
@@ -205,6 +225,7 @@ function describe({ event, usage, attached, detached }) {
   if (event.raw_type) parts.push(event.raw_type);
   if (event.stop) parts.push(`stop: ${event.stop}`);
   if (event.is_error) parts.push('failed');
+  if (event.retry) parts.push(retryWords(event.retry));
   if (event.message) parts.push(event.message);
   if (event.text) parts.push(event.text.slice(0, MAX_ABOUT).replace(/\s+/g, ' '));
   let kind = '';
@@ -232,5 +253,6 @@ function canvas(className, label) {
 }
 
 function put(target, words) {
-  if (target.textContent !== words) target.textContent = words;
+  const shown = harmless(words);
+  if (target.textContent !== shown) target.textContent = shown;
 }

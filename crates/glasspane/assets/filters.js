@@ -1,12 +1,14 @@
 // Which agents are shown, and in which order.
 
-import { STATES, totalTokens } from './format.js';
+import { byAttention } from './attention.js';
 import { element } from './cards.js';
+import { STATES, nameOf, stateColour, stateWords, totalTokens } from './format.js';
+import { callWords } from './words.js';
 
-const ATTENTION = Object.fromEntries(Object.keys(STATES).map((status, index) => [status, index]));
+/** A filter for any other state is offered once an agent has been in it. */
+const USUAL = new Set(['waiting_for_approval', 'failed', 'running_tool', 'writing', 'thinking', 'starting', 'idle', 'done']);
 
 const ORDERS = {
-  attention: (one, other) => ATTENTION[one.status] - ATTENTION[other.status],
   activity: (one, other) => other.lastAt - one.lastAt,
   name: (one, other) => one.label.localeCompare(other.label, 'en', { numeric: true }),
   cost: (one, other) => other.usage.cost_usd - one.usage.cost_usd,
@@ -22,36 +24,48 @@ export class Filters {
     this.states = new Set();
     this.chips = new Map();
     this.sources = '';
-    for (const [status, { short, words, sign }] of Object.entries(STATES)) {
-      const chip = element('button');
-      chip.type = 'button';
-      chip.title = words;
-      chip.setAttribute('aria-pressed', 'false');
-      chip.style.setProperty('--state', `var(--${status})`);
-      const mark = element('span', 'sign');
-      mark.setAttribute('aria-hidden', 'true');
-      mark.textContent = sign;
-      const number = element('b');
-      number.textContent = '0';
-      chip.append(mark, `${short} `, number);
-      chip.dataset.status = status;
-      chip.dataset.count = '0';
-      chip.addEventListener('click', () => {
-        if (!this.states.delete(status)) this.states.add(status);
-        chip.setAttribute('aria-pressed', String(this.states.has(status)));
-        changed();
-      });
-      this.chips.set(status, { chip, number });
-      find('filter-states').append(chip);
-    }
+    this.chipRow = find('filter-states');
+    this.changed = changed;
+    for (const status of Object.keys(STATES)) this.makeChip(status);
     this.text.addEventListener('input', changed);
     this.source.addEventListener('change', changed);
     this.sort.addEventListener('change', changed);
   }
 
+  makeChip(status) {
+    const name = nameOf(status);
+    const { short, words, sign } = STATES[status] ?? { short: name, words: name, sign: '?' };
+    const chip = element('button');
+    chip.type = 'button';
+    chip.title = words;
+    chip.hidden = !USUAL.has(status);
+    chip.setAttribute('aria-pressed', 'false');
+    chip.style.setProperty('--state', stateColour(status));
+    const mark = element('span', 'sign');
+    mark.setAttribute('aria-hidden', 'true');
+    mark.textContent = sign;
+    const number = element('b');
+    number.textContent = '0';
+    chip.append(mark, `${short} `, number);
+    chip.dataset.status = status;
+    chip.dataset.count = '0';
+    chip.addEventListener('click', () => {
+      if (!this.states.delete(status)) this.states.add(status);
+      chip.setAttribute('aria-pressed', String(this.states.has(status)));
+      this.changed();
+    });
+    this.chips.set(status, { chip, number });
+    this.chipRow.append(chip);
+  }
+
   /** Whether the order depends on what changes all the time. */
   get isRestless() {
-    return ['activity', 'cost', 'tokens', 'errors'].includes(this.sort.value);
+    return ['attention', 'activity', 'cost', 'tokens', 'errors'].includes(this.sort.value);
+  }
+
+  /** Whether what agents say decides which of them are shown. */
+  get hasWords() {
+    return this.text.value.trim() !== '';
   }
 
   get isActive() {
@@ -66,19 +80,16 @@ export class Filters {
   }
 
   /** The agents to show, in order. Those that are equal stay as they came. */
-  choose(agents) {
-    const words = this.text.value.toLowerCase().split(/\s+/).filter(Boolean);
+  choose(agents, now) {
+    const wanted = this.text.value.toLowerCase().split(/\s+/).filter(Boolean);
     const chosen = [];
     for (const agent of agents) {
       if (this.states.size > 0 && !this.states.has(agent.status)) continue;
       if (this.source.value !== '' && agent.source !== this.source.value) continue;
-      if (words.length > 0) {
-        const about = [agent.label, agent.id, agent.source, agent.model, agent.cwd, agent.tool, agent.error, agent.status]
-          .filter(Boolean).join(' ').toLowerCase();
-        if (!words.every((word) => about.includes(word))) continue;
-      }
+      if (wanted.length > 0 && !matches(agent, wanted)) continue;
       chosen.push(agent);
     }
+    if (this.sort.value === 'attention') return byAttention(chosen, now);
     const order = ORDERS[this.sort.value];
     if (order) chosen.sort(order);
     return chosen;
@@ -86,6 +97,10 @@ export class Filters {
 
   /** How many agents there are of each state and source. */
   showCounts(totals) {
+    for (const status of Object.keys(totals.states)) {
+      if (!this.chips.has(status)) this.makeChip(status);
+      this.chips.get(status).chip.hidden = false;
+    }
     for (const [status, { chip, number }] of this.chips) {
       const words = String(totals.states[status] ?? 0);
       if (chip.dataset.count === words) continue;
@@ -101,4 +116,15 @@ export class Filters {
     // A filter stays although its last agent has gone.
     if (chosen && !names.includes(chosen)) this.source.append(new Option(chosen, chosen, false, true));
   }
+}
+
+/** Whether every word is somewhere in what is known about the agent, its words, and its tools. */
+function matches(agent, wanted) {
+  const about = [agent.label, agent.id, agent.source, agent.model, agent.cwd, agent.tool, agent.error, agent.detached, agent.prompt,
+    agent.status, stateWords(agent)].filter(Boolean).join('\n').toLowerCase();
+  const calls = [...agent.running, ...agent.approvals];
+  return wanted.every((word) => about.includes(word)
+    || calls.some((call) => call.name.toLowerCase().includes(word) || callWords(call).includes(word)
+      || call.message?.toLowerCase().includes(word))
+    || agent.words.has(word));
 }

@@ -4,6 +4,9 @@
 export const STATES = {
   waiting_for_approval: { words: 'waiting for approval', short: 'waiting', sign: '!' },
   failed: { words: 'failed', short: 'failed', sign: '✕' },
+  not_understood: { words: 'not understood', short: 'not understood', sign: '?' },
+  interrupted: { words: 'interrupted', short: 'interrupted', sign: '■' },
+  retrying: { words: 'retrying', short: 'retrying', sign: '↻' },
   running_tool: { words: 'running a tool', short: 'tool', sign: '▸' },
   writing: { words: 'writing', short: 'writing', sign: '✎' },
   thinking: { words: 'thinking', short: 'thinking', sign: '…' },
@@ -13,12 +16,23 @@ export const STATES = {
 };
 
 /** States in which an agent is at work. */
-export const ACTIVE = new Set(['thinking', 'writing', 'running_tool']);
+export const ACTIVE = new Set(['thinking', 'writing', 'running_tool', 'retrying']);
 
 export function stateWords(agent) {
+  if (!Object.hasOwn(STATES, agent.status)) return nameOf(agent.status);
+  const calls = callsWords(agent);
+  if (calls) return calls;
   if (agent.status === 'running_tool' && agent.tool) return `running ${agent.tool}`;
   if (agent.status === 'waiting_for_approval' && agent.tool) return `waiting for approval: ${agent.tool}`;
+  if (agent.status === 'retrying' && agent.retry) return retryWords(agent.retry);
+  if (agent.status === 'not_understood') return `not understood: ${plural(agent.unknown, 'line')}`;
   return STATES[agent.status]?.words ?? String(agent.status);
+}
+
+/** retry 2 of 5 in 1.0s after status 500 */
+export function retryWords({ attempt, max_attempts, delay_ms, status }) {
+  return ['retry', attempt, max_attempts && `of ${max_attempts}`, delay_ms !== undefined && `in ${(delay_ms / 1000).toFixed(1)}s`,
+    status && `after status ${status}`].filter(Boolean).join(' ');
 }
 
 /** 4s, 1m 05s, 2h 03m */
@@ -59,9 +73,14 @@ export function count(number) {
   return String(number);
 }
 
-/** $0.00, $0.0042, $1.23, $1,234 */
+/** What an agent costs: as it told, marked with ~ if it is an estimate, or – if it is not known. */
+export function costWords(usage) {
+  return `${usage.cost_basis === 'estimated' ? '~' : ''}${dollars(usage.cost_usd)}`;
+}
+
+/** $0.0042, $1.23, $1,234; – for nothing, which is what agents say of models whose price they do not know */
 export function dollars(amount) {
-  if (!(amount > 0)) return '$0.00';
+  if (!(amount > 0)) return '–';
   if (amount < 0.01) return `$${amount.toFixed(4)}`;
   if (amount < 1000) return `$${amount.toFixed(2)}`;
   return `$${Math.round(amount).toLocaleString('en')}`;
@@ -73,4 +92,30 @@ export function plural(number, one, many = `${one}s`) {
 
 export function totalTokens(usage) {
   return usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
+}
+
+/** A state that this page does not know is called by the name it came with. */
+export function nameOf(status) {
+  return String(status).replaceAll('_', ' ');
+}
+
+/** Which tools run, or wait for approval; empty if neither is known. */
+function callsWords({ status, running, approvals }) {
+  const waits = status === 'waiting_for_approval';
+  const calls = waits ? approvals : status === 'running_tool' ? running : [];
+  const name = (waits ? calls[0] : calls.at(-1))?.name;
+  if (!name) return '';
+  const more = calls.length > 1 ? ` and ${calls.length - 1} more` : '';
+  return `${waits ? 'waiting for approval: ' : 'running '}${name}${more}`;
+}
+
+/** One line about what the agent is doing or asking for right now; empty if nothing is known. */
+export function doingWords({ status, running, approvals }) {
+  if (status === 'waiting_for_approval') return approvals[0]?.summary ?? running.at(-1)?.summary ?? '';
+  return status === 'running_tool' ? running.at(-1)?.summary ?? '' : '';
+}
+
+/** A state that this page does not know has the colour of none of the others. */
+export function stateColour(status) {
+  return Object.hasOwn(STATES, status) ? `var(--${status})` : 'var(--unknown-state)';
 }

@@ -76,6 +76,7 @@ const LEGEND = [
   ['writing', 'writing'],
   ['running_tool', 'running a tool'],
   ['waiting_for_approval', 'waiting for approval'],
+  ['retrying', 'waiting to try again'],
   ['failed', 'an error'],
 ];
 

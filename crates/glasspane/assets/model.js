@@ -1,7 +1,7 @@
 // All agents as the page knows them, from the live feed or from a log, and what changed since the
 // page was last drawn.
 
-import { applyRecord, newAgent, overlay } from './tracker.js';
+import { adopt, applyRecord, newAgent, overlay } from './tracker.js';
 import { Series } from './series.js';
 import { ACTIVE } from './format.js';
 
@@ -15,6 +15,8 @@ export class Model {
     this.dirty = new Set();
     /** Agents have come, or something they are filtered or sorted by has changed. */
     this.reshaped = true;
+    /** Somebody has said something that may be searched for. */
+    this.reworded = false;
     this.fleet = new Series();
     this.sums = { input: 0, output: 0, cache: 0, cost: 0 };
     this.events = 0;
@@ -33,6 +35,10 @@ export class Model {
       const agent = this.agents.get(state.id);
       overlay(agent, state);
       agent.text = state.last_text ?? '';
+      adopt(agent);
+      // Pieces, of text or of arguments, are in no history.
+      agent.words.add(state.tool_text);
+      agent.words.extend(agent.text);
     }
     this.seq = seq;
     this.events = 0;
@@ -42,7 +48,10 @@ export class Model {
     for (const record of records) this.apply(record);
     for (const state of agents ?? []) {
       const agent = this.agents.get(state.id);
-      if (agent) overlay(agent, state);
+      if (!agent) continue;
+      const { status } = agent;
+      overlay(agent, state);
+      if (agent.status !== status) this.reshaped = true;
     }
   }
 
@@ -58,6 +67,10 @@ export class Model {
     applyRecord(agent, record);
     if (record.usage) this.note(record.at_ms, usage, agent.usage);
     if (agent.status !== status || record.attached) this.reshaped = true;
+    if (record.event) {
+      this.reworded = true;
+      agent.words.limit(this.agents.size);
+    }
     this.dirty.add(agent.id);
     this.seq = record.seq;
     this.lastAt = Math.max(this.lastAt, record.at_ms);

@@ -61,6 +61,7 @@ export class Overview {
     const first = model.fleet.points[0];
     if (!first || now - first.at < 20_000) return '';
     const spent = model.sums.cost - first.values.cost;
+    if (!(spent > 0)) return '';
     return ` · ${dollars((spent / (now - first.at)) * 3_600_000)} an hour`;
   }
 

@@ -37,7 +37,7 @@ export function prepare(canvas, width, height) {
   return context;
 }
 
-const QUIET = new Set(['idle', 'starting', 'done', 'failed']);
+const QUIET = new Set(['idle', 'starting', 'done', 'failed', 'interrupted', 'not_understood']);
 
 /**
  * Calls `draw(span, left, width)` for every span that can be seen. `view`: { from, to, now } in
@@ -65,7 +65,7 @@ export function drawStrip(canvas, agent, view, width, height) {
   eachSpan(agent.turnSpans, view, width, (_, left, wide) => context.fillRect(left, 0, wide, height));
   eachSpan(agent.segments, view, width, (segment, left, wide) => {
     if (QUIET.has(segment.status)) return;
-    context.fillStyle = colour[segment.status];
+    context.fillStyle = colour[segment.status] || colour.quiet;
     const tall = segment.status === 'running_tool' || segment.status === 'waiting_for_approval';
     const top = tall ? 4 : 8;
     context.fillRect(left, top, wide, height - 2 * top);
@@ -110,7 +110,7 @@ export function drawLanes(canvas, agent, view, width, height) {
     if (QUIET.has(segment.status)) return;
     const tools = segment.status === 'running_tool' || segment.status === 'waiting_for_approval';
     const top = lane * (tools ? 2 : 1) + 4;
-    context.fillStyle = colour[segment.status];
+    context.fillStyle = colour[segment.status] || colour.quiet;
     context.fillRect(left, top, wide, lane - 8);
     if (tools) label(context, segment.tool ?? '', left, wide, top + lane / 2 - 4, colour.surface);
   });

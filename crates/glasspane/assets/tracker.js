@@ -2,14 +2,26 @@
 // against this. The server's word wins while it is there; a replay has only this. Besides, it keeps
 // what the timelines and charts show.
 
+import { isObject, oneLine, summary } from './arguments.js';
 import { Series } from './series.js';
+import { Words, index } from './words.js';
 
 const MAX_TEXT = 8192;
+/** How much of a text the log of an agent keeps; what was searched for it is kept elsewhere. */
+const MAX_LOG_TEXT = 320;
+const MAX_NAME = 1024;
+/** Of one call, and of all that run. */
+const MAX_ARGUMENTS = 8192;
+const MAX_ALL_ARGUMENTS = 32768;
+const EAGER_ARGUMENTS = 512;
+const MAX_APPROVALS = 16;
 const MAX_SPANS = 600;
 const MAX_LOG = 300;
 const MAX_VIOLATIONS = 20;
 const MAX_OPEN_TOOLS = 256;
-const WORKING = new Set(['thinking', 'writing', 'running_tool', 'waiting_for_approval']);
+const WORKING = new Set(['thinking', 'writing', 'running_tool', 'waiting_for_approval', 'retrying']);
+/** In these kinds an agent is not at work. */
+const ASIDE = new Set(['agent_end', 'notice', 'error', 'unknown']);
 
 export function newAgent(id, at) {
   return {
@@ -18,8 +30,14 @@ export function newAgent(id, at) {
     source: '',
     cwd: null,
     model: null,
+    parent: null,
     status: 'starting',
     tool: null,
+    /** Tools that run, oldest first: { id, name, since_ms, summary, arguments, cut }. */
+    running: [],
+    /** What waits for a person: { tool_id, name, since_ms, summary, arguments, cut, message }. */
+    approvals: [],
+    prompt: '',
     since_ms: at,
     started_ms: at,
     turns: 0,
@@ -29,9 +47,10 @@ export function newAgent(id, at) {
     unknown: 0,
     violations: [],
     violation_count: 0,
-    usage: { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0, cost_usd: 0 },
+    usage: noUsage(),
     error: null,
     detached: null,
+    retry: null,
     text: '',
     lastAt: at,
     // For drawing: spans are { start, end or null, … }, oldest first.
@@ -40,20 +59,40 @@ export function newAgent(id, at) {
     errorMarks: [],
     usageSeries: new Series(),
     log: [],
+    words: new Words(),
     // The tracker's memory.
-    work: { turnOpen: false, openTools: [], approvals: 0, textComplete: true, failed: false, brokenOff: false, over: false },
+    work: {
+      turnOpen: false, openTools: [], approvals: 0, textComplete: true,
+      failed: false, interrupted: false, brokenOff: false, counted: false, begun: false, understood: false, over: false,
+    },
   };
+}
+
+function noUsage() {
+  return { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0, cost_usd: 0 };
 }
 
 /** Takes over what the server says; what the page draws from stays its own. */
 export function overlay(agent, state) {
+  const before = agent.running;
   for (const [name, value] of Object.entries(state)) {
-    if (name !== 'last_text') agent[name] = value;
+    if (name !== 'last_text' && name !== 'tool_text') agent[name] = value;
   }
-  for (const name of ['tool', 'error', 'detached', 'cwd', 'model']) if (!(name in state)) agent[name] = null;
+  for (const name of ['tool', 'error', 'detached', 'retry', 'cwd', 'model', 'parent']) if (!(name in state)) agent[name] = null;
   if (!('violations' in state)) agent.violations = [];
   const segment = agent.segments.at(-1);
   if (segment.status !== agent.status) addSegment(agent, agent.status, Math.max(agent.since_ms, segment.start));
+  // While the feed goes on, arguments come in records only.
+  agent.running = (state.running ?? []).map((tool) => ({ arguments: '', ...before.find(({ id }) => id === tool.id), ...tool }));
+  const runs = (id) => agent.running.some((tool) => tool.id === id);
+  agent.approvals = (state.approvals ?? []).map((asked) => ({ name: '', summary: '', arguments: '', ...asked, linked: runs(asked.tool_id) }));
+}
+
+/** After a snapshot: what runs and waits now, whatever a history that was cut short says. */
+export function adopt(agent) {
+  const waits = (id) => agent.approvals.some((asked) => asked.tool_id === id);
+  agent.work.openTools = agent.running.map(({ id, name }) => ({ id, name, waits: waits(id) }));
+  agent.work.approvals = agent.approvals.filter((asked) => !asked.linked).length;
 }
 
 export function applyRecord(agent, record) {
@@ -61,16 +100,20 @@ export function applyRecord(agent, record) {
   agent.lastAt = at;
   if (record.attached) attached(agent, record.attached, at);
   if (record.usage) {
-    agent.usage = { ...agent.usage, ...record.usage };
+    agent.usage = raise(agent.usage, record.usage);
     agent.usageSeries.push(at, agent.usage);
   }
   if (record.event) {
+    index(agent, record);
     checkOrder(agent, record.event);
+    const known = record.event.type in EVENTS;
+    if (known && !ASIDE.has(record.event.type)) agent.work.begun = true;
+    if (known && record.event.type !== 'notice' && record.event.type !== 'unknown') agent.work.understood = true;
     EVENTS[record.event.type]?.(agent, record.event, at);
   }
   if (record.detached) detached(agent, record.detached, at);
   if (isLogged(record)) {
-    agent.log.push(record);
+    agent.log.push(shortened(record));
     if (agent.log.length > MAX_LOG) agent.log.splice(0, agent.log.length - MAX_LOG);
   }
 }
@@ -82,49 +125,88 @@ function isLogged({ event }) {
   return event.type !== 'tool_execution_update';
 }
 
-function attached(agent, { label, source, cwd, model }, at) {
+/** What was used once stays used. */
+function raise(before, now) {
+  const raised = { ...before };
+  for (const name of ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens']) {
+    raised[name] = Math.max(before[name], now[name] ?? 0);
+  }
+  if ((now.cost_usd ?? 0) >= before.cost_usd) {
+    raised.cost_usd = now.cost_usd ?? 0;
+    if (now.cost_basis) raised.cost_basis = now.cost_basis;
+  }
+  return raised;
+}
+
+function attached(agent, { label, source, cwd, model, parent }, at) {
   agent.label = label || agent.id;
   agent.source = source ?? '';
   agent.cwd = cwd ?? agent.cwd;
   agent.model = model ?? agent.model;
+  agent.parent = parent ?? agent.parent;
   if (agent.detached !== null) {
     agent.detached = null;
     forgetWork(agent, at);
-    agent.work.over = false;
-    agent.work.failed = false;
+    forgetOutcome(agent);
+    agent.work.begun = false;
+    agent.usage = noUsage();
     enter(agent, 'starting', at);
   }
 }
 
-function detached(agent, { reason, failed }, at) {
-  const working = WORKING.has(agent.status);
+function detached(agent, { reason, failed, interrupted }, at) {
+  const status = ending(agent, failed, interrupted);
   agent.detached = reason ?? '';
   forgetWork(agent, at);
-  const bad = agent.work.failed || Boolean(failed) || working;
-  if (bad && agent.error === null) agent.error = working && !failed ? `${reason} in the middle of its work` : reason;
-  enter(agent, bad ? 'failed' : 'done', at);
+  agent.work.begun = false;
+  if (status === 'failed') {
+    countFailure(agent);
+    agent.error ??= agent.detached;
+  }
+  enter(agent, status, at);
+}
+
+/** What an agent said of its end counts first, then how its process ended; a stream that was cut was interrupted. */
+function ending(agent, failed, interrupted) {
+  const work = agent.work;
+  if (work.over) return agent.status === 'done' && failed && !interrupted ? 'failed' : agent.status;
+  if (work.failed) return 'failed';
+  if (work.interrupted || interrupted) return 'interrupted';
+  if (failed) return 'failed';
+  if (work.begun) return 'interrupted';
+  return agent.unknown > 0 && !work.understood ? 'not_understood' : 'done';
 }
 
 /** After the end, only a new prompt may bring the agent back to work. */
 function checkOrder(agent, event) {
   if (!agent.work.over) return;
   if (['notice', 'error', 'unknown'].includes(event.type) || !(event.type in EVENTS)) return;
-  const begins = event.type === 'agent_start' || (event.type.startsWith('message_') && event.role === 'user');
+  const begins = event.type === 'agent_start' || event.type === 'retry' || (event.type.startsWith('message_') && event.role === 'user');
   if (!begins) violation(agent, `${event.type} after the end`);
   agent.work.over = false;
 }
 
 const EVENTS = {
   agent_start: promptBegins,
-  agent_end(agent, _event, at) {
+  agent_end(agent, event, at) {
     const work = agent.work;
+    if (event.stop === 'aborted') {
+      work.interrupted = true;
+      work.failed = false;
+      work.brokenOff = true;
+    } else if (event.stop === 'error') {
+      work.failed = true;
+      work.brokenOff = true;
+    }
     if (!work.brokenOff) {
       if (work.turnOpen) violation(agent, 'the agent ended within a turn');
       for (const tool of work.openTools) violation(agent, `tool ${tool.id} (${tool.name}) never ended`);
     }
     forgetWork(agent, at);
     work.over = true;
-    enter(agent, work.failed ? 'failed' : 'done', at);
+    work.begun = false;
+    if (work.failed) countFailure(agent);
+    enter(agent, work.failed ? 'failed' : work.interrupted ? 'interrupted' : 'done', at);
   },
   turn_start(agent, event, at) {
     const work = agent.work;
@@ -144,10 +226,11 @@ const EVENTS = {
     endTurn(agent, at);
     work.approvals = 0;
     if (event.stop === 'error') work.failed = true;
+    if (event.stop === 'aborted') work.interrupted = true;
     if (['error', 'aborted', 'length'].includes(event.stop)) work.brokenOff = true;
     // Calls that were being written are forgotten without a word.
     if (work.brokenOff) work.openTools = [];
-    if (event.message !== undefined) agent.error = event.message;
+    if (event.message !== undefined && work.failed) agent.error = event.message;
     settle(agent, 'idle', at);
   },
   message_start(agent, _event, at) {
@@ -159,6 +242,9 @@ const EVENTS = {
   message_update(agent, event, at) {
     const work = agent.work;
     if (event.role === 'user') {
+      if (event.text !== undefined) {
+        agent.prompt = event.whole ? event.text.slice(0, MAX_NAME) : (agent.prompt + event.text).slice(-MAX_NAME);
+      }
       if (!work.turnOpen && work.openTools.length === 0) promptBegins(agent, event, at);
       return;
     }
@@ -175,9 +261,6 @@ const EVENTS = {
     if (event.role === 'user') return;
     if (event.text) {
       takeText(agent, event.text, event.whole || agent.work.textComplete);
-      // A history has no pieces: what looks like thinking was writing.
-      const segment = agent.segments.at(-1);
-      if (segment.status === 'thinking') segment.status = 'writing';
     }
     agent.work.textComplete = true;
     if (WORKING.has(agent.status)) settle(agent, 'thinking', at);
@@ -190,7 +273,9 @@ const EVENTS = {
     }
     agent.tools += 1;
     if (agent.work.openTools.length < MAX_OPEN_TOOLS) {
-      agent.work.openTools.push({ id, name: event.tool_name ?? '?', waits: false });
+      const name = event.tool_name ?? '?';
+      agent.work.openTools.push({ id, name, waits: false });
+      agent.running.push({ id, name, since_ms: at, summary: '', arguments: '', cut: false });
     } else {
       violation(agent, `more than ${MAX_OPEN_TOOLS} tools at a time`);
     }
@@ -200,8 +285,11 @@ const EVENTS = {
     const id = event.tool_id ?? '';
     const tool = openTool(agent, id);
     if (!tool) {
-      violation(agent, `tool ${id} goes on but was not started`);
-    } else if (!event.arguments && tool.waits) {
+      // All arguments at once only repeat what was told before.
+      if (!event.arguments || !event.whole) violation(agent, `tool ${id} goes on but was not started`);
+    } else if (event.arguments) {
+      takeArguments(agent, event);
+    } else if (tool.waits) {
       tool.waits = false;
       settle(agent, 'running_tool', at);
     }
@@ -219,21 +307,37 @@ const EVENTS = {
     const tool = event.tool_id === undefined ? undefined : openTool(agent, event.tool_id);
     if (tool) tool.waits = true;
     else agent.work.approvals += 1;
+    ask(agent, event, tool, at);
     settle(agent, 'waiting_for_approval', at);
   },
   approval_end(agent, event, at) {
     const tool = event.tool_id === undefined ? undefined : openTool(agent, event.tool_id);
     if (tool) tool.waits = false;
-    else if (agent.work.approvals > 0) agent.work.approvals -= 1;
-    else violation(agent, 'an approval ended that was not asked for');
+    else if (agent.work.approvals > 0) {
+      agent.work.approvals -= 1;
+      answered(agent, event.tool_id);
+    } else violation(agent, 'an approval ended that was not asked for');
     settle(agent, 'thinking', at);
+  },
+  retry(agent, event, at) {
+    // The failure before it was not the last word.
+    agent.work.failed = false;
+    agent.error = null;
+    enter(agent, 'retrying', at);
+    agent.retry = event.retry ?? null;
   },
   notice() {},
   error(agent, event, at) {
-    agent.errors += 1;
+    const refused = event.raw_type === 'response';
+    // What is said after an interruption is about the interruption.
+    if (!refused && agent.work.over && agent.status === 'interrupted') return;
     agent.error = event.message ?? 'failed';
     // A refused command is the trouble of whoever sent it.
-    if (event.raw_type === 'response') return;
+    if (refused) {
+      agent.errors += 1;
+      return;
+    }
+    countFailure(agent);
     agent.work.failed = true;
     agent.work.brokenOff = true;
     forgetWork(agent, at);
@@ -241,23 +345,96 @@ const EVENTS = {
     if (agent.errorMarks.length > MAX_SPANS) agent.errorMarks.shift();
     enter(agent, 'failed', at);
   },
-  unknown(agent) {
+  unknown(agent, _event, at) {
     agent.unknown += 1;
+    if (!agent.work.understood) enter(agent, 'not_understood', at);
   },
 };
 
+/** Agents tell of one failure several times. */
+function countFailure(agent) {
+  if (!agent.work.counted) agent.errors += 1;
+  agent.work.counted = true;
+}
+
+function forgetOutcome(agent) {
+  Object.assign(agent.work, { over: false, failed: false, interrupted: false, brokenOff: false, counted: false });
+}
+
 function promptBegins(agent, _event, at) {
   const work = agent.work;
-  work.over = false;
-  work.failed = false;
-  work.brokenOff = false;
+  forgetOutcome(agent);
+  work.begun = true;
   agent.error = null;
-  if (!work.turnOpen && work.openTools.length === 0) enter(agent, 'thinking', at);
+  if (!work.turnOpen && work.openTools.length === 0) {
+    // What was asked for before belonged to the last prompt.
+    work.approvals = 0;
+    agent.approvals = [];
+    enter(agent, 'thinking', at);
+  }
 }
 
 function takeText(agent, text, replaces) {
   const whole = replaces ? text : agent.text + text;
   agent.text = whole.length > MAX_TEXT * 2 || replaces ? whole.slice(-MAX_TEXT) : whole;
+}
+
+function takeArguments(agent, { tool_id: id = '', text = '', whole }) {
+  const tool = agent.running.find((running) => running.id === id);
+  if (!tool) return;
+  const others = agent.running.reduce((sum, running) => sum + (running === tool ? 0 : running.arguments.length), 0);
+  const limit = Math.max(0, Math.min(MAX_ARGUMENTS, MAX_ALL_ARGUMENTS - others));
+  if (whole && text) {
+    // Of the whole: what tells most may stand at the end.
+    tool.summary = summary(text);
+    tool.arguments = text.slice(0, limit);
+    tool.cut = tool.arguments.length < text.length;
+    tool.summarised = tool.arguments.length;
+    return;
+  }
+  const kept = text.slice(0, Math.max(0, limit - tool.arguments.length));
+  tool.arguments += kept;
+  tool.cut ||= kept.length < text.length;
+  // At every doubling, so that long arguments in small pieces do not cost their square.
+  const length = tool.arguments.length;
+  const before = tool.summarised ?? 0;
+  if (length !== before && (text === '' || length <= EAGER_ARGUMENTS || length >= before * 2)) {
+    tool.summary = summary(tool.arguments);
+    tool.summarised = length;
+  }
+}
+
+/** Notes what a person has to decide. */
+function ask(agent, event, open, at) {
+  const tool = open && agent.running.find(({ id }) => id === open.id);
+  const text = event.text || null;
+  const given = text !== null && isObject(text) ? text : null;
+  const said = (given === null ? text : null) ?? event.message ?? null;
+  const all = given ?? tool?.arguments ?? '';
+  const about = said === null ? '' : oneLine(said);
+  const line = given === null ? summary(tool?.arguments ?? '') : summary(given);
+  const asked = {
+    tool_id: event.tool_id,
+    name: event.tool_name ?? tool?.name ?? '',
+    since_ms: at,
+    summary: line === '' ? about : line,
+    arguments: all.slice(0, MAX_ARGUMENTS),
+    cut: all.length > MAX_ARGUMENTS,
+    // A preview that repeats the telling argument says nothing new.
+    message: about !== '' && !line.startsWith(about) ? said.slice(0, MAX_ARGUMENTS) : undefined,
+    linked: Boolean(tool),
+  };
+  const before = agent.approvals.findIndex((other) => other.linked && asked.linked && other.tool_id === asked.tool_id);
+  // A new list: the old one may be the server's.
+  if (before >= 0) agent.approvals = agent.approvals.with(before, { ...asked, since_ms: agent.approvals[before].since_ms });
+  else if (agent.approvals.length < MAX_APPROVALS) agent.approvals = [...agent.approvals, asked];
+}
+
+/** Forgets what was asked for under `id`, or what was asked for first, of what belongs to no tool. */
+function answered(agent, id) {
+  const named = agent.approvals.find((asked) => !asked.linked && id !== undefined && asked.tool_id === id);
+  const gone = named ?? agent.approvals.find((asked) => !asked.linked);
+  agent.approvals = agent.approvals.filter((asked) => asked !== gone);
 }
 
 function openTool(agent, id) {
@@ -267,6 +444,8 @@ function openTool(agent, id) {
 function forgetWork(agent, at) {
   agent.work.openTools = [];
   agent.work.approvals = 0;
+  agent.running = [];
+  agent.approvals = [];
   agent.tool = null;
   endTurn(agent, at);
 }
@@ -281,11 +460,20 @@ function endTurn(agent, at) {
 function settle(agent, status, at) {
   const { openTools, approvals } = agent.work;
   agent.tool = openTools.at(-1)?.name ?? null;
+  if (agent.running.length !== openTools.length) {
+    agent.running = agent.running.filter(({ id }) => openTools.some((open) => open.id === id));
+  }
+  if (agent.approvals.length > 0) {
+    agent.approvals = agent.approvals.filter((asked) => (asked.linked
+      ? openTools.some((open) => open.waits && open.id === asked.tool_id)
+      : approvals > 0));
+  }
   if (approvals > 0 || openTools.some((tool) => tool.waits)) enter(agent, 'waiting_for_approval', at);
   else enter(agent, openTools.length > 0 ? 'running_tool' : status, at);
 }
 
 function enter(agent, status, at) {
+  agent.retry = null;
   const segment = agent.segments.at(-1);
   if (segment.status !== status || segment.tool !== agent.tool) addSegment(agent, status, at);
   if (agent.status === status) return;
@@ -306,4 +494,10 @@ function addSpan(spans, span) {
 function violation(agent, what) {
   agent.violation_count += 1;
   agent.violations = [...agent.violations.slice(1 - MAX_VIOLATIONS), what];
+}
+
+function shortened(record) {
+  const text = record.event?.text;
+  if (!text || text.length <= MAX_LOG_TEXT) return record;
+  return { ...record, event: { ...record.event, text: text.slice(0, MAX_LOG_TEXT) } };
 }

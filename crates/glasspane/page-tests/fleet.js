@@ -5,6 +5,14 @@ import { Agent } from './harness.js';
 const NAMES = ['refactor parser', 'fix flaky test', 'write docs', 'review change', 'port to macOS', 'trace memory leak',
   'update schema', 'bench startup', 'audit licences', 'translate help', 'triage issues', 'tidy imports'];
 const TOOLS = ['bash', 'read', 'edit', 'write', 'grep', 'web_search'];
+const ARGUMENTS = {
+  bash: { command: 'cargo test -p parser -- --nocapture', timeout: 120 },
+  read: { path: 'src/lexer.rs' },
+  edit: { path: 'src/lexer.rs', edits: [{ oldText: 'self.next()', newText: 'self.peek()' }] },
+  write: { path: 'tests/lookahead.rs', content: '#[test]\nfn one_token() {}\n' },
+  grep: { pattern: 'fn peek', path: 'src' },
+  web_search: { query: 'rust peekable iterator' },
+};
 const MODELS = ['claude-opus-4', 'gpt-5-mini', 'gemini-3-pro', 'deepseek-v4', 'offline'];
 const TEXTS = [
   'The parser keeps one token of lookahead, so the error can name what it expected instead of what it saw. I will read the lexer first.',
@@ -99,10 +107,11 @@ function advance(worker) {
       agent.send({ type: 'assistant_message', content: [{ type: 'text', text: worker.text.join('') }] });
       if (chance() < 0.82) {
         worker.tool = pick(TOOLS);
-        agent.tool(worker.tool);
+        const args = ARGUMENTS[worker.tool];
+        agent.tool(worker.tool, args);
         enter('tool', 4 + Math.floor(chance() * 24));
         if (chance() < 0.12) {
-          agent.confirm(worker.tool);
+          agent.confirm(worker.tool, args, Object.values(args)[0]);
           enter('waiting', 20 + Math.floor(chance() * 30));
         }
       } else {

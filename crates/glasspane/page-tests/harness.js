@@ -176,14 +176,21 @@ export class Agent {
     this.send({ type: 'text_delta', delta });
   }
 
-  tool(name) {
+  /** A call; its arguments, if any, in pieces as a model writes them. */
+  tool(name, args) {
     this.calls += 1;
     this.call = `call_${this.calls}`;
-    this.send({ type: 'tool_use_start', id: this.call, name }, { type: 'tool_use_end', id: this.call });
+    const text = args === undefined ? '' : JSON.stringify(args);
+    const pieces = text.match(/[^]{1,16}/gu) ?? [];
+    this.send(
+      { type: 'tool_use_start', id: this.call, name },
+      ...pieces.map((delta) => ({ type: 'tool_use_args', id: this.call, delta })),
+      { type: 'tool_use_end', id: this.call },
+    );
   }
 
-  confirm(name) {
-    this.send({ type: 'tool_confirm', id: this.call, name, preview: `${name} wants to run` });
+  confirm(name, args, preview = `${name} wants to run`) {
+    this.send({ type: 'tool_confirm', id: this.call, name, args, preview });
   }
 
   result(text, isError = false) {

@@ -14,7 +14,7 @@ pub use feed::Feed;
 pub use file::{FileError, FileFeed, POLL_INTERVAL};
 pub use listener::{BindError, Listener, default_socket};
 pub use socket::{HELLO_BYTES, MAX_CONNECTIONS, accept_agents};
-pub use spawn::{Ended, Launch, SpawnError, TERMINATION_GRACE, run_agent};
+pub use spawn::{AmbiguousLabel, Ended, Launch, SpawnError, TERMINATION_GRACE, run_agent};
 pub use watch::{WATCH_INTERVAL, WATCH_LINE_BYTES, WatchError, Watcher};
 
 /// How much is read at once from one agent. Then others get their turn, so that who watches sees everything before

@@ -30,6 +30,8 @@ pub enum Kind {
     ApprovalRequest,
     /// Somebody has, or nobody has to any more.
     ApprovalEnd,
+    /// A request failed and is sent again; `retry` has the figures. The work goes on.
+    Retry,
     /// Worth knowing; changes nothing.
     Notice,
     Error,
@@ -48,7 +50,8 @@ pub struct Event {
     /// The number of the turn within a prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<u64>,
-    /// Why a turn ended: `end`, `tool_use`, `length`, `error`, `aborted`, or another word of the agent.
+    /// Why a turn ended: `end`, `tool_use`, `length`, `error`, `aborted`, or another word of the agent. At the end of
+    /// the work `error` and `aborted`, where the agent says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<String>,
     /// Whose message it is: `user` or `assistant`.
@@ -78,6 +81,66 @@ pub struct Event {
     /// Whether `text` belongs to the arguments of a tool, not to its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Box<Retry>>,
+}
+
+/// A request that is sent again. Figures that the agent does not tell are left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Retry {
+    /// Counts from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u64>,
+    /// The HTTP status that the last attempt got.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u64>,
+    /// How long the agent waits before it sends the request again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<u64>,
+}
+
+impl Retry {
+    /// For a narrow column: `retry 2/5 500 in 1.0s`.
+    pub fn short_words(&self) -> String {
+        let mut words = "retry".to_owned();
+        match (self.attempt, self.max_attempts) {
+            (Some(attempt), Some(most)) => words.push_str(&format!(" {attempt}/{most}")),
+            (Some(attempt), None) => words.push_str(&format!(" {attempt}")),
+            (None, _) => {}
+        }
+        if let Some(status) = self.status {
+            words.push_str(&format!(" {status}"));
+        }
+        match self.delay_ms {
+            Some(delay) if delay < 10_000 => {
+                words.push_str(&format!(" in {:.1}s", delay as f64 / 1000.0));
+            }
+            Some(delay) => words.push_str(&format!(" in {}s", delay / 1000)),
+            None => {}
+        }
+        words
+    }
+
+    /// For people: `retry 2 of 5 in 1.0s after status 500`.
+    pub fn words(&self) -> String {
+        let mut words = "retry".to_owned();
+        if let Some(attempt) = self.attempt {
+            words.push_str(&format!(" {attempt}"));
+        }
+        if let Some(most) = self.max_attempts {
+            words.push_str(&format!(" of {most}"));
+        }
+        if let Some(delay) = self.delay_ms {
+            words.push_str(&format!(" in {:.1}s", delay as f64 / 1000.0));
+        }
+        if let Some(status) = self.status {
+            words.push_str(&format!(" after status {status}"));
+        }
+        words
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -105,6 +168,23 @@ impl Event {
         Self {
             message: Some(message.into()),
             ..Self::new(Kind::Error)
+        }
+    }
+
+    /// The request is sent again, because of `message`.
+    pub fn retry(retry: Retry, message: impl Into<String>) -> Self {
+        Self {
+            message: Some(message.into()),
+            retry: Some(Box::new(retry)),
+            ..Self::new(Kind::Retry)
+        }
+    }
+
+    /// Somebody interrupted the work on the prompt.
+    pub fn aborted() -> Self {
+        Self {
+            stop: Some("aborted".to_owned()),
+            ..Self::new(Kind::AgentEnd)
         }
     }
 

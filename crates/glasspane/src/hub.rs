@@ -233,6 +233,9 @@ impl State {
             return;
         };
         agent.tracker.apply(&record);
+        if let Some(detached) = &mut record.detached {
+            detached.status = Some(agent.tracker.state().status);
+        }
         let record = self.ring.push(record);
         if belongs_to_history(&record) {
             agent.history.push(record);
@@ -271,7 +274,8 @@ impl State {
 fn belongs_to_history(record: &Record) -> bool {
     record.event.as_ref().is_none_or(|event| match event.kind {
         Kind::MessageUpdate => event.whole,
-        Kind::ToolExecutionUpdate => false,
+        // What a tool was called with can be searched for later.
+        Kind::ToolExecutionUpdate => event.whole && event.arguments == Some(true),
         _ => true,
     })
 }

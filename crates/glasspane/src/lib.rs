@@ -5,6 +5,7 @@
 //! watchers; [`attach`] connects agents to it. Nothing here knows how an agent works, and nothing
 //! ever speaks to one unless asked to pass on a prompt.
 
+mod arguments;
 pub mod attach;
 mod clock;
 mod event;
@@ -13,12 +14,14 @@ mod normalize;
 pub mod program;
 mod record;
 pub mod serve;
+mod silent;
 pub mod source;
 mod tracker;
 mod usage;
 
+pub use arguments::MAX_SUMMARY_CHARACTERS;
 pub use clock::now_ms;
-pub use event::{Event, Kind};
+pub use event::{Event, Kind, Retry};
 pub use hub::{
     AgentHandle, BATCH_RECORDS, Batch, HISTORY_BYTES, HISTORY_RECORDS, HISTORY_TEXT_BYTES, Hub,
     MAX_AGENTS, MAX_RECORD_TEXT, RING_BYTES, RING_RECORDS, Snapshot, Subscription,
@@ -26,6 +29,8 @@ pub use hub::{
 pub use normalize::normalize;
 pub use record::{Attached, Detached, Record};
 pub use tracker::{
-    AgentState, MAX_NAME_BYTES, MAX_OPEN_TOOLS, MAX_TEXT_BYTES, MAX_VIOLATIONS, Status, Tracker,
+    AgentState, MAX_ALL_ARGUMENTS_BYTES, MAX_APPROVALS, MAX_ARGUMENTS_BYTES, MAX_NAME_BYTES,
+    MAX_OPEN_TOOLS, MAX_TEXT_BYTES, MAX_TOOL_TEXT_BYTES, MAX_VIOLATIONS, PendingApproval,
+    RunningTool, Status, Tracker,
 };
-pub use usage::Usage;
+pub use usage::{CostBasis, Usage};

@@ -12,7 +12,7 @@ use glasspane::serve::{self, ServeArguments};
 #[command(
     name = "glasspane",
     version,
-    after_help = "Exit codes: 0 done, 1 failed, 2 usage."
+    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -32,17 +32,23 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    zot_process::forbid_dumps();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            let _ = error.print();
+            let text = error.render().to_string();
+            // The words of the command line are repeated in it, and may be names of files.
+            let _ = match error.use_stderr() {
+                true => zot_terminal::stderr().write_all(text.as_bytes()),
+                false => zot_terminal::stdout().write_all(text.as_bytes()),
+            };
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
     match execute(arguments.command) {
         Ok(code) => code,
         Err(failure) => {
-            let _ = writeln!(io::stderr(), "glasspane: {failure}");
+            let _ = writeln!(zot_terminal::stderr(), "glasspane: {failure}");
             ExitCode::from(failure.exit_code())
         }
     }
@@ -54,7 +60,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             tail(
                 &arguments,
                 &mut io::stdin().lock(),
-                &mut io::stdout().lock(),
+                &mut zot_terminal::json_stdout(),
             )?;
             Ok(ExitCode::SUCCESS)
         }

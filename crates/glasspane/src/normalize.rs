@@ -5,7 +5,8 @@ mod tests;
 
 use serde_json::Value;
 
-use crate::{Event, Kind};
+use crate::source::http_status;
+use crate::{Event, Kind, Retry};
 
 /// What one line of `zot rpc` or `zot --json` tells. Nothing for what changes no state: successful
 /// responses, `usage`, and `tool_call`, which repeats a `tool_use_start`.
@@ -97,6 +98,16 @@ fn failed_response(object: &Value) -> Option<Event> {
 /// What our zot says beyond the original, none of which changes what the agent is doing.
 fn other(kind: &str, object: &Value) -> Event {
     let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or("");
+    if kind == "retry" {
+        let number = |name: &str| object.get(name).and_then(Value::as_u64);
+        let retry = Retry {
+            attempt: number("failures"),
+            delay_ms: number("wait_ms"),
+            status: http_status(text("message")),
+            ..Retry::default()
+        };
+        return Event::retry(retry, text("message"));
+    }
     let message = match kind {
         "ext_notify" => format!("{}: {}", text("extension"), text("message")),
         "ext_display" => format!("{}: {}", text("extension"), text("text")),
@@ -109,7 +120,6 @@ fn other(kind: &str, object: &Value) -> Event {
             text("to"),
             text("message")
         ),
-        "retry" => format!("sends the request again: {}", text("message")),
         "compact_done" => "the conversation was compacted".to_owned(),
         _ => return Event::unknown(kind),
     };

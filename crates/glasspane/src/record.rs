@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Event, Usage};
+use crate::{Event, Status, Usage};
 
 /// One line of what `glasspane tail` prints and a recorded log holds. Of the last four fields one is there.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -36,6 +36,9 @@ pub struct Attached {
     pub cwd: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The id of the agent that started this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
 }
 
 /// How an agent left.
@@ -46,6 +49,15 @@ pub struct Detached {
     /// Whether it left as one that failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
+    /// Whether somebody ended it, by a signal for instance.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// The exit code, where it was a process of ours: 128 and the signal for one that a signal ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<u8>,
+    /// How the agent stands after that: `done`, `failed`, `interrupted` or `not_understood`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
 }
 
 impl Record {

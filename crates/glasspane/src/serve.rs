@@ -19,7 +19,7 @@ pub use server::{BATCH_TIME, MAX_CONNECTIONS, Server};
 pub use token::{Token, TokenError};
 pub use watcher::HEARTBEAT;
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -61,9 +61,10 @@ pub async fn run(arguments: ServeArguments) -> Result<(), Failure> {
         None => Token::random(),
     }
     .map_err(Failure::failed)?;
-    if let Some(log) = arguments.replay.as_ref().filter(|log| !log.is_file()) {
-        let path = log.display();
-        return Err(Failure::Usage(format!("{path} is not there, or no file")));
+    if let Some(log) = &arguments.replay {
+        // Also tells whether it may be read at all.
+        zot_files::open_existing(log)
+            .map_err(|error| Failure::Usage(format!("cannot replay {}: {error}", log.display())))?;
     }
     let mut signals = EndSignals::new().map_err(Failure::failed)?;
     let hub = Hub::new();
@@ -87,7 +88,7 @@ pub async fn run(arguments: ServeArguments) -> Result<(), Failure> {
         ));
     }
     let mut agents = Attachments::start(&hub, &with_socket(arguments.agents))?;
-    let mut output = io::stdout();
+    let mut output = zot_terminal::stdout();
     writeln!(output, "{}", server.url())
         .and_then(|()| output.flush())
         .map_err(|error| Failure::Failed(format!("cannot print the address: {error}")))?;
@@ -136,5 +137,5 @@ async fn report(agents: &mut Attachments) {
 
 /// A word to who started us. There may be nobody to hear it.
 fn tell(words: &str) {
-    let _ = writeln!(io::stderr(), "glasspane: {words}");
+    let _ = writeln!(zot_terminal::stderr(), "glasspane: {words}");
 }

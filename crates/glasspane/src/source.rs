@@ -3,13 +3,20 @@
 //! A module for each kind turns one JSON object into findings. [`Reader`] does what they share: it
 //! cuts bytes into lines or frames, and finds out by itself which kind it reads.
 
+mod acp;
+mod app_server;
 mod claude_code;
 mod codex;
 mod detect;
 mod fields;
+mod gemini;
 mod glasspane;
+mod goose;
+mod opencode;
 mod pi;
 mod reader;
+mod steps;
+mod undecided;
 mod zino;
 mod zot;
 
@@ -22,7 +29,9 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 
-pub use reader::{DETECTION_LINES, MAX_FOREIGN_BYTES, Reader};
+pub use claude_code::MAX_CHILDREN;
+pub(crate) use fields::http_status;
+pub use reader::{MAX_FOREIGN_BYTES, Reader};
 
 use crate::{Event, Record, Usage};
 
@@ -35,8 +44,20 @@ pub enum SourceKind {
     Pi,
     /// `codex exec --json`.
     Codex,
+    /// `codex app-server`: JSON-RPC without its version.
+    CodexAppServer,
     /// `claude -p --output-format stream-json --verbose`.
     ClaudeCode,
+    /// `gemini -o stream-json`.
+    Gemini,
+    /// `qwen -o stream-json`.
+    Qwen,
+    /// `goose run --output-format stream-json`.
+    Goose,
+    /// `opencode run --format json`.
+    Opencode,
+    /// The Agent Client Protocol, which many agents speak: `gemini --acp`, `goose acp`, `opencode acp`.
+    Acp,
     /// Frames of a zino service, their bodies as lines, or what `zino cli --stream` prints.
     Zino,
     /// A log of ours.
@@ -53,6 +74,18 @@ pub enum Finding {
     Identity(Identity),
     /// From a log: it may be of any agent.
     Record(Box<Record>),
+    /// About an agent that this one started.
+    Child(Box<ChildFinding>),
+}
+
+/// What was told about an agent that another one started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChildFinding {
+    /// What tells it from its siblings.
+    pub key: String,
+    /// For people.
+    pub label: String,
+    pub finding: Finding,
 }
 
 /// What an agent tells about itself.
@@ -78,11 +111,17 @@ trait Dialect: Send {
 }
 
 impl SourceKind {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 12] = [
         Self::Zot,
         Self::Pi,
         Self::Codex,
+        Self::CodexAppServer,
         Self::ClaudeCode,
+        Self::Gemini,
+        Self::Qwen,
+        Self::Goose,
+        Self::Opencode,
+        Self::Acp,
         Self::Zino,
         Self::Glasspane,
     ];
@@ -92,7 +131,13 @@ impl SourceKind {
             Self::Zot => "zot",
             Self::Pi => "pi",
             Self::Codex => "codex",
+            Self::CodexAppServer => "codex-app-server",
             Self::ClaudeCode => "claude-code",
+            Self::Gemini => "gemini",
+            Self::Qwen => "qwen",
+            Self::Goose => "goose",
+            Self::Opencode => "opencode",
+            Self::Acp => "acp",
             Self::Zino => "zino",
             Self::Glasspane => "glasspane",
         }
@@ -105,6 +150,10 @@ impl SourceKind {
             "pi" => Self::Pi,
             "codex" => Self::Codex,
             "claude" => Self::ClaudeCode,
+            "gemini" => Self::Gemini,
+            "qwen" => Self::Qwen,
+            "goose" => Self::Goose,
+            "opencode" => Self::Opencode,
             "zino" | "zino-cli" => Self::Zino,
             _ => return None,
         })
@@ -114,13 +163,19 @@ impl SourceKind {
     pub fn prompt_line(self, text: &str) -> Option<String> {
         let line = match self {
             Self::Zot | Self::Pi => json!({"id": "glasspane", "type": "prompt", "message": text}),
-            Self::ClaudeCode => json!({
+            Self::ClaudeCode | Self::Qwen => json!({
                 "type": "user",
                 "message": {"role": "user", "content": [{"type": "text", "text": text}]},
             }),
-            Self::Codex | Self::Zino | Self::Glasspane => return None,
+            _ => return None,
         };
         Some(format!("{line}\n"))
+    }
+
+    /// The exit code of an agent that was interrupted and did not say so. Codex exits with 1, as after failures, but tells
+    /// of every failure before.
+    pub fn interrupted_code(self) -> Option<u8> {
+        (self == Self::Codex).then_some(1)
     }
 
     fn dialect(self) -> Box<dyn Dialect> {
@@ -128,7 +183,12 @@ impl SourceKind {
             Self::Zot => Box::new(zot::Zot::default()),
             Self::Pi => Box::new(pi::Pi::default()),
             Self::Codex => Box::new(codex::Codex::default()),
-            Self::ClaudeCode => Box::new(claude_code::ClaudeCode::default()),
+            Self::CodexAppServer => Box::new(app_server::AppServer::default()),
+            Self::ClaudeCode | Self::Qwen => Box::new(claude_code::ClaudeCode::default()),
+            Self::Gemini => Box::new(gemini::Gemini::default()),
+            Self::Goose => Box::new(goose::Goose::default()),
+            Self::Opencode => Box::new(opencode::Opencode::default()),
+            Self::Acp => Box::new(acp::Acp::default()),
             Self::Zino => Box::new(zino::Zino::default()),
             Self::Glasspane => Box::new(glasspane::Log),
         }
@@ -144,7 +204,8 @@ impl fmt::Display for SourceKind {
 /// There is no such kind of agent.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no source is called {0:?}: take auto, zot, pi, codex, claude-code, zino or glasspane (a log of ours)"
+    "unknown source {0:?}: expected auto, zot, pi, codex, codex-app-server, claude-code, gemini, qwen, goose, opencode, \
+     acp, zino or glasspane (a log of glasspane)"
 )]
 pub struct UnknownSource(String);
 
@@ -157,7 +218,13 @@ impl FromStr for SourceKind {
             "zot" | "zot-rpc" | "zot-json" => Self::Zot,
             "pi" | "pi-rpc" | "pi-json" => Self::Pi,
             "codex" | "codex-exec" => Self::Codex,
+            "codex-app-server" | "app-server" => Self::CodexAppServer,
             "claude-code" | "claude" => Self::ClaudeCode,
+            "gemini" | "gemini-cli" => Self::Gemini,
+            "qwen" | "qwen-code" => Self::Qwen,
+            "goose" => Self::Goose,
+            "opencode" => Self::Opencode,
+            "acp" => Self::Acp,
             "zino" => Self::Zino,
             "glasspane" => Self::Glasspane,
             _ => return Err(UnknownSource(name.to_owned())),

@@ -1,13 +1,17 @@
 //! What an agent is doing, from what it said. Pure: time comes with the records.
 
+mod calls;
 mod state;
 #[cfg(test)]
 mod tests;
 
+pub use calls::{
+    MAX_ALL_ARGUMENTS_BYTES, MAX_APPROVALS, MAX_ARGUMENTS_BYTES, PendingApproval, RunningTool,
+};
 pub use state::{AgentState, Status};
 
 use crate::record::{Attached, Detached};
-use crate::{Event, Kind, Record};
+use crate::{Event, Kind, Record, arguments};
 
 /// How many tools of one agent may run at a time; more are counted, not followed.
 pub const MAX_OPEN_TOOLS: usize = 256;
@@ -21,6 +25,10 @@ pub const MAX_TEXT_BYTES: usize = 2 * 1024;
 /// How much of an error, a label or a name is kept.
 pub const MAX_NAME_BYTES: usize = 1024;
 
+/// How much of the calls that have ended is kept to be searched, and how much of one argument or result.
+pub const MAX_TOOL_TEXT_BYTES: usize = 2 * 1024;
+const MAX_CALL_TEXT_BYTES: usize = 512;
+
 /// Follows one agent.
 #[derive(Debug, Clone)]
 pub struct Tracker {
@@ -32,9 +40,16 @@ pub struct Tracker {
     approvals: u64,
     /// Whether the last message came in pieces that a following one does not belong to.
     text_complete: bool,
-    /// Whether the prompt at hand went wrong, or was broken off.
+    /// Whether the prompt at hand went wrong, was interrupted, or was broken off by either.
     failed: bool,
+    interrupted: bool,
     broken_off: bool,
+    /// Whether the failure of this prompt is in the count of errors: agents tell of one several times.
+    counted: bool,
+    /// Whether work has begun whose end was not told.
+    begun: bool,
+    /// Whether anything the agent said was understood.
+    understood: bool,
     /// Whether the agent said that it is done, and no new prompt has come.
     over: bool,
 }
@@ -55,7 +70,11 @@ impl Tracker {
             approvals: 0,
             text_complete: true,
             failed: false,
+            interrupted: false,
             broken_off: false,
+            counted: false,
+            begun: false,
+            understood: false,
             over: false,
         }
     }
@@ -79,7 +98,7 @@ impl Tracker {
             self.attached(attached, record.at_ms);
         }
         if let Some(usage) = &record.usage {
-            self.state.usage = **usage;
+            self.state.usage.raise_to(usage);
         }
         if let Some(event) = &record.event {
             self.event(event, record.at_ms);
@@ -98,36 +117,60 @@ impl Tracker {
         };
         self.state.cwd = known(&attached.cwd).or(self.state.cwd.take());
         self.state.model = known(&attached.model).or(self.state.model.take());
+        self.state.parent = known(&attached.parent).or(self.state.parent.take());
         if self.state.detached.take().is_some() {
             self.forget_work();
-            self.over = false;
-            self.failed = false;
+            self.forget_outcome();
+            self.begun = false;
             self.state.ended_ms = None;
+            // It counts from 0 again.
+            self.state.usage = crate::Usage::default();
             self.enter(Status::Starting, at);
         }
     }
 
     fn detached(&mut self, detached: &Detached, at: u64) {
-        let working = self.state.status.is_working();
+        let status = self.ending(detached);
         self.state.detached = Some(cut(&detached.reason, MAX_NAME_BYTES).to_owned());
         self.state.ended_ms = Some(at);
         self.forget_work();
-        let failed = self.failed || detached.failed || working;
-        if failed && self.state.error.is_none() {
-            let reason = match working && !detached.failed {
-                true => format!("{} in the middle of its work", detached.reason),
-                false => detached.reason.clone(),
-            };
-            self.state.error = Some(cut(&reason, MAX_NAME_BYTES).to_owned());
+        self.begun = false;
+        if status == Status::Failed {
+            self.count_failure();
+            let reason = cut(&detached.reason, MAX_NAME_BYTES);
+            self.state.error.get_or_insert_with(|| reason.to_owned());
         }
-        self.enter(if failed { Status::Failed } else { Status::Done }, at);
+        self.enter(status, at);
+    }
+
+    /// What an agent said of its end counts first, then how its process ended. A stream that ends in the middle of the
+    /// work, and with no word of a failure, was interrupted.
+    fn ending(&self, detached: &Detached) -> Status {
+        let silent = self.state.unknown > 0 && !self.understood;
+        match self.state.status {
+            Status::Done if self.over && detached.failed && !detached.interrupted => Status::Failed,
+            told if self.over => told,
+            _ if self.failed => Status::Failed,
+            _ if self.interrupted || detached.interrupted => Status::Interrupted,
+            _ if detached.failed => Status::Failed,
+            _ if self.begun => Status::Interrupted,
+            _ if silent => Status::NotUnderstood,
+            // It was asked nothing, and went in peace.
+            _ => Status::Done,
+        }
     }
 
     fn event(&mut self, event: &Event, at: u64) {
         self.check_order(event);
+        if is_work(event) {
+            self.begun = true;
+        }
+        if !matches!(event.kind, Kind::Notice | Kind::Unknown) {
+            self.understood = true;
+        }
         match event.kind {
             Kind::AgentStart => self.prompt_begins(at),
-            Kind::AgentEnd => self.agent_end(at),
+            Kind::AgentEnd => self.agent_end(event, at),
             Kind::TurnStart => self.turn_start(event, at),
             Kind::TurnEnd => self.turn_end(event, at),
             Kind::MessageStart => {
@@ -142,9 +185,10 @@ impl Tracker {
             Kind::ToolExecutionEnd => self.tool_end(event, at),
             Kind::ApprovalRequest => self.approval_request(event, at),
             Kind::ApprovalEnd => self.approval_end(event, at),
+            Kind::Retry => self.retry(event, at),
             Kind::Notice => {}
             Kind::Error => self.error(event, at),
-            Kind::Unknown => self.state.unknown += 1,
+            Kind::Unknown => self.unknown(at),
         }
     }
 
@@ -158,6 +202,8 @@ impl Tracker {
             Kind::MessageUpdate | Kind::MessageStart | Kind::MessageEnd => {
                 event.role.as_deref() == Some("user")
             }
+            // A failure that turns out not to be the last word.
+            Kind::Retry => true,
             Kind::Notice | Kind::Error | Kind::Unknown => return,
             _ => false,
         };
@@ -168,16 +214,38 @@ impl Tracker {
     }
 
     fn prompt_begins(&mut self, at: u64) {
-        self.over = false;
-        self.failed = false;
-        self.broken_off = false;
+        self.forget_outcome();
+        self.begun = true;
         self.state.error = None;
         if !self.turn_open && self.open_tools.is_empty() {
+            // What was asked for before belonged to the last prompt.
+            self.approvals = 0;
+            self.state.approvals.clear();
             self.enter(Status::Thinking, at);
         }
     }
 
-    fn agent_end(&mut self, at: u64) {
+    fn forget_outcome(&mut self) {
+        self.over = false;
+        self.failed = false;
+        self.interrupted = false;
+        self.broken_off = false;
+        self.counted = false;
+    }
+
+    fn agent_end(&mut self, event: &Event, at: u64) {
+        match event.stop.as_deref() {
+            Some("aborted") => {
+                self.interrupted = true;
+                self.failed = false;
+                self.broken_off = true;
+            }
+            Some("error") => {
+                self.failed = true;
+                self.broken_off = true;
+            }
+            _ => {}
+        }
         if !self.broken_off {
             if self.turn_open {
                 self.violation("the agent ended within a turn".to_owned());
@@ -188,13 +256,38 @@ impl Tracker {
         }
         self.forget_work();
         self.over = true;
+        self.begun = false;
         self.state.prompts_over += 1;
         let status = if self.failed {
+            self.count_failure();
             Status::Failed
+        } else if self.interrupted {
+            Status::Interrupted
         } else {
             Status::Done
         };
         self.enter(status, at);
+    }
+
+    fn count_failure(&mut self) {
+        if !std::mem::replace(&mut self.counted, true) {
+            self.state.errors += 1;
+        }
+    }
+
+    /// The failure before it was not the last word.
+    fn retry(&mut self, event: &Event, at: u64) {
+        self.failed = false;
+        self.state.error = None;
+        self.enter(Status::Retrying, at);
+        self.state.retry = event.retry.as_deref().cloned();
+    }
+
+    fn unknown(&mut self, at: u64) {
+        self.state.unknown += 1;
+        if !self.understood {
+            self.enter(Status::NotUnderstood, at);
+        }
     }
 
     fn turn_start(&mut self, event: &Event, at: u64) {
@@ -223,14 +316,18 @@ impl Tracker {
                 self.failed = true;
                 self.broken_off = true;
             }
-            Some("aborted" | "length") => self.broken_off = true,
+            Some("aborted") => {
+                self.interrupted = true;
+                self.broken_off = true;
+            }
+            Some("length") => self.broken_off = true,
             _ => {}
         }
         if self.broken_off {
             // Calls that were being written are forgotten without a word.
             self.open_tools.clear();
         }
-        if let Some(message) = &event.message {
+        if let Some(message) = event.message.as_ref().filter(|_| self.failed) {
             self.state.error = Some(cut(message, MAX_NAME_BYTES).to_owned());
         }
         self.settle(Status::Idle, at);
@@ -238,6 +335,7 @@ impl Tracker {
 
     fn message_update(&mut self, event: &Event, at: u64) {
         if event.role.as_deref() == Some("user") {
+            self.take_prompt(event);
             if !self.turn_open && self.open_tools.is_empty() {
                 self.prompt_begins(at);
             }
@@ -273,6 +371,15 @@ impl Tracker {
         state::push_tail(&mut self.state.last_text, text, MAX_TEXT_BYTES);
     }
 
+    fn take_prompt(&mut self, event: &Event) {
+        let Some(text) = &event.text else { return };
+        if event.whole {
+            self.state.prompt = cut(text, MAX_NAME_BYTES).to_owned();
+        } else {
+            state::push_tail(&mut self.state.prompt, text, MAX_NAME_BYTES);
+        }
+    }
+
     fn tool_start(&mut self, event: &Event, at: u64) {
         let id = event.tool_id.as_deref().unwrap_or("");
         if self.open(id).is_some() {
@@ -287,6 +394,7 @@ impl Tracker {
                 name: cut(name, MAX_NAME_BYTES).to_owned(),
                 waits: false,
             });
+            self.state.running.push(RunningTool::new(id, name, at));
         } else {
             self.violation(format!("more than {MAX_OPEN_TOOLS} tools at a time"));
         }
@@ -296,16 +404,51 @@ impl Tracker {
     fn tool_update(&mut self, event: &Event, at: u64) {
         let id = event.tool_id.as_deref().unwrap_or("");
         let Some(index) = self.open(id) else {
-            self.violation(format!("tool {id} goes on but was not started"));
+            // All arguments at once only repeat what was told before.
+            if event.arguments != Some(true) || !event.whole {
+                self.violation(format!("tool {id} goes on but was not started"));
+            }
             return;
         };
+        if event.arguments == Some(true) {
+            self.take_arguments(event);
+        }
         if event.arguments != Some(true) && std::mem::take(&mut self.open_tools[index].waits) {
             self.settle(Status::RunningTool, at);
         }
     }
 
+    fn take_arguments(&mut self, event: &Event) {
+        let id = cut(event.tool_id.as_deref().unwrap_or(""), MAX_NAME_BYTES);
+        let running = &mut self.state.running;
+        let Some(index) = running.iter().position(|tool| tool.id == id) else {
+            return;
+        };
+        let all: usize = running.iter().map(|tool| tool.arguments.len()).sum();
+        let tool = &mut running[index];
+        let room = MAX_ALL_ARGUMENTS_BYTES.saturating_sub(all - tool.arguments.len());
+        let limit = room.min(MAX_ARGUMENTS_BYTES);
+        tool.take(event.text.as_deref(), event.whole, limit);
+    }
+
+    /// Keeps what a call that has ended was about, for who looks for it later.
+    fn remember_call(&mut self, id: &str, result: &str) {
+        let id = cut(id, MAX_NAME_BYTES);
+        let call = self.state.running.iter().find(|tool| tool.id == id);
+        let (name, arguments) = call.map_or(("", String::new()), |tool| {
+            (tool.name.as_str(), arguments::words(&tool.arguments))
+        });
+        let line = format!(
+            "{name} {} {}\n",
+            cut(&arguments, MAX_CALL_TEXT_BYTES),
+            cut(result, MAX_CALL_TEXT_BYTES)
+        );
+        state::push_tail(&mut self.state.tool_text, &line, MAX_TOOL_TEXT_BYTES);
+    }
+
     fn tool_end(&mut self, event: &Event, at: u64) {
         let id = event.tool_id.as_deref().unwrap_or("");
+        self.remember_call(id, event.text.as_deref().unwrap_or(""));
         match self.open(id) {
             Some(index) => {
                 self.open_tools.remove(index);
@@ -325,6 +468,7 @@ impl Tracker {
             Some(index) => self.open_tools[index].waits = true,
             None => self.approvals = self.approvals.saturating_add(1),
         }
+        self.ask(event, at);
         self.settle(Status::WaitingForApproval, at);
     }
 
@@ -332,21 +476,63 @@ impl Tracker {
         let tool = event.tool_id.as_deref().and_then(|id| self.open(id));
         match tool {
             Some(index) => self.open_tools[index].waits = false,
-            None if self.approvals > 0 => self.approvals -= 1,
+            None if self.approvals > 0 => {
+                self.approvals -= 1;
+                self.answered(event.tool_id.as_deref());
+            }
             None => self.violation("an approval ended that was not asked for".to_owned()),
         }
         self.settle(Status::Thinking, at);
     }
 
+    /// Notes what a person has to decide.
+    fn ask(&mut self, event: &Event, at: u64) {
+        let id = event.tool_id.as_deref().map(|id| cut(id, MAX_NAME_BYTES));
+        let tool = id.filter(|id| self.open(id).is_some());
+        let tool = tool.and_then(|id| self.state.running.iter().find(|tool| tool.id == id));
+        let asked = PendingApproval::new(event, tool, at);
+        let waiting = &mut self.state.approvals;
+        let again = waiting
+            .iter()
+            .position(|before| before.linked && asked.linked && before.tool_id == asked.tool_id);
+        match again {
+            Some(index) => {
+                let since_ms = waiting[index].since_ms;
+                waiting[index] = PendingApproval { since_ms, ..asked };
+            }
+            None if waiting.len() < MAX_APPROVALS => waiting.push(asked),
+            None => {}
+        }
+    }
+
+    /// Forgets what was asked for under `id`, or what was asked for first, of what belongs to no tool.
+    fn answered(&mut self, id: Option<&str>) {
+        let id = id.map(|id| cut(id, MAX_NAME_BYTES));
+        let waiting = &mut self.state.approvals;
+        let named = waiting
+            .iter()
+            .position(|asked| !asked.linked && id.is_some() && asked.tool_id.as_deref() == id);
+        let first = waiting.iter().position(|asked| !asked.linked);
+        if let Some(index) = named.or(first) {
+            waiting.remove(index);
+        }
+    }
+
     fn error(&mut self, event: &Event, at: u64) {
-        self.state.errors += 1;
         let message = event.message.as_deref().unwrap_or("failed");
+        let refused = event.raw_type.as_deref() == Some("response");
+        // What is said after an interruption is about the interruption.
+        if !refused && self.over && self.state.status == Status::Interrupted {
+            return;
+        }
         self.state.error = Some(cut(message, MAX_NAME_BYTES).to_owned());
         // A refused command is the trouble of whoever sent it.
-        if event.raw_type.as_deref() == Some("response") {
+        if refused {
+            self.state.errors += 1;
             self.state.prompts_over += u64::from(message.starts_with("prompt:"));
             return;
         }
+        self.count_failure();
         self.failed = true;
         self.broken_off = true;
         self.forget_work();
@@ -358,6 +544,8 @@ impl Tracker {
         self.open_tools.clear();
         self.approvals = 0;
         self.state.tools_running.clear();
+        self.state.running.clear();
+        self.state.approvals.clear();
         self.state.tool = None;
     }
 
@@ -381,6 +569,16 @@ impl Tracker {
     }
 
     fn show_tools(&mut self) {
+        let open = &self.open_tools;
+        if self.state.running.len() != open.len() {
+            let runs = |tool: &RunningTool| open.iter().any(|open| open.id == tool.id);
+            self.state.running.retain(runs);
+        }
+        let loose = self.approvals > 0;
+        self.state.approvals.retain(|asked| match &asked.tool_id {
+            Some(id) if asked.linked => open.iter().any(|open| open.waits && open.id == *id),
+            _ => loose,
+        });
         let shown = &mut self.state.tools_running;
         if shown.len() == self.open_tools.len()
             && shown
@@ -399,6 +597,7 @@ impl Tracker {
     }
 
     fn enter(&mut self, status: Status, at: u64) {
+        self.state.retry = None;
         if self.state.status == status {
             return;
         }
@@ -423,6 +622,14 @@ impl Tracker {
 /// The beginning of `text`, of at most `limit` bytes.
 fn cut(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
+}
+
+/// Whether the agent is at work when it says this.
+fn is_work(event: &Event) -> bool {
+    !matches!(
+        event.kind,
+        Kind::AgentEnd | Kind::Notice | Kind::Error | Kind::Unknown
+    )
 }
 
 fn kind_name(kind: Kind) -> String {

@@ -13,11 +13,13 @@ pub mod hostile_extension;
 pub mod process;
 mod recording;
 mod server;
+mod terminal;
 mod workdir;
 mod zot;
 
 pub use extension::{InstalledExtension, ScriptedExtension, echo_tool, register_tool, tool_text};
 pub use recording::{Fixtures, Pace, Transcript};
 pub use server::{ModelServer, RecordedRequest, Reply, Wire, refusal};
+pub use terminal::{AtTerminal, assert_harmless, run_at_terminal};
 pub use workdir::{PICTURE, PICTURE_BASE64, Workdir};
 pub use zot::{Finished, PATIENCE, Signal, Zot, ZotCommand, poll_until};

@@ -90,3 +90,21 @@ fn read(pid: u32) -> Option<Process> {
     let parent = fields.next()?.parse().ok()?;
     (state != "Z" && state != "X").then_some(Process { pid, parent })
 }
+
+/// How many processes [`orphans`] leaves behind.
+pub const ORPHANS: usize = 15;
+
+/// A script that leaves processes behind in as many ways; each is a `sleep` of `marker` seconds.
+pub fn orphans(marker: &str) -> String {
+    include_str!("orphans.sh").replace("MARKER", marker)
+}
+
+/// The processes of [`orphans`] that are there.
+pub fn living_orphans(marker: &str) -> usize {
+    let wanted = format!("sleep\0{marker}\0");
+    let pids = running().into_iter().map(|process| process.pid);
+    pids.filter(|pid| {
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == wanted.as_bytes())
+    })
+    .count()
+}

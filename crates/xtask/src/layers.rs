@@ -24,11 +24,12 @@ enum Place {
     Checks,
 }
 
-const TABLE: [(&str, Place); 22] = [
+const TABLE: [(&str, Place); 23] = [
     ("zot-conversation", Place::Layer(0)),
     ("zot-wire", Place::Layer(0)),
     ("zot-process", Place::Layer(0)),
     ("zot-files", Place::Layer(0)),
+    ("zot-terminal", Place::Layer(0)),
     ("zot-provider", Place::Layer(1)),
     ("zot-auth", Place::Layer(1)),
     ("zot-config", Place::Layer(1)),

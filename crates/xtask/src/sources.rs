@@ -1,4 +1,4 @@
-//! How long a source file may be.
+//! How long a source file may be, and how it may print.
 
 #[cfg(test)]
 mod tests;
@@ -38,6 +38,45 @@ pub fn source_files(root: &Path) -> io::Result<Vec<PathBuf>> {
     files(root, |path| {
         has_extension(path, &SOURCES) || path.starts_with(&scripts)
     })
+}
+
+/// The crates that print text of others. `zot-tui` draws the screen itself, `zot-terminal` is the way.
+const PRINTING: [&str; 5] = ["zot-cli", "zot-sdk", "zot-rpc", "zino", "glasspane"];
+
+/// The lines that would write to a standard stream past `zot-terminal`, which keeps text of others
+/// from commanding a terminal.
+pub fn printing_complaints(root: &Path) -> io::Result<Vec<String>> {
+    let mut complaints = Vec::new();
+    for name in PRINTING {
+        let sources = root.join("crates").join(name).join("src");
+        // What `zot ext new` writes is not part of the program.
+        let is_ours = |path: &Path| {
+            !path
+                .components()
+                .any(|part| part.as_os_str() == "skeletons")
+        };
+        for path in files(&sources, |path| {
+            has_extension(path, &["rs"]) && is_ours(path)
+        })? {
+            let text = fs::read_to_string(&path)?;
+            for (line, number) in text.lines().zip(1..) {
+                let names_stream = ["io::stdout()", "io::stderr()"]
+                    .iter()
+                    .any(|stream| line.contains(stream));
+                let only_asks = ["is_terminal", "ttyname", "rustix::stdio"]
+                    .iter()
+                    .any(|question| line.contains(question));
+                if names_stream && !only_asks {
+                    let number: usize = number;
+                    complaints.push(format!(
+                        "{}:{number} writes past zot_terminal: use its stdout() or stderr()",
+                        shown(root, &path)
+                    ));
+                }
+            }
+        }
+    }
+    Ok(complaints)
 }
 
 fn count_lines(content: &[u8]) -> usize {

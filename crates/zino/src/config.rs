@@ -5,7 +5,6 @@ mod keys;
 mod tests;
 
 use std::env;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -295,6 +294,9 @@ pub enum ConfigError {
     Wrong { path: PathBuf, error: String },
 }
 
+/// The longest configuration.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
 /// A configuration and what is odd about it.
 #[derive(Debug)]
 pub struct Loaded {
@@ -311,7 +313,7 @@ impl Config {
     }
 
     pub fn load(path: &Path) -> Result<Loaded, ConfigError> {
-        let text = match fs::read_to_string(path) {
+        let text = match zot_files::read_existing_text(path, MAX_CONFIG_BYTES) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(ConfigError::Missing(path.to_owned()));

@@ -11,6 +11,9 @@ use serde_json::Value;
 use crate::lenient;
 use crate::logging::Log;
 
+/// The longest file that describes a tool or a skill.
+pub(crate) const MAX_DEFINITION_BYTES: u64 = 4 << 20;
+
 /// What a file says about the program that runs code.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
@@ -110,7 +113,7 @@ fn json_files(folder: &Path, log: Log) -> Vec<(String, PathBuf)> {
 }
 
 fn read<T: for<'de> Deserialize<'de>>(path: &Path, log: Log) -> Option<T> {
-    let parsed = fs::read(path)
+    let parsed = zot_files::read_existing(path, MAX_DEFINITION_BYTES)
         .map_err(|error| error.to_string())
         .and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));
     match parsed {

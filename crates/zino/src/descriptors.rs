@@ -2,8 +2,6 @@
 
 use std::sync::OnceLock;
 
-#[cfg(target_os = "linux")]
-use rustix::process::Pid;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// More would only let a mistake go unnoticed longer.
@@ -49,18 +47,8 @@ pub(crate) fn connections() -> usize {
         .clamp(MIN_CONNECTIONS, MAX_CONNECTIONS)
 }
 
-/// Gives a program that was just started the limit we were started with: some programs walk through
-/// all descriptors there may be. Set from here, it comes a moment after the start; before it, in the
-/// child, would take a `fork` of all our memory.
-#[cfg(target_os = "linux")]
-pub(crate) fn restore(program: u32) {
-    let program = i32::try_from(program).ok().and_then(Pid::from_raw);
-    if let (Some(original), Some(program)) = (ORIGINAL.get(), program) {
-        // Who has ended already needs none.
-        let _ = rustix::process::prlimit(Some(program), Resource::Nofile, *original);
-    }
+/// How many descriptors we were started with, where that was changed: programs get as many. Some walk
+/// through all descriptors there may be.
+pub(crate) fn original() -> Option<u64> {
+    ORIGINAL.get().and_then(|original| original.current)
 }
-
-/// Elsewhere a process sets only its own limits: programs keep the higher one.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn restore(_program: u32) {}

@@ -9,8 +9,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::config::Config;
@@ -90,24 +88,13 @@ impl EnvironmentFile {
 }
 
 fn read(path: &Path) -> Result<Option<String>, String> {
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.to_string()),
-    };
     // A directory of this name, often that of a Python environment, is not meant.
-    if metadata.is_dir() {
+    if path.is_dir() {
         return Ok(None);
     }
-    if !metadata.is_file() {
-        return Err("it is not a regular file".to_owned());
-    }
-    if metadata.len() > MAX_BYTES {
-        return Err(format!("it is longer than {MAX_BYTES} bytes"));
-    }
-    let bytes = fs::read(path).map_err(|error| error.to_string())?;
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(Some(text)),
+    let bytes = zot_files::read_bytes(path, MAX_BYTES).map_err(|error| error.to_string())?;
+    match bytes.map(String::from_utf8).transpose() {
+        Ok(text) => Ok(text),
         Err(_) => Err("it is not UTF-8".to_owned()),
     }
 }

@@ -86,6 +86,8 @@ struct Outcome {
 
 impl ExecutorService {
     pub fn new(config: Config, log: Log) -> Result<Self, ExecutorError> {
+        // What earlier runs that were killed have left.
+        zot_files::sweep_scratch();
         let exc = &config.exc;
         let time = Duration::try_from_secs_f64(exc.timeout)
             .ok()
@@ -188,11 +190,13 @@ impl ExecutorService {
         executor: &ExecutorDefinition,
         file: &CodeFile,
     ) -> Result<Outcome, StartError> {
-        let mut command = self.command(&executor.name, file.path());
-        if self.config.exc.sandbox {
+        let command = self.command(&executor.name, file.path());
+        let command = if self.config.exc.sandbox {
             let network = self.config.exc.network;
-            confined::confine(&mut command, &self.folder, file, network)?;
-        }
+            confined::confine(command, &self.folder, file, network)?
+        } else {
+            confined::open(command)?
+        };
         let finished =
             program::run(command, self.limits)
                 .await
@@ -210,9 +214,16 @@ impl ExecutorService {
             time: VALIDATION_TIME,
             output_bytes: VALIDATION_BYTES,
         };
-        let finished = match program::run(self.command(&validator, file.path()), limits).await {
+        let failed = |error: &dyn std::fmt::Display| {
+            Some(format!("cannot start {}: {error}", validator.display()))
+        };
+        let command = match confined::open(self.command(&validator, file.path())) {
+            Ok(command) => command,
+            Err(error) => return failed(&error),
+        };
+        let finished = match program::run(command, limits).await {
             Ok(finished) => finished,
-            Err(error) => return Some(format!("cannot start {}: {error}", validator.display())),
+            Err(error) => return failed(&error),
         };
         let timed_out = finished.status.is_none();
         let success = finished.status.flatten().is_some_and(|end| end.success());

@@ -4,7 +4,7 @@
 mod tests;
 
 use std::fmt;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use jiff::Timestamp;
 
@@ -85,7 +85,7 @@ impl Log {
             line = on_one_line(&line);
         }
         line.push('\n');
-        let _ = io::stderr().write_all(line.as_bytes());
+        let _ = zot_terminal::stderr().write_all(line.as_bytes());
     }
 }
 

@@ -109,17 +109,23 @@ const PIPE_PATIENCE: Timespec = Timespec {
 type Failure = String;
 
 fn main() -> ExitCode {
+    zot_process::forbid_dumps();
     let arguments = match Arguments::try_parse_from(as_called(env::args_os().collect())) {
         Ok(arguments) => arguments,
         Err(error) => {
-            let _ = error.print();
+            let text = error.render().to_string();
+            // The words of the command line are repeated in it, and may be names of files.
+            let _ = match error.use_stderr() {
+                true => zot_terminal::stderr().write_all(text.as_bytes()),
+                false => zot_terminal::stdout().write_all(text.as_bytes()),
+            };
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
     match execute(arguments.command) {
         Ok(code) => code,
         Err(failure) => {
-            let _ = writeln!(io::stderr(), "zino: {failure}");
+            let _ = writeln!(zot_terminal::stderr(), "zino: {failure}");
             ExitCode::FAILURE
         }
     }
@@ -177,7 +183,7 @@ fn load_and_warn(argument: ConfigArgument) -> Result<Config, Failure> {
 
 fn warn(Loaded { config, warnings }: Loaded) -> Config {
     for warning in warnings {
-        let _ = writeln!(io::stderr(), "zino: warning: {warning}");
+        let _ = writeln!(zot_terminal::stderr(), "zino: warning: {warning}");
     }
     config
 }
@@ -202,12 +208,12 @@ fn serve(argument: ConfigArgument, kind: Option<ServiceKind>) -> Result<ExitCode
 fn mend(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     let config = load_and_warn(argument)?;
     let Mended { files, errors } = MemoryService::new(&config).mend();
-    let mut output = io::stdout().lock();
+    let mut output = zot_terminal::stdout();
     for file in &files {
         let _ = writeln!(output, "mended {}", file.display());
     }
     for error in &errors {
-        let _ = writeln!(io::stderr(), "zino: not mended: {error}");
+        let _ = writeln!(zot_terminal::stderr(), "zino: not mended: {error}");
     }
     if files.is_empty() && errors.is_empty() {
         let folder = config.mem.data_dir.display();
@@ -221,7 +227,7 @@ fn mend(argument: ConfigArgument) -> Result<ExitCode, Failure> {
 
 fn write_files(folder: &Path) -> Result<ExitCode, Failure> {
     let written = init(folder).map_err(|error| error.to_string())?;
-    let mut output = io::stdout().lock();
+    let mut output = zot_terminal::stdout();
     for file in written {
         let _ = match file {
             Written::New(path) => writeln!(output, "wrote {}", path.display()),
@@ -235,7 +241,7 @@ fn write_files(folder: &Path) -> Result<ExitCode, Failure> {
 fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     let config = load_and_warn(argument)?;
     let found = block_on(status(&config))?;
-    let mut output = io::stdout().lock();
+    let mut output = zot_terminal::stdout();
     let mut all_well = true;
     for Status {
         kind,
@@ -268,7 +274,7 @@ fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
 fn show_check(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     let loaded = load(argument)?;
     let findings = block_on(check(&loaded))?;
-    let mut output = io::stdout().lock();
+    let mut output = zot_terminal::stdout();
     let mut code = ExitCode::SUCCESS;
     for Finding {
         verdict,
@@ -323,7 +329,7 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
     }
     if message.trim().is_empty() {
         let _ = writeln!(
-            io::stderr(),
+            zot_terminal::stderr(),
             "zino: no message: give it as an argument or pipe it in"
         );
         return Ok(ExitCode::from(2));
@@ -342,10 +348,10 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
         channel: cli.channel,
         stream: cli.stream,
     };
-    match block_on(ask(&daemon, question, &mut io::stdout()))? {
+    match block_on(ask(&daemon, question, &mut zot_terminal::stdout()))? {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(ClientError::Told(told)) => {
-            let _ = writeln!(io::stderr(), "{told}");
+            let _ = writeln!(zot_terminal::stderr(), "{told}");
             Ok(ExitCode::FAILURE)
         }
         Err(error @ ClientError::Unreachable(_)) if is_missing => Err(format!(

@@ -44,6 +44,9 @@ const AT_ONCE_MESSAGES: usize = 1000;
 /// How many frames are made ahead of what the caller has taken.
 const FRAMES_AHEAD: usize = 4;
 
+/// A larger soft memory, note or list of channels is not read.
+const MAX_STORED_BYTES: u64 = 256 << 20;
+
 /// Serves what is stored below one folder.
 pub struct MemoryService(Arc<Store>);
 

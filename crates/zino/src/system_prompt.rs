@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
@@ -98,9 +97,12 @@ impl Service for SystemPromptService {
     }
 }
 
+/// The longest template: more than any model reads.
+pub(crate) const MAX_TEMPLATE_BYTES: u64 = 4 << 20;
+
 fn render(config: &Config, soft_memory: &str, log: Log) -> Result<String, String> {
     let path = &config.sys.template;
-    let template = fs::read_to_string(path)
+    let template = zot_files::read_existing_text(path, MAX_TEMPLATE_BYTES)
         .map_err(|error| format!("cannot read the template {}: {error}", path.display()))?;
     let tools: Vec<String> = load_executors(config.tools_dir(), log)
         .iter()

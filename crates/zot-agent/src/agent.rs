@@ -1,11 +1,11 @@
 //! The agent: a conversation, what it is held with, and the operations on it.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{
@@ -46,9 +46,13 @@ pub struct Agent {
     hooks: Arc<dyn Hooks>,
     journal: Arc<dyn Journal>,
     budget: Budget,
+    /// Model calls that were allowed beyond the budget.
+    granted_steps: AtomicU64,
     began: Instant,
     steering: Steering,
     approvals: Approvals,
+    /// Where the answer goes that a prompt at its step limit waits for.
+    step_question: Mutex<Option<oneshot::Sender<u64>>>,
     /// What models have said about their requests: each is reported once, whatever model is chosen
     /// in between.
     notices: Mutex<HashSet<String>>,
@@ -82,9 +86,11 @@ impl Agent {
             hooks: parts.hooks,
             journal: parts.journal,
             budget: parts.budget,
+            granted_steps: AtomicU64::new(0),
             began: Instant::now(),
             steering: Steering::default(),
             approvals: Approvals::default(),
+            step_question: Mutex::default(),
             notices: Mutex::default(),
         }
     }
@@ -199,6 +205,21 @@ impl Agent {
         self.approvals.decide(id, decision)
     }
 
+    /// Answers a prompt that waits at a step limit: so many more model calls, or none. Harmless when
+    /// none waits.
+    pub fn allow_steps(&self, more: u64) {
+        if let Some(question) = lock(&self.step_question).take() {
+            // A prompt that was stopped in the meantime wants no answer.
+            let _ = question.send(more);
+        }
+    }
+
+    pub(crate) fn ask_for_steps(&self) -> oneshot::Receiver<u64> {
+        let (question, answer) = oneshot::channel();
+        *lock(&self.step_question) = Some(question);
+        answer
+    }
+
     /// Refuses every call that needs permission, because nobody is left to give it.
     pub fn refuse_confirmations(&self) {
         self.refuse_confirmations_because(NOBODY_LEFT);
@@ -290,6 +311,15 @@ impl Agent {
 
     pub(crate) fn approvals(&self) -> &Approvals {
         &self.approvals
+    }
+
+    /// Model calls that were allowed beyond the budget of the process.
+    pub(crate) fn granted_steps(&self) -> u64 {
+        self.granted_steps.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn grant_steps(&self, all: u64) {
+        self.granted_steps.store(all, Ordering::Relaxed);
     }
 
     pub(crate) fn process_budget(&self) -> Budget {

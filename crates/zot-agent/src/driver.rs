@@ -1,8 +1,13 @@
 //! Does what the turn machine says, and reports it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use zot_conversation::{AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, Role, TurnStop};
+use zot_conversation::{
+    AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, ModelError, ModelErrorKind, Role,
+    TurnStop,
+};
 
 use crate::agent::now;
 use crate::budget::Budget;
@@ -12,12 +17,17 @@ use crate::model_call::{self, TurnBeginning};
 use crate::turn::{CompactionOutcome, Ending, NextStep, ToolsOutcome, Turn};
 use crate::{Agent, Hooks, JournalError, tool_batch};
 
+/// The most bytes of all responses to one prompt, with whatever tools are called between them.
+const MAX_PROMPT_RESPONSE_BYTES: usize = 128 * 1024 * 1024;
+
 /// One prompt or compaction under way: where it reports, and what can stop it.
 pub(crate) struct Run<'a> {
     pub(crate) hooks: &'a dyn Hooks,
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) meter: Meter,
     events: &'a mpsc::Sender<AgentEvent>,
+    /// What all responses so far come to, in bytes.
+    response_bytes: AtomicUsize,
 }
 
 impl<'a> Run<'a> {
@@ -32,7 +42,46 @@ impl<'a> Run<'a> {
             cancel,
             meter: Meter::new(agent, budget),
             events,
+            response_bytes: AtomicUsize::new(0),
         }
+    }
+
+    /// How many more model calls are allowed at a limit of so many; none where nobody can be asked,
+    /// and none while it is aborted.
+    pub(crate) async fn more_steps(&self, agent: &Agent, limit: u64) -> u64 {
+        if !agent.settings().asks_for_steps {
+            return 0;
+        }
+        let answer = agent.ask_for_steps();
+        self.emit(AgentEvent::StepLimitReached { limit }).await;
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => 0,
+            more = answer => more.unwrap_or(0),
+        }
+    }
+
+    /// Whether a response that has `bytes` so far leaves the prompt within its limit.
+    pub(crate) fn check_length(&self, bytes: usize) -> Result<(), ModelError> {
+        let all = self
+            .response_bytes
+            .load(Ordering::Relaxed)
+            .saturating_add(bytes);
+        match all > MAX_PROMPT_RESPONSE_BYTES {
+            true => Err(ModelError::new(
+                ModelErrorKind::Stream,
+                format!(
+                    "the responses to this prompt are longer than {MAX_PROMPT_RESPONSE_BYTES} bytes \
+                     together (MAX_PROMPT_RESPONSE_BYTES): send another prompt to go on"
+                ),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Counts a response that has ended.
+    pub(crate) fn count_length(&self, bytes: usize) {
+        self.response_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Reports an event, waiting while the reader is behind. A reader that has gone away is no
@@ -70,7 +119,9 @@ pub(crate) async fn prompt(agent: &Agent, content: Vec<ContentBlock>, run: &Run<
         }
     }
     agent.steering().open();
-    let mut turn = Turn::new(agent.settings().max_steps, agent.context_fill());
+    let max_steps = agent.settings().max_steps;
+    let turn_limit = max_steps.map_or(0, u64::from);
+    let mut turn = Turn::new(max_steps, agent.context_fill());
     loop {
         match turn.next_step() {
             NextStep::Compact(cause) => {
@@ -98,7 +149,19 @@ pub(crate) async fn prompt(agent: &Agent, content: Vec<ContentBlock>, run: &Run<
                     Err(report) => return finish(agent, run, Ending::Failed(report)).await,
                 }
             }
-            NextStep::Finish(ending) => return finish(agent, run, ending).await,
+            NextStep::Finish(ending) => {
+                let more = match turn.is_at_step_limit() {
+                    true => run.more_steps(agent, turn_limit).await,
+                    false => 0,
+                };
+                match more {
+                    0 if run.cancel.is_cancelled() && turn.is_at_step_limit() => {
+                        return finish(agent, run, Ending::Quiet).await;
+                    }
+                    0 => return finish(agent, run, ending).await,
+                    more => turn.allow_steps(more),
+                }
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Holds what a prompt spends against its budgets.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use tokio::time::Instant;
 use zot_conversation::Usage;
 
@@ -17,6 +19,8 @@ struct Allowance {
     began: Instant,
     usage: Usage,
     calls: u64,
+    /// Model calls that were allowed beyond the limit.
+    more_steps: AtomicU64,
 }
 
 impl Meter {
@@ -26,12 +30,14 @@ impl Meter {
             began: Instant::now(),
             usage: agent.usage(),
             calls: agent.model_calls(),
+            more_steps: AtomicU64::new(0),
         };
         let process = Allowance {
             budget: agent.process_budget(),
             began: agent.began(),
             usage: Usage::default(),
             calls: 0,
+            more_steps: AtomicU64::new(agent.granted_steps()),
         };
         Self {
             allowances: [own, process],
@@ -41,9 +47,34 @@ impl Meter {
     /// The limit that leaves no room for another model call.
     pub(crate) fn reached(&self, agent: &Agent) -> Option<String> {
         let (usage, calls) = (agent.usage(), agent.model_calls());
-        self.allowances
-            .iter()
-            .find_map(|allowance| allowance.budget.reached(&allowance.spent(&usage, calls)))
+        self.allowances.iter().find_map(|allowance| {
+            let spent = allowance.spent(&usage, calls);
+            allowance.extended().reached(&spent)
+        })
+    }
+
+    /// The limit on steps that leaves no room for another, as it was set.
+    pub(crate) fn step_limit(&self, agent: &Agent) -> Option<u64> {
+        let calls = agent.model_calls();
+        let full = self.allowances.iter().find(|allowance| {
+            let limit = allowance.extended().max_steps;
+            limit.is_some_and(|limit| calls.saturating_sub(allowance.calls) >= limit)
+        });
+        full?.budget.max_steps
+    }
+
+    /// Raises the limits on steps that are reached.
+    pub(crate) fn allow_steps(&self, agent: &Agent, more: u64) {
+        let calls = agent.model_calls();
+        let [own, process] = &self.allowances;
+        for allowance in [own, process] {
+            let limit = allowance.extended().max_steps;
+            if limit.is_some_and(|limit| calls.saturating_sub(allowance.calls) >= limit) {
+                allowance.more_steps.fetch_add(more, Ordering::Relaxed);
+            }
+        }
+        // Later prompts of the process have them as well.
+        agent.grant_steps(process.more_steps.load(Ordering::Relaxed));
     }
 
     /// Whether spending has to be watched while an answer arrives.
@@ -81,6 +112,18 @@ impl Meter {
 }
 
 impl Allowance {
+    /// The budget with the steps that were allowed beyond it.
+    fn extended(&self) -> Budget {
+        let more = self.more_steps.load(Ordering::Relaxed);
+        Budget {
+            max_steps: self
+                .budget
+                .max_steps
+                .map(|limit| limit.saturating_add(more)),
+            ..self.budget
+        }
+    }
+
     fn spent(&self, usage: &Usage, calls: u64) -> Spent {
         let tokens = |usage: &Usage| usage.prompt_tokens() + usage.output;
         Spent {

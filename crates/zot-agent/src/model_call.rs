@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use zot_conversation::{
     AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, ModelError, ModelErrorKind,
-    ModelEvent, ModelRequest, ModelStream, Role, Sampling, StopReason, ToolCall, TurnStop, Usage,
-    joined_text,
+    ModelEvent, ModelRequest, ModelStream, ResponseSize, Role, Sampling, StopReason, ToolCall,
+    TurnStop, Usage, joined_text,
 };
 
 use crate::agent::now;
@@ -40,7 +40,18 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
         }
         TurnBeginning::Open(step) => step,
     };
-    if let Some(reason) = run.meter.reached(agent) {
+    while let Some(limit) = run.meter.step_limit(agent) {
+        match run.more_steps(agent, limit).await {
+            0 => break,
+            more => run.meter.allow_steps(agent, more),
+        }
+    }
+    // Who was asked may have stopped it instead of answering.
+    let reached = match run.cancel.is_cancelled() {
+        true => None,
+        false => run.meter.reached(agent),
+    };
+    if let Some(reason) = reached {
         return fail_turn(run, ErrorReport::new(ErrorCode::Budget, reason)).await;
     }
     let verdict = tokio::select! {
@@ -142,12 +153,16 @@ pub(crate) async fn ask(
     });
     let mut cancelled = pin!(run.cancel.cancelled());
     let mut builder = AnswerBuilder::default();
+    let mut size = ResponseSize::default();
     let failure = loop {
         tokio::select! {
             biased;
             () = &mut cancelled => return None,
             event = next(&mut stream) => match event {
-                Some(Ok(event)) => builder.apply(&event),
+                Some(Ok(event)) => match size.add(&event) {
+                    Ok(()) => builder.apply(&event),
+                    Err(limit) => break Some(limit.into()),
+                },
                 Some(Err(error)) => break Some(error),
                 None => break None,
             },
@@ -213,6 +228,7 @@ async fn receive(
     };
     let mut output_bytes = 0;
     let mut checked_bytes = 0;
+    let mut size = ResponseSize::default();
     // Made once: registering with the token for every event would cost more than the event.
     let mut cancelled = pin!(run.cancel.cancelled());
     let mut time_is_up = pin!(run.meter.time_is_up());
@@ -223,6 +239,10 @@ async fn receive(
             event = next(&mut stream) => match event {
                 Some(Ok(event)) => {
                     accepted |= event == ModelEvent::Start;
+                    let counted = size.add(&event).map_err(ModelError::from);
+                    if let Err(error) = counted.and_then(|()| run.check_length(size.bytes())) {
+                        break StreamEnd::Failed { error, accepted };
+                    }
                     output_bytes += output_length(&event);
                     builder.apply(&event);
                     match reported(event) {
@@ -249,6 +269,7 @@ async fn receive(
             }
         }
     };
+    run.count_length(size.bytes());
     (builder, end, held)
 }
 

@@ -23,6 +23,8 @@ pub struct AgentSettings {
     pub reasoning: Option<ReasoningEffort>,
     /// The most model calls that one prompt may take; `None` sets no limit.
     pub max_steps: Option<u32>,
+    /// Whether someone can be asked for more model calls where a limit is reached.
+    pub asks_for_steps: bool,
     pub approval: ApprovalPolicy,
     /// Models that take over when the one before fails, in this order, until the prompt ends.
     pub fallbacks: Arc<[Fallback]>,

@@ -56,14 +56,14 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>, calls: Vec<ToolCall>) -> T
         } else {
             agent.record_results(&ended)
         };
+        if let Err(error) = recorded {
+            return ToolsOutcome::Failed(journal_report(&error));
+        }
         for (call, result) in group.iter().zip(ended) {
             let origin = tools.get(&call.name).and_then(|tool| tool.origin());
             run.emit(AgentEvent::ToolFinished { result, origin }).await;
             // Whoever watches is told before the next request is made.
             tokio::task::yield_now().await;
-        }
-        if let Err(error) = recorded {
-            return ToolsOutcome::Failed(journal_report(&error));
         }
     }
     if run.cancel.is_cancelled() {

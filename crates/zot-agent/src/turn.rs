@@ -113,6 +113,21 @@ impl Turn {
         turn
     }
 
+    /// Whether the turn ends because it has no step left.
+    pub fn is_at_step_limit(&self) -> bool {
+        matches!(
+            &self.next,
+            NextStep::Finish(Ending::Failed(report)) if report.code == ErrorCode::MaxSteps
+        )
+    }
+
+    /// Goes on at the limit, which is so much higher from now on.
+    pub fn allow_steps(&mut self, more: u64) {
+        let more = u32::try_from(more).unwrap_or(u32::MAX);
+        self.max_steps = self.max_steps.map(|limit| limit.saturating_add(more));
+        self.begin_step();
+    }
+
     pub fn next_step(&self) -> NextStep {
         self.next.clone()
     }

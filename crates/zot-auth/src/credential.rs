@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use zot_process::Secret;
+
 use crate::auth_file::{self, Stored};
 use crate::oauth::Tokens;
 
@@ -35,7 +37,7 @@ pub enum Logins {
 /// A secret and where it came from.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credential {
-    secret: String,
+    secret: Secret,
     source: CredentialSource,
     login: Option<Tokens>,
 }
@@ -212,7 +214,7 @@ pub(crate) fn checked(
         return Err(CredentialError::InvalidCharacters { origin: source });
     }
     Ok(Credential {
-        secret: secret.to_owned(),
+        secret: secret.into(),
         source,
         login: None,
     })

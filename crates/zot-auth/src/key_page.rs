@@ -37,9 +37,10 @@ pub struct KeyPage {
 }
 
 impl KeyPage {
-    /// Opens the page; with one provider there is nothing to choose.
-    pub async fn open(providers: Vec<String>) -> Result<Self, KeyPageError> {
-        let server = LoopbackServer::bind(0).await?;
+    /// Opens the page; with one provider there is nothing to choose. Has to be called within a tokio
+    /// runtime.
+    pub fn open(providers: Vec<String>) -> Result<Self, KeyPageError> {
+        let server = LoopbackServer::bind(0)?;
         let path = format!("/{}", loopback::random_token()?);
         Ok(Self {
             server,

@@ -5,6 +5,7 @@
 
 mod request;
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::net::Ipv4Addr;
@@ -16,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use crate::oauth::decoded;
@@ -36,6 +37,8 @@ pub struct LoopbackServer {
     listener: TcpListener,
     port: u16,
     arriving: JoinSet<Option<Request>>,
+    /// The connections that are being read, in the order they came.
+    oldest: VecDeque<AbortHandle>,
 }
 
 /// A request that waits for its answer.
@@ -80,12 +83,17 @@ impl Reply {
 
 impl LoopbackServer {
     /// Port 0 takes any that is free.
-    pub async fn bind(port: u16) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    ///
+    /// Has to be called within a tokio runtime.
+    pub fn bind(port: u16) -> io::Result<Self> {
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(listener)?;
         Ok(Self {
             port: listener.local_addr()?.port(),
             listener,
             arriving: JoinSet::new(),
+            oldest: VecDeque::new(),
         })
     }
 
@@ -96,14 +104,9 @@ impl LoopbackServer {
     /// The next request that a browser on this machine made for this server.
     pub(crate) async fn next(&mut self) -> io::Result<Request> {
         loop {
-            let room = self.arriving.len() < MAX_CONNECTIONS;
             tokio::select! {
-                accepted = self.listener.accept(), if room => {
-                    let (stream, _) = accepted?;
-                    self.arriving.spawn(async move {
-                        timeout(EXCHANGE_TIME, read(stream)).await.ok()?
-                    });
-                }
+                // What has arrived counts more than what may.
+                biased;
                 Some(arrived) = self.arriving.join_next() => {
                     let Ok(Some(request)) = arrived else { continue };
                     if self.is_for_us(&request) {
@@ -111,7 +114,24 @@ impl LoopbackServer {
                     }
                     request.answer(Reply::forbidden()).await;
                 }
+                accepted = self.listener.accept() => {
+                    let (stream, _) = accepted?;
+                    self.make_room();
+                    self.oldest.push_back(self.arriving.spawn(async move {
+                        timeout(EXCHANGE_TIME, read(stream)).await.ok()?
+                    }));
+                }
             }
+        }
+    }
+
+    /// Gives up connections that have asked for nothing yet, those that began first.
+    fn make_room(&mut self) {
+        self.oldest.retain(|reading| !reading.is_finished());
+        while self.oldest.len() >= MAX_CONNECTIONS
+            && let Some(reading) = self.oldest.pop_front()
+        {
+            reading.abort();
         }
     }
 

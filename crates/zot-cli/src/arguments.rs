@@ -3,9 +3,9 @@
 mod resume;
 mod values;
 
-use std::env::{self, VarError};
+use std::env;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -217,6 +217,9 @@ pub(crate) struct Arguments {
     #[arg(value_name = "PROMPT")]
     words: Vec<String>,
 
+    /// What `ZOTCORE_RPC_TOKEN` said.
+    #[arg(skip)]
+    rpc_token: Option<OsString>,
     /// Which session to go on with, once that is settled.
     #[arg(skip)]
     resumes: Resume,
@@ -258,15 +261,24 @@ impl From<clap::Error> for Shown {
 
 impl Shown {
     pub(crate) fn exit(self) -> ExitCode {
-        let _ = self.0.print();
+        let text = self.0.render().to_string();
+        // The words of the command line are repeated in it, and may be names of files.
+        let _ = match self.0.use_stderr() {
+            true => zot_terminal::stderr().write_all(text.as_bytes()),
+            false => zot_terminal::stdout().write_all(text.as_bytes()),
+        };
         ExitCode::from(u8::try_from(self.0.exit_code()).unwrap_or(2))
     }
 }
 
 impl Arguments {
     pub(crate) fn read() -> Result<Self, Shown> {
+        // First of all, and in every mode: nothing that is started may see it, and nobody who looks
+        // at the process.
+        let rpc_token = zot_process::take_secret("ZOTCORE_RPC_TOKEN");
         let matches = Self::command().try_get_matches_from(arguments())?;
         let mut arguments = Self::from_arg_matches(&matches)?;
+        arguments.rpc_token = rpc_token;
         arguments.unset_empty();
         arguments.note_positions(&matches);
         Ok(arguments)
@@ -502,6 +514,17 @@ impl Arguments {
         self.json
     }
 
+    /// The shared secret of the pipe. One that no client could show must not mean that none is asked
+    /// for.
+    pub(crate) fn take_rpc_token(&mut self) -> Result<Option<String>, Failure> {
+        let Some(token) = self.rpc_token.take().filter(|token| !token.is_empty()) else {
+            return Ok(None);
+        };
+        token.into_string().map(Some).map_err(|_| {
+            Failure::Usage("ZOTCORE_RPC_TOKEN is not UTF-8: no client could send it".to_owned())
+        })
+    }
+
     pub(crate) fn refresh(&self) -> bool {
         self.refresh
     }
@@ -518,17 +541,6 @@ fn arguments() -> impl Iterator<Item = OsString> {
         Some("-nc") => "--no-context-files".into(),
         _ => argument,
     })
-}
-
-/// The shared secret of the pipe. One that no client could show must not mean that none is asked for.
-pub(crate) fn rpc_token() -> Result<Option<String>, Failure> {
-    match env::var("ZOTCORE_RPC_TOKEN") {
-        Ok(token) => Ok(Some(token).filter(|token| !token.is_empty())),
-        Err(VarError::NotPresent) => Ok(None),
-        Err(VarError::NotUnicode(_)) => Err(Failure::Usage(
-            "ZOTCORE_RPC_TOKEN is not UTF-8: no client could send it".to_owned(),
-        )),
-    }
 }
 
 /// A name for `--tools`, which takes values that begin with `-` but must not swallow the next flag.

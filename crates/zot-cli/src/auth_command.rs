@@ -11,6 +11,7 @@ use zot_sdk::{AssemblyError, CredentialStatus, Credentials};
 
 use crate::command::CommandFailure;
 use crate::failure::USAGE;
+use crate::output::say_json;
 
 /// Exit code when there is no credential at all.
 const NONE: u8 = 1;
@@ -64,10 +65,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Ok(found) => (found, None),
         Err(error) => (credentials.environment(), Some(error)),
     };
-    let mut output = io::stdout().lock();
+    let mut output = zot_terminal::stdout();
     if as_json {
         let credentials: Vec<Value> = found.iter().map(as_object).collect();
-        writeln!(output, "{}", json!({"credentials": credentials}))?;
+        say_json(&json!({"credentials": credentials}))?;
     } else if found.is_empty() && problem.is_none() {
         writeln!(output, "There are no credentials: run zot login.")?;
     } else {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use zot_sdk::Credentials;
 use zot_sdk::cassette::{
     CassetteError, ExchangeRange, Inspection, Redactor, Timing, inspect, redact, trim,
 };
@@ -121,7 +122,7 @@ fn verify(file: &Path, pattern: &[String]) -> Result<ExitCode, Failure> {
     if !suspects.is_empty() {
         let file = file.display();
         let _ = writeln!(
-            io::stderr(),
+            zot_terminal::stderr(),
             "zot: {file}: {} places look like secrets (exchange {}): run `zot cassette redact {file}`",
             secrets(&inspection),
             suspects.join(", ")
@@ -137,7 +138,7 @@ fn verify(file: &Path, pattern: &[String]) -> Result<ExitCode, Failure> {
 }
 
 fn show(inspection: &Inspection) -> io::Result<()> {
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = zot_terminal::buffered_stdout();
     let header = &inspection.header;
     writeln!(
         output,
@@ -175,7 +176,10 @@ fn secrets(inspection: &Inspection) -> usize {
 fn redactor(patterns: &[String]) -> Redactor {
     let environment = env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let mut redactor = Redactor::new(None, environment);
+    // Without a usable home there are no keys in it.
+    let secrets = Credentials::open(None).map(|credentials| credentials.secrets());
+    let secrets = secrets.unwrap_or_default();
+    let mut redactor = Redactor::new(secrets.iter().map(String::as_str), environment);
     for pattern in patterns {
         redactor.add_text(pattern);
     }

@@ -9,7 +9,7 @@ use zot_sdk::auth::CredentialError;
 use zot_sdk::{
     AssemblyError, Config, HttpClient, Persistence, PreferredModel, Resumption, Runtime, zot_home,
 };
-use zot_tui::{Carried, Ending, ModelChoice, Options};
+use zot_tui::{Carried, Ending, ModelChoice, Options, Waiting};
 
 use crate::arguments::Arguments;
 use crate::configuration;
@@ -27,6 +27,7 @@ pub(crate) fn run(
         .clone()
         .unwrap_or_else(|| zot_home(&|name| std::env::var(name).ok()));
     let mut config = config;
+    config.asks_for_steps = true;
     if config.fallback.is_empty() {
         // Whoever waits sees it, and can stop it. Another model would be quicker.
         config.http = Some(HttpClient::new().patient());
@@ -34,6 +35,7 @@ pub(crate) fn run(
     let is_flagged = config.provider.is_some() || config.model.is_some();
     let mut prompt = prompt;
     let mut draft = None;
+    let mut carried_outputs = Waiting::default();
     let mut picks_session = picks_session;
     // A conversation that is in no file.
     let mut unkept = Vec::new();
@@ -42,6 +44,7 @@ pub(crate) fn run(
         let mut options = Options {
             prompt: prompt.take(),
             draft: draft.take(),
+            waiting: std::mem::take(&mut carried_outputs),
             picks_session: std::mem::take(&mut picks_session),
             history: Some(home.join("history.jsonl")),
             theme: settings.theme.take(),
@@ -50,7 +53,7 @@ pub(crate) fn run(
                 home: home.clone(),
                 is_flagged,
             }),
-            keeps_scrollback: settings.keep_scrollback == Some(true),
+            keeps_scrollback: settings.keep_scrollback != Some(false),
             describes_images: settings.inline_images_enabled == Some(false),
             sessions: Some(home.join("sessions")),
             ..Options::default()
@@ -80,8 +83,10 @@ pub(crate) fn run(
                     messages,
                     prompt: waiting,
                     draft: unsent,
+                    waiting: outputs,
                 } = *carried;
                 (prompt, draft) = (waiting, unsent);
+                carried_outputs = outputs;
                 config.jail = is_jailed;
                 config.approval = approval;
                 config.model = model.or(config.model);

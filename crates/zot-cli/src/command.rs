@@ -42,7 +42,7 @@ where
         Err(failure) if failure.of_output().is_some_and(is_broken_pipe) => ExitCode::SUCCESS,
         Err(failure) => {
             // When even standard error is gone, the exit code is all that is left to say.
-            let _ = writeln!(io::stderr(), "zot: {failure}");
+            let _ = writeln!(zot_terminal::stderr(), "zot: {failure}");
             ExitCode::from(failure.exit_code())
         }
     }

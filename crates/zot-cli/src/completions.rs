@@ -59,7 +59,7 @@ pub(crate) fn completions(arguments: CompletionArguments) -> io::Result<()> {
     };
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut tree(), "zot", &mut script);
-    io::stdout().write_all(&script)
+    zot_terminal::stdout().write_all(&script)
 }
 
 pub(crate) fn manual(arguments: ManArguments) -> io::Result<()> {
@@ -79,7 +79,7 @@ pub(crate) fn manual(arguments: ManArguments) -> io::Result<()> {
     let mut roff = Vec::new();
     let page = page.disable_help_subcommand(true);
     clap_mangen::Man::new(page).title(title).render(&mut roff)?;
-    io::stdout().write_all(&roff)
+    zot_terminal::stdout().write_all(&roff)
 }
 
 /// All commands as one. At run time each has a parser of its own, so that none pays for the others.

@@ -12,7 +12,7 @@ use zot_sdk::config_files::{ConfigError, Place, Setting, key, set, unset};
 use crate::command::CommandFailure;
 use crate::configuration;
 use crate::failure::USAGE;
-use crate::output::say;
+use crate::output::{say, say_json};
 use crate::warn;
 
 /// Exit code of a setting that is not set.
@@ -123,7 +123,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Action::List { json } => list(json),
         Action::Path { json: true, .. } => {
             let path = |place: Place| place.path(&configuration::home(), &here());
-            say(json!({"user": path(Place::User), "project": path(Place::Project)}))?;
+            say_json(&json!({"user": path(Place::User), "project": path(Place::Project)}))?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Path { project, .. } => {
@@ -141,7 +141,7 @@ fn get(name: &str, as_json: bool) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(UNSET));
     };
     if as_json {
-        say(as_object(setting))?;
+        say_json(&as_object(setting))?;
     }
     match &setting.value {
         Some(value) if !as_json => say(shown(value))?,
@@ -149,7 +149,10 @@ fn get(name: &str, as_json: bool) -> Result<ExitCode, Failure> {
         None => {
             if !as_json {
                 let default = key.default;
-                let _ = writeln!(io::stderr(), "zot: {name} is not set (default: {default})");
+                let _ = writeln!(
+                    zot_terminal::stderr(),
+                    "zot: {name} is not set (default: {default})"
+                );
             }
             return Ok(ExitCode::from(UNSET));
         }
@@ -162,7 +165,7 @@ fn list(as_json: bool) -> Result<ExitCode, Failure> {
     if as_json {
         let settings: Vec<Value> = layers.list().iter().map(as_object).collect();
         let warnings: Vec<&String> = layers.warnings().iter().chain(layers.unknown()).collect();
-        say(json!({"settings": settings, "warnings": warnings, "notes": layers.notes()}))?;
+        say_json(&json!({"settings": settings, "warnings": warnings, "notes": layers.notes()}))?;
         return Ok(ExitCode::SUCCESS);
     }
     for setting in layers.list() {

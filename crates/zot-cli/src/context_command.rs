@@ -10,6 +10,7 @@ use zot_sdk::{Config, ContextKind, ContextPart, ExtensionNotice, Persistence, Ru
 use crate::arguments::Arguments;
 use crate::ext_command::terminal::{one_line, write_table};
 use crate::failure::Failure;
+use crate::output::say_json;
 use crate::warn;
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
@@ -84,7 +85,7 @@ fn write_json(parts: &[ContextPart], warnings: &[String]) -> io::Result<()> {
         "tokens": tokens,
         "warnings": warnings,
     });
-    writeln!(io::stdout(), "{report}")
+    say_json(&report)
 }
 
 fn write_text(parts: &[ContextPart]) -> io::Result<()> {
@@ -104,7 +105,7 @@ fn write_text(parts: &[ContextPart]) -> io::Result<()> {
     }
     let (_, tokens) = total(parts);
     rows.push(["total", &tokens.to_string(), ""].map(str::to_owned));
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = zot_terminal::buffered_stdout();
     write_table(&mut output, &rows)?;
     writeln!(
         output,

@@ -13,6 +13,7 @@ use zot_sdk::{Config, Persistence, Plan, ProbeStep, VERSION, diagnose, probe};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
+use crate::output::say_json;
 
 /// What else is looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -151,7 +152,7 @@ fn is_wrong(checks: &[Check], steps: &[ProbeStep]) -> bool {
 }
 
 fn write_text(checks: &[Check], plan: Option<&Plan>, steps: &[ProbeStep]) -> io::Result<()> {
-    let mut output = io::stdout().lock();
+    let mut output = zot_terminal::stdout();
     writeln!(output, "zot {VERSION}")?;
     for check in checks {
         let state = check.state.as_str();
@@ -215,5 +216,5 @@ fn write_json(checks: &[Check], plan: Option<&Plan>, steps: &[ProbeStep]) -> io:
         "network": network,
         "probe": probe,
     });
-    writeln!(io::stdout(), "{report}")
+    say_json(&report)
 }

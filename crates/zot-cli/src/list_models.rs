@@ -50,7 +50,7 @@ fn refresh(credentials: &Credentials, only: Option<&str>) -> Result<(), Failure>
 }
 
 fn write_table(models: &[&ModelInfo], snapshot: &str) -> io::Result<()> {
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = zot_terminal::buffered_stdout();
     writeln!(
         output,
         "{:<11} {:<44} {:>9} {:>9}  {:<9} {:>8} {:>8} {:>8} {:>8}  NOTES",

@@ -1,15 +1,15 @@
 //! `zot login` and `zot logout`.
 
 mod browser;
+mod terminal;
 
-use std::io::{self, Read as _};
+use std::io::{self, IsTerminal as _, Read as _};
 
 use clap::Parser;
 use zot_rpc::executor;
-use zot_sdk::auth::{
-    CodeLogin, CredentialError, KeyPage, KeyPageError, OAuthClient, OAuthError, masked,
-};
-use zot_sdk::{AssemblyError, Credentials, KeyCheck};
+use zot_sdk::auth::{CodeLogin, CredentialError, KeyPage, KeyPageError, OAuthClient, OAuthError};
+use zot_sdk::{AssemblyError, Credentials, KeyNotKept, KeyProbe};
+use zot_tui::EndSignal;
 
 use crate::command::CommandFailure;
 use crate::failure::{FAILED, USAGE};
@@ -23,13 +23,17 @@ const MAX_KEY_BYTES: u64 = 64 * 1024;
 #[command(
     name = "zot login",
     bin_name = "zot login",
-    after_help = "A page on 127.0.0.1 asks for the key; it is tried once and kept in $ZOT_HOME/auth.json.\n\
+    after_help = "In a terminal the key is typed or pasted there, and not shown; a page on 127.0.0.1 takes it \
+                  as well.\nIt is tried once and kept in $ZOT_HOME/auth.json.\n\
                   Providers with \"oauth\" in $ZOT_HOME/providers.json are logged in to instead.\n\
-                  Exit codes: 0 kept, 1 refused or not reachable, 2 usage."
+                  Exit codes: 0 kept, 1 refused or not reachable, 2 usage, 130 given up."
 )]
 pub(crate) struct LoginArguments {
-    /// The provider; without one the page asks
+    /// The provider; without one it is asked for
     provider: Option<String>,
+    /// What is not to be here: a key
+    #[arg(hide = true)]
+    surplus: Vec<String>,
     /// Read the key from standard input
     #[arg(long)]
     stdin: bool,
@@ -45,6 +49,15 @@ pub(crate) struct LoginArguments {
     /// Give a key although there is a login
     #[arg(long)]
     key: bool,
+}
+
+impl LoginArguments {
+    fn probe(&self) -> KeyProbe {
+        match self.no_probe {
+            true => KeyProbe::Skipped,
+            false => KeyProbe::Asked,
+        }
+    }
 }
 
 /// Forgets credentials.
@@ -74,8 +87,12 @@ pub(crate) enum Failure {
         provider: String,
         source: OAuthError,
     },
-    #[error("{0}")]
-    Refused(String),
+    #[error(transparent)]
+    NotKept(#[from] KeyNotKept),
+    #[error("the login was given up: nothing was kept")]
+    GivenUp,
+    #[error("the login was ended: nothing was kept")]
+    Ended(EndSignal),
     #[error("{0}")]
     Io(#[from] io::Error),
 }
@@ -84,7 +101,9 @@ impl CommandFailure for Failure {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Assembly(_) | Self::Credential(_) => USAGE,
-            Self::Page(_) | Self::Login { .. } | Self::Refused(_) | Self::Io(_) => FAILED,
+            Self::Page(_) | Self::Login { .. } | Self::NotKept(_) | Self::Io(_) => FAILED,
+            Self::GivenUp => EndSignal::Interrupted.exit_code(),
+            Self::Ended(signal) => signal.exit_code(),
         }
     }
 
@@ -95,6 +114,14 @@ impl CommandFailure for Failure {
 }
 
 pub(crate) fn login(arguments: LoginArguments) -> Result<(), Failure> {
+    if !arguments.surplus.is_empty() {
+        // It is most likely a key, which is not repeated.
+        return Err(Failure::Usage(
+            "a key is not given as an argument, where others can see it: zot login PROVIDER asks for \
+             it, and --stdin reads it"
+                .to_owned(),
+        ));
+    }
     let credentials = Credentials::open(None)?;
     let client = match &arguments.provider {
         Some(provider) => credentials.login(provider)?,
@@ -104,12 +131,13 @@ pub(crate) fn login(arguments: LoginArguments) -> Result<(), Failure> {
         (None, _) if arguments.stdin || arguments.device => Err(Failure::Usage(
             "name the provider: zot login PROVIDER".to_owned(),
         )),
-        (Some(provider), _) if arguments.stdin => {
+        (Some(provider), _) if arguments.stdin && !io::stdin().is_terminal() => {
             let key = read_key()?;
-            let kept = executor::run(|_| keep(&credentials, &provider, &key, arguments.no_probe))?;
-            Ok(say(kept.map_err(Failure::Refused)?)?)
+            let probe = arguments.probe();
+            let kept = executor::run(|_| credentials.keep_checked(&provider, &key, probe))?;
+            Ok(say(kept?)?)
         }
-        (Some(provider), Some(client)) if !arguments.key => {
+        (Some(provider), Some(client)) if !arguments.key && !arguments.stdin => {
             let logging_in = |_| log_in(&credentials, &provider, &client, &arguments);
             executor::run(logging_in)?.map_err(|source| Failure::Login {
                 provider: provider.clone(),
@@ -122,7 +150,12 @@ pub(crate) fn login(arguments: LoginArguments) -> Result<(), Failure> {
         ))),
         (provider, _) => {
             let providers = provider.map_or_else(|| credentials.providers(), |name| vec![name]);
-            executor::run(|_| ask(&credentials, providers, &arguments))?
+            executor::run(|_| async {
+                match io::stdin().is_terminal() && io::stdout().is_terminal() {
+                    true => terminal::ask(&credentials, providers, &arguments).await,
+                    false => ask(&credentials, providers, &arguments).await,
+                }
+            })?
         }
     }
 }
@@ -133,52 +166,19 @@ async fn ask(
     providers: Vec<String>,
     arguments: &LoginArguments,
 ) -> Result<(), Failure> {
-    let page = KeyPage::open(providers).await?;
+    let page = KeyPage::open(providers)?;
     let url = page.url();
     say(format!("Paste the key at {url}"))?;
     let _browser = browser::open(&url, arguments.no_browser);
     page.wait(async |provider, key| {
-        let kept = keep(credentials, provider, key, arguments.no_probe).await?;
+        let kept = credentials.keep_checked(provider, key, arguments.probe());
+        let kept = kept.await.map_err(|error| error.to_string())?;
         // The page says it as well.
         let _ = say(&kept);
         Ok(format!("{kept} You can close this page."))
     })
     .await?;
     Ok(())
-}
-
-/// Tries a key and keeps it; says so, or why not.
-async fn keep(
-    credentials: &Credentials,
-    provider: &str,
-    key: &str,
-    no_probe: bool,
-) -> Result<String, String> {
-    let found = if no_probe {
-        "not tried".to_owned()
-    } else {
-        match credentials.check(provider, key).await {
-            Ok(KeyCheck::Accepted { models }) => format!("it works, {models} models"),
-            Ok(KeyCheck::Unchecked) => "the provider has no way to try it".to_owned(),
-            Err(refused) if refused.by_provider => {
-                return Err(format!("{refused}: nothing was kept"));
-            }
-            Err(refused) => {
-                return Err(format!(
-                    "the key could not be tried ({refused}): nothing was kept; with --no-probe it \
-                     is kept untried"
-                ));
-            }
-        }
-    };
-    credentials
-        .keep_key(provider, key)
-        .map_err(|error| error.to_string())?;
-    let shown = masked(key);
-    let file = credentials.file().path().display();
-    Ok(format!(
-        "Kept the key {shown} of {provider} in {file} ({found})."
-    ))
 }
 
 async fn log_in(

@@ -30,6 +30,7 @@ use arguments::{Arguments, Mode};
 use failure::Failure;
 
 fn main() -> ExitCode {
+    zot_process::forbid_dumps();
     // The code of a command that nobody asked for is not even loaded: idle memory is mostly code.
     let word = std::env::args_os().nth(1);
     match word.as_deref().and_then(OsStr::to_str) {
@@ -71,13 +72,13 @@ fn main() -> ExitCode {
 /// Tells people what they should know, beside the output that programs read.
 fn warn(warnings: &[impl std::fmt::Display]) {
     for warning in warnings {
-        let _ = writeln!(std::io::stderr(), "zot: warning: {warning}");
+        let _ = writeln!(zot_terminal::stderr(), "zot: warning: {warning}");
     }
 }
 
 fn report(failure: &Failure) -> ExitCode {
     // When even standard error is gone, the exit code is all that is left to say.
-    let _ = writeln!(std::io::stderr(), "zot: {}", with_causes(failure));
+    let _ = writeln!(zot_terminal::stderr(), "zot: {}", with_causes(failure));
     failure.exit_code()
 }
 

@@ -276,7 +276,7 @@ impl Report {
         // When even standard error is gone, there is nobody to tell.
         match &notice {
             ExtensionNotice::Problem(problem) => {
-                let _ = writeln!(io::stderr(), "{}", printable(problem));
+                let _ = writeln!(zot_terminal::stderr(), "{problem}");
             }
             ExtensionNotice::Notify {
                 extension,
@@ -285,7 +285,7 @@ impl Report {
             } if self.format == Format::Text => {
                 let level = if level.is_empty() { "info" } else { level };
                 let note = format!("[{extension}] {level}: {message}");
-                let _ = writeln!(io::stderr(), "{}", printable(&note));
+                let _ = writeln!(zot_terminal::stderr(), "{note}");
             }
             // Panels need a place to be shown.
             _ => {}

@@ -6,7 +6,7 @@ use std::time::Duration;
 use zot_rpc::{Exit, ServeOptions, executor, serve};
 use zot_sdk::{Persistence, Runtime};
 
-use crate::arguments::{Arguments, rpc_token};
+use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
 use crate::warn;
@@ -15,13 +15,15 @@ use crate::warn;
 /// for a person who is asked by one that has, and does not say so.
 const UNANNOUNCED_CONFIRM_TIME: Duration = Duration::from_secs(60);
 
-pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     let unannounced_confirm_time =
         (!arguments.has_confirm_timeout()).then_some(UNANNOUNCED_CONFIRM_TIME);
+    let token = arguments.take_rpc_token()?;
     // The embedding program owns persistence, unless it hands it over.
-    let config = configuration::read(arguments, Persistence::Never)?;
+    let mut config = configuration::read(arguments, Persistence::Never)?;
+    config.secrets.extend(token.clone());
     let options = ServeOptions {
-        token: rpc_token()?,
+        token,
         unannounced_confirm_time,
     };
     let exit = executor::run(|idle| async move {

@@ -21,7 +21,7 @@ use zot_sdk::{UndoError, zot_home};
 
 use crate::command::CommandFailure;
 use crate::failure::FAILED;
-use crate::output::{Format, say};
+use crate::output::{Format, say, say_json};
 
 pub(crate) use list::Columns;
 
@@ -146,7 +146,7 @@ pub(crate) fn of_directory(cwd: Option<&Path>) -> Vec<Summary> {
 /// Shows which sessions there are, beside the output, to someone who has to name one.
 pub(crate) fn offer(summaries: &[Summary], columns: Columns) {
     // When even standard error is gone, the exit code is all that is left to say.
-    let _ = list::write_table(&mut io::stderr(), summaries, columns);
+    let _ = list::write_table(&mut zot_terminal::stderr(), summaries, columns);
 }
 
 /// Where the command is run, and where the sessions are.
@@ -222,7 +222,7 @@ fn delete(place: &Place, ids: &[String], format: Format) -> Result<(), Failure> 
         }
     }
     if format == Format::Json {
-        say(serde_json::json!({ "deleted": paths }))?;
+        say_json(&serde_json::json!({ "deleted": paths }))?;
     }
     Ok(())
 }

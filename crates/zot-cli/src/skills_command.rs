@@ -5,7 +5,7 @@ mod new;
 mod show;
 
 use std::env;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
@@ -15,6 +15,7 @@ use zot_sdk::zot_home;
 
 use crate::command::CommandFailure;
 use crate::failure::FAILED;
+use crate::output::say_json;
 
 /// Skills: instructions for particular tasks, which the model loads when it needs them.
 #[derive(Parser)]
@@ -115,7 +116,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
             match json {
                 true => {
                     let made = json!({ "name": name, "path": path.display().to_string() });
-                    Ok(writeln!(io::stdout(), "{made}")?)
+                    Ok(say_json(&made)?)
                 }
                 false => new::text(&name, &path),
             }

@@ -119,7 +119,7 @@ pub const KEYS: [Key; 21] = [
         Scope::UserOnly,
         "as the terminal's background",
     ),
-    entry("keep_scrollback", Kind::Switch, Scope::UserOnly, "false"),
+    entry("keep_scrollback", Kind::Switch, Scope::UserOnly, "true"),
     entry(
         "inline_images_enabled",
         Kind::Switch,

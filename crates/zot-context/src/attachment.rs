@@ -1,17 +1,22 @@
 //! Attaches the files and folders that a prompt mentions.
 
+mod parts;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use zot_conversation::Image;
 
-use crate::file::{Cut, MAX_FOLDER_ENTRIES, ReadError, entries, read_beginning, text_of_beginning};
+use crate::file::{
+    Cut, MAX_FOLDER_ENTRIES, ReadError, entries, read_resolved, require_inside, text_of_beginning,
+};
 use crate::mention::{Mention, mentions};
 use crate::problem::Problem;
+
+pub use parts::{Outcome, Part, attached_parts};
 
 /// How many things one prompt attaches.
 const MAX_ATTACHED: usize = 32;
@@ -42,17 +47,28 @@ pub struct Attached {
     pub images: Vec<Image>,
     /// What was mentioned and is there, but could not be attached. `text` tells the model, too.
     pub problems: Vec<Problem>,
+    /// Everything that was mentioned, in order, with what became of it; also what does not exist,
+    /// which `text` says nothing about.
+    pub parts: Vec<Part>,
 }
 
 /// Attaches what `text` mentions. Relative paths start at `cwd`, `~` is `home`. What names nothing
 /// stays text.
-pub fn attach(text: &str, cwd: &Path, home: Option<&Path>) -> Attached {
+///
+/// `root` is the project: a path inside of it does not lead out of it through links, which may have
+/// been made by others than who typed it. A path that is outside as it was typed is meant.
+pub fn attach(text: &str, cwd: &Path, home: Option<&Path>, root: &Path) -> Attached {
     let mut attached = Attached::default();
     let mut seen = HashSet::new();
     for mention in mentions(text) {
         let Some((shown, path)) = resolve(&mention, cwd, home) else {
+            // With the punctuation behind it left out.
+            attached
+                .parts
+                .extend(mention.candidates.last().map(|name| Part::missing(name)));
             continue;
         };
+        let before = attached.text.len();
         if !seen.insert(path.clone()) {
             continue;
         }
@@ -60,12 +76,15 @@ pub fn attach(text: &str, cwd: &Path, home: Option<&Path>) -> Attached {
             attached.note(&format!(
                 "{shown} and what follows: not attached, {MAX_ATTACHED} are the most"
             ));
+            attached.describe(before, &path);
             break;
         }
-        if let Err(error) = attached.add(shown, &path) {
+        let added = admit(&path, root).and_then(|resolved| attached.add(shown, &resolved));
+        if let Err(error) = added {
             attached.note(&format!("{shown}: not attached, it {error}"));
-            attached.problems.push(Problem::new(path, error));
+            attached.problems.push(Problem::new(path.clone(), error));
         }
+        attached.describe(before, &path);
     }
     attached
 }
@@ -88,13 +107,57 @@ fn resolve<'a>(
     there.next()
 }
 
+/// The path itself, without links, unless links lead it out of the project.
+fn admit(path: &Path, root: &Path) -> Result<PathBuf, ReadError> {
+    let real_root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let typed = without_dots(path);
+    if typed.starts_with(root) || typed.starts_with(&real_root) {
+        return require_inside(path, &real_root);
+    }
+    Ok(path.canonicalize()?)
+}
+
+/// The path as it reads, with every `..` taken back.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
 impl Attached {
+    /// Adds what was just attached to the parts; its text begins at `before`.
+    fn describe(&mut self, before: usize, path: &Path) {
+        let added = self.text.get(before..).unwrap_or_default().trim_start();
+        let (_, mut parts) = attached_parts(added);
+        for part in &mut parts {
+            match &mut part.outcome {
+                // The text does not tell whether the last line of the file ends.
+                Outcome::File { bytes } => {
+                    *bytes = path.metadata().map_or(*bytes, |found| found.len());
+                }
+                Outcome::Image { bytes } => {
+                    *bytes = self.images.last().map(|image| image.data.len() as u64);
+                }
+                _ => {}
+            }
+        }
+        self.parts.extend(parts);
+    }
+
     fn add(&mut self, shown: &str, path: &Path) -> Result<(), ReadError> {
         let metadata = path.metadata()?;
         if metadata.is_dir() {
             return self.add_folder(shown, path);
         }
-        let head = read_beginning(path, SNIFF_BYTES)?;
+        let head = read_resolved(path, SNIFF_BYTES)?;
         if let Some(mime_type) = image_type(&head.bytes) {
             return self.add_image(shown, path, mime_type);
         }
@@ -124,7 +187,7 @@ impl Attached {
             ));
             return Ok(());
         }
-        let beginning = read_beginning(path, limit)?;
+        let beginning = read_resolved(path, limit)?;
         let length = beginning.length;
         let cut = match length > beginning.bytes.len() as u64 {
             true => Cut::Somewhere,
@@ -183,7 +246,7 @@ impl Attached {
     fn add_image(&mut self, shown: &str, path: &Path, mime_type: &str) -> Result<(), ReadError> {
         let attached: usize = self.images.iter().map(|image| image.data.len()).sum();
         let limit = MAX_IMAGE_BYTES.min(MAX_IMAGES_BYTES.saturating_sub(attached));
-        let beginning = read_beginning(path, limit + 1)?;
+        let beginning = read_resolved(path, limit + 1)?;
         if beginning.bytes.len() > limit {
             return Err(ReadError::TooLong { limit });
         }

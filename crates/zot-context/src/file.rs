@@ -3,12 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, DirEntry, Metadata, OpenOptions};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use zot_files::{NotRegular, WalkError};
 
 /// How many entries of a folder are looked at.
 pub(crate) const MAX_FOLDER_ENTRIES: usize = 10_000;
@@ -18,8 +17,8 @@ pub(crate) const MAX_FOLDER_ENTRIES: usize = 10_000;
 pub enum ReadError {
     #[error("cannot be read: {0}")]
     System(#[from] io::Error),
-    #[error("is not a file")]
-    NotAFile,
+    #[error("is {found}, expected a regular file")]
+    NotAFile { found: &'static str },
     #[error("is not UTF-8 text")]
     NotText,
     #[error("is longer than {limit} bytes")]
@@ -47,15 +46,21 @@ pub(crate) struct Beginning {
 
 /// Reads at most `limit` bytes of a regular file.
 pub(crate) fn read_beginning(path: &Path, limit: usize) -> Result<Beginning, ReadError> {
-    // Looked at first, because opening a device can do things; and again after opening, because the
-    // file may have been swapped for a FIFO, whose opening `O_NONBLOCK` keeps from hanging.
-    require_file(&path.metadata()?)?;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32)
-        .open(path)?;
+    beginning_of(zot_files::open_existing(path).map_err(not_a_file)?, limit)
+}
+
+/// Reads at most `limit` bytes of a regular file whose path was resolved: a link that was put
+/// there since is not followed.
+pub(crate) fn read_resolved(path: &Path, limit: usize) -> Result<Beginning, ReadError> {
+    let opened = zot_files::open_walked(path).map_err(|error| match error {
+        WalkError::System(error) => not_a_file(error),
+        other => ReadError::System(io::Error::other(other)),
+    });
+    beginning_of(opened?, limit)
+}
+
+fn beginning_of(file: File, limit: usize) -> Result<Beginning, ReadError> {
     let metadata = file.metadata()?;
-    require_file(&metadata)?;
     let mut bytes = Vec::new();
     file.take(limit as u64).read_to_end(&mut bytes)?;
     let length = metadata.len().max(bytes.len() as u64);
@@ -76,10 +81,10 @@ pub(crate) fn entries(folder: &Path) -> io::Result<impl Iterator<Item = DirEntry
     Ok(fs::read_dir(folder)?.take(MAX_FOLDER_ENTRIES).flatten())
 }
 
-fn require_file(metadata: &Metadata) -> Result<(), ReadError> {
-    match metadata.is_file() {
-        true => Ok(()),
-        false => Err(ReadError::NotAFile),
+fn not_a_file(error: io::Error) -> ReadError {
+    match NotRegular::of(&error) {
+        Some(NotRegular { found }) => ReadError::NotAFile { found },
+        None => ReadError::System(error),
     }
 }
 

@@ -107,6 +107,12 @@ pub fn find_instructions(cwd: &Path) -> Instructions {
     found
 }
 
+/// The root of the repository that `cwd` is in, or `cwd` itself.
+pub fn project_root(cwd: &Path) -> PathBuf {
+    let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+    folders(&cwd).pop().unwrap_or(cwd)
+}
+
 /// The folders to look into, the nearest first.
 ///
 /// The climb ends where another user's folder begins: in a shared place such as `/tmp`, anybody can

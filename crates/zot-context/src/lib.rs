@@ -18,11 +18,11 @@ mod skill_tool;
 mod skills;
 mod template;
 
-pub use attachment::{Attached, attach};
+pub use attachment::{Attached, Outcome, Part, attach, attached_parts};
 pub use cost::{BYTES_PER_TOKEN, tokens};
 pub use file::ReadError;
 pub use front_matter::{FrontMatterError, MAX_FRONT_MATTER_BYTES};
-pub use instructions::{InstructionFile, Instructions, find_instructions};
+pub use instructions::{InstructionFile, Instructions, find_instructions, project_root};
 pub use mention::{Mention, mentions};
 pub use problem::{Problem, ProblemCause};
 pub use skill::{AllowedTools, MAX_SKILL_BYTES, Skill, SkillError, SkillSource, check_skill_name};

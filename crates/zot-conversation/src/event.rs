@@ -52,6 +52,10 @@ pub enum AgentEvent {
         stop: TurnStop,
         error: Option<String>,
     },
+    /// The prompt has taken as many model calls as were allowed, and waits for someone to allow more.
+    StepLimitReached {
+        limit: u64,
+    },
     /// A call waits for someone's permission.
     ConfirmationRequested {
         call: ToolCall,

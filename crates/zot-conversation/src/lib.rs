@@ -7,6 +7,7 @@
 mod event;
 mod message;
 mod model;
+mod size;
 mod tool;
 mod usage;
 
@@ -19,6 +20,7 @@ pub use model::{
     BoxFuture, ImageBlame, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest,
     ModelStream, ReasoningEffort, Sampling, StopReason, ToolImages,
 };
+pub use size::{MAX_RESPONSE_BLOCKS, MAX_RESPONSE_BYTES, ResponseSize, ResponseTooLong};
 pub use tool::{
     Progress, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOrigin, ToolOutput, ToolSet,
 };

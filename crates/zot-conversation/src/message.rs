@@ -197,6 +197,15 @@ pub struct Reasoning {
     pub prefix: Option<String>,
 }
 
+impl Reasoning {
+    /// How many bytes the provider gave.
+    pub(crate) fn length(&self) -> usize {
+        let others = [&self.details, &self.signature, &self.encrypted, &self.id];
+        let others = others.into_iter().flatten();
+        self.text.len() + others.map(String::len).sum::<usize>()
+    }
+}
+
 /// Identifies a tool call within a conversation. Cheap to clone: every argument delta carries it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ToolCallId(Arc<str>);

@@ -1,8 +1,11 @@
 //! What becomes of an event whose interceptor failed.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+
+use rustix::fs::OFlags;
 
 use serde::Deserialize;
 
@@ -31,7 +34,7 @@ impl OnFailure {
     /// extension does not answer at all.
     pub(crate) fn of_manifest(directory: &Path) -> Self {
         let mut text = String::new();
-        let read = File::open(directory.join("extension.json"))
+        let read = open(&directory.join("extension.json"))
             .and_then(|file| file.take(MAX_MANIFEST_BYTES).read_to_string(&mut text));
         let manifest = read
             .ok()
@@ -39,5 +42,17 @@ impl OnFailure {
         manifest
             .map(|manifest| manifest.on_failure)
             .unwrap_or_default()
+    }
+}
+
+/// Opens a regular file; a named pipe in its place does not hang the extension.
+fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed())
+        .open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::ErrorKind::InvalidInput.into()),
     }
 }

@@ -89,8 +89,6 @@ fn hint(error: &io::Error) -> &'static str {
 
 /// Starts an extension, and waits for whoever is about to close its program after writing it: an
 /// editor, a build, or a process on its way from fork to exec.
-///
-/// It dies with the thread that polls this.
 pub(crate) async fn start(launch: &Launch<'_>) -> Result<Process, LaunchError> {
     let deadline = Instant::now() + BUSY_TIME;
     loop {
@@ -138,7 +136,7 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
             shortfalls = grants.refusals;
         }
     }
-    let mut enforcement = confine(&mut command, &confinement)?;
+    let (command, mut enforcement) = confine(command, &confinement)?;
     if includes_project_extensions {
         enforcement.files = with_gap(enforcement.files, grants::PROJECT_GAP);
     }
@@ -192,7 +190,7 @@ fn with_gap(status: Status, gap: &str) -> Status {
 
 /// All but the files, which have to be looked for.
 fn confinement(manifest: &Manifest, limits: &EffectiveLimits) -> Confinement {
-    let mut confinement = Confinement::default().die_with_parent(true);
+    let mut confinement = Confinement::default();
     if let Some(bytes) = limits.memory_bytes {
         confinement = confinement.memory_limit(bytes);
     }

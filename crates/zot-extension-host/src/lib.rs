@@ -41,4 +41,4 @@ pub use manifest::{
 pub use notices::Notice;
 pub use pending::RequestError;
 pub use registrations::CommandInfo;
-pub use zot_process::launch::{Enforcement, Status as EnforcementStatus, enforceable};
+pub use zot_process::launch::{Enforcement, Status as EnforcementStatus, enforceable, isolation};

@@ -328,8 +328,8 @@ impl Life<'_> {
         extension.disconnect(end.reason());
         if self.output.is_held().await || self.errors.is_held().await {
             extension.log(
-                "a process it started holds its output and is left behind: it has left its process \
-                 group",
+                "a process it started holds its output and could not be ended: it belongs to another \
+                 user, or has left its process group on a system that is not Linux",
             );
         }
         end

@@ -139,7 +139,7 @@ fn one_short_line(text: &str) -> String {
 
 fn open_for_appending(path: &Path) -> io::Result<(File, u64)> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+        zot_files::create_private_folder(folder)?;
     }
     let mut options = OpenOptions::new();
     options.append(true).create(true);

@@ -4,15 +4,13 @@ mod permissions;
 #[cfg(test)]
 mod tests;
 
-use std::fs::OpenOptions;
 use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::OFlags;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
+use zot_files::NotRegular;
 
 use crate::limits::{MAX_START_TIME, MIN_START_TIME, START_TIME};
 
@@ -28,7 +26,7 @@ pub(crate) const DATA_FOLDER: &str = "extension-data";
 pub(crate) const PROJECT_FOLDER: &str = ".zot/extensions";
 
 /// A manifest is a page of text; more is a mistake.
-const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
+pub(crate) const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
 
 const MAX_NAME_BYTES: usize = 64;
 
@@ -86,8 +84,8 @@ pub enum ManifestError {
     Missing(PathBuf),
     #[error("read manifest: {0}")]
     Read(#[source] io::Error),
-    #[error("read manifest: it is no file")]
-    NotAFile,
+    #[error("read manifest: {MANIFEST_FILE}: {0}")]
+    NotAFile(NotRegular),
     #[error("parse manifest: it is larger than {MAX_MANIFEST_BYTES} bytes")]
     TooLarge,
     #[error("parse manifest: {0}")]
@@ -139,20 +137,15 @@ impl Manifest {
     }
 
     fn read(directory: &Path) -> Result<Vec<u8>, ManifestError> {
-        // What is no file is opened without waiting for it, and not read.
-        let opened = OpenOptions::new()
-            .read(true)
-            .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed())
-            .open(directory.join(MANIFEST_FILE));
-        let mut file = match opened {
-            Ok(file) if file.metadata().map_err(ManifestError::Read)?.is_file() => {
-                file.take(MAX_MANIFEST_BYTES + 1)
-            }
-            Ok(_) => return Err(ManifestError::NotAFile),
+        let mut file = match zot_files::open_existing(&directory.join(MANIFEST_FILE)) {
+            Ok(file) => file.take(MAX_MANIFEST_BYTES + 1),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(ManifestError::Missing(directory.to_owned()));
             }
-            Err(error) => return Err(ManifestError::Read(error)),
+            Err(error) => {
+                let other = NotRegular::of(&error).map(ManifestError::NotAFile);
+                return Err(other.unwrap_or(ManifestError::Read(error)));
+            }
         };
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(ManifestError::Read)?;

@@ -139,7 +139,7 @@ impl Store {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Staged, StoreError> {
         let store = self.folder();
-        fs::create_dir_all(&store).map_err(StoreError::io(&store))?;
+        zot_files::create_private_folder(&store).map_err(StoreError::io(&store))?;
         folder::remove_abandoned(&store);
         let folder = TemporaryFolder::new_in(&store).map_err(StoreError::io(&store))?;
         let directory = folder.path().join("extension");

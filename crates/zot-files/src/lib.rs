@@ -1,13 +1,25 @@
-//! Files that several processes share: replaced whole or not at all, changed by one at a time.
+//! Files that several processes share or that others may have put there: replaced whole or not at
+//! all, changed by one at a time, opened only if they are regular files.
 //!
 //! Knows nothing of what the files hold.
 
+mod directory;
+mod kind;
 mod lock;
 mod read;
 mod replace;
+mod scratch;
 mod socket;
+mod walked;
 
+pub use directory::Directory;
+pub use kind::NotRegular;
 pub use lock::Lock;
-pub use read::{ReadError, open_regular, read_limited};
+pub use read::{
+    ReadError, check_regular, open_as, open_existing, open_itself, open_regular, read_bytes,
+    read_existing, read_existing_text, read_limited, read_to_limit,
+};
 pub use replace::{create_private_folder, replace};
+pub use scratch::{Scratch, ScratchDirectory, sweep_scratch};
 pub use socket::{SocketError, SocketFile, SocketPlace};
+pub use walked::{FileIdentity, Replacement, WalkError, WalkedFile, open_walked};

@@ -23,13 +23,9 @@ pub struct Lock {
 impl Lock {
     /// Takes the lock if nobody holds it.
     pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .mode(0o600)
-            .open(path)?;
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).read(true).write(true);
+        let file = crate::read::open_as(path, options.mode(0o600))?;
         Self::try_lock(file)
     }
 

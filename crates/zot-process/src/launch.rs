@@ -1,8 +1,9 @@
 //! What a child is denied, settled between `fork` and `exec`.
 //!
-//! A [`Confinement`] says what to deny, [`confine`] adds it to a command, and the [`Enforcement`]
-//! it returns says what this system really enforces. All but the standard streams is closed, too. Everything that allocates or opens files
-//! happens before the fork. Limits on files and network pass on to all that a child starts, can
+//! A [`Confinement`] says what to deny, [`confine`] settles it for a command, and the [`Enforcement`]
+//! it returns says what this system really enforces. Of a child that is denied files or sockets, all
+//! but the standard streams is closed, too. Everything that allocates or opens files happens before
+//! the fork. Limits on files and network pass on to all that a child starts, can
 //! never be shed, and make set-user-ID programs ordinary ones.
 
 mod enforcement;
@@ -30,7 +31,7 @@ use thiserror::Error;
 /// What a child is denied. The default denies nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confinement {
-    dies_with_parent: bool,
+    open_files: Option<u64>,
     memory_limit: Option<u64>,
     files: Option<FileAccess>,
     without_network: bool,
@@ -38,13 +39,10 @@ pub struct Confinement {
 }
 
 impl Confinement {
-    /// Whether the child is killed as soon as its parent is gone, however that ended.
-    ///
-    /// The kernel takes the *thread* that starts the child for its parent: start it from one that
-    /// lives as long as the child may. What the child has started itself is not killed.
+    /// How many descriptors each process may have open at first; it can ask for more.
     #[must_use]
-    pub fn die_with_parent(mut self, yes: bool) -> Self {
-        self.dies_with_parent = yes;
+    pub fn open_files(mut self, count: Option<u64>) -> Self {
+        self.open_files = count;
         self
     }
 
@@ -57,8 +55,8 @@ impl Confinement {
         self
     }
 
-    /// Which files the child may use. It can then signal and look into none but its own processes,
-    /// too, and as root it has the privileges of one in a container.
+    /// Which files the child may use. It can then signal, trace, limit and schedule none but its own
+    /// processes, too, and as root it has the privileges of one in a container.
     #[must_use]
     pub fn filesystem(mut self, access: FileAccess) -> Self {
         self.files = Some(access);
@@ -93,8 +91,8 @@ impl Confinement {
 /// the harmless devices, itself, and the libraries its interpreter is installed with; and it may
 /// write to `/dev/null`. It has no terminal: it is started in a session of its own.
 ///
-/// The kernel watches over contents and names. Whether a file exists can still be found out, and
-/// its mode, owner and times can still be changed by who may.
+/// Mode, owner, times and attributes can be changed where files can. Whether a file exists can still
+/// be found out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileAccess {
     /// Files, and folders with all below, that may be read. What is not there when the child
@@ -114,7 +112,7 @@ pub enum Execution {
     /// Itself and these, each with the [`programs_needed`] for it to start: names that are looked
     /// for in the command's `PATH`, or paths, which start at its folder.
     ///
-    /// This is about starting programs. Code that a child loads into itself, by the dynamic loader
+    /// This is about starting programs, those in memory (`memfd_create`) included. Code that a child loads into itself, by the dynamic loader
     /// for instance, is its own code, and is held by everything else. What is no executable file is
     /// left out: to start it is to read it.
     Only(Vec<PathBuf>),
@@ -131,25 +129,71 @@ pub enum ConfineError {
     },
     #[error("the kernel refuses the file rules")]
     FileRules(#[source] io::Error),
+    #[error("namespaces cannot be made ready")]
+    Namespaces(#[source] io::Error),
     #[error("the filter for system calls cannot be made")]
     CallFilter(#[source] io::Error),
 }
 
-/// Makes `command` start its program confined.
+/// A command with what its program is denied, for [`ProcessGroup::spawn`](crate::ProcessGroup::spawn)
+/// and [`run`](crate::run()). One that was made from a command as it is denies nothing.
+pub struct Confined {
+    command: Command,
+    steps: system::Steps,
+}
+
+impl From<Command> for Confined {
+    fn from(command: Command) -> Self {
+        Self {
+            command,
+            steps: system::Steps::default(),
+        }
+    }
+}
+
+impl Confined {
+    /// For its standard streams; all else was settled when it was confined.
+    pub fn command_mut(&mut self) -> &mut Command {
+        &mut self.command
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn into_command(self) -> Command {
+        let Self { command, steps: () } = self;
+        command
+    }
+}
+
+/// The command, which starts its program under a supervisor at the other end of `control`.
+#[cfg(target_os = "linux")]
+pub(crate) fn install(confined: Confined, control: std::os::unix::net::UnixStream) -> Command {
+    let Confined { mut command, steps } = confined;
+    linux::install(&mut command, steps, control);
+    command
+}
+
+/// Settles what the program of `command` is denied.
 ///
 /// Set the command's folder, `PATH` and `HOME` before: they decide what its program needs. What
 /// this system cannot enforce is left out, and the result says so. When the kernel refuses a
 /// restriction that it should know, the child does not start and `spawn` returns the error.
 pub fn confine(
-    command: &mut Command,
+    command: Command,
     confinement: &Confinement,
-) -> Result<Enforcement, ConfineError> {
-    system::confine(command, confinement)
+) -> Result<(Confined, Enforcement), ConfineError> {
+    let steps = system::steps(&command, confinement)?;
+    Ok((Confined { command, steps }, enforcement(confinement)))
 }
 
 /// What this system enforces of `confinement`.
 pub fn enforcement(confinement: &Confinement) -> Enforcement {
     system::enforcement(confinement)
+}
+
+/// In words: by what this system keeps confined children from other processes, and from modes,
+/// owners and times of files they may not change.
+pub fn isolation() -> String {
+    system::isolation_report()
 }
 
 /// What this system could enforce if it were asked for everything.

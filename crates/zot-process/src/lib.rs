@@ -1,18 +1,24 @@
 //! Child processes that cannot outlive their purpose, and what they may touch.
 //!
-//! [`ProcessGroup`] owns a child and everything it starts in its process group; [`run`] runs a
-//! command to its end and hands over its output; [`launch`] confines a command before it starts. A
-//! descendant that leaves the group (`setsid`) is no longer owned, but stays confined.
+//! [`ProcessGroup`] owns a program and everything it starts; [`run`] runs a command to its end and
+//! hands over its output; [`launch`] confines a command before it starts. On Linux a supervisor
+//! between us and the program sees to it that nothing escapes and that nothing outlives us.
 
-mod exit_watch;
+mod dumps;
+mod environment;
 mod group;
 pub mod launch;
+#[cfg(target_os = "linux")]
+mod raw;
 mod run;
+mod secret;
 mod signals;
-mod survivors;
 
+pub use dumps::forbid_dumps;
+pub use environment::take_secret;
 pub use group::{GroupEnd, ProcessGroup};
 pub use run::{Completion, Outcome, OutputSink, run};
+pub use secret::Secret;
 pub use signals::{EndSignal, EndSignals};
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::pin::pin;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
@@ -11,6 +11,7 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
+use crate::launch::Confined;
 use crate::{GroupEnd, ProcessGroup};
 
 /// Between asking processes to end and killing them.
@@ -19,8 +20,8 @@ const TERMINATION_GRACE: Duration = Duration::from_secs(3);
 /// How long background processes that hold the output open may run on after the command.
 const BACKGROUND_GRACE: Duration = Duration::from_secs(2);
 
-/// How long to read on after everyone in the group is dead: a process that left the group can hold
-/// the output open for ever.
+/// How long to read on after everyone is dead: where processes can leave their group unseen, one that
+/// did can hold the output open for ever.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// What one read takes at most: a full pipe.
@@ -39,7 +40,8 @@ pub struct Completion {
     pub elapsed: Duration,
     /// Whether processes were still running in the background and had to be ended.
     pub ended_background: bool,
-    /// Whether a process that left the group holds the output open, out of reach.
+    /// Whether a process holds the output open and is out of reach: never on Linux, but for processes
+    /// of another user.
     pub left_daemon: bool,
 }
 
@@ -54,17 +56,19 @@ pub enum Outcome {
 
 /// Runs `command` without input, its standard output and error joined into `sink`.
 ///
-/// Returns when the command has exited and its output is closed; nothing of its process group is
+/// Returns when the command has exited and its output is closed; nothing that it started is
 /// alive then. Fails only when the command cannot be started.
 pub async fn run<S: OutputSink>(
-    mut command: Command,
+    command: impl Into<Confined>,
     time_limit: Duration,
     cancel: &CancellationToken,
     sink: &mut S,
 ) -> io::Result<Completion> {
     let (reader, writer) = io::pipe()?;
     let reader = pipe::Receiver::from_owned_fd(reader.into())?;
+    let mut command = command.into();
     command
+        .command_mut()
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer);

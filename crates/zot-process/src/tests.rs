@@ -105,14 +105,18 @@ async fn a_flood_cannot_hold_off_the_time_limit() {
 
 #[tokio::test]
 async fn dropping_a_group_kills_and_reaps_it() {
-    let group = ProcessGroup::spawn(shell("trap '' TERM; sleep 300 & sleep 300")).unwrap();
-    let id = group.id().to_string();
-    drop(group);
-    assert!(
-        !std::path::Path::new("/proc").join(&id).exists(),
-        "the leader is reaped"
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("id");
+    let script = format!(
+        "trap '' TERM; echo $$ > '{0}.new'; mv '{0}.new' '{0}'; sleep 300 & sleep 300",
+        path.display()
     );
-    wait_until_group_is_gone(&id);
+    let group = ProcessGroup::spawn(shell(&script)).unwrap();
+    while !path.exists() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    drop(group);
+    wait_until_group_is_gone(std::fs::read_to_string(path).unwrap().trim());
 }
 
 #[tokio::test]
@@ -121,11 +125,10 @@ async fn ending_is_asked_for_first_and_then_forced() {
     let ready = folder.path().join("ready");
     let check = async |reaction: &str, grace: Duration, expected: i32| {
         let script = format!(
-            "exec 2> /dev/null; trap {reaction} TERM; : > '{}'; while :; do sleep 0.01; done",
+            "exec 2> /dev/null; trap {reaction} TERM; echo $$ > '{0}.new'; mv '{0}.new' '{0}'; while :; do sleep 0.01; done",
             ready.display()
         );
         let group = ProcessGroup::spawn(shell(&script)).unwrap();
-        let id = group.id().to_string();
         while !ready.exists() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -133,7 +136,7 @@ async fn ending_is_asked_for_first_and_then_forced() {
         assert!(waited.is_err(), "no one has asked it yet");
         let status = group.end(grace).await.status.unwrap();
         assert_eq!(status.into_raw(), expected, "{reaction}");
-        wait_until_group_is_gone(&id);
+        wait_until_group_is_gone(std::fs::read_to_string(&ready).unwrap().trim());
         std::fs::remove_file(&ready).unwrap();
     };
     check("'exit 3'", Duration::from_secs(60), 3 << 8).await;
@@ -191,4 +194,56 @@ async fn nothing_leaks_over_many_runs() {
     }
     // Other tests of this process open files too.
     assert!(descriptors() < before + 40);
+}
+
+/// How a program can try to outlive its command. Each prints the number of a process that sleeps.
+const ESCAPES: [&str; 15] = [
+    "sleep 300 & echo $!",
+    "setsid sleep 300 & echo $!",
+    "setsid sh -c 'echo $$; exec sleep 300' < /dev/null & sleep 0.1",
+    "(sleep 300 & echo $!) &",
+    "nohup sleep 300 > /dev/null 2>&1 & echo $!",
+    "bash -c 'sleep 300 & disown; echo $!'",
+    "bash -c 'set -m; sleep 300 & echo $!'",
+    "sh -c 'setsid sh -c \"setsid sleep 300 & echo \\$!\" &'",
+    "(trap '' TERM HUP INT; sleep 300) & echo $!",
+    "setsid sh -c 'trap \"\" TERM HUP; echo $$; exec > /dev/null 2>&1 < /dev/null; sleep 300' &",
+    "sleep 300 & kill -STOP $!; echo $!",
+    "setsid sh -c 'echo $$; kill -STOP $$; sleep 300' &",
+    "python3 -c 'import subprocess as s; print(s.Popen([\"sleep\", \"300\"], start_new_session=True).pid)'",
+    "python3 -c 'import os; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); \
+     print(os.getpid(), flush=True); os.closerange(0, 99); os.execlp(\"sleep\", \"sleep\", \"300\")'",
+    "bash -c 'coproc sleep 300; echo $COPROC_PID'",
+];
+
+fn is_alive(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap_or_default();
+    !state.is_empty() && !state.trim_start().starts_with(['Z', 'X'])
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn whatever_escapes_ends_with_the_command() {
+    for end in ["sleep 0.2", "sleep 0.2; exec sleep 300"] {
+        for escape in ESCAPES {
+            let mut sink = Collect::default();
+            let cancel = CancellationToken::new();
+            let script = format!("{escape}\n{end}");
+            let limit = Duration::from_secs(if end.contains("exec") { 1 } else { 60 });
+            let completion = run(shell(&script), limit, &cancel, &mut sink)
+                .await
+                .unwrap();
+            let said = String::from_utf8(sink.0).unwrap();
+            let pid = said.trim();
+            assert!(pid.parse::<u32>().is_ok(), "{script}: {said:?}");
+            assert!(!is_alive(pid), "{script} {completion:?}");
+            assert!(!completion.left_daemon);
+            if end.contains("exec") {
+                assert_eq!(completion.outcome, Outcome::TimedOut, "{script}");
+            } else {
+                assert!(completion.ended_background, "{script} {completion:?}");
+            }
+        }
+    }
 }

@@ -1,13 +1,27 @@
 //! A provider's secret, which may be renewed while clients use it.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock};
+
+use zot_process::Secret;
 
 /// A key or a token. Clones share it: what one is given, all send from then on.
 #[derive(Clone)]
 pub struct ApiKey {
-    secret: Arc<RwLock<Arc<str>>>,
+    secret: Arc<RwLock<Arc<Secret>>>,
     scheme: Scheme,
+}
+
+/// The secret of the moment.
+pub(crate) struct CurrentSecret(Arc<Secret>);
+
+impl Deref for CurrentSecret {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
 }
 
 /// How a secret is shown to a provider.
@@ -23,19 +37,19 @@ impl ApiKey {
     /// A token of a login.
     pub fn token(secret: &str) -> Self {
         Self {
-            secret: Arc::new(RwLock::new(secret.into())),
+            secret: Arc::new(RwLock::new(Arc::new(secret.into()))),
             scheme: Scheme::Bearer,
         }
     }
 
     /// Sends another secret from now on.
     pub fn renew(&self, secret: &str) {
-        *self.secret.write().unwrap_or_else(PoisonError::into_inner) = secret.into();
+        *self.secret.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(secret.into());
     }
 
-    pub(crate) fn secret(&self) -> Arc<str> {
+    pub(crate) fn secret(&self) -> CurrentSecret {
         let secret = self.secret.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&secret)
+        CurrentSecret(Arc::clone(&secret))
     }
 
     pub(crate) fn is_token(&self) -> bool {
@@ -54,7 +68,10 @@ impl From<&str> for ApiKey {
 
 impl From<String> for ApiKey {
     fn from(secret: String) -> Self {
-        Self::from(secret.as_str())
+        Self {
+            secret: Arc::new(RwLock::new(Arc::new(secret.into()))),
+            scheme: Scheme::Key,
+        }
     }
 }
 

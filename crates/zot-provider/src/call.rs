@@ -14,7 +14,9 @@ use futures_core::Stream;
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use tokio::time::{Instant, Sleep};
-use zot_conversation::{BoxFuture, ModelError, ModelErrorKind, ModelEvent, Timestamp, ToolCallId};
+use zot_conversation::{
+    BoxFuture, ModelError, ModelErrorKind, ModelEvent, ResponseSize, Timestamp, ToolCallId,
+};
 
 use crate::body::RequestBody;
 use crate::endpoint::{Endpoint, Target};
@@ -28,6 +30,26 @@ const MAX_ERROR_BODY: usize = 64 * 1024;
 
 /// The longest answer that is read as one document.
 const MAX_DOCUMENT_BYTES: usize = 64 * 1024 * 1024;
+
+/// The most bytes of a streamed response, with everything that wires put around what is said: around
+/// every token of the longest response a model can give, several times over.
+const MAX_STREAM_BYTES: u64 = 256 * 1024 * 1024;
+
+/// The most events of a streamed response, said or not.
+const MAX_STREAM_EVENTS: u64 = 1_000_000;
+
+/// How long a streamed response may take in all, and how long it may go on without saying anything:
+/// keep-alives alone are no answer.
+const MAX_STREAM_TIME: Duration = Duration::from_secs(6 * 60 * 60);
+const MAX_SILENT_TIME: Duration = Duration::from_secs(30 * 60);
+
+/// What a wire may put around what an event says before the whole event counts as said.
+const FREE_EVENT_BYTES: usize = 1024;
+
+/// How much is decoded before others get a turn: a server that sends faster than this works must not
+/// keep the user from stopping it.
+const EVENTS_PER_TURN: u32 = 128;
+const BYTES_PER_TURN: usize = 256 * 1024;
 
 /// How long the body of a refusal may take; what has arrived by then is reported.
 const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
@@ -51,6 +73,9 @@ pub(crate) trait Decoder: Send + Unpin {
         cut: Option<&str>,
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError>;
+
+    /// How many bytes of the response it has kept so far that no event has told yet.
+    fn kept(&self) -> usize;
 
     /// Takes a whole answer that was not streamed. Where its shape is that of a streamed event,
     /// nothing more is needed.
@@ -266,6 +291,9 @@ pub(crate) struct Answer<'a, D> {
     endpoint: &'a Endpoint,
     /// Delivered after the events that came before it.
     failure: Option<ModelError>,
+    /// Events handed out and bytes decoded since others had a turn.
+    taken_events: u32,
+    taken_bytes: usize,
     /// Makes another request of one that was refused.
     amend: Option<Amend<'a>>,
 }
@@ -283,6 +311,9 @@ enum State<'a> {
 
 struct Reading {
     body: ResponseBody,
+    began: Instant,
+    /// When something was last said, as far as is known.
+    last_said: Instant,
     last_progress: Instant,
     deadline: Pin<Box<Sleep>>,
     progressed: bool,
@@ -301,6 +332,66 @@ struct Decoding<'a, D> {
     document: Option<Vec<u8>>,
     /// The beginning of a body that is not an event stream so far.
     beginning: Vec<u8>,
+    measure: Measure,
+}
+
+/// How much of a streamed response has come.
+#[derive(Default)]
+struct Measure {
+    bytes: u64,
+    events: u64,
+    size: ResponseSize,
+    /// What the decoder had kept after the last event.
+    kept: usize,
+    /// Whether anything was said since this was last asked.
+    said: bool,
+}
+
+impl Measure {
+    /// Counts a piece of the body.
+    fn piece(&mut self, bytes: usize) -> Result<(), String> {
+        self.bytes += bytes as u64;
+        match self.bytes > MAX_STREAM_BYTES {
+            true => Err(format!(
+                "the response takes more than {MAX_STREAM_BYTES} bytes (MAX_STREAM_BYTES): the \
+                 server does not stop; nothing more is read of it"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Counts an event of `bytes`, of which the decoder made `said` and has `kept` so much besides. An
+    /// event that is long and says little counts by its length.
+    fn event<'a>(
+        &mut self,
+        bytes: usize,
+        kept: usize,
+        said: impl Iterator<Item = &'a ModelEvent>,
+    ) -> Result<(), String> {
+        self.events += 1;
+        if self.events > MAX_STREAM_EVENTS {
+            return Err(format!(
+                "the response has more than {MAX_STREAM_EVENTS} events (MAX_STREAM_EVENTS): the \
+                 server does not stop; nothing more is read of it"
+            ));
+        }
+        let before = self.size.bytes();
+        let mut counted = Ok(());
+        let mut is_silent = true;
+        for event in said {
+            is_silent = false;
+            counted = counted.and_then(|()| self.size.add(event));
+        }
+        self.said |= !is_silent;
+        let told = self.size.bytes() - before;
+        let untold = match bytes > told + FREE_EVENT_BYTES {
+            true => bytes - told,
+            false => kept.saturating_sub(self.kept),
+        };
+        self.kept = kept;
+        counted = counted.and_then(|()| self.size.add_bytes(untold));
+        counted.map_err(|limit| limit.to_string())
+    }
 }
 
 impl<D: Decoder> Decoding<'_, D> {
@@ -314,12 +405,18 @@ impl<D: Decoder> Decoding<'_, D> {
             }
             return;
         }
+        if let Err(limit) = self.measure.piece(data.len()) {
+            self.outcome = Err(stream_error(self.provider, limit));
+            return;
+        }
         let Self {
+            provider,
             decoder,
             events,
             outcome,
             is_event_stream,
             beginning,
+            measure,
             ..
         } = self;
         if !*is_event_stream {
@@ -329,7 +426,14 @@ impl<D: Decoder> Decoding<'_, D> {
         let fed = self.sse.feed(data, |event| {
             *is_event_stream = true;
             if matches!(outcome, Ok(Progress::More)) {
+                let before = events.len();
                 *outcome = decoder.event(event, events);
+                let said = events.iter().skip(before);
+                if let Err(limit) = measure.event(event.data.len(), decoder.kept(), said) {
+                    // What has come before it is still told.
+                    events.truncate(before);
+                    *outcome = Err(stream_error(provider, limit));
+                }
             }
         });
         self.check(fed);
@@ -403,11 +507,14 @@ impl<'a, D: Decoder> Answer<'a, D> {
                 is_event_stream: false,
                 document,
                 beginning: Vec::new(),
+                measure: Measure::default(),
             },
             content_type: None,
             whole: false,
             endpoint,
             failure: None,
+            taken_events: 0,
+            taken_bytes: 0,
             amend: None,
         }
     }
@@ -460,11 +567,22 @@ impl<'a, D: Decoder> Answer<'a, D> {
             },
             State::Reading(reading) => {
                 let decoding = &mut self.decoding;
-                let polled = reading.body.poll_data(context, |data| decoding.feed(data));
+                let taken = &mut self.taken_bytes;
+                let polled = reading.body.poll_data(context, |data| {
+                    *taken += data.len();
+                    decoding.feed(data);
+                });
                 match polled {
                     Poll::Ready(Some(Ok(()))) => {
                         reading.progressed = true;
-                        self.check_outcome();
+                        let said = std::mem::take(&mut decoding.measure.said);
+                        match reading.overtime(said) {
+                            Some(limit) if !self.whole => {
+                                let provider = self.decoding.provider;
+                                self.fail(stream_error(provider, limit));
+                            }
+                            _ => self.check_outcome(),
+                        }
                     }
                     Poll::Ready(Some(Err(error))) => self.body_ended(Some(&cause_chain(&error))),
                     Poll::Ready(None) => self.body_ended(None),
@@ -555,12 +673,34 @@ impl<'a, D: Decoder> Answer<'a, D> {
 
 impl Reading {
     fn new(body: ResponseBody, idle: Duration) -> Self {
+        let now = Instant::now();
         Self {
             body,
-            last_progress: Instant::now(),
+            began: now,
+            last_said: now,
+            last_progress: now,
             deadline: Box::pin(tokio::time::sleep(idle)),
             progressed: false,
         }
+    }
+
+    /// Why a response that goes on and on is given up.
+    fn overtime(&mut self, said: bool) -> Option<String> {
+        let now = Instant::now();
+        if said {
+            self.last_said = now;
+        }
+        if now.duration_since(self.began) > MAX_STREAM_TIME {
+            return Some(format!(
+                "the response took longer than {MAX_STREAM_TIME:?} (MAX_STREAM_TIME)"
+            ));
+        }
+        let is_silent = now.duration_since(self.last_said) > MAX_SILENT_TIME;
+        is_silent.then(|| {
+            format!(
+                "the server sent nothing but keep-alives for {MAX_SILENT_TIME:?} (MAX_SILENT_TIME)"
+            )
+        })
     }
 
     /// Ready when nothing arrived for `idle`. The timer is moved only when it fires, because moving
@@ -586,12 +726,18 @@ impl<D: Decoder> Stream for Answer<'_, D> {
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
         loop {
+            if this.taken_events >= EVENTS_PER_TURN || this.taken_bytes >= BYTES_PER_TURN {
+                (this.taken_events, this.taken_bytes) = (0, 0);
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             // A complete answer keeps its last event back until its connection is free again.
             let held = usize::from(matches!(this.state, State::Ending(..)));
             let events = &mut this.decoding.events;
             if events.len() > held
                 && let Some(event) = events.pop_front()
             {
+                this.taken_events += 1;
                 return Poll::Ready(Some(Ok(event)));
             }
             if matches!(this.state, State::Ended) {

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use zot_conversation::{ModelError, ModelErrorKind};
+use zot_process::Secret;
 
-use crate::api_key::ApiKey;
+use crate::api_key::{ApiKey, CurrentSecret};
 
 /// What requests are sent to, and what a base URL may therefore end in when somebody gives the
 /// whole address.
@@ -174,7 +174,7 @@ impl Endpoint {
     }
 
     /// The secret of the moment, which must not appear in any text.
-    pub(crate) fn secret(&self) -> Option<Arc<str>> {
+    pub(crate) fn secret(&self) -> Option<CurrentSecret> {
         self.api_key.as_ref().map(ApiKey::secret)
     }
 
@@ -204,7 +204,8 @@ impl Endpoint {
                 }
                 false => (name, prefix),
             };
-            let value = secret_header(&format!("{prefix}{}", key.secret())).map_err(|reason| {
+            let shown = Secret::from(format!("{prefix}{}", &*key.secret()));
+            let value = secret_header(&shown).map_err(|reason| {
                 ModelError::new(
                     ModelErrorKind::Unauthorized,
                     format!("{}: {reason}", self.provider),

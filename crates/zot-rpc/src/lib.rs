@@ -13,4 +13,4 @@ pub mod signals;
 pub mod stdio;
 
 pub use event_filter::{EventFilter, UnknownEvent};
-pub use server::{Exit, ServeOptions, printable, serve};
+pub use server::{Exit, ServeOptions, serve};

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use zot_sdk::{AgentEvent, Busy, EventStream, ExtensionNotice, Runtime, wire};
 use zot_wire::Line;
 use zot_wire::rpc::{
@@ -30,6 +30,12 @@ use crate::token::Token;
 
 use confirming::Confirming;
 use replies::{Replies, Reply};
+
+/// How long a reader may take nothing once standard input has ended.
+const UNREAD_TIME: Duration = Duration::from_secs(30);
+
+/// How often to look whether standard input has ended while it is not read.
+const HANG_UP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How the server is to behave.
 #[derive(Default)]
@@ -160,8 +166,14 @@ impl Server {
     /// Waits for the next thing to do. A reader that is behind stops first events, then input, so
     /// that what waits for it stays bounded. An aborted job has little left to say and runs on: what
     /// it started must end although nobody reads.
+    ///
+    /// Once standard input has ended, nobody may be left who would ever read: the wait for the reader
+    /// has a limit then. While input is not read, its end is looked for now and then.
     async fn next_happening(&mut self, input: &mut Input, signals: &mut EndSignals) -> Happening {
-        let takes_input = !input.has_ended() && !self.output.is_overfull();
+        let is_overfull = self.output.is_overfull();
+        let is_alone = input.has_ended() || is_overfull && input.is_hung_up();
+        self.output.limit_waiting(is_alone.then_some(UNREAD_TIME));
+        let takes_input = !input.has_ended() && !is_overfull;
         let takes_events = self.aborted || !self.output.is_full();
         tokio::select! {
             signal = signals.next() => Happening::Exit(Exit::Signalled(signal)),
@@ -171,6 +183,7 @@ impl Server {
             reply = self.replies.next() => Happening::Reply(Box::new(reply)),
             result = self.output.drive() => Happening::Written(result),
             Some(_) = self.background.join_next() => Happening::Written(Ok(())),
+            () = sleep(HANG_UP_INTERVAL), if is_overfull && !is_alone => Happening::Written(Ok(())),
         }
     }
 
@@ -238,7 +251,7 @@ impl Server {
     fn pass_on(&mut self, notice: ExtensionNotice) -> io::Result<()> {
         if let ExtensionNotice::Problem(problem) = &notice {
             // When even standard error is gone, there is nobody to warn.
-            let _ = writeln!(io::stderr(), "{}", printable(problem));
+            let _ = writeln!(zot_terminal::stderr(), "{problem}");
         }
         match wire::notice(notice) {
             Some(event) => self.send(event),
@@ -330,8 +343,9 @@ impl Server {
     async fn wind_down(mut self, exit: Exit, signals: &mut EndSignals) -> io::Result<Exit> {
         let work = async {
             if exit == Exit::Finished {
+                self.output.limit_waiting(Some(UNREAD_TIME));
                 self.close_extensions().await;
-                // A reader may take its time for what it asked for.
+                // A reader may take its time for what it asked for, but not stand still.
                 return match self.output.flush().await {
                     Ok(()) => Ok(exit),
                     Err(error) => self.reader_gone(error),
@@ -391,16 +405,6 @@ impl Server {
             }
         }
     }
-}
-
-/// Text of others, safe for a terminal.
-pub fn printable(text: &str) -> String {
-    let safe = |character: char| match character {
-        '\n' | '\t' => character,
-        _ if character.is_control() => '\u{FFFD}',
-        _ => character,
-    };
-    text.chars().map(safe).collect()
 }
 
 /// Whether commands to work have come already that a client who has stopped reading will hear

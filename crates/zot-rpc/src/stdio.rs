@@ -4,7 +4,7 @@
 //! is asked for first: a read or a small write then does not block. What cannot be waited for (a
 //! regular file, `/dev/null`) never blocks in the first place.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,8 @@ use rustix::io::Errno;
 use serde::Serialize;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::time::timeout_at;
+use zot_terminal::{Filter, Layout, escape_json};
 use zot_wire::{Line, LineDecoder, write_line};
 
 use crate::executor::IdleSignal;
@@ -33,6 +35,12 @@ const ANSWERS_HIGH_WATER_BYTES: usize = 2 * HIGH_WATER_BYTES;
 /// What a stream that is written to is watched for. A pipe without a reader shows an error, a socket
 /// only that writing is over, which tokio counts as being writable.
 const WRITING: Interest = Interest::WRITABLE.add(Interest::ERROR);
+
+/// What tells that nobody can write to a stream any more.
+#[cfg(target_os = "linux")]
+const CLOSED: PollFlags = PollFlags::HUP.union(PollFlags::RDHUP);
+#[cfg(not(target_os = "linux"))]
+const CLOSED: PollFlags = PollFlags::HUP;
 
 /// A standard stream that may be waited for.
 enum Stream {
@@ -196,6 +204,16 @@ impl Input {
     pub fn has_ended(&self) -> bool {
         self.ended
     }
+
+    /// Whether nobody can write to it any more, although not everything was read.
+    pub fn is_hung_up(&self) -> bool {
+        let mut descriptors = [PollFd::from_borrowed_fd(self.stream.descriptor(), CLOSED)];
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        poll(&mut descriptors, Some(&now)).is_ok() && descriptors[0].revents().intersects(CLOSED)
+    }
 }
 
 /// Standard output: lines are collected and written when the reader takes them.
@@ -206,6 +224,11 @@ pub struct Output {
     /// How much was written before what is in the buffer.
     written_before: u64,
     idle: IdleSignal,
+    /// Since when the reader has taken nothing although there is something.
+    waiting_since: Option<Instant>,
+    longest_wait: Option<Duration>,
+    /// What others say is filtered on its way to a terminal, and only there.
+    filter: Option<Filter>,
 }
 
 /// A place in the output, to ask later whether it was written up to there.
@@ -214,25 +237,43 @@ pub struct Mark(u64);
 
 impl Output {
     pub fn stdout(idle: IdleSignal) -> io::Result<Self> {
+        let is_terminal = io::stdout().is_terminal();
         Ok(Self {
             stream: Stream::new(rustix::stdio::stdout(), WRITING)?,
             buffer: Vec::new(),
             written: 0,
             written_before: 0,
             idle,
+            waiting_since: None,
+            longest_wait: None,
+            filter: is_terminal.then(|| Filter::new(Layout::TEXT)),
         })
     }
 
     /// Adds a line.
     pub fn push(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let before = self.buffer.len();
         write_line(&mut self.buffer, value)?;
+        if self.filter.is_some() {
+            let line = self.buffer.split_off(before);
+            let mut shown = String::with_capacity(line.len());
+            escape_json(&String::from_utf8_lossy(&line), &mut shown);
+            self.buffer.extend_from_slice(shown.as_bytes());
+        }
         self.idle.request();
         Ok(())
     }
 
-    /// Adds text as it is.
+    /// Adds text: as it is, but for what a terminal would obey.
     pub fn push_text(&mut self, text: &str) {
-        self.buffer.extend_from_slice(text.as_bytes());
+        match &mut self.filter {
+            None => self.buffer.extend_from_slice(text.as_bytes()),
+            Some(filter) => {
+                let mut shown = String::with_capacity(text.len());
+                filter.push(text, &mut shown);
+                self.buffer.extend_from_slice(shown.as_bytes());
+            }
+        }
         self.idle.request();
     }
 
@@ -289,10 +330,13 @@ impl Output {
     /// Writes everything that is there. The error is `BrokenPipe` when the reader has gone away.
     pub async fn flush(&mut self) -> io::Result<()> {
         while !self.is_empty() {
-            self.stream.writable().await?;
+            self.wait_for_reader().await?;
             let end = self.buffer.len().min(self.written + WRITE_BYTES);
             match rustix::io::write(self.stream.descriptor(), &self.buffer[self.written..end]) {
-                Ok(count) => self.written += count,
+                Ok(count) => {
+                    self.written += count;
+                    self.waiting_since = None;
+                }
                 Err(Errno::INTR | Errno::AGAIN) => {}
                 Err(Errno::PIPE | Errno::CONNRESET) => {
                     return Err(io::ErrorKind::BrokenPipe.into());
@@ -306,6 +350,30 @@ impl Output {
         // A burst should not hold its memory for ever.
         self.buffer.shrink_to(READ_BYTES);
         Ok(())
+    }
+
+    /// Gives up on a reader that takes nothing for so long; `None` waits as long as it takes.
+    pub fn limit_waiting(&mut self, limit: Option<Duration>) {
+        self.longest_wait = limit;
+    }
+
+    /// Waits until something can be written. The error is `TimedOut` when the reader takes too long,
+    /// counted from when it last took something, however often this is cancelled.
+    async fn wait_for_reader(&mut self) -> io::Result<()> {
+        let Some(limit) = self.longest_wait else {
+            return self.stream.writable().await;
+        };
+        let since = *self.waiting_since.get_or_insert_with(Instant::now);
+        match timeout_at((since + limit).into(), self.stream.writable()).await {
+            Ok(writable) => writable,
+            Err(_) => {
+                let seconds = limit.as_secs();
+                let problem = format!(
+                    "nobody has read standard output for {seconds} s since standard input ended"
+                );
+                Err(io::Error::new(io::ErrorKind::TimedOut, problem))
+            }
+        }
     }
 
     /// Forgets what was not written, because nobody will read it.

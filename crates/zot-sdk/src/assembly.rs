@@ -27,6 +27,7 @@ use zot_tools::{Checkpoint, JailError, ToolsConfig, builtin_tools};
 use crate::alternatives::ProviderAlternatives;
 use crate::config::Config;
 use crate::jail::Confines;
+use crate::known_secrets::known_secrets;
 use crate::live_models::{self, LiveModels};
 use crate::persistence::{Opened, Opening, SessionCheckpoint};
 use crate::runtime::{VERSION, did_you_mean};
@@ -37,7 +38,9 @@ use crate::tables::Tables;
 pub(crate) use clients::Clients;
 use clients::{Reached, Source};
 use selection::{Network, Selected};
-pub(crate) use selection::{entry_credential, find_model, nearest, select, unknown_provider};
+pub(crate) use selection::{
+    entry_credential, find_model, nearest, outside_catalog, select, unknown_provider,
+};
 
 /// The name of the built-in stand-in, as a provider.
 pub(crate) const OFFLINE: &str = "offline";
@@ -283,7 +286,11 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         let replayed = replayed.as_deref();
         let others = &mut substitutes;
         let native = clients.native(&model);
-        let recorder = recording::record(&*native, path, &model, replayed, credential, others)?;
+        let mut secrets = known_secrets(&home, &providers, &variable);
+        secrets.extend(config.api_key.iter().chain(&config.secrets).cloned());
+        let recorder = recording::record(
+            &*native, path, &model, replayed, credential, others, &secrets,
+        )?;
         clients.record_to(recorder);
     }
     let mut settings = AgentSettings {
@@ -296,6 +303,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         tools: Arc::default(),
         reasoning: config.reasoning,
         max_steps: config.max_steps,
+        asks_for_steps: config.asks_for_steps,
         approval: config.approval.clone(),
         // A replay fails in the name of whom it was recorded with.
         provider: match &replayed {
@@ -372,12 +380,15 @@ fn working_directory(wanted: Option<&Path>) -> Result<PathBuf, AssemblyError> {
     }
 }
 
+/// The longest `SYSTEM.md`: more than any model reads.
+const MAX_SYSTEM_PROMPT_BYTES: u64 = 4 << 20;
+
 /// `$ZOT_HOME/SYSTEM.md`, which replaces the built-in prompt.
 fn own_system_prompt(home: &Path) -> Result<Base, AssemblyError> {
     let path = home.join("SYSTEM.md");
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok(Base::File { path, text }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Base::BuiltIn),
+    match zot_files::read_limited(&path, MAX_SYSTEM_PROMPT_BYTES) {
+        Ok(Some(text)) => Ok(Base::File { path, text }),
+        Ok(None) => Ok(Base::BuiltIn),
         Err(source) => Err(AssemblyError::SystemPrompt { path, source }),
     }
 }

@@ -41,6 +41,11 @@ pub struct Config {
     pub reasoning: Option<ReasoningEffort>,
     /// How many model calls one prompt may take; no limit when not given, but that of the budget.
     pub max_steps: Option<u32>,
+    /// Whether a prompt that reaches a limit on steps waits for [`Runtime::allow_steps`] instead of
+    /// ending with an error.
+    ///
+    /// [`Runtime::allow_steps`]: crate::Runtime::allow_steps
+    pub asks_for_steps: bool,
     pub tools: ToolSelection,
     /// How the model makes tool calls; what the catalog says when not given.
     pub tool_dialect: Option<ToolDialect>,
@@ -62,6 +67,8 @@ pub struct Config {
     pub budget: Budget,
     /// Where to write a cassette of all model exchanges.
     pub record: Option<PathBuf>,
+    /// Texts that the cassette must not hold, beside all keys that are known.
+    pub secrets: Vec<String>,
     /// Answers come from a cassette; the provider is then `replay`.
     pub replay: Option<Replay>,
 }

@@ -1,5 +1,6 @@
 //! Giving, checking, showing and forgetting the credentials of providers.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -13,6 +14,7 @@ use zot_provider::{ApiKey, Endpoint, HttpClient, KeyRequirement, ProviderEntry};
 
 use crate::assembly::connecting::{HttpTransport, oauth_client};
 use crate::assembly::{AssemblyError, entry_credential, unknown_provider, variable};
+use crate::known_secrets::known_secrets;
 use crate::live_models::{CACHE, LiveModels};
 use crate::tables::Tables;
 
@@ -31,6 +33,58 @@ pub enum KeyCheck {
     Accepted { models: usize },
     /// It has no list of models, so the key could not be tried.
     Unchecked,
+}
+
+/// Whether a key is tried before it is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyProbe {
+    Asked,
+    Skipped,
+}
+
+/// A key that was given and is in `auth.json` now. Says which one in words, without the secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptKey {
+    pub provider: String,
+    /// The end of the key, enough to tell it from others.
+    pub shown: String,
+    pub file: PathBuf,
+    /// What the provider said; `None` when it was not asked.
+    pub check: Option<KeyCheck>,
+}
+
+impl fmt::Display for KeptKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            provider,
+            shown,
+            file,
+            check,
+        } = self;
+        let found = match check {
+            None => "not tried".to_owned(),
+            Some(KeyCheck::Accepted { models }) => format!("it works, {models} models"),
+            Some(KeyCheck::Unchecked) => "the provider has no way to try it".to_owned(),
+        };
+        let file = file.display();
+        write!(
+            formatter,
+            "Kept the key {shown} of {provider} in {file} ({found})."
+        )
+    }
+}
+
+/// Why a key was not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyNotKept {
+    #[error("{0}: nothing was kept")]
+    Refused(KeyRefused),
+    #[error(
+        "the key could not be tried ({0}): nothing was kept; with --no-probe it is kept untried"
+    )]
+    Untried(KeyRefused),
+    #[error(transparent)]
+    Unwritable(#[from] AssemblyError),
 }
 
 /// What is known about the credential of one provider. Holds no secret.
@@ -107,6 +161,11 @@ impl Credentials {
             .partition(|entry| entry.key == KeyRequirement::Needed);
         let entries = needed.into_iter().chain(optional);
         entries.map(|entry| entry.name.to_string()).collect()
+    }
+
+    /// Every secret that is known here, whoever it is for: to keep them out of what is shared.
+    pub fn secrets(&self) -> Vec<String> {
+        known_secrets(&self.home, &self.tables.providers, &variable)
     }
 
     /// How to log in at `provider`, if that is possible; otherwise it takes a key.
@@ -219,6 +278,30 @@ impl Credentials {
     ) -> Result<(), live::CacheError> {
         let path = self.home.join(CACHE);
         ModelCache::remember(&path, &entry.name, &entry.base_url, models)
+    }
+
+    /// Tries a key, unless that is not wanted, and keeps it in `auth.json`.
+    pub async fn keep_checked(
+        &self,
+        provider: &str,
+        key: &str,
+        probe: KeyProbe,
+    ) -> Result<KeptKey, KeyNotKept> {
+        let check = match probe {
+            KeyProbe::Skipped => None,
+            KeyProbe::Asked => match self.check(provider, key).await {
+                Ok(check) => Some(check),
+                Err(refused) if refused.by_provider => return Err(KeyNotKept::Refused(refused)),
+                Err(refused) => return Err(KeyNotKept::Untried(refused)),
+            },
+        };
+        self.keep_key(provider, key)?;
+        Ok(KeptKey {
+            provider: provider.to_owned(),
+            shown: masked(key),
+            file: self.file.path().to_owned(),
+            check,
+        })
     }
 
     /// Keeps a key in `auth.json`.

@@ -72,6 +72,11 @@ impl Confines {
         self.jail.open();
     }
 
+    /// The folder of the jail, while it is closed.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.jail.folder()
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.jail.folder().is_some()
     }

@@ -92,6 +92,7 @@ mod function_tool;
 mod hooks;
 mod hosting;
 mod jail;
+mod known_secrets;
 mod live_models;
 mod persistence;
 mod runtime;
@@ -109,7 +110,10 @@ pub use config::{
     Config, ContextSearch, ExtensionSearch, Persistence, PreferredModel, Replay, Resumption,
     SessionOptions, SkillSearch, ToolSelection,
 };
-pub use credentials::{CredentialKind, CredentialStatus, Credentials, KeyCheck, KeyRefused};
+pub use credentials::{
+    CredentialKind, CredentialStatus, Credentials, KeptKey, KeyCheck, KeyNotKept, KeyProbe,
+    KeyRefused,
+};
 pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::{InvalidMessage, session_messages};
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};

@@ -13,7 +13,7 @@ use zot_session::{
     Before, Checkpoints, Durability, Library, ReadReport, Session, SessionError, SessionLog,
     SessionMeta, View, fork, read,
 };
-use zot_tools::{Checkpoint, FileBefore};
+use zot_tools::{ChangeNumber, Checkpoint, FileBefore};
 
 use crate::assembly::AssemblyError;
 use crate::config::{Config, Persistence, Resumption};
@@ -248,12 +248,16 @@ impl Checkpoint for SessionCheckpoint {
         path: &Path,
         before: FileBefore<'_>,
         after: &[u8],
-    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+    ) -> Result<ChangeNumber, Box<dyn Error + Send + Sync>> {
         let before = match before {
             FileBefore::Missing => Before::Missing,
             FileBefore::Content(content) => Before::Content(content),
             FileBefore::Unknown => Before::Unknown,
         };
-        Ok(self.0.keep(tool, path, before, after)?)
+        Ok(ChangeNumber(self.0.keep(tool, path, before, after)?))
+    }
+
+    fn after_change(&self, number: ChangeNumber, path: &Path) {
+        self.0.note_made(number.0, path);
     }
 }

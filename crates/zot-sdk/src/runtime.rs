@@ -78,6 +78,8 @@ impl Runtime {
     /// Assembles a runtime. No model is contacted before the first prompt; extensions, if the
     /// configuration wants any, are started at once, which takes a tokio runtime.
     pub fn new(config: Config) -> Result<Self, AssemblyError> {
+        // What earlier runs that were killed have left.
+        zot_files::sweep_scratch();
         let selection = config.tools.clone();
         let own_hooks = config.hooks.clone();
         let Assembled {
@@ -213,6 +215,11 @@ impl Runtime {
     /// Answers a `tool_confirm` event.
     pub fn confirm(&self, call_id: &str, decision: Decision) -> Result<(), NotWaiting> {
         self.agent.confirm(&call_id.into(), decision)
+    }
+
+    /// Answers an [`AgentEvent::StepLimitReached`]: so many more model calls, or none.
+    pub fn allow_steps(&self, more: u64) {
+        self.agent.allow_steps(more);
     }
 
     /// Refuses every call that needs a confirmation, because nobody is left to give it.

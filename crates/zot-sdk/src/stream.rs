@@ -14,6 +14,10 @@ use crate::runtime::Occupation;
 /// How many events may wait for a reader before the agent does.
 pub(crate) const EVENT_QUEUE: usize = 128;
 
+/// How many events are handed out before others get a turn, signals and commands among them: a
+/// model that floods must not keep the user from stopping it.
+const EVENTS_PER_TURN: u32 = 128;
+
 /// What a stream does, and with it which event is its last.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
@@ -34,6 +38,8 @@ pub struct EventStream {
     occupation: Option<Arc<Occupation>>,
     kind: Work,
     alternatives: Arc<ProviderAlternatives>,
+    /// Events taken since others had a turn.
+    taken: u32,
 }
 
 impl EventStream {
@@ -50,6 +56,7 @@ impl EventStream {
             occupation: Some(occupation),
             kind,
             alternatives,
+            taken: 0,
         }
     }
 
@@ -102,7 +109,13 @@ impl Stream for EventStream {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
         loop {
+            if self.taken >= EVENTS_PER_TURN {
+                self.taken = 0;
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             if let Ok(event) = self.events.try_recv() {
+                self.taken += 1;
                 return Poll::Ready(Some(self.delivered(event)));
             }
             let Some(work) = &mut self.work else {
@@ -113,6 +126,7 @@ impl Stream for EventStream {
             if finished {
                 self.work = None;
             } else if self.events.is_empty() {
+                self.taken = 0;
                 return Poll::Pending;
             }
         }

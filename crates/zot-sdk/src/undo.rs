@@ -8,7 +8,6 @@ use std::path::Path;
 
 use zot_conversation::{Message, Timestamp};
 use zot_session::{Checkpoints, IfChanged, SessionError, Undone, View, read};
-use zot_tools::replace_file;
 
 use crate::runtime::{Busy, Runtime};
 
@@ -41,9 +40,7 @@ pub fn undo(
     if_changed: IfChanged,
 ) -> Result<UndoReport, UndoError> {
     let messages = read(session, View::Everything)?.messages;
-    let undone = Checkpoints::beside(session).undo(prompts, if_changed, |path, content| {
-        replace_file(path, content).map_err(|error| error.to_string())
-    })?;
+    let undone = Checkpoints::beside(session).undo(prompts, if_changed)?;
     let mut not_covered = Vec::new();
     for prompt in &undone.prompts {
         let following = messages.iter().skip_while(|message| !is(message, *prompt));

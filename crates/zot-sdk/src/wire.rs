@@ -9,18 +9,6 @@ use zot_wire::rpc::{ContentBlock, CumulativeUsage, Event, Message, Role, ToolDet
 /// Whose notices those are that come from no extension.
 const NOTICE_SOURCE: &str = "zot";
 
-/// Whether a person said it: user messages that show the results of tools again are no prompts.
-pub fn is_prompt(message: &Message) -> bool {
-    let mut texts = message.content.iter().map(|block| match block {
-        ContentBlock::Text { text } => Some(text.as_str()),
-        _ => None,
-    });
-    let first = texts.next().flatten();
-    let rest = first.and_then(|text| text.strip_prefix(conversation::IMAGE_MIRROR_HEADING));
-    let is_mirror = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'));
-    message.role == Role::User && !is_mirror
-}
-
 /// The wire form of an event; `None` for one that the protocol does not have.
 pub fn event(event: AgentEvent) -> Option<Event> {
     Some(match event {
@@ -114,7 +102,7 @@ pub fn event(event: AgentEvent) -> Option<Event> {
                 .retry_after
                 .map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
         },
-        AgentEvent::CompactionStarted => return None,
+        AgentEvent::CompactionStarted | AgentEvent::StepLimitReached { .. } => return None,
         AgentEvent::CompactionFinished { summary } => Event::CompactDone { summary },
         AgentEvent::Done => Event::Done,
     })

@@ -1,22 +1,23 @@
 //! Files as they were before tools changed them, kept beside the session by their content.
 //!
 //! `NAME.files/objects/<sha256>` hold contents, each once; `NAME.files/changes.jsonl` says which file
-//! had which before and after. A content is kept and named before its file is changed.
+//! had which before and after. A content is kept and named before its file is changed; which file
+//! it was is noted after the change. None of these names may be a link.
 
 #[cfg(test)]
 mod tests;
 mod undo;
 
-use std::collections::HashSet;
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use zot_conversation::Timestamp;
+use zot_files::{Directory, FileIdentity, WalkedFile, read_to_limit};
 
 pub use undo::{FileOutcome, IfChanged, Undone, UndoneFile};
 
@@ -24,6 +25,12 @@ use crate::id::{hex, random_id};
 
 const CHANGES: &str = "changes.jsonl";
 const OBJECTS: &str = "objects";
+
+/// The longest list of changes that is read. Each takes a few hundred bytes.
+const MAX_CHANGES_BYTES: u64 = 256 * 1024 * 1024;
+
+/// The largest content that is kept or compared; the tools keep nothing larger.
+const MAX_KEPT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The folder beside a session file that holds what its tools changed.
 pub(crate) fn folder_of(session: &Path) -> PathBuf {
@@ -60,7 +67,27 @@ pub struct Change {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Record {
     Change { change: Change },
+    Made { number: u64, made: Made },
     Undone { numbers: Vec<u64>, time: Timestamp },
+}
+
+/// The file that a change left behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Made {
+    device: u64,
+    inode: u64,
+    /// How many names it had. One with several is changed under all of them.
+    links: u64,
+    mode: u32,
+}
+
+impl Made {
+    fn identity(&self) -> FileIdentity {
+        FileIdentity {
+            device: self.device,
+            inode: self.inode,
+        }
+    }
 }
 
 /// Something beside the session could not be kept or brought back.
@@ -93,14 +120,14 @@ impl Checkpoints {
         *self.prompt.lock().unwrap_or_else(PoisonError::into_inner) = time;
     }
 
-    /// Keeps what is about to be changed.
+    /// Keeps what is about to be changed, and returns the number of the change.
     pub fn keep(
         &self,
         tool: &str,
         path: &Path,
         before: Before<'_>,
         after: &[u8],
-    ) -> Result<(), CheckpointError> {
+    ) -> Result<u64, CheckpointError> {
         let failed = |source| CheckpointError {
             path: self.folder.clone(),
             source,
@@ -111,8 +138,9 @@ impl Checkpoints {
             Before::Content(content) => Some(self.store(content).map_err(failed)?),
             Before::Missing | Before::Unknown => None,
         };
+        let number = self.records().map_err(failed)?.next_number();
         let change = Change {
-            number: self.records().map_err(failed)?.next_number(),
+            number,
             time: Timestamp::now(),
             prompt: *prompt,
             tool: tool.to_owned(),
@@ -121,12 +149,34 @@ impl Checkpoints {
             kept: !matches!(before, Before::Unknown),
             after: digest_of(after),
         };
-        self.append(&Record::Change { change }).map_err(failed)
+        self.append(&Record::Change { change }).map_err(failed)?;
+        Ok(number)
+    }
+
+    /// Notes which file the change left, once it has been made.
+    ///
+    /// Without that note an undo still compares contents, but never writes through a hard link. So
+    /// a failure loses little, and the change itself has been made: nobody is told.
+    pub fn note_made(&self, number: u64, path: &Path) {
+        let Ok(file) = WalkedFile::find(path) else {
+            return;
+        };
+        if let (Some(identity), Some(mode)) = (file.identity(), file.mode()) {
+            let made = Made {
+                device: identity.device,
+                inode: identity.inode,
+                links: file.links(),
+                mode,
+            };
+            let _ = self.append(&Record::Made { number, made });
+        }
     }
 
     /// The changes that were not undone, in the order they were made.
     pub fn changes(&self) -> io::Result<Vec<Change>> {
-        let Records { changes, undone } = self.records()?;
+        let Records {
+            changes, undone, ..
+        } = self.records()?;
         let left = changes.into_iter();
         Ok(left
             .filter(|change| !undone.contains(&change.number))
@@ -134,16 +184,18 @@ impl Checkpoints {
     }
 
     fn records(&self) -> io::Result<Records> {
-        let text = match fs::read(self.folder.join(CHANGES)) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(error),
-        };
+        let text = self.read_changes().map_err(|error| {
+            let path = self.folder.join(CHANGES);
+            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+        })?;
         let mut records = Records::default();
         for line in text.split(|byte| *byte == b'\n') {
             // A record that is torn was never followed by its change.
             match serde_json::from_slice(line) {
                 Ok(Record::Change { change }) => records.changes.push(change),
+                Ok(Record::Made { number, made }) => {
+                    records.made.insert(number, made);
+                }
                 Ok(Record::Undone { numbers, .. }) => records.undone.extend(numbers),
                 Err(_) => {}
             }
@@ -151,74 +203,100 @@ impl Checkpoints {
         Ok(records)
     }
 
+    fn read_changes(&self) -> io::Result<Vec<u8>> {
+        let opened = match self.open_directory()? {
+            Some(directory) => directory.open_regular(CHANGES)?,
+            None => None,
+        };
+        match opened {
+            Some(file) => read_to_limit(file, MAX_CHANGES_BYTES),
+            None => Ok(Vec::new()),
+        }
+    }
+
     fn append(&self, record: &Record) -> io::Result<()> {
-        let path = self.folder.join(CHANGES);
+        let mut file = self.make_directory()?.append(CHANGES, 0o600)?;
         let mut line = Vec::new();
-        if !ends_with_line_feed(&path) {
+        if !ends_with_line_feed(&mut file)? {
             line.push(b'\n');
         }
         serde_json::to_writer(&mut line, record)?;
         line.push(b'\n');
-        make_folder(&self.folder)?;
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(path)?
-            .write_all(&line)
+        file.write_all(&line)
     }
 
     /// Keeps a content and returns its digest.
     fn store(&self, content: &[u8]) -> io::Result<String> {
         let digest = digest_of(content);
-        let objects = self.folder.join(OBJECTS);
-        let path = objects.join(&digest);
-        if path
-            .metadata()
-            .is_ok_and(|kept| kept.len() == content.len() as u64)
+        let objects = self.make_directory()?.enter_or_make(OBJECTS, 0o700)?;
+        if let Some(kept) = objects.open_regular(&digest)?
+            && kept.metadata()?.len() == content.len() as u64
         {
             return Ok(digest);
         }
-        make_folder(&objects)?;
-        let temporary = objects.join(format!(".{}", random_id()));
-        let written = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temporary)
+        let temporary = format!(".{}", random_id());
+        let written = objects
+            .create_new(&temporary, 0o600)
             .and_then(|mut file| file.write_all(content))
-            .and_then(|()| fs::rename(&temporary, &path));
+            .and_then(|()| objects.rename(&temporary, &digest));
         if written.is_err() {
-            let _ = fs::remove_file(&temporary);
+            let _ = objects.remove(&temporary);
         }
         written.map(|()| digest)
     }
 
     /// A content that was kept, checked against its digest.
     fn load(&self, digest: &str) -> io::Result<Vec<u8>> {
-        let content = fs::read(self.folder.join(OBJECTS).join(digest))?;
-        if digest_of(&content) == digest {
-            Ok(content)
-        } else {
-            Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the copy that was kept is damaged",
-            ))
+        let damaged = || {
+            let problem = "the copy that was kept is damaged";
+            io::Error::new(io::ErrorKind::InvalidData, problem)
+        };
+        // It names a file here, and nothing else.
+        if digest.len() != 64 || !digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(damaged());
         }
+        let directory = self.open_directory()?.ok_or_else(missing)?;
+        let kept = directory.enter(OBJECTS)?.open_regular(digest)?;
+        let content = read_to_limit(kept.ok_or_else(missing)?, MAX_KEPT_BYTES)?;
+        match digest_of(&content) == digest {
+            true => Ok(content),
+            false => Err(damaged()),
+        }
+    }
+
+    fn open_directory(&self) -> io::Result<Option<Directory>> {
+        match Directory::open(&self.folder) {
+            Ok(directory) => Ok(Some(directory)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn make_directory(&self) -> io::Result<Directory> {
+        if let Some(directory) = self.open_directory()? {
+            return Ok(directory);
+        }
+        zot_files::create_private_folder(&self.folder)?;
+        Directory::open(&self.folder)
     }
 }
 
 #[derive(Default)]
 struct Records {
     changes: Vec<Change>,
+    made: HashMap<u64, Made>,
     undone: HashSet<u64>,
 }
 
 impl Records {
     fn next_number(&self) -> u64 {
         let last = self.changes.iter().map(|change| change.number).max();
-        last.unwrap_or_default() + 1
+        last.unwrap_or_default().saturating_add(1)
     }
+}
+
+fn missing() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "the copy that was kept is missing")
 }
 
 fn digest_of(content: &[u8]) -> String {
@@ -226,13 +304,12 @@ fn digest_of(content: &[u8]) -> String {
 }
 
 /// Whether a new record can be added as it is: a process may have been killed while it wrote one.
-fn ends_with_line_feed(path: &Path) -> bool {
-    match fs::read(path) {
-        Ok(text) => text.last().is_none_or(|last| *last == b'\n'),
-        Err(_) => true,
+fn ends_with_line_feed(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(true);
     }
-}
-
-fn make_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
 }

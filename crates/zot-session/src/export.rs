@@ -3,6 +3,7 @@
 mod chart;
 mod html;
 mod markdown;
+mod rendered;
 #[cfg(test)]
 mod tests;
 

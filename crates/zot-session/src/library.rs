@@ -42,6 +42,8 @@ pub enum FindError {
         wanted: String,
         candidates: Vec<String>,
     },
+    #[error("cannot use {} as a session: {source}", .path.display())]
+    NotAFile { path: PathBuf, source: io::Error },
     #[error("cannot look through {}: {source}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
 }
@@ -68,7 +70,7 @@ impl Library {
     /// read again.
     pub fn list(&self, scope: Scope<'_>) -> io::Result<Vec<Summary>> {
         let files = self.files(scope)?;
-        let mut summaries = index::summaries(&self.root, files, scope);
+        let mut summaries = index::summaries(&self.root, files, scope)?;
         summaries.sort_unstable_by(|one, other| {
             let later = other.modified.cmp(&one.modified);
             later.then_with(|| other.path.cmp(&one.path))
@@ -89,8 +91,11 @@ impl Library {
     pub fn find(&self, wanted: &str) -> Result<PathBuf, FindError> {
         if wanted.contains('/') || wanted.ends_with(&format!(".{EXTENSION}")) {
             let path = PathBuf::from(wanted);
-            if path.is_file() {
-                return Ok(path);
+            if path.exists() {
+                return match zot_files::check_regular(&path) {
+                    Ok(()) => Ok(path),
+                    Err(source) => Err(FindError::NotAFile { path, source }),
+                };
             }
         }
         let not_found = || FindError::NotFound {
@@ -137,7 +142,7 @@ impl Library {
 
     /// Deletes a session with everything kept beside it, unless someone has it open.
     pub fn delete(&self, path: &Path) -> Result<(), SessionError> {
-        let file = fs::File::open(path).map_err(SessionError::open(path))?;
+        let file = zot_files::open_existing(path).map_err(SessionError::open(path))?;
         lock::take(&file, path)?;
         fs::remove_file(path).map_err(SessionError::write(path))?;
         let beside = crate::checkpoint::folder_of(path);

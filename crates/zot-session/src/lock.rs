@@ -25,7 +25,7 @@ impl fmt::Display for Holder {
 
 /// Says who has a session open, if somebody has: it could not be gone on with now.
 pub fn check_free(path: &Path) -> Result<(), SessionError> {
-    let file = File::open(path).map_err(SessionError::open(path))?;
+    let file = zot_files::open_existing(path).map_err(SessionError::open(path))?;
     take(&file, path)
 }
 

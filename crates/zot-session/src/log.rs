@@ -100,10 +100,8 @@ impl SessionLog {
 
     /// Opens a session to go on with it, whatever state its file is in.
     pub fn open(path: &Path, durability: Durability) -> Result<(Self, Session), SessionError> {
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .open(path)
+        let mut options = OpenOptions::new();
+        let file = zot_files::open_as(path, options.read(true).append(true))
             .map_err(SessionError::open(path))?;
         lock::take(&file, path)?;
         let ReadFile {
@@ -322,7 +320,9 @@ impl OpenLog {
             }
             Err(error) => {
                 // Half a record would be read as a broken one once the next follows it.
-                let _ = self.file.set_len(self.end);
+                if self.file.set_len(self.end).is_err() && !self.owed.starts_with(b"\n") {
+                    self.owed.insert(0, b'\n');
+                }
                 Err(error)
             }
         }

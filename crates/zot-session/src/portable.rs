@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
 use std::path::Path;
 
 use zot_conversation::{ContentBlock, Message};
@@ -67,7 +66,7 @@ pub fn import(
 
 /// The records of a file as they are, without what says which session it is and what is damaged.
 fn records(file: &Path) -> Result<Vec<u8>, SessionError> {
-    let opened = File::open(file).map_err(SessionError::open(file))?;
+    let opened = zot_files::open_existing(file).map_err(SessionError::open(file))?;
     let mut bytes = Vec::new();
     let mut is_named = false;
     for_each_line(&opened, |raw| {

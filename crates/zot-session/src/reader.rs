@@ -13,6 +13,9 @@ use zot_conversation::{ContentBlock, Message, Role, Timestamp, ToolResult, Usage
 use crate::line::{self, Line, Read};
 use crate::{DamagedLine, ReadReport, SessionError, SessionMeta, TornTail};
 
+/// A larger file is not a conversation: reading it would take minutes.
+const MAX_FILE_BYTES: u64 = 4 << 30;
+
 /// What one read takes from the file.
 const READ_BYTES: usize = 256 * 1024;
 
@@ -58,7 +61,7 @@ pub enum View {
 
 /// Reads a session. Damage is reported, not an error, and the file is never changed.
 pub fn read(path: &Path, view: View) -> Result<Session, SessionError> {
-    let file = File::open(path).map_err(SessionError::open(path))?;
+    let file = zot_files::open_existing(path).map_err(SessionError::open(path))?;
     read_from(&file, path, view).map(|read| read.session)
 }
 
@@ -121,6 +124,10 @@ pub(crate) fn for_each_line(
     file: &File,
     mut visit: impl FnMut(RawLine<'_>),
 ) -> io::Result<FileEnd> {
+    if file.metadata()?.len() > MAX_FILE_BYTES {
+        let problem = format!("it is larger than {MAX_FILE_BYTES} bytes, the limit");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
     let mut reader = BufReader::with_capacity(READ_BYTES, file);
     let mut line = Vec::new();
     let mut end = FileEnd::default();

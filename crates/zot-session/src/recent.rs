@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
@@ -15,7 +14,7 @@ use crate::line::{self, Line};
 /// The last prompts, at most `count` of them and the latest last, as far as they are in the last
 /// `within` bytes of the file.
 pub fn last_prompts(path: &Path, within: u64, count: usize) -> Result<Vec<String>, SessionError> {
-    let mut file = File::open(path).map_err(SessionError::open(path))?;
+    let mut file = zot_files::open_existing(path).map_err(SessionError::open(path))?;
     let length = file.metadata().map_err(SessionError::read(path))?.len();
     let start = length.saturating_sub(within);
     let mut end = Vec::new();

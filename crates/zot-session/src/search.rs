@@ -5,7 +5,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -107,7 +106,7 @@ fn search_file(path: &Path, words: &Words) -> Vec<Hit> {
     let mut hits = Vec::new();
     let mut number = 0;
     let mut lowered = Vec::new();
-    let Ok(file) = File::open(path) else {
+    let Ok(file) = zot_files::open_existing(path) else {
         return hits;
     };
     // What can be read until it fails is searched.

@@ -91,10 +91,13 @@ impl BashTool {
             .env("PWD", cwd)
             .env_remove(PIPE_SECRET);
         let walls = self.paths.jail().and_then(Jail::walls);
-        let logs = match walls {
-            // Where the model can read them.
-            Some(walls) => LogFolder::InJail(confine(&mut command, walls)?),
-            None => LogFolder::Anywhere(&self.output_dir),
+        let (command, logs) = match walls {
+            Some(walls) => {
+                let (command, scratch) = confine(command, walls)?;
+                // Where the model can read them.
+                (command, LogFolder::InJail(scratch))
+            }
+            None => (command.into(), LogFolder::Anywhere(&self.output_dir)),
         };
         let mut listener = Listener {
             output: CollectedOutput::new(logs),
@@ -113,7 +116,7 @@ impl BashTool {
             return Ok(ToolOutput::text(text));
         }
         if let Some(walls) = walls {
-            // The kernel's "permission denied" does not say whose.
+            // The kernel's "permission denied" and "read-only file system" do not say why.
             let folder = walls.root().display();
             text.push_str(&format!(
                 "  (confined to {folder} and $TMPDIR; the user can lift this with /unjail)"
@@ -215,7 +218,7 @@ fn report(script: &str, output: &str, time_limit: Duration, completion: &Complet
         text.push_str("  (processes still running in the background were ended)");
     }
     if completion.left_daemon {
-        text.push_str("  (a process that detached itself from the command is still running)");
+        text.push_str("  (a process of another user is still running)");
     }
     text
 }

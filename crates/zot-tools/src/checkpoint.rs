@@ -1,10 +1,10 @@
 //! Keeping files as they were, for whoever wants to bring them back.
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::edit::read_whole;
-use crate::file::{FileError, Place};
+use crate::file::Place;
 
 /// What a file was before a tool changed it.
 #[derive(Debug, Clone, Copy)]
@@ -18,14 +18,36 @@ pub enum FileBefore<'a> {
 
 /// Told of every change by `write` and `edit` before it is made. A failure prevents the change.
 pub trait Checkpoint: Send + Sync {
-    /// `path` is the file itself: links have been followed.
+    /// `path` is the file itself: links have been followed. What is returned is told again to
+    /// [`after_change`](Self::after_change).
     fn before_change(
         &self,
         tool: &str,
         path: &Path,
         before: FileBefore<'_>,
         after: &[u8],
-    ) -> Result<(), Box<dyn Error + Send + Sync>>;
+    ) -> Result<ChangeNumber, Box<dyn Error + Send + Sync>>;
+
+    /// The change has been made.
+    fn after_change(&self, number: ChangeNumber, path: &Path);
+}
+
+/// A change, as whoever keeps them counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChangeNumber(pub u64);
+
+/// A change that was announced and is about to be made.
+pub(crate) struct Announced<'a> {
+    checkpoint: &'a dyn Checkpoint,
+    number: ChangeNumber,
+    path: PathBuf,
+}
+
+impl Announced<'_> {
+    /// Tells that it was made.
+    pub(crate) fn made(self) {
+        self.checkpoint.after_change(self.number, &self.path);
+    }
 }
 
 /// What was about to be changed could not be kept, so it was not changed.
@@ -34,18 +56,17 @@ pub trait Checkpoint: Send + Sync {
 pub(crate) struct NotKept(Box<dyn Error + Send + Sync>);
 
 /// Keeps what `place` holds now, if anyone wants it.
-pub(crate) fn keep(
-    checkpoint: Option<&dyn Checkpoint>,
+pub(crate) fn keep<'a>(
+    checkpoint: Option<&'a dyn Checkpoint>,
     tool: &str,
     place: &Place,
     known: Option<&[u8]>,
     after: &[u8],
-) -> Result<(), NotKept> {
+) -> Result<Option<Announced<'a>>, NotKept> {
     let Some(checkpoint) = checkpoint else {
-        return Ok(());
+        return Ok(None);
     };
-    // A file that cannot be found or read is the business of whoever writes to it.
-    let path = place.target().unwrap_or_else(|_| place.shown().to_owned());
+    let path = place.target();
     let read;
     let before = match known {
         Some(content) => FileBefore::Content(content),
@@ -58,21 +79,13 @@ pub(crate) fn keep(
             Err(_) => FileBefore::Unknown,
         },
     };
-    checkpoint
+    // A file that cannot be found or read is the business of whoever writes to it.
+    let number = checkpoint
         .before_change(tool, &path, before, after)
-        .map_err(NotKept)
+        .map_err(NotKept)?;
+    Ok(Some(Announced {
+        checkpoint,
+        number,
+        path,
+    }))
 }
-
-/// Writes a file as `write` does: a reader sees the old or the new content, links are followed,
-/// permissions stay.
-pub fn replace_file(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
-    Ok(crate::file::replace(
-        &Place::Anywhere(path.to_owned()),
-        content,
-    )?)
-}
-
-/// A file could not be replaced.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct ReplaceError(#[from] FileError);

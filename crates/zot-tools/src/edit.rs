@@ -58,7 +58,7 @@ impl EditTool {
 
     fn edit(&self, arguments: &RawValue) -> Result<String, EditToolError> {
         let change = self.plan(arguments)?;
-        keep(
+        let announced = keep(
             self.checkpoint.as_deref(),
             "edit",
             &change.place,
@@ -66,6 +66,9 @@ impl EditTool {
             &change.edited,
         )?;
         file::replace(&change.place, &change.edited)?;
+        if let Some(announced) = announced {
+            announced.made();
+        }
         Ok(change.diff())
     }
 

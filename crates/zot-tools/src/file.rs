@@ -1,5 +1,6 @@
 //! Opens and replaces files without surprises: nothing hangs, nothing is left half written.
 
+pub(crate) mod links;
 mod place;
 mod replace;
 

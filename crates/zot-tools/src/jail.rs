@@ -5,16 +5,15 @@
 //! Both may use a temporary folder of their own, too.
 
 mod commands;
-mod links;
 
-use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::file::{Place, random_hex, reason};
+use zot_files::{Scratch, ScratchDirectory};
+
+use crate::file::{Place, links, reason};
 use crate::path::PathError;
 
 pub use commands::CommandConfinement;
@@ -99,7 +98,7 @@ pub(crate) struct Walls {
     root: PathBuf,
     readable: Vec<PathBuf>,
     /// Made when first needed.
-    scratch: OnceLock<Scratch>,
+    scratch: OnceLock<ScratchDirectory>,
 }
 
 impl Walls {
@@ -119,9 +118,9 @@ impl Walls {
     /// Where the file is that `path` leads to, if it may be used.
     pub(crate) fn admit(&self, path: PathBuf, access: Access) -> Result<Place, PathError> {
         let target = links::follow(&path);
-        let scratch = self.scratch.get().map(|scratch| &scratch.path);
+        let scratch = self.scratch.get().map(|scratch| scratch.path().to_owned());
         let readable = self.readable.iter().filter(|_| access == Access::Read);
-        let mut roots = std::iter::once(&self.root).chain(scratch).chain(readable);
+        let mut roots = std::iter::once(&self.root).chain(&scratch).chain(readable);
         let found = roots.find_map(|root| Some((root, target.strip_prefix(root).ok()?)));
         match found {
             Some((root, inside)) => Ok(Place::Below {
@@ -142,34 +141,12 @@ impl Walls {
         let scratch = match self.scratch.get() {
             Some(scratch) => scratch,
             None => {
-                let made = Scratch::new()?;
+                let made = ScratchDirectory::new(Scratch::Jail)?;
                 // If another call was faster, ours goes again.
                 self.scratch.get_or_init(|| made)
             }
         };
-        Ok(&scratch.path)
-    }
-}
-
-/// A folder that nobody else can look into.
-#[derive(Debug)]
-struct Scratch {
-    path: PathBuf,
-}
-
-impl Scratch {
-    fn new() -> io::Result<Self> {
-        let temporary = std::env::temp_dir().canonicalize()?;
-        let path = temporary.join(format!("zot-jail-{}", random_hex()));
-        DirBuilder::new().mode(0o700).create(&path)?;
-        Ok(Self { path })
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What cannot be removed is the business of whoever cleans up temporary files.
-        let _ = std::fs::remove_dir_all(&self.path);
+        Ok(scratch.path())
     }
 }
 

@@ -19,7 +19,7 @@ mod write;
 
 pub use bash::BashTool;
 pub use builtin::{ToolsConfig, builtin_tools};
-pub use checkpoint::{Checkpoint, FileBefore, ReplaceError, replace_file};
+pub use checkpoint::{ChangeNumber, Checkpoint, FileBefore};
 pub use edit::EditTool;
 pub use jail::{CommandConfinement, Jail, JailError};
 pub use limits::{MAX_RESULT_BYTES, MAX_RESULT_LINES};

@@ -45,7 +45,7 @@ impl WriteTool {
 
     fn write(&self, arguments: &RawValue) -> Result<String, WriteError> {
         let (place, content) = self.plan(arguments)?;
-        keep(
+        let announced = keep(
             self.checkpoint.as_deref(),
             "write",
             &place,
@@ -53,6 +53,9 @@ impl WriteTool {
             content.as_bytes(),
         )?;
         file::replace(&place, content.as_bytes())?;
+        if let Some(announced) = announced {
+            announced.made();
+        }
         Ok(content)
     }
 

@@ -7,6 +7,7 @@ mod advice;
 mod approval;
 mod arguments;
 mod aside;
+mod attachments;
 mod chat;
 mod choices;
 mod commands;
@@ -15,6 +16,7 @@ mod events;
 mod history;
 mod input;
 mod item;
+mod key_entry;
 mod keys;
 mod log;
 mod panel;
@@ -22,9 +24,12 @@ mod picker;
 mod picking;
 mod preview;
 mod queue;
+mod reading;
 mod redraw;
+mod said;
 mod settings;
 mod shell;
+mod step_limit;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -32,21 +37,25 @@ mod work;
 use std::collections::VecDeque;
 
 use crate::editor::{Edit, Editor};
+use crate::pager::Pager;
 use crate::picture::Drawing;
 use crate::renderer::Frame;
 use crate::style::Theme;
 use crate::text::Line;
 use crate::view;
 
+use approval::Answered;
 pub(crate) use approval::{Approval, ExactCalls};
 pub(crate) use arguments::Arguments;
 pub(crate) use aside::Aside;
+use attachments::Attachments;
 pub(crate) use chat::Chat;
 pub(crate) use choices::{Choice, Choices};
 pub(crate) use effect::{Effect, Prompt, SESSION};
 pub(crate) use history::{History, MAX_ENTRIES as MAX_HISTORY};
 pub(crate) use input::{FileList, Info, Input, LogAction};
 pub(crate) use item::{Item, Tool, ToolState};
+pub(crate) use key_entry::KeyEntry;
 pub(crate) use keys::{Key, KeyCode};
 pub(crate) use log::Log;
 pub(crate) use panel::{Panel, PanelView};
@@ -54,8 +63,11 @@ pub(crate) use picker::{Picker, PickerKind};
 pub(crate) use preview::{Preview, PreviewBody, Subject};
 use queue::Queued;
 use redraw::Redraw;
+pub(crate) use said::Said;
+use said::Sent;
 use shell::Shell;
 pub(crate) use shell::ShellOutput;
+pub(crate) use step_limit::{StepLimit, steps};
 pub(crate) use work::{Retry, Work};
 
 /// A second ctrl+c within this time leaves.
@@ -87,12 +99,25 @@ pub(crate) struct App {
     /// Words for the running prompt that it has not been given yet.
     pub(crate) steered: VecDeque<String>,
     pub(crate) shell: Shell,
+    /// Prompts on their way, as they were written.
+    sent: VecDeque<Sent>,
+    /// What is mentioned in the editor.
+    pub(crate) attachments: Attachments,
     pub(crate) approval: Option<Approval>,
     /// Calls that run side by side ask side by side: these come next.
     waiting_approvals: VecDeque<Approval>,
     exact_calls: ExactCalls,
+    /// Whether zot may go on beyond a limit on steps.
+    pub(crate) step_limit: StepLimit,
+    answered: Answered,
     pub(crate) aside: Option<Aside>,
+    /// A provider's key that is asked for; it takes everything that is typed.
+    pub(crate) key_entry: Option<KeyEntry>,
+    /// Other credentials are used once nothing is under way.
+    is_login_due: bool,
     pub(crate) picker: Option<Picker>,
+    /// Covers all of the chat.
+    pub(crate) pager: Option<Pager>,
     /// Of extensions; the last is on top and takes the keys.
     pub(crate) panels: Vec<Panel>,
     /// When a key was pressed last that was no answer to a question.
@@ -105,11 +130,15 @@ pub(crate) struct App {
     files: Choices,
     leave_until_ms: u64,
     finished: Vec<Line>,
+    /// So many of them, and what is above them, are not in the order of the log.
+    mixed: usize,
     /// Each over the finished lines from this one on.
     pictures: Vec<(usize, Drawing)>,
     /// What is on the screen is not right any more.
     redraw: Option<Redraw>,
-    /// A resize leaves what has left the screen alone.
+    /// Answers are printed as they come, and what the user types is on the screen already.
+    pub(crate) is_plain: bool,
+    /// A resize leaves what has been written alone.
     pub(crate) keeps_scrollback: bool,
 }
 
@@ -135,11 +164,18 @@ impl App {
             queued: VecDeque::new(),
             steered: VecDeque::new(),
             shell: Shell::default(),
+            sent: VecDeque::new(),
+            attachments: Attachments::default(),
             approval: None,
             waiting_approvals: VecDeque::new(),
             exact_calls: ExactCalls::default(),
+            step_limit: StepLimit::default(),
+            answered: Answered::default(),
             aside: None,
+            key_entry: None,
+            is_login_due: false,
             picker: None,
+            pager: None,
             panels: Vec::new(),
             typed_ms: 0,
             remark: None,
@@ -148,9 +184,11 @@ impl App {
             files: Choices::default(),
             leave_until_ms: 0,
             finished: Vec::new(),
+            mixed: 0,
             pictures: Vec::new(),
             redraw: None,
-            keeps_scrollback: false,
+            is_plain: false,
+            keeps_scrollback: true,
         };
         app.add(Item::Greeting {
             version: app.info.version.clone(),
@@ -163,8 +201,10 @@ impl App {
     pub(crate) fn update(&mut self, now_ms: u64, input: Input) -> Vec<Effect> {
         let mut effects = self.take(now_ms, input);
         effects.extend(self.ask_preview());
+        effects.extend(self.ask_attachments());
         effects.extend(self.measure_panels());
         self.lay_out_approval();
+        self.close_pager_for_question();
         effects
     }
 
@@ -182,6 +222,7 @@ impl App {
             Input::Paste(text) => self.paste(text),
             Input::Resized { columns, rows } => {
                 self.resize(columns, rows);
+                self.resize_pager();
                 Vec::new()
             }
             Input::Agent(event) => self.take_event(event),
@@ -205,7 +246,15 @@ impl App {
                 };
                 Vec::new()
             }
-            Input::Tick => Vec::new(),
+            Input::Approval(scope) => {
+                self.take_approval(scope);
+                // The list of settings shows how it is.
+                match self.has_picker(PickerKind::Settings) {
+                    true => self.show_settings("confirm"),
+                    false => Vec::new(),
+                }
+            }
+            Input::Tick | Input::Cursor { .. } | Input::Line(_) => Vec::new(),
             // What was found at first sight, after all was found already.
             Input::Files(files) if !files.is_whole && files.files.len() < self.files.len() => {
                 Vec::new()
@@ -245,8 +294,30 @@ impl App {
                 };
                 self.offer(kind, providers.into_iter().collect())
             }
+            Input::Mentions { names, parts } => {
+                self.take_attachments(&names, parts);
+                Vec::new()
+            }
+            Input::Mentioned { content, parts } => {
+                self.take_mentioned(content, parts);
+                Vec::new()
+            }
             Input::Preview { subject, preview } => self.take_preview(subject, preview),
-            Input::LoggedIn => vec![Effect::Resume { session: None }],
+            Input::KeyAsked { provider, page } => {
+                self.ask_key(provider, page);
+                Vec::new()
+            }
+            Input::KeyRefused(reason) => {
+                self.refuse_key(reason);
+                Vec::new()
+            }
+            Input::KeyPageClosed => {
+                if let Some(entry) = &mut self.key_entry {
+                    entry.page = None;
+                }
+                Vec::new()
+            }
+            Input::LoggedIn => self.take_login(),
             Input::ForkPoints(prompts) => self.offer_fork_points(prompts),
             Input::Imported(session) => self.take_imported(session),
             Input::Prompts(prompts) => self.offer(PickerKind::Prompts, Choices::named(prompts)),
@@ -325,6 +396,9 @@ impl App {
     }
 
     fn paste(&mut self, text: String) -> Vec<Effect> {
+        if self.paste_key(&text) {
+            return Vec::new();
+        }
         if self.paste_refusal(&text) {
             return Vec::new();
         }
@@ -335,6 +409,10 @@ impl App {
             return self.filter_by(&text);
         }
         self.stay();
+        if let Some(pager) = &mut self.pager {
+            pager.paste(&text);
+            return Vec::new();
+        }
         self.editor.apply(Edit::Paste(text));
         // Nothing in it is meant as a command or the beginning of a name.
         self.picker = None;
@@ -347,8 +425,10 @@ impl App {
         let replaces = self.redraw(above);
         Frame {
             replaces,
+            mixed: std::mem::take(&mut self.mixed),
             finished: std::mem::take(&mut self.finished),
             pictures: std::mem::take(&mut self.pictures),
+            columns: self.columns,
             ..view::frame(self)
         }
     }
@@ -372,13 +452,17 @@ impl App {
 
     fn end_work(&mut self) -> Vec<Effect> {
         self.approval = None;
+        self.step_limit = StepLimit::default();
         self.waiting_approvals.clear();
         self.steered.clear();
         // That zot is working, say.
         self.forget_remark();
         self.settle();
-        match self.queued.pop_front() {
-            Some(next) => self.submit(next.prompt),
+        match self.submit_queued() {
+            Some(effects) => effects,
+            None if std::mem::take(&mut self.is_login_due) => {
+                vec![Effect::Resume { session: None }]
+            }
             None => Vec::new(),
         }
     }
@@ -420,7 +504,17 @@ impl App {
     pub(crate) fn add(&mut self, item: Item) {
         let lines = self.lines_of(&item);
         self.chat.log.keep(item, lines.len());
+        // The log has the answer when it is whole, so this comes before it there.
+        self.chat.is_mixed |= !self.chat.answer.is_empty();
+        self.finish(lines);
+    }
+
+    /// Lines that will not change any more.
+    fn finish(&mut self, lines: Vec<Line>) {
         self.finished.extend(lines);
+        if self.chat.is_mixed {
+            self.mixed = self.finished.len();
+        }
     }
 
     fn add_picture(&mut self, drawing: Drawing) {

@@ -6,13 +6,19 @@
 mod app;
 mod editor;
 mod highlight;
+mod key_prompt;
 mod markdown;
+mod pager;
 mod picture;
 mod renderer;
 mod run;
+mod secret;
 mod style;
 mod terminal;
 mod text;
 mod view;
 
-pub use run::{Carried, Ending, ModelChoice, Options, run};
+pub use key_prompt::{KeyPrompt, KeyPromptEvent, Typed};
+pub use run::{Carried, Ending, ModelChoice, Options, Waiting, run};
+pub use secret::Secret;
+pub use zot_process::EndSignal;

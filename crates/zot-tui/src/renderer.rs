@@ -4,10 +4,17 @@
 //! Pure: [`Renderer::draw`] returns the bytes to write. Only lines that changed are written again,
 //! and every drawing is one synchronised update, so nothing flickers.
 
+mod fullscreen;
+#[cfg(test)]
+pub(crate) mod model;
+mod resizing;
 #[cfg(test)]
 mod tests;
 
 use std::fmt::Write as _;
+
+pub(crate) use fullscreen::Fullscreen;
+pub(crate) use resizing::Narrowing;
 
 use crate::picture::Drawing;
 use crate::style::{Depth, Style, write_style};
@@ -38,12 +45,18 @@ pub(crate) struct Frame {
     pub replaces: Replaces,
     /// Finished: they scroll away and are never touched again.
     pub finished: Vec<Line>,
+    /// So many of them, and all that is above, cannot be [replaced](Replaces::Rows).
+    pub mixed: usize,
     /// Each over the finished lines from this one on, which are empty; in order.
     pub pictures: Vec<(usize, Drawing)>,
     /// Redrawn as they change; none is wider than the screen.
     pub live: Vec<Line>,
+    /// So many of them, the first, are of an answer that may still change.
+    pub tail: usize,
     /// Where the cursor blinks, as row and column of `live`.
     pub cursor: Option<(usize, usize)>,
+    /// The width all of this is made for; zero when it does not matter.
+    pub columns: usize,
 }
 
 /// Knows what is on the screen.
@@ -56,6 +69,14 @@ pub(crate) struct Renderer {
     cursor: Option<(usize, usize)>,
     /// Finished rows of ours that are on the screen for sure.
     above: usize,
+    /// Finished rows of ours that follow each other up to the live part, on the screen or above it.
+    written: usize,
+    /// Rows of the live part that a lower screen has pushed out, right above what is shown.
+    buried: Vec<Line>,
+    /// The terminal has moved or broken what is shown: it is written again as a whole.
+    is_moved: bool,
+    /// The width of what is shown.
+    columns: usize,
 }
 
 impl Renderer {
@@ -66,7 +87,20 @@ impl Renderer {
             row: 0,
             cursor: None,
             above: 0,
+            written: 0,
+            buried: Vec::new(),
+            is_moved: false,
+            columns: 0,
         }
+    }
+
+    /// Whether there is nothing on the screen that the terminal could have moved.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shown.is_empty()
+    }
+
+    pub(crate) fn depth(&self) -> Depth {
+        self.depth
     }
 
     /// How many of the finished rows can be [replaced](Replaces::Rows).
@@ -75,46 +109,35 @@ impl Renderer {
     }
 
     /// The bytes that turn what is shown into `frame` on a screen of `height` rows.
-    pub(crate) fn draw(&mut self, frame: Frame, height: usize) -> String {
+    pub(crate) fn draw(&mut self, mut frame: Frame, height: usize) -> String {
         let height = height.max(1);
+        self.columns = frame.columns;
+        self.leave_out_buried(&mut frame, height);
         let Frame {
             replaces,
             finished,
+            mixed,
             pictures,
-            mut live,
-            mut cursor,
+            live,
+            cursor,
+            ..
         } = frame;
-        // What does not fit is above the screen, where nothing can be redrawn.
-        let surplus = live.len().saturating_sub(height);
-        live.drain(..surplus);
-        cursor = cursor.and_then(|(row, column)| Some((row.checked_sub(surplus)?, column)));
-        let is_added = !finished.is_empty();
+        let is_added = replaces != Replaces::Nothing || !finished.is_empty();
         let is_same = live == self.shown && cursor == self.cursor;
-        if replaces == Replaces::Nothing && !is_added && is_same {
+        if !is_added && is_same && !self.is_moved {
             return String::new();
         }
         let mut out = String::from(BEGIN_UPDATE);
         let mut pen = Pen::default();
-        if replaces == Replaces::Nothing && !is_added {
-            self.redraw(&mut out, &mut pen, &live);
-        } else {
+        if is_added || self.is_moved {
             self.make_room(&mut out, replaces, height);
-            self.above += finished.len();
-            let mut pictures = pictures.iter().peekable();
-            let mut place = 0;
-            while let Some(line) = finished.get(place) {
-                if let Some((_, drawing)) = pictures.next_if(|(first, _)| *first == place) {
-                    pen.lift(&mut out);
-                    write_drawing(&mut out, drawing);
-                    place += drawing.rows;
-                    continue;
-                }
-                pen.write(&mut out, line, self.depth);
-                out.push_str("\r\n");
-                place += 1;
+            self.write_finished(&mut out, &mut pen, &finished, &pictures);
+            if mixed > 0 {
+                self.written = self.written.min(finished.len().saturating_sub(mixed));
+                self.above = self.above.min(self.written);
             }
-            self.redraw(&mut out, &mut pen, &live);
         }
+        self.redraw(&mut out, &mut pen, &live);
         pen.lift(&mut out);
         self.above = self.above.min(height - live.len());
         self.shown = live;
@@ -123,11 +146,46 @@ impl Renderer {
         out
     }
 
+    fn write_finished(
+        &mut self,
+        out: &mut String,
+        pen: &mut Pen,
+        finished: &[Line],
+        pictures: &[(usize, Drawing)],
+    ) {
+        let mut pictures = pictures.iter().peekable();
+        let mut place = 0;
+        while let Some(line) = finished.get(place) {
+            if let Some((_, drawing)) = pictures.next_if(|(first, _)| *first == place) {
+                pen.lift(out);
+                write_drawing(out, drawing);
+                place += drawing.rows;
+                self.count_finished(drawing.rows);
+                continue;
+            }
+            pen.write(out, line, self.depth);
+            out.push_str("\r\n");
+            place += 1;
+            self.count_finished(1);
+            if self.columns > 0 && line.width() > self.columns {
+                // The terminal breaks it: the rows of what is above cannot be counted any more.
+                self.above = 0;
+                self.written = 0;
+            }
+        }
+    }
+
+    fn count_finished(&mut self, rows: usize) {
+        self.above += rows;
+        self.written += rows;
+    }
+
     /// Takes the live part off the screen and leaves the cursor at its place.
     pub(crate) fn clear(&mut self) -> String {
         let mut out = String::from(BEGIN_UPDATE);
         self.go_to(&mut out, 0);
-        out.push_str("\r\x1b[J\x1b[?25h");
+        out.push_str(WIPE_FROM_HERE);
+        out.push_str("\x1b[?25h");
         out.push_str(END_UPDATE);
         self.forget();
         out
@@ -136,39 +194,37 @@ impl Renderer {
     /// Takes the live part and what is replaced off the screen, and stands where that began.
     fn make_room(&mut self, out: &mut String, replaces: Replaces, height: usize) {
         match replaces {
-            Replaces::Nothing => {
-                self.go_to(out, 0);
-                out.push_str("\r\x1b[J");
-            }
+            Replaces::Nothing => self.go_to(out, 0),
             Replaces::Rows(count) => {
-                // The screen may have become lower.
                 self.row = self.row.min(height - 1);
                 self.go_to(out, 0);
                 if count > 0 {
                     let _ = write!(out, "\x1b[{count}A");
                 }
-                out.push_str(WIPE_FROM_HERE);
                 self.above = self.above.saturating_sub(count);
+                self.written = self.written.saturating_sub(count);
             }
             Replaces::Screen => {
                 out.push_str("\x1b[H");
-                out.push_str(WIPE_FROM_HERE);
                 self.above = 0;
+                self.written = 0;
             }
             Replaces::Everything => {
                 out.push_str("\x1b[H\x1b[2J\x1b[3J");
                 self.above = 0;
+                self.written = 0;
             }
+        }
+        if replaces != Replaces::Everything {
+            out.push_str(WIPE_FROM_HERE);
         }
         self.shown.clear();
         self.row = 0;
+        self.is_moved = false;
     }
 
     fn forget(&mut self) {
-        self.shown.clear();
-        self.row = 0;
-        self.cursor = None;
-        self.above = 0;
+        *self = Self::new(self.depth);
     }
 
     fn redraw(&mut self, out: &mut String, pen: &mut Pen, live: &[Line]) {
@@ -208,7 +264,11 @@ impl Renderer {
 
     fn place_cursor(&mut self, out: &mut String, cursor: Option<(usize, usize)>) {
         self.cursor = cursor;
-        let Some((row, column)) = cursor else { return };
+        let Some((row, column)) = cursor else {
+            // A lower screen loses what is below the cursor before it pushes anything out.
+            self.go_to(out, 0);
+            return;
+        };
         self.go_to(out, row);
         out.push('\r');
         if column > 0 {

@@ -9,15 +9,19 @@ mod effects;
 mod events;
 mod exports;
 mod extensions;
+mod farewell;
 mod files;
 mod guest;
 mod history_file;
 mod info;
 mod jail;
 mod listings;
+mod login;
 mod model_choice;
 mod own_program;
+mod plain;
 mod previews;
+mod reading;
 mod resizing;
 mod sessions;
 mod shell;
@@ -36,14 +40,17 @@ use zot_sdk::sessions::Summary;
 use zot_sdk::{EventStream, Runtime};
 
 use crate::app::{App, Effect, Input, Key, PickerKind, Prompt};
-use crate::renderer::{Renderer, Replaces};
+use crate::renderer::{Narrowing, Renderer, Replaces};
 use crate::terminal::Terminal;
 
-pub use again::Carried;
+pub use again::{Carried, Waiting};
 use assembling::assemble;
 use events::next_event;
+use farewell::Farewell;
 use guest::{Guest, next_guest};
+use login::{Login, next_login};
 pub use model_choice::ModelChoice;
+use plain::Plain;
 use resizing::Resized;
 use shell::{Running, next_output};
 use studio::Studio;
@@ -62,7 +69,7 @@ const WIND_DOWN: Duration = Duration::from_secs(3);
 pub struct Options {
     /// `light`, `dark` or a file in `themes`; detected when not given.
     pub theme: Option<String>,
-    /// Another width of the window leaves what has left the screen as it is.
+    /// Another width of the window leaves what has been written as it is.
     pub keeps_scrollback: bool,
     /// Images are described and not drawn, whatever the terminal can.
     pub describes_images: bool,
@@ -76,6 +83,8 @@ pub struct Options {
     pub prompt: Option<String>,
     /// Stands in the editor.
     pub draft: Option<String>,
+    /// Goes with the first prompt.
+    pub waiting: Waiting,
     /// Where prompts are remembered.
     pub history: Option<PathBuf>,
     /// Where sessions are kept.
@@ -102,7 +111,13 @@ pub enum Ending {
 pub async fn run(runtime: Arc<Runtime>, options: Options) -> io::Result<Ending> {
     let mut chat = assemble(runtime, options)?;
     let ending = chat.live().await;
-    let ended = chat.end().await;
+    let farewell = match &ending {
+        Ok(Ending::Left | Ending::Signal(EndSignal::Interrupted | EndSignal::Terminated)) => {
+            chat.farewell()
+        }
+        _ => None,
+    };
+    let ended = chat.end(farewell).await;
     match ending {
         // Nothing can be written there any more.
         Ok(Ending::TerminalGone) => ending,
@@ -126,6 +141,8 @@ struct Chat {
     guest: Option<Guest>,
     /// When the last of them ended.
     guest_left: Option<Instant>,
+    /// A provider's key that is asked for.
+    login: Option<Login>,
     /// By the user, with `/model`.
     chosen_model: Option<String>,
     /// Those that were listed last.
@@ -136,6 +153,11 @@ struct Chat {
     /// Something has changed and is drawn then.
     draw_at: Option<Instant>,
     resized: Option<Resized>,
+    /// Covers the chat while the transcript is read.
+    fullscreen: Option<reading::Covered>,
+    narrowing: Narrowing,
+    /// In a terminal that can do nothing but lines.
+    plain: Option<Plain>,
     options: Options,
 }
 
@@ -164,6 +186,7 @@ impl Chat {
             picks = matches!(&sessions, Input::Sessions(sessions) if !sessions.is_empty());
             self.take(sessions)?;
         }
+        self.app.shell.outputs = std::mem::take(&mut self.options.waiting).0;
         self.list_commands();
         // Who picks none finds the prompt in the editor.
         let unsent = self.options.prompt.clone().filter(|_| picks);
@@ -192,8 +215,17 @@ impl Chat {
                 ending
             }
             input = self.terminal.next() => match input {
+                Some(Ok(Input::Line(line))) => self.take_line(line)?,
+                // Lines are as long as they were.
+                Some(Ok(Input::Resized { .. })) if self.plain.is_some() => None,
+                // The end of the input is how one leaves.
+                None if self.plain.is_some() => Some(Ending::Left),
                 Some(Ok(Input::Resized { columns, rows })) => {
                     self.resized = Some(Resized::step((columns, rows)));
+                    None
+                }
+                Some(Ok(Input::Cursor { row, column })) => {
+                    self.find_live(Some((row, column)))?;
                     None
                 }
                 Some(Ok(input)) => {
@@ -209,7 +241,14 @@ impl Chat {
                 }
                 _ => Some(Ending::TerminalGone),
             },
-            () = until(self.resized.as_ref().map(|resized| resized.settled)) => {
+            inputs = next_login(&mut self.login) => {
+                let mut ending = None;
+                for input in inputs {
+                    ending = ending.or(self.take_soon(input)?);
+                }
+                ending
+            }
+            () = until(self.resized.as_ref().map(Resized::when)) => {
                 self.take_resize()?;
                 None
             }
@@ -261,6 +300,9 @@ impl Chat {
         let Input::Paste(text) = input else {
             return input;
         };
+        if self.app.key_entry.is_some() {
+            return Input::Paste(text);
+        }
         let home = std::env::home_dir();
         match dropped::mentions(&text, self.runtime.cwd(), home.as_deref()) {
             Some(mentions) => Input::Insert(mentions),
@@ -282,7 +324,12 @@ impl Chat {
         let mut inputs = vec![input];
         while !inputs.is_empty() {
             for input in std::mem::take(&mut inputs) {
-                for effect in self.app.update(now_ms, input) {
+                let delta = self.delta_to_print(&input);
+                let effects = self.app.update(now_ms, input);
+                if let Some(delta) = delta {
+                    self.print_delta(&delta)?;
+                }
+                for effect in effects {
                     match effect {
                         Effect::Quit => return Ok(Some(Ending::Left)),
                         Effect::Resume { .. } | Effect::Fork { .. } => {
@@ -311,11 +358,19 @@ impl Chat {
         if self.guest.is_some() {
             return Ok(());
         }
+        if self.plain.is_some() {
+            return self.print();
+        }
         if let Some(panic) = self.terminal.regain()? {
+            self.fullscreen = None;
+            self.app.pager = None;
             self.take(Input::Panicked(panic))?;
         }
         if self.resized.is_some() {
             // It is drawn when that is over.
+            return Ok(());
+        }
+        if self.draw_fullscreen()? {
             return Ok(());
         }
         let (_, rows) = self.app.size();
@@ -325,14 +380,15 @@ impl Chat {
             bytes.push_str(self.studio.wipe());
         }
         bytes.push_str(&self.renderer.draw(frame, rows));
-        match bytes.is_empty() {
-            true => Ok(()),
-            false => self.terminal.write(bytes.as_bytes()),
+        if !bytes.is_empty() {
+            self.terminal.write(bytes.as_bytes())?;
         }
+        // What cannot be unfolded where it is has opened it.
+        self.draw_fullscreen().map(|_| ())
     }
 
     /// Winds down and leaves the terminal as it was.
-    async fn end(mut self) -> io::Result<()> {
+    async fn end(mut self, farewell: Option<Farewell>) -> io::Result<()> {
         if let Some(mut work) = self.work.take() {
             self.runtime.cancel();
             let now_ms = self.begun.elapsed().as_millis() as u64;
@@ -347,11 +403,22 @@ impl Chat {
         }
         self.jobs.shutdown().await;
         self.studio.shutdown().await;
+        let size = self.leave_fullscreen()?;
+        if let Some(size) = self.resized.take().map(|resized| resized.size()).or(size) {
+            // There is no time left to ask where the cursor is.
+            self.renderer.relocate(None, size, self.narrowing);
+        }
         // What was said stays.
         let drawn = self.draw();
-        let bytes = self.renderer.clear();
+        let bytes = match self.plain {
+            Some(_) => self.last_line_end().to_owned(),
+            None => self.renderer.clear(),
+        };
         let written = drawn.and(self.terminal.write(bytes.as_bytes()));
         drop(self.terminal);
+        if let Some(farewell) = farewell {
+            farewell.print(&self.runtime)?;
+        }
         self.runtime.close().await;
         written
     }

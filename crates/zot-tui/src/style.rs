@@ -186,18 +186,36 @@ fn cube(red: u8, green: u8, blue: u8) -> u8 {
     16 + 36 * level(red) + 6 * level(green) + level(blue)
 }
 
+/// By its hue: in a pale green there is much of red and blue, and still it has to be green.
 fn nearest_of_sixteen(red: u8, green: u8, blue: u8) -> u8 {
-    let bright = red.max(green).max(blue);
-    if bright < 50 {
+    let (most, least) = (red.max(green).max(blue), red.min(green).min(blue));
+    let spread = i32::from(most - least);
+    if most < 50 {
         return 0;
     }
-    let bit = |value: u8, index: u8| if value > bright / 2 { 1 << index } else { 0 };
-    let colour = bit(red, 0) | bit(green, 1) | bit(blue, 2);
-    match (colour, bright) {
-        (7, 0..160) => 8,
-        (colour, 200..) => colour + 8,
-        (colour, _) => colour,
+    if spread * 4 < i32::from(most) {
+        return match most {
+            0..160 => 8,
+            160..220 => 7,
+            220.. => 15,
+        };
     }
+    let part = |one: u8, other: u8| (i32::from(one) - i32::from(other)) * 60 / spread;
+    let hue = match most {
+        _ if most == red => part(green, blue).rem_euclid(360),
+        _ if most == green => 120 + part(blue, red),
+        _ => 240 + part(red, green),
+    };
+    let (colour, bright) = match hue {
+        20..70 => (3, 250),
+        70..165 => (2, 250),
+        165..210 => (6, 200),
+        // Most palettes have these two too dark to be read on black.
+        210..255 => (4, 200),
+        255..340 => (5, 200),
+        _ => (1, 250),
+    };
+    if most >= bright { colour + 8 } else { colour }
 }
 
 /// What things are called that have a look.

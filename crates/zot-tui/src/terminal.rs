@@ -10,6 +10,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -39,9 +40,34 @@ const ANSWERS_TIME: Duration = Duration::from_secs(5);
 /// How long an answer that is due is waited for when the terminal is given away.
 const LAST_ANSWER_TIME: Duration = Duration::from_millis(100);
 
+/// The screen beside the one that scrolls.
+const ENTER_FULLSCREEN: &[u8] = b"\x1b[?1049h";
+const LEAVE_FULLSCREEN: &[u8] = b"\x1b[?1049l";
+
+/// Whether that is shown.
+static IS_FULLSCREEN: AtomicBool = AtomicBool::new(false);
+
 static PANIC_HOOK: Once = Once::new();
 /// What was said by a panic that took the terminal away.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// What a terminal can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Move the cursor, and give every key.
+    Screen,
+    /// Nothing but lines: `TERM` is `dumb`, or not set.
+    Lines,
+}
+
+impl Kind {
+    pub(crate) fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
+        match variable("TERM").as_deref() {
+            None | Some("" | "dumb" | "unknown") => Self::Lines,
+            Some(_) => Self::Screen,
+        }
+    }
+}
 
 /// Something to ask the terminal, which answers between the keys, whenever it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +78,8 @@ pub(crate) enum Question {
     Cell,
     /// What it can do.
     Attributes,
+    /// Where the cursor is.
+    Cursor,
 }
 
 impl Question {
@@ -60,6 +88,7 @@ impl Question {
             Self::Background => b"\x1b]11;?\x07",
             Self::Cell => b"\x1b[16t",
             Self::Attributes => b"\x1b[c",
+            Self::Cursor => b"\x1b[6n",
         }
     }
 }
@@ -77,6 +106,8 @@ pub(crate) struct Answers {
 pub(crate) struct Terminal {
     reader: Option<Reader>,
     resized: Signal,
+    /// It gives whole lines and is not changed: what has come of the next one.
+    line: Option<Vec<u8>>,
     decoder: Decoder,
     /// What has come and was not asked for yet.
     ready: VecDeque<Input>,
@@ -85,10 +116,12 @@ pub(crate) struct Terminal {
     /// Until when answers may come.
     answers_due: Option<Instant>,
     answers: watch::Sender<Answers>,
+    /// How often it was asked where the cursor is, without an answer yet.
+    cursor_questions: usize,
 }
 
 impl Terminal {
-    pub(crate) fn enter() -> io::Result<Self> {
+    pub(crate) fn enter(kind: Kind) -> io::Result<Self> {
         PANIC_HOOK.call_once(|| {
             let previous = panic::take_hook();
             // What panics on another thread is a job of the chat, which goes on without it.
@@ -106,11 +139,13 @@ impl Terminal {
         let mut terminal = Self {
             reader: None,
             resized: signal(SignalKind::window_change())?,
+            line: (kind == Kind::Lines).then(Vec::new),
             decoder: Decoder::default(),
             ready: VecDeque::new(),
             undecided_until: None,
             answers_due: None,
             answers: watch::Sender::new(Answers::default()),
+            cursor_questions: 0,
         };
         terminal.resume()?;
         Ok(terminal)
@@ -118,6 +153,10 @@ impl Terminal {
 
     /// Takes the terminal again after [`leave`](Self::leave).
     pub(crate) fn resume(&mut self) -> io::Result<()> {
+        if self.line.is_some() {
+            self.reader = Some(Reader::new()?);
+            return Ok(());
+        }
         mode::make_raw()?;
         self.reader = Some(Reader::new()?);
         self.write(ENTER)
@@ -126,7 +165,7 @@ impl Terminal {
     /// Takes the terminal again after a panic that somebody has caught: a tool's, a job's. Says what
     /// it was.
     pub(crate) fn regain(&mut self) -> io::Result<Option<String>> {
-        if self.reader.is_none() || mode::is_raw() {
+        if self.reader.is_none() || self.line.is_some() || mode::is_raw() {
             return Ok(None);
         }
         mode::make_raw()?;
@@ -167,6 +206,18 @@ impl Terminal {
         out.flush()
     }
 
+    /// Shows the screen beside the one that scrolls.
+    pub(crate) fn enter_fullscreen(&self) -> io::Result<()> {
+        IS_FULLSCREEN.store(true, Ordering::Relaxed);
+        self.write(ENTER_FULLSCREEN)
+    }
+
+    /// Shows the one that scrolls again, with the cursor where it was.
+    pub(crate) fn leave_fullscreen(&self) -> io::Result<()> {
+        IS_FULLSCREEN.store(false, Ordering::Relaxed);
+        self.write(LEAVE_FULLSCREEN)
+    }
+
     pub(crate) fn size() -> (usize, usize) {
         let (columns, rows) = mode::size().unwrap_or((80, 24));
         (columns.max(MIN_COLUMNS), rows.max(MIN_ROWS))
@@ -188,6 +239,17 @@ impl Terminal {
         }
         self.answers_due = Some(Instant::now() + ANSWERS_TIME);
         self.write(&bytes)
+    }
+
+    /// Asks where the cursor is; [`Input::Cursor`] is the answer to the last such question.
+    pub(crate) fn ask_cursor(&mut self) -> io::Result<()> {
+        self.cursor_questions += 1;
+        self.ask(&[Question::Cursor])
+    }
+
+    /// Nobody waits any more for where the cursor is.
+    pub(crate) fn give_up_cursor(&mut self) {
+        self.cursor_questions = 0;
     }
 
     pub(crate) fn answers(&self) -> watch::Receiver<Answers> {
@@ -238,6 +300,16 @@ impl Terminal {
     }
 
     fn take(&mut self, bytes: &[u8]) {
+        if let Some(line) = &mut self.line {
+            line.extend_from_slice(bytes);
+            while let Some(end) = line.iter().position(|byte| *byte == b'\n') {
+                let whole: Vec<u8> = line.drain(..=end).collect();
+                let text = String::from_utf8_lossy(&whole);
+                let text = text.trim_end_matches(['\n', '\r']).to_owned();
+                self.ready.push_back(Input::Line(text));
+            }
+            return;
+        }
         self.decoder.push(bytes);
         self.set_patience();
     }
@@ -261,6 +333,15 @@ impl Terminal {
                 self.answers
                     .send_modify(|answers| answers.cell = Some((width, height)));
             }
+            Told::Cursor { key, .. } if self.cursor_questions == 0 => {
+                return key.map(Input::Key);
+            }
+            Told::Cursor { row, column, .. } => {
+                self.cursor_questions -= 1;
+                let (row, column) = (row.saturating_sub(1), column.saturating_sub(1));
+                // Answers to earlier questions are out of date.
+                return (self.cursor_questions == 0).then_some(Input::Cursor { row, column });
+            }
             Told::Attributes { sixel } => {
                 self.answers_due = None;
                 self.answers
@@ -283,6 +364,9 @@ fn restore() -> bool {
     if was_raw {
         // When the terminal is gone there is nothing to put back.
         let mut out = io::stdout();
+        if IS_FULLSCREEN.swap(false, Ordering::Relaxed) {
+            let _ = out.write_all(LEAVE_FULLSCREEN);
+        }
         let _ = out.write_all(LEAVE).and_then(|()| out.flush());
         mode::put_back();
     }

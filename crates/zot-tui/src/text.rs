@@ -11,6 +11,8 @@ mod tests;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+use zot_terminal::Layout;
+
 use crate::style::Style;
 
 pub(crate) use reveal::reveal;
@@ -18,9 +20,12 @@ pub(crate) use sgr::from_sgr;
 
 const TAB_COLUMNS: usize = 4;
 
-/// So many characters without a width may follow one that has one: no script needs more, and
-/// terminals get slow, or draw over the lines above.
-const MAX_MARKS: usize = 16;
+/// Lines are broken elsewhere.
+const CHAT: Layout = Layout {
+    line_end: "",
+    tab: "    ",
+    carriage_return: "",
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -143,84 +148,7 @@ pub(crate) fn joined_width(text: &str) -> usize {
 /// `text` without what terminals obey: escape sequences are dropped, tabs become blanks, other
 /// control characters (also those that turn the direction of writing) are shown as `·`.
 pub(crate) fn clean(text: &str) -> String {
-    let mut cleaned = String::with_capacity(text.len());
-    let mut characters = text.chars();
-    let mut marks = 0;
-    // Looked for once: behind a string that does not end no other one does.
-    let mut strings_end = true;
-    while let Some(character) = characters.next() {
-        if (' '..='~').contains(&character) {
-            cleaned.push(character);
-            marks = 0;
-            continue;
-        }
-        match character {
-            '\t' => cleaned.extend(std::iter::repeat_n(' ', TAB_COLUMNS)),
-            '\x1b' | '\u{9b}' | '\u{9d}' | '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}' => {
-                skip_sequence(character, &mut characters, &mut strings_end);
-                continue;
-            }
-            '\r' | '\n' => continue,
-            character if character.is_control() || turns_direction(character) => cleaned.push('·'),
-            character if character.width() == Some(0) => {
-                marks += 1;
-                if marks <= MAX_MARKS {
-                    cleaned.push(character);
-                }
-                continue;
-            }
-            character => cleaned.push(character),
-        }
-        marks = 0;
-    }
-    cleaned
-}
-
-/// Characters that change the direction of what follows, or hide it.
-fn turns_direction(character: char) -> bool {
-    matches!(character,
-        '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
-}
-
-/// Goes behind the sequence that `first` begins. One that does not end hides nothing but its
-/// beginning.
-fn skip_sequence(first: char, characters: &mut std::str::Chars<'_>, strings_end: &mut bool) {
-    let kind = match first {
-        '\x1b' => match characters.next() {
-            Some(kind) => kind,
-            None => return,
-        },
-        '\u{9b}' => '[',
-        '\u{9d}' => ']',
-        _ => 'P',
-    };
-    match kind {
-        '[' => {
-            let mut ahead = characters.clone();
-            let is_inside = |next: &char| (' '..='?').contains(next);
-            match ahead.by_ref().find(|next| !is_inside(next)) {
-                // It may go on with what comes next.
-                None | Some('@'..='~') => *characters = ahead,
-                Some(_) => {}
-            }
-        }
-        // Strings end with BEL or ST.
-        ']' | 'P' | '_' | '^' | 'X' if *strings_end => {
-            let mut ahead = characters.clone();
-            let mut escaped = false;
-            while let Some(next) = ahead.next() {
-                if next == '\x07' || next == '\u{9c}' || (escaped && next == '\\') {
-                    *characters = ahead;
-                    return;
-                }
-                escaped = next == '\x1b';
-            }
-            *strings_end = false;
-        }
-        // Designations of character sets take one more.
-        '(' | ')' | '*' | '+' | '#' | '%' => drop(characters.next()),
-        _ => {}
-    }
+    zot_terminal::clean(text, CHAT)
 }
 
 /// Breaks `line` into lines of at most `columns`, at blanks where there are some. Every line but

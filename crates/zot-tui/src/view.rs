@@ -2,14 +2,17 @@
 
 mod approval;
 mod item;
+mod key_entry;
 mod live;
+mod pager;
 mod panel;
 mod picker;
+mod step_limit;
 mod tool;
 
-use crate::app::App;
+use crate::app::{App, StepLimit};
 use crate::renderer::Frame;
-use crate::style::Style;
+use crate::style::{Style, Theme};
 use crate::text::{Line, wrap};
 
 /// What is shown of a model's thinking while it thinks.
@@ -18,10 +21,12 @@ const THOUGHT_ROWS: usize = 5;
 pub(crate) use approval::{preview, room as approval_room};
 pub(crate) use item::{aside_columns, item};
 pub(crate) use live::{SPINNER_MS, editor_columns};
+pub(crate) use pager::{Screen, pager};
 pub(crate) use picker::{has_preview, page};
 
 pub(crate) fn frame(app: &App) -> Frame {
     let mut live = app.chat.tail(app.columns, &app.theme);
+    let tail = live.len();
     let thinking = &app.chat.thinking;
     live.extend(item::thoughts(
         thinking,
@@ -33,14 +38,25 @@ pub(crate) fn frame(app: &App) -> Frame {
     for tool in app.chat.tools.iter().chain(&app.shell.running) {
         live.extend(tool::running(tool, app));
     }
+    // What is typed goes there, whatever else there is.
+    if let Some(entry) = &app.key_entry {
+        return key_entry::frame(entry, app, live);
+    }
+    if let StepLimit::Asked(limit) = app.step_limit {
+        return step_limit::frame(limit, app, live);
+    }
     // A question is above everything else: it must not be answered unseen.
     if let Some(approval) = &app.approval {
-        return approval::frame(approval, app, live);
+        return Frame {
+            tail,
+            ..approval::frame(approval, app, live)
+        };
     }
     if let Some(panel) = app.panels.last() {
         live.extend(panel::lines(panel, app));
         return Frame {
             live,
+            tail,
             ..Frame::default()
         };
     }
@@ -61,8 +77,19 @@ pub(crate) fn frame(app: &App) -> Frame {
     }
     Frame {
         live,
+        tail,
         cursor: Some((top + cursor.0, cursor.1)),
         ..Frame::default()
+    }
+}
+
+/// Puts `[chip] [chip]` behind a line.
+fn push_chips(line: &mut Line, chips: &[String], theme: &Theme) {
+    for (index, chip) in chips.iter().enumerate() {
+        if index > 0 {
+            line.push(" ", Style::PLAIN);
+        }
+        line.push(format!("[{chip}]"), theme.accent);
     }
 }
 

@@ -20,7 +20,7 @@ pageTest('200 agents at once', async ({ server, open }) => {
   // But they are up to date as soon as they can.
   await page.locator('.card').last().scrollIntoViewIfNeeded();
   await until(async () => (await page.locator('.card').last().locator('.source').textContent()) === 'zot', 'the last one is drawn');
-  await page.getByLabel('Filter by text').fill('refactor');
+  await page.getByLabel('Filter by text').fill('/work/refactor');
   await until(async () => (await names(page)).every((name) => name.startsWith('refactor parser')), 'only those');
   await page.getByLabel('Filter by text').fill('');
   await until(async () => (await names(page)).length === AGENTS, 'all again');

@@ -81,12 +81,15 @@ pageTest('filters and sorts', async ({ server, open }) => {
   three.turn();
   three.tool('grep');
   three.usage(10, 10, 0, 2);
-  two.end();
+  two.send({ type: 'turn.started' }, { type: 'turn.completed' });
   await card(page, 'gamma').getByText('running grep').waitFor();
   await card(page, 'beta').getByText('done').waitFor();
-  assert.deepEqual(await names(page), ['alpha', 'beta', 'gamma']);
+  // Who is done needs nobody.
+  assert.deepEqual(await names(page), ['alpha', 'gamma', 'beta']);
+  await page.getByRole('combobox', { name: 'Sort' }).selectOption('attached');
   const expect = (expected) => until(async () => String(await names(page)) === String(expected), `${expected}`);
 
+  await expect(['alpha', 'beta', 'gamma']);
   await page.getByLabel('Filter by text').fill('ALPHA');
   await expect(['alpha', 'gamma']);
   await page.getByText('2 of 3', { exact: true }).waitFor();

@@ -42,7 +42,8 @@ function contrasts() {
   const style = getComputedStyle(document.documentElement);
   const of = (name) => style.getPropertyValue(`--${name}`).trim().slice(1);
   const poor = [];
-  const texts = ['text', 'quiet', 'accent', 'starting', 'idle', 'thinking', 'writing', 'running_tool', 'waiting_for_approval', 'done', 'failed'];
+  const texts = ['text', 'quiet', 'accent', 'starting', 'idle', 'thinking', 'writing', 'running_tool', 'waiting_for_approval', 'done', 'failed',
+    'not_understood', 'interrupted', 'unknown-state'];
   for (const ground of ['surface', 'ground', 'raised']) {
     for (const text of texts) {
       const [light, dark] = [luminance(of(text)), luminance(of(ground))].sort((one, other) => other - one);

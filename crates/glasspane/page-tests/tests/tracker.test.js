@@ -12,7 +12,12 @@ import { random } from '../fleet.js';
 import { until } from './setup.js';
 
 const TYPES = ['agent_start', 'agent_end', 'turn_start', 'turn_end', 'message_start', 'message_update', 'message_end',
-  'tool_execution_start', 'tool_execution_update', 'tool_execution_end', 'approval_request', 'approval_end', 'notice', 'error', 'unknown'];
+  'tool_execution_start', 'tool_execution_update', 'tool_execution_end', 'approval_request', 'approval_end', 'retry', 'notice', 'error', 'unknown'];
+
+/** Arguments of calls: whole, in pieces, odd. */
+const ARGUMENTS = ['{"command":"ls', ' -l","timeout":60}', '{"content":"fn main() {}\\n\\ttwo","path":"src/main.rs"}',
+  '{"command":["bash","-lc","cargo test"],"n":[1,{"a":"}"}]}', '{"command":"a\\u001b[2J\\u202eb\\ud83d\\ude00\\ud800c\\u12',
+  '["a","b"]', '"quoted \\"text\\""', '{}', '{ "x" : null , "Path":"p q" }', '{nonsense}', `/bin/bash -lc 'echo '\\''hi'\\'''`, `bash -lc 'a' 'b'`, `{"query":"${'long '.repeat(80)}"}`];
 
 /** Records in any order, lawful or not. */
 function wildRecords(seed, count) {
@@ -23,14 +28,14 @@ function wildRecords(seed, count) {
   for (let seq = 1; seq <= count; seq += 1) {
     const record = { seq, at_ms: 1_790_000_000_000 + seq * 10, agent: pick(['one', 'two', 'three']) };
     const kind = chance();
-    if (kind < 0.02) record.detached = { reason: 'gone', ...maybe('failed', [true]) };
-    else if (kind < 0.05) record.attached = { label: record.agent, source: pick(['zot', 'pi']), ...maybe('model', ['m1', 'm2']) };
-    else if (kind < 0.1) record.usage = { input_tokens: seq, output_tokens: 2, cache_read_tokens: 0, cache_write_tokens: 1, cost_usd: seq / 64 };
+    if (kind < 0.02) record.detached = { reason: 'gone', ...maybe('failed', [true]), ...maybe('interrupted', [true]), ...maybe('exit_code', [0, 1]) };
+    else if (kind < 0.05) record.attached = { label: record.agent, source: pick(['zot', 'pi']), ...maybe('model', ['m1', 'm2']), ...maybe('parent', ['one']) };
+    else if (kind < 0.1) record.usage = { input_tokens: seq, output_tokens: 2, cache_read_tokens: 0, cache_write_tokens: 1, cost_usd: seq / 64, ...maybe('cost_basis', ['told', 'estimated']) };
     else {
       record.event = {
         type: pick(TYPES),
         ...maybe('role', ['user', 'assistant']),
-        ...maybe('text', ['a ', 'longer text ', '', 'ä']),
+        ...maybe('text', ['a ', 'longer text ', '', 'ä', ...ARGUMENTS]),
         ...maybe('whole', [true]),
         ...maybe('tool_id', ['c1', 'c2', 'c3']),
         ...maybe('tool_name', ['bash', 'read']),
@@ -39,6 +44,7 @@ function wildRecords(seed, count) {
         ...maybe('stop', ['end', 'tool_use', 'error', 'aborted', 'length']),
         ...maybe('message', ['went wrong']),
         ...maybe('raw_type', ['response', 'other']),
+        ...maybe('retry', [{ attempt: 1, max_attempts: 3, delay_ms: 500, status: 529 }]),
         ...maybe('thinking', [true, false]),
         ...maybe('arguments', [true, false]),
       };
@@ -52,8 +58,13 @@ function wildRecords(seed, count) {
 function essence(agent) {
   const names = ['label', 'source', 'status', 'since_ms', 'started_ms', 'turns', 'tools', 'tool_errors', 'errors', 'unknown', 'violation_count', 'usage'];
   const told = Object.fromEntries(names.map((name) => [name, agent[name]]));
-  for (const name of ['tool', 'error', 'detached', 'model', 'cwd']) told[name] = agent[name] ?? null;
+  for (const name of ['tool', 'error', 'detached', 'retry', 'model', 'cwd', 'parent']) told[name] = agent[name] ?? null;
   told.violations = agent.violations ?? [];
+  told.prompt = agent.prompt ?? '';
+  const call = ({ id, tool_id, name = '', since_ms, summary = '', arguments: given = '', cut = false, message = '' }) => (
+    { id, tool_id, name, since_ms, summary, given, cut, message });
+  told.running = (agent.running ?? []).map(call);
+  told.approvals = (agent.approvals ?? []).map(call);
   told.text = (agent.last_text ?? agent.text).slice(-500);
   return told;
 }
@@ -81,6 +92,25 @@ async function check(records) {
     rmSync(path, { force: true });
   }
 }
+
+test('the timeline never changes what it has shown', () => {
+  for (const seed of [4, 5, 6]) {
+    const model = new Model();
+    const shown = new Map();
+    for (const record of wildRecords(seed, 500)) {
+      model.apply(record);
+      const { segments } = model.agents.get(record.agent);
+      const before = shown.get(record.agent) ?? [];
+      before.forEach(({ status, tool, start, end }, index) => {
+        const now = segments[index];
+        assert.deepEqual([now.status, now.tool, now.start], [status, tool, start], `seed ${seed}, record ${record.seq}`);
+        // What is open may end; what has ended stays so.
+        if (end !== null) assert.equal(now.end, end);
+      });
+      shown.set(record.agent, segments.map((segment) => ({ ...segment })));
+    }
+  }
+});
 
 const skip = whatIsMissing() || false;
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::record::{Attached, Detached};
-use crate::source::{Finding, Identity, Reader, SourceKind};
+use crate::source::{ChildFinding, Finding, Identity, Reader, SourceKind};
 use crate::{AgentHandle, Hub, MAX_AGENTS, Record, now_ms};
 
 /// Reads the bytes of one agent, or of a log of many, and reports to a hub.
@@ -13,6 +13,8 @@ pub struct Feed {
     attached: Attached,
     /// There from the first thing on that is told of the agent; a log is no agent.
     agent: Option<AgentHandle>,
+    /// Agents that this one started, by their keys.
+    children: HashMap<String, AgentHandle>,
     /// Agents of a log have other ids here.
     logged: HashMap<String, AgentHandle>,
     findings: Vec<Finding>,
@@ -28,6 +30,7 @@ impl Feed {
             reader: Reader::new(kind),
             attached,
             agent: None,
+            children: HashMap::new(),
             logged: HashMap::new(),
             findings: Vec::new(),
             records: Vec::new(),
@@ -45,6 +48,11 @@ impl Feed {
     /// The agent's id, once there is one.
     pub fn id(&self) -> Option<&str> {
         self.agent.as_ref().map(AgentHandle::id)
+    }
+
+    /// Which kind of agent it is, once that is known.
+    pub fn kind(&self) -> Option<SourceKind> {
+        self.reader.kind()
     }
 
     /// Takes bytes as they arrived.
@@ -70,6 +78,14 @@ impl Feed {
         let mut findings = Vec::new();
         self.reader.finish(&mut findings);
         self.report(&mut findings);
+        for (_, child) in self.children.drain() {
+            // How a process ended says nothing about those that it started and that had ended before.
+            child.detach(Detached {
+                failed: false,
+                exit_code: None,
+                ..detached.clone()
+            });
+        }
         if let Some(agent) = self.agent {
             agent.detach(detached);
         }
@@ -90,6 +106,10 @@ impl Feed {
                         records.push(record);
                     }
                 }
+                Finding::Child(child) => {
+                    self.hub.put_all(records.drain(..));
+                    records.extend(self.child(*child, at_ms));
+                }
                 Finding::Event(event) => {
                     let id = self.attach().to_owned();
                     records.push(Record::of_event(id, at_ms, event));
@@ -106,6 +126,25 @@ impl Feed {
         self.records = records;
     }
 
+    /// A record of an agent that this one started, which is an agent of its own.
+    fn child(&mut self, child: ChildFinding, at_ms: u64) -> Option<Record> {
+        let parent = self.attach().to_owned();
+        let (hub, attached) = (&self.hub, &self.attached);
+        let agent = self.children.entry(child.key).or_insert_with(|| {
+            hub.attach(Attached {
+                label: format!("{} › {}", attached.label, child.label),
+                parent: Some(parent),
+                model: None,
+                ..attached.clone()
+            })
+        });
+        match child.finding {
+            Finding::Event(event) => Some(Record::of_event(agent.id(), at_ms, event)),
+            Finding::Usage(usage) => Some(Record::of_usage(agent.id(), at_ms, usage)),
+            Finding::Identity(_) | Finding::Record(_) | Finding::Child(_) => None,
+        }
+    }
+
     fn identify(&mut self, identity: Identity, at_ms: u64) -> Option<Record> {
         if let Some(source) = identity.source {
             self.attached.source = source.name().to_owned();
@@ -118,6 +157,10 @@ impl Feed {
 
     /// Puts a record of a log under an id of this hub.
     fn replay(&mut self, mut record: Record) {
+        if let Some(attached) = &mut record.attached {
+            let parent = attached.parent.as_ref().and_then(|id| self.logged.get(id));
+            attached.parent = parent.map(|agent| agent.id().to_owned());
+        }
         if let Some(agent) = self.logged.get(&record.agent) {
             record.agent = agent.id().to_owned();
             self.hub.put(record);

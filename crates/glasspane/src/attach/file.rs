@@ -10,6 +10,8 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::{Feed, READ_BYTES};
+use zot_files::NotRegular;
+
 use crate::record::{Attached, Detached};
 use crate::source::SourceKind;
 use crate::{Event, Hub};
@@ -22,8 +24,8 @@ pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
 pub enum FileError {
     #[error("cannot read {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("{} is no regular file: pipe it into `glasspane tail`", .0.display())]
-    NotAFile(PathBuf),
+    #[error("cannot read {}: {found}: pipe it into `glasspane tail`", path.display())]
+    NotAFile { path: PathBuf, found: NotRegular },
 }
 
 /// Reads a file from its start and goes on when it grows.
@@ -70,6 +72,7 @@ impl FileFeed {
                 self.feed.finish(Detached {
                     reason,
                     failed: true,
+                    ..Detached::default()
                 });
                 return Err(error);
             }
@@ -88,7 +91,7 @@ impl FileFeed {
         self.catch_up().await?;
         self.feed.finish(Detached {
             reason: "end of file".to_owned(),
-            failed: false,
+            ..Detached::default()
         });
         Ok(())
     }
@@ -159,19 +162,18 @@ impl FileFeed {
             path: self.path.clone(),
             source,
         };
-        // Looked at first: opening a pipe that nobody writes to would wait for ever.
-        match fs::metadata(&self.path) {
-            Ok(metadata) if !metadata.is_file() => {
-                return Err(FileError::NotAFile(self.path.clone()));
-            }
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(unreadable(error)),
-        }
-        let file = match File::open(&self.path) {
+        let file = match zot_files::open_existing(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(unreadable(error)),
+            Err(error) => {
+                return Err(match NotRegular::of(&error) {
+                    Some(found) => FileError::NotAFile {
+                        path: self.path.clone(),
+                        found,
+                    },
+                    None => unreadable(error),
+                });
+            }
         };
         let metadata = file.metadata().map_err(unreadable)?;
         Ok(Some(Open {

@@ -6,11 +6,15 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use tokio::net::{UnixListener, UnixStream};
+use rustix::fs::{Mode, fchmod};
+use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use zot_files::{SocketError, SocketFile, SocketPlace};
 
 const SOCKET_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
+
+/// How many may wait to be accepted; the system may allow fewer.
+const QUEUED_CONNECTIONS: u32 = 1024;
 
 /// Why there is no socket for agents.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +51,7 @@ impl Listener {
     pub fn bind(path: &Path) -> Result<Self, BindError> {
         make_folder(path)?;
         let place = SocketPlace::take(path)?;
-        let listener = UnixListener::bind(path).map_err(SocketError::listen(path))?;
+        let listener = listen(path).map_err(SocketError::listen(path))?;
         Ok(Self {
             listener,
             file: place.bound(SOCKET_MODE)?,
@@ -61,6 +65,15 @@ impl Listener {
     pub fn path(&self) -> &Path {
         self.file.path()
     }
+}
+
+/// Listens on a socket that nobody else can use from the moment its file is there.
+fn listen(path: &Path) -> io::Result<UnixListener> {
+    let socket = UnixSocket::new_stream()?;
+    // Linux gives the file the mode of the socket. Elsewhere the folder keeps others out.
+    let _ = fchmod(&socket, Mode::from_raw_mode(SOCKET_MODE as _));
+    socket.bind(path)?;
+    socket.listen(QUEUED_CONNECTIONS)
 }
 
 fn make_folder(path: &Path) -> Result<(), BindError> {
@@ -81,7 +94,6 @@ fn make_folder(path: &Path) -> Result<(), BindError> {
     }
     let found = fs::metadata(folder).map_err(failed)?;
     let ours = found.uid() == rustix::process::getuid().as_raw();
-    // Between bind and chmod the socket has the mode of our mask: only the folder keeps others out.
     if !ours || found.mode() & 0o077 != 0 {
         return Err(BindError::FolderNotPrivate(folder.to_owned()));
     }

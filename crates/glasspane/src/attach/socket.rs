@@ -16,10 +16,15 @@ use tokio_util::sync::CancellationToken;
 use super::{Feed, Listener, READ_BYTES, watch};
 use crate::Hub;
 use crate::record::{Attached, Detached};
+use crate::silent::{Silent, SilentGuard};
 use crate::source::parse_source;
 
 /// How many agents and watchers may be connected; more wait to be accepted.
 pub const MAX_CONNECTIONS: usize = 4_096;
+
+/// How many of them may have sent no whole line yet; then the oldest of these is closed. Each takes a
+/// descriptor, and a process has 1,024 of them where nobody asks for more.
+const MAX_SILENT: usize = 256;
 
 /// How long a first line may be that says who comes.
 pub const HELLO_BYTES: usize = 64 * 1024;
@@ -39,6 +44,7 @@ struct Hello {
 /// Serves `listener` until cancelled.
 pub async fn accept_agents(hub: Hub, listener: Listener, cancel: CancellationToken) {
     let mut connections = JoinSet::new();
+    let silent = Silent::default();
     let mut number: u64 = 0;
     loop {
         tokio::select! {
@@ -47,7 +53,10 @@ pub async fn accept_agents(hub: Hub, listener: Listener, cancel: CancellationTok
             accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
                 Ok(stream) => {
                     number += 1;
-                    connections.spawn(serve(hub.clone(), stream, number));
+                    if silent.len() >= MAX_SILENT {
+                        silent.close_oldest();
+                    }
+                    connections.spawn(serve(hub.clone(), stream, silent.enter(), number));
                 }
                 Err(_) => sleep(ACCEPT_PAUSE).await,
             }
@@ -56,11 +65,16 @@ pub async fn accept_agents(hub: Hub, listener: Listener, cancel: CancellationTok
     connections.shutdown().await;
 }
 
-async fn serve(hub: Hub, mut stream: UnixStream, number: u64) {
+async fn serve(hub: Hub, mut stream: UnixStream, silent: SilentGuard, number: u64) {
     let mut buffer = vec![0; READ_BYTES];
-    let Some((first, rest)) = first_line(&mut stream, &mut buffer).await else {
+    let first = tokio::select! {
+        first = first_line(&mut stream, &mut buffer) => first,
+        () = silent.closed() => return,
+    };
+    let Some((first, rest)) = first else {
         return;
     };
+    drop(silent);
     let hello = serde_json::from_slice::<Hello>(&first).ok();
     if hello
         .as_ref()
@@ -80,7 +94,7 @@ async fn serve(hub: Hub, mut stream: UnixStream, number: u64) {
             Ok(0) => {
                 break Detached {
                     reason: "disconnected".to_owned(),
-                    failed: false,
+                    ..Detached::default()
                 };
             }
             Ok(count) => {
@@ -91,6 +105,7 @@ async fn serve(hub: Hub, mut stream: UnixStream, number: u64) {
                 break Detached {
                     reason: format!("the connection broke: {error}"),
                     failed: true,
+                    ..Detached::default()
                 };
             }
         }

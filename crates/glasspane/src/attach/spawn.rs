@@ -28,6 +28,13 @@ pub const TERMINATION_GRACE: Duration = Duration::from_secs(5);
 /// How long output may still come from processes that an agent left behind.
 const DRAIN_TIME: Duration = Duration::from_millis(500);
 
+/// Exit codes that mean that somebody ended a program, as shells report signals: hangup, interrupt, quit, kill and
+/// terminate. Others, like those of a crash, are failures.
+const INTERRUPTIONS: [u8; 5] = [128 + 1, 128 + 2, 128 + 3, 128 + 9, 128 + 15];
+
+/// What an interrupted agent counts as that exits with 0.
+const INTERRUPTED_CODE: u8 = 128 + 2;
+
 /// How much of a command line is its label.
 const LABEL_BYTES: usize = 80;
 
@@ -38,8 +45,10 @@ pub struct Launch {
     pub label: String,
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// Which kind of agent it is, if that is known.
+    /// Which kind of agent it is, if the user has said so: what it prints decides otherwise.
     pub kind: Option<SourceKind>,
+    /// Which kind the name of the program suggests, for prompts and for what cannot be found out.
+    pub suggested: Option<SourceKind>,
     /// What it is asked, one after the other, on its standard input.
     pub prompts: Vec<String>,
 }
@@ -47,21 +56,21 @@ pub struct Launch {
 impl Launch {
     /// `[LABEL=]COMMAND`, with a command line for sh. A label has a small letter, so that a variable that is set for
     /// the command is none.
-    pub fn shell(argument: &str) -> Self {
+    pub fn shell(argument: &str) -> Result<Self, AmbiguousLabel> {
         let (label, line) = match argument.split_once('=') {
-            Some((label, line)) if is_label(label) => (label, line),
+            Some((label, line)) if is_label(label)? => (label.trim(), line),
             _ => (
                 &argument[..argument.floor_char_boundary(LABEL_BYTES)],
                 argument,
             ),
         };
         let program = line.split_whitespace().next().map(Path::new);
-        Self {
+        Ok(Self {
             label: label.to_owned(),
             command: ["sh", "-c", line].map(OsString::from).to_vec(),
-            kind: program.and_then(SourceKind::of_program),
-            prompts: Vec::new(),
-        }
+            suggested: program.and_then(SourceKind::of_program),
+            ..Self::default()
+        })
     }
 
     /// What it is called where people see it.
@@ -79,10 +88,49 @@ impl Launch {
     }
 }
 
-fn is_label(text: &str) -> bool {
+/// Whether `text`, which stands before the first `=`, is a label.
+fn is_label(text: &str) -> Result<bool, AmbiguousLabel> {
     let fits = |character: char| character.is_alphanumeric() || "-_.#:".contains(character);
-    text.chars().all(fits) && text.chars().any(char::is_lowercase)
+    let mut words = text.split_whitespace();
+    let (Some(first), last) = (words.next(), words.next_back()) else {
+        return Ok(false);
+    };
+    let plain = text
+        .split_whitespace()
+        .all(|word| word.chars().all(fits) && !word.starts_with('-'));
+    let small = text.chars().any(char::is_lowercase);
+    let Some(last) = last else {
+        return Ok(plain && small);
+    };
+    // Several words: a label, or a command and the variable that is set for it.
+    if !plain || !small || SHELL_WORDS.contains(&first) {
+        return Ok(false);
+    }
+    match (is_program(first), last.chars().any(char::is_lowercase)) {
+        (false, _) => Ok(true),
+        (true, false) => Ok(false),
+        (true, true) => Err(AmbiguousLabel(text.to_owned())),
+    }
 }
+
+/// Words that begin a command and are no programs.
+const SHELL_WORDS: [&str; 16] = [
+    "alias", "cd", "command", "declare", "eval", "exec", "export", "for", "if", "local",
+    "readonly", "set", "time", "typeset", "unset", "while",
+];
+
+fn is_program(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+}
+
+/// A label of several words whose first is a program: it could as well be a command that sets a variable.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot tell whether {0:?} is a label or the beginning of a command, because its first word is a program: write the \
+     label without spaces (--run 'my-label=command'), or put a label in front of the command"
+)]
+pub struct AmbiguousLabel(String);
 
 /// Why an agent did not start.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +140,7 @@ pub enum SpawnError {
     #[error("cannot start {program}: {source}; is it installed and in PATH?")]
     Start { program: String, source: io::Error },
     #[error(
-        "cannot prompt {program}: of the kinds that take prompts (zot rpc, pi --mode rpc, claude --input-format stream-json), which is it? Say so with --source"
+        "cannot prompt {program}: only zot rpc, pi --mode rpc, claude and qwen with --input-format stream-json take prompts; if it is one of them, say so with --source"
     )]
     NoPrompts { program: String },
 }
@@ -109,10 +157,11 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// The exit code, and 1 for an agent that failed and did not say so by it.
+    /// The exit code; for an agent that does not say so by it, 1 if it failed and 130 if it was interrupted.
     pub fn verdict(&self) -> u8 {
         match (self.exit_code, self.status) {
             (0, Status::Failed) => 1,
+            (0, Status::Interrupted) => INTERRUPTED_CODE,
             (code, _) => code,
         }
     }
@@ -128,6 +177,7 @@ pub async fn run_agent(
     let name = launch.program_name();
     let kind = launch
         .kind
+        .or(launch.suggested)
         .or_else(|| SourceKind::of_program(Path::new(program)));
     let mut prompts = VecDeque::new();
     for prompt in &launch.prompts {
@@ -166,14 +216,24 @@ pub async fn run_agent(
     drop(questions);
 
     let end = if cancelled {
-        group.end(TERMINATION_GRACE).await
+        let end = group.end(TERMINATION_GRACE).await;
+        // It may have told of its end.
+        drain(&mut output).await;
+        end
     } else {
         group.close().await
     };
     let exit_code = end.status.map_or(1, exit_code);
-    output.into_feed().finish(Detached {
+    let feed = output.into_feed();
+    let interrupted_code = feed.kind().and_then(SourceKind::interrupted_code);
+    feed.finish(Detached {
         reason: reason(end.status, cancelled),
         failed: exit_code != 0,
+        interrupted: cancelled
+            || INTERRUPTIONS.contains(&exit_code)
+            || interrupted_code == Some(exit_code),
+        exit_code: Some(exit_code),
+        ..Detached::default()
     });
     Ok(Ended {
         status: hub.agent(&id).map_or(Status::Failed, |state| state.status),
@@ -211,8 +271,8 @@ fn start(words: &[OsString], with_input: bool) -> io::Result<(ProcessGroup, Pipe
         command.stdin(Stdio::null());
         None
     };
-    // Where this cannot be had, an agent outlives only a glasspane that was killed.
-    let _ = confine(&mut command, &Confinement::default().die_with_parent(true));
+    // Nothing but its standard streams is passed on.
+    let (command, _) = confine(command, &Confinement::default()).map_err(io::Error::other)?;
     let group = ProcessGroup::spawn(command)?;
     Ok((
         group,
@@ -245,14 +305,18 @@ async fn converse(
             () = group.exited() => break,
         }
     }
-    // What is left in the pipes; processes left behind may hold them open.
+    drain(output).await;
+    false
+}
+
+/// Reads what is left in the pipes; processes left behind may hold them open.
+async fn drain(output: &mut Output) {
     let _ = timeout(DRAIN_TIME, async {
         while output.read().await {
             tokio::task::yield_now().await;
         }
     })
     .await;
-    false
 }
 
 /// What an agent is asked: the next prompt waits for the answer to the last, and the end of the input for the last

@@ -136,7 +136,39 @@ async fn a_file_that_is_rotated_is_read_to_its_end_and_then_the_new_one() {
 async fn what_is_no_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let refused = FileFeed::new(&Hub::new(), folder.path(), Attached::default(), None);
-    assert!(matches!(refused.err(), Some(FileError::NotAFile(_))));
+    assert!(matches!(refused.err(), Some(FileError::NotAFile { .. })));
+}
+
+#[tokio::test]
+async fn a_child_knows_its_parent_here_and_in_a_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = folder.path().join("claude.jsonl");
+    let lines = include_bytes!("../../tests/fixtures/claude-code-children.jsonl");
+    fs::write(&recorded, lines).unwrap();
+    let log = folder.path().join("log.jsonl");
+    let lines = "{\"seq\":1,\"at_ms\":5,\"agent\":\"x\",\"attached\":{\"label\":\"claude\",\"source\":\"pi\"}}\n\
+                 {\"seq\":2,\"at_ms\":6,\"agent\":\"y\",\"attached\":{\"label\":\"claude › child\",\"source\":\"pi\",\"parent\":\"x\"}}\n";
+    fs::write(&log, lines).unwrap();
+    for path in [&recorded, &log] {
+        let hub = Hub::new();
+        // So that the ids of the log are others than those of the hub.
+        hub.attach(Attached::default());
+        let attached = Attached {
+            label: "claude".to_owned(),
+            ..Attached::default()
+        };
+        let file = FileFeed::new(&hub, path, attached, None).unwrap();
+        file.read_once().await.unwrap();
+        let agents = hub.snapshot().agents;
+        assert_eq!(agents.len(), 3);
+        assert_eq!(agents[1].label, "claude");
+        assert!(
+            agents[2].label.starts_with("claude › "),
+            "{}",
+            agents[2].label
+        );
+        assert_eq!(agents[2].parent.as_ref(), Some(&agents[1].id));
+    }
 }
 
 #[tokio::test]
@@ -232,11 +264,12 @@ async fn agents_attach_over_a_socket() {
     .await;
     drop((named, unnamed));
     until(&served.hub, |agent| {
-        agent.label == "tests" && agent.status == Status::Failed
+        agent.label == "tests" && agent.status == Status::Interrupted
     })
     .await;
+    // A turn was over, but not the work.
     until(&served.hub, |agent| {
-        agent.turns == 1 && agent.status == Status::Done
+        agent.turns == 1 && agent.status == Status::Interrupted
     })
     .await;
     served.stop().await;

@@ -21,6 +21,9 @@ pub const WATCH_INTERVAL: Duration = Duration::from_millis(200);
 /// How long one line to a watcher may be: the states of all agents that a hub can have.
 pub const WATCH_LINE_BYTES: usize = 128 * 1024 * 1024;
 
+/// How much of the arguments of a call a watcher is told.
+const MAX_TABLE_ARGUMENTS_BYTES: usize = 512;
+
 const REQUEST: &[u8] = b"{\"glasspane\":\"watch\"}\n";
 
 /// One line to a watcher.
@@ -55,8 +58,18 @@ fn snapshot(hub: &Hub) -> Told {
     Told {
         glasspane: "snapshot".to_owned(),
         seq: snapshot.seq,
-        agents: snapshot.agents,
+        agents: snapshot.agents.into_iter().map(shortened).collect(),
     }
+}
+
+/// A table has a line for each agent: what it shows and searches of long arguments is their beginning.
+fn shortened(mut agent: AgentState) -> AgentState {
+    let running = agent.running.iter_mut().map(|tool| &mut tool.arguments);
+    let asked = agent.approvals.iter_mut().map(|asked| &mut asked.arguments);
+    for arguments in running.chain(asked) {
+        arguments.truncate(arguments.floor_char_boundary(MAX_TABLE_ARGUMENTS_BYTES));
+    }
+    agent
 }
 
 async fn changes(hub: &Hub, subscription: &mut crate::Subscription) -> Told {
@@ -78,7 +91,11 @@ async fn changes(hub: &Hub, subscription: &mut crate::Subscription) -> Told {
     Told {
         glasspane: "agents".to_owned(),
         seq: subscription.position(),
-        agents: changed.iter().filter_map(|id| hub.agent(id)).collect(),
+        agents: changed
+            .iter()
+            .filter_map(|id| hub.agent(id))
+            .map(shortened)
+            .collect(),
     }
 }
 

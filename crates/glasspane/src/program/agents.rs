@@ -41,10 +41,11 @@ pub struct StartArguments {
     /// What to call the agent behind --
     #[arg(long)]
     pub label: Option<String>,
-    /// What kind of agents they are: zot, pi, codex, claude-code, zino, glasspane
+    /// What kind of agents they are: zot, pi, codex, codex-app-server, claude-code, gemini, qwen, goose, opencode, acp,
+    /// zino, glasspane
     #[arg(long, default_value = "auto")]
     pub source: SourceArgument,
-    /// Ask agents that take prompts on standard input (zot rpc, pi --mode rpc, claude); several are asked in turn
+    /// Ask agents that take prompts on standard input (zot rpc, pi --mode rpc, claude, qwen); several are asked in turn
     #[arg(long, value_name = "TEXT")]
     pub prompt: Vec<String>,
     /// An agent to start, without a shell
@@ -67,7 +68,7 @@ pub struct AgentArguments {
 
 impl StartArguments {
     /// What is to be started.
-    pub fn launches(&self) -> Vec<Launch> {
+    pub fn launches(&self) -> Result<Vec<Launch>, Failure> {
         let mut launches = Vec::new();
         if !self.command.is_empty() {
             launches.push(Launch {
@@ -75,17 +76,18 @@ impl StartArguments {
                 command: self.command.clone(),
                 kind: self.source.0,
                 prompts: self.prompt.clone(),
+                ..Launch::default()
             });
         }
         for agent in &self.agents {
-            let launch = Launch::shell(agent);
+            let launch = Launch::shell(agent).map_err(|error| Failure::Usage(error.to_string()))?;
             launches.push(Launch {
-                kind: self.source.0.or(launch.kind),
+                kind: self.source.0,
                 prompts: self.prompt.clone(),
                 ..launch
             });
         }
-        launches
+        Ok(launches)
     }
 }
 
@@ -149,6 +151,7 @@ impl Attachments {
             cancel: CancellationToken::new(),
         };
         // What can fail comes first, so that nothing is started in vain.
+        let launches = arguments.start.launches()?;
         if let Some(path) = arguments.socket_path() {
             let listener = Listener::bind(&path).map_err(Failure::failed)?;
             let (hub, cancel) = (hub.clone(), this.cancel.clone());
@@ -180,7 +183,7 @@ impl Attachments {
                 )
             });
         }
-        this.launch(hub, arguments.start.launches());
+        this.launch(hub, launches);
         Ok(this)
     }
 

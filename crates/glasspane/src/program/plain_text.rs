@@ -3,33 +3,13 @@
 #[cfg(test)]
 mod tests;
 
-/// Shown in the place of what a terminal would obey.
-const NEUTRAL: char = '\u{fffd}';
+use zot_terminal::{Layout, clean};
 
-/// `text` in one line without anything that a terminal acts on: escape sequences lose their introducer, line ends
-/// and tabs become blanks, and what turns the direction of writing is replaced.
+/// `text` in one line without anything that a terminal acts on: escape sequences are dropped, line ends and tabs
+/// become blanks, and what turns the direction of writing is marked. Also for a pipe: what is shown is a digest that
+/// is cut to a width, never a copy.
 pub fn plain(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' | '\r' | '\t' => {
-                if !line.ends_with(' ') {
-                    line.push(' ');
-                }
-            }
-            // C0, DEL and C1; of the last, U+009B begins sequences on some terminals.
-            character if character.is_control() => line.push(NEUTRAL),
-            '\u{200e}'
-            | '\u{200f}'
-            | '\u{061c}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2028}'
-            | '\u{2029}'
-            | '\u{2066}'..='\u{2069}' => line.push(NEUTRAL),
-            character => line.push(character),
-        }
-    }
-    line
+    clean(text, Layout::LINE)
 }
 
 /// How many columns `text` takes, to a good approximation: terminals disagree about the rest.

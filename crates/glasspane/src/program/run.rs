@@ -2,18 +2,19 @@
 
 mod printer;
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use zot_process::{EndSignal, EndSignals};
+use zot_terminal::Printer;
 use zot_wire::write_line;
 
 use super::{Attachments, Failure, Outcome, StartArguments};
 use crate::{Batch, Hub};
-use printer::Printer;
+use printer::Printer as LinePrinter;
 
 /// Start one or several agents and watch them.
 #[derive(Debug, Args)]
@@ -22,7 +23,8 @@ use printer::Printer;
                         Several:     glasspane run --agent a='zot --json hello' --agent b='claude -p hello \
                         --output-format stream-json --verbose'\n\
                         Over a pipe: glasspane run --prompt 'list the files here' -- zot rpc\n\
-                        The exit code is that of the worst agent; one that failed without saying so counts as 1."
+                        The exit code is that of the worst agent; of those that exit with 0, one that failed counts as 1 \
+                        and one that was interrupted as 130."
 )]
 pub struct RunArguments {
     #[command(flatten)]
@@ -37,7 +39,7 @@ pub struct RunArguments {
 
 /// Runs until all agents have ended.
 pub async fn run(arguments: RunArguments) -> Result<ExitCode, Failure> {
-    let launches = arguments.start.launches();
+    let launches = arguments.start.launches()?;
     if launches.is_empty() {
         return Err(Failure::Usage(
             "nothing to run: glasspane run -- COMMAND, or --agent COMMAND for each".to_owned(),
@@ -45,8 +47,11 @@ pub async fn run(arguments: RunArguments) -> Result<ExitCode, Failure> {
     }
     let mut watching = Watching {
         log: arguments.record.as_deref().map(create).transpose()?,
-        printer: (!arguments.json).then(|| Printer::new(&launches)),
-        output: Some(io::stdout()),
+        printer: (!arguments.json).then(|| LinePrinter::new(&launches)),
+        output: Some(match arguments.json {
+            true => zot_terminal::json_stdout(),
+            false => zot_terminal::stdout(),
+        }),
         lines: Vec::new(),
     };
     let hub = Hub::new();
@@ -87,11 +92,13 @@ pub async fn run(arguments: RunArguments) -> Result<ExitCode, Failure> {
 }
 
 fn complain(error: &str) {
-    let _ = writeln!(io::stderr(), "glasspane: {error}");
+    let _ = writeln!(zot_terminal::stderr(), "glasspane: {error}");
 }
 
 fn create(path: &std::path::Path) -> Result<BufWriter<File>, Failure> {
-    File::create(path)
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    zot_files::open_as(path, &mut options)
         .map(BufWriter::new)
         .map_err(|error| Failure::Failed(format!("cannot write {}: {error}", path.display())))
 }
@@ -100,9 +107,9 @@ fn create(path: &std::path::Path) -> Result<BufWriter<File>, Failure> {
 struct Watching {
     log: Option<BufWriter<File>>,
     /// None for JSON.
-    printer: Option<Printer>,
+    printer: Option<LinePrinter>,
     /// None once nobody reads it; the agents and the log go on.
-    output: Option<io::Stdout>,
+    output: Option<Printer<io::Stdout>>,
     lines: Vec<u8>,
 }
 

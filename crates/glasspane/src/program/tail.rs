@@ -1,5 +1,6 @@
 //! `glasspane tail`: what one agent prints, normalised.
 
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 
 use clap::Args;
@@ -7,8 +8,8 @@ use zot_wire::write_line;
 
 use super::{Failure, SourceArgument};
 use crate::record::{Attached, Detached};
-use crate::source::{Finding, Reader, SourceKind};
-use crate::{Record, now_ms};
+use crate::source::{ChildFinding, Finding, Reader, SourceKind};
+use crate::{Record, Tracker, now_ms};
 
 /// How much is read at once.
 const READ_BYTES: usize = 256 * 1024;
@@ -16,7 +17,8 @@ const READ_BYTES: usize = 256 * 1024;
 /// Read an agent's events, print normalised records.
 #[derive(Debug, Args)]
 pub struct TailArguments {
-    /// What kind of agent it is: zot, pi, codex, claude-code, zino, glasspane
+    /// What kind of agent it is: zot, pi, codex, codex-app-server, claude-code, gemini, qwen, goose, opencode, acp,
+    /// zino, glasspane
     #[arg(long, default_value = "auto")]
     pub source: SourceArgument,
     /// What to call it
@@ -45,6 +47,7 @@ pub fn tail(
         },
         seq: 0,
         lines: Vec::new(),
+        trackers: BTreeMap::new(),
     };
     match tail.copy(arguments.source.0, input, output) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -57,6 +60,8 @@ struct Tail<'a> {
     attached: Attached,
     seq: u64,
     lines: Vec<u8>,
+    /// The agent and those that it started, by their ids: what is last told of each is how it ended.
+    trackers: BTreeMap<String, Tracker>,
 }
 
 impl Tail<'_> {
@@ -91,11 +96,7 @@ impl Tail<'_> {
                 self.finding(finding, at_ms)?;
             }
             if count == 0 && reader.kind() != Some(SourceKind::Glasspane) {
-                let detached = Detached {
-                    reason: "end of input".to_owned(),
-                    failed: false,
-                };
-                self.put(Record::of_detached(self.agent, at_ms, detached))?;
+                self.detach(at_ms)?;
             }
             self.flush(output)?;
             if count == 0 {
@@ -116,12 +117,61 @@ impl Tail<'_> {
                 self.attached.cwd = identity.cwd.or(self.attached.cwd.take());
                 Record::of_attached(self.agent, at_ms, self.attached.clone())
             }
-            Finding::Record(record) => *record,
+            Finding::Record(record) => {
+                // It tells by itself how it ended.
+                return self.write(*record);
+            }
+            Finding::Child(child) => return self.child(*child, at_ms),
         };
         self.put(record)
     }
 
+    fn child(&mut self, child: ChildFinding, at_ms: u64) -> io::Result<()> {
+        let id = format!("{}/{}", self.agent, child.key);
+        if !self.trackers.contains_key(&id) {
+            let attached = Attached {
+                label: format!("{} › {}", self.attached.label, child.label),
+                parent: Some(self.agent.to_owned()),
+                model: None,
+                ..self.attached.clone()
+            };
+            self.put(Record::of_attached(id.clone(), at_ms, attached))?;
+        }
+        match child.finding {
+            Finding::Event(event) => self.put(Record::of_event(id, at_ms, event)),
+            Finding::Usage(usage) => self.put(Record::of_usage(id, at_ms, usage)),
+            Finding::Identity(_) | Finding::Record(_) | Finding::Child(_) => Ok(()),
+        }
+    }
+
+    fn detach(&mut self, at_ms: u64) -> io::Result<()> {
+        // The agent itself last.
+        let ids: Vec<_> = self.trackers.keys().rev().cloned().collect();
+        for id in ids {
+            let detached = Detached {
+                reason: "end of input".to_owned(),
+                ..Detached::default()
+            };
+            self.put(Record::of_detached(id, at_ms, detached))?;
+        }
+        Ok(())
+    }
+
     fn put(&mut self, mut record: Record) -> io::Result<()> {
+        if !self.trackers.contains_key(&record.agent) {
+            let tracker = Tracker::new(record.agent.clone());
+            self.trackers.insert(record.agent.clone(), tracker);
+        }
+        if let Some(tracker) = self.trackers.get_mut(&record.agent) {
+            tracker.apply(&record);
+            if let Some(detached) = &mut record.detached {
+                detached.status = Some(tracker.state().status);
+            }
+        }
+        self.write(record)
+    }
+
+    fn write(&mut self, mut record: Record) -> io::Result<()> {
         self.seq += 1;
         record.seq = self.seq;
         write_line(&mut self.lines, &record).map_err(io::Error::other)

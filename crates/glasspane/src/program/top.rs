@@ -1,5 +1,6 @@
 //! `glasspane top`: a table of many agents in a terminal.
 
+mod attention;
 mod keys;
 mod screen;
 mod table;
@@ -133,7 +134,7 @@ async fn print(origin: Origin) -> Result<ExitCode, Failure> {
         columns: PRINTED_COLUMNS,
         rows: usize::MAX,
     };
-    let mut output = io::stdout().lock();
+    let mut output = zot_terminal::stdout();
     for line in table(&agents, &View::default(), now_ms(), size, false) {
         // Who leaves early has seen enough.
         if writeln!(output, "{}", line.trim_end()).is_err() {

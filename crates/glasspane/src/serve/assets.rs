@@ -14,6 +14,9 @@ macro_rules! assets {
 /// Name, type and content of everything the page loads.
 const ASSETS: &[(&str, &str, &str)] = assets![
     "app.js" SCRIPT,
+    "arguments.js" SCRIPT,
+    "attention.js" SCRIPT,
+    "calls.js" SCRIPT,
     "cards.js" SCRIPT,
     "charts.js" SCRIPT,
     "connection.js" SCRIPT,
@@ -34,6 +37,7 @@ const ASSETS: &[(&str, &str, &str)] = assets![
     "theme.js" SCRIPT,
     "timeline.js" SCRIPT,
     "tracker.js" SCRIPT,
+    "words.js" SCRIPT,
 ];
 
 const PAGE: &str = include_str!("../../assets/index.html");

@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::{AgentState, Batch, Event, Hub, Kind, Record, Subscription, now_ms};
+use crate::{
+    AgentState, Batch, Event, Hub, Kind, MAX_ARGUMENTS_BYTES, Record, Subscription, now_ms,
+};
 
 /// How many frames are kept for who comes back, and how much they may take.
 pub const MAX_FRAMES: usize = 512;
@@ -22,8 +24,9 @@ const MAX_FRAME_TEXT_BYTES: usize = 512 * 1024;
 /// What is sent of a message, from its end; the page shows no more.
 pub const MAX_MESSAGE_BYTES: usize = 8 * 1024;
 
-/// What is sent of other texts, and of all in a history, from their beginning.
-pub const MAX_EXCERPT_BYTES: usize = 320;
+/// What is sent of other texts, and of all in a history, from their beginning. The page shows less of them, but
+/// searches in all of it.
+pub const MAX_EXCERPT_BYTES: usize = 1024;
 
 /// How many records a snapshot has, for all agents together.
 pub const MAX_HISTORY: usize = 20_000;
@@ -196,7 +199,7 @@ impl Journal {
         });
     }
 
-    /// The agents that `records` are about, without their text: that comes in pieces.
+    /// The agents that `records` are about, without the texts that the records themselves tell.
     fn changed(&self, records: &[Cow<'_, Record>]) -> Vec<AgentState> {
         let mut ids: Vec<&str> = records.iter().map(|record| &*record.agent).collect();
         ids.sort_unstable();
@@ -205,6 +208,11 @@ impl Journal {
             .filter_map(|id| self.hub.agent(id))
             .map(|mut agent| {
                 agent.last_text = String::new();
+                agent.prompt = String::new();
+                agent.tool_text = String::new();
+                for tool in &mut agent.running {
+                    tool.arguments = String::new();
+                }
                 agent
             })
             .collect()
@@ -275,7 +283,10 @@ pub(super) fn merge(records: &[Arc<Record>]) -> Vec<Cow<'_, Record>> {
             }) = &mut before.event
             {
                 text.push_str(piece.text.as_deref().unwrap_or_default());
-                keep_end(text, MAX_MESSAGE_BYTES);
+                match piece.arguments {
+                    Some(true) => text.truncate(text.floor_char_boundary(MAX_ARGUMENTS_BYTES)),
+                    _ => keep_end(text, MAX_MESSAGE_BYTES),
+                }
             }
             continue;
         }
@@ -294,15 +305,21 @@ fn goes_on(event: &Event, next: &Event) -> bool {
         && event.thinking == next.thinking
         && event.arguments == next.arguments
         && event.tool_id == next.tool_id
+        // The output of tools is not sent, so there is nothing to add it to; of arguments all is.
+        && (event.arguments != Some(true) || event.text.is_some() || next.text.is_none())
 }
 
-/// What the page needs of a record: the end of messages, nothing of a tool's output but the beginning of its result.
+/// What the page needs of a record: the end of messages, the beginning of a tool's arguments and of its result, and
+/// nothing of its output before that.
 fn trimmed(record: &Record) -> Cow<'_, Record> {
     let Some(event) = &record.event else {
         return Cow::Borrowed(record);
     };
     let length = event.text.as_ref().map_or(0, String::len);
     match event.kind {
+        Kind::ToolExecutionUpdate if event.arguments == Some(true) => {
+            beginning(record, MAX_ARGUMENTS_BYTES)
+        }
         Kind::ToolExecutionUpdate if length > 0 => with_text(record, None),
         Kind::MessageUpdate | Kind::MessageStart | Kind::MessageEnd => {
             if length <= MAX_MESSAGE_BYTES {
@@ -318,9 +335,13 @@ fn trimmed(record: &Record) -> Cow<'_, Record> {
 
 /// A record for the log of an agent: the beginning of its text.
 fn excerpt(record: &Record) -> Cow<'_, Record> {
+    beginning(record, MAX_EXCERPT_BYTES)
+}
+
+fn beginning(record: &Record, limit: usize) -> Cow<'_, Record> {
     match record.event.as_ref().and_then(|event| event.text.as_ref()) {
-        Some(text) if text.len() > MAX_EXCERPT_BYTES => {
-            let end = text.floor_char_boundary(MAX_EXCERPT_BYTES);
+        Some(text) if text.len() > limit => {
+            let end = text.floor_char_boundary(limit);
             with_text(record, Some(text[..end].to_owned()))
         }
         _ => Cow::Borrowed(record),

@@ -1,6 +1,5 @@
 //! The HTTP server: who may connect, who may ask, and what is answered.
 
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -19,6 +18,7 @@ use super::response::{Response, head, write_all};
 use super::token::{Token, random_hex};
 use super::{assets, watcher};
 use crate::Hub;
+use crate::silent::{Silent, SilentGuard};
 
 /// How many clients may be connected. A page takes one connection, and a few more while it loads.
 pub const MAX_CONNECTIONS: usize = 256;
@@ -95,6 +95,7 @@ impl Server {
     /// Serves until cancelled.
     pub async fn run(self, cancel: CancellationToken) {
         let mut connections = JoinSet::new();
+        let silent = Silent::default();
         let mut batches = interval(BATCH_TIME);
         batches.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -107,8 +108,12 @@ impl Server {
                 }
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
                 accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) if connections.len() < MAX_CONNECTIONS => {
-                        connections.spawn(converse(stream, Arc::clone(&self.shared), cancel.clone()));
+                    // A place that is held without a request goes to who may have one.
+                    Ok((stream, _))
+                        if connections.len() < MAX_CONNECTIONS || silent.close_oldest() =>
+                    {
+                        let (shared, guard) = (Arc::clone(&self.shared), silent.enter());
+                        connections.spawn(converse(stream, shared, guard, cancel.clone()));
                     }
                     Ok((stream, _)) => turn_away(&stream),
                     Err(_) => sleep(ACCEPT_PAUSE).await,
@@ -135,13 +140,19 @@ fn turn_away(stream: &TcpStream) {
 }
 
 /// Answers the requests of one connection. Errors mean that the client is gone.
-async fn converse(stream: TcpStream, shared: Arc<Shared>, cancel: CancellationToken) {
+async fn converse(
+    stream: TcpStream,
+    shared: Arc<Shared>,
+    mut silent: SilentGuard,
+    cancel: CancellationToken,
+) {
     let _ = stream.set_nodelay(true);
     let (mut reader, mut writer) = stream.into_split();
     let mut heads = Heads::default();
     loop {
         let request = tokio::select! {
             () = cancel.cancelled() => return,
+            () = silent.closed() => return,
             request = heads.next(&mut reader) => request,
         };
         let request = match request {
@@ -153,6 +164,7 @@ async fn converse(stream: TcpStream, shared: Arc<Shared>, cancel: CancellationTo
                 return;
             }
         };
+        let others = silent.into_others();
         let answered = tokio::select! {
             () = cancel.cancelled() => return,
             answered = shared.answer(&request, &mut reader, &mut writer, &cancel) => answered,
@@ -160,6 +172,7 @@ async fn converse(stream: TcpStream, shared: Arc<Shared>, cancel: CancellationTo
         if !matches!(answered, Ok(true)) {
             return;
         }
+        silent = others.enter();
     }
 }
 
@@ -255,7 +268,7 @@ impl Shared {
     async fn send_log(&self, request: &Request, writer: &mut OwnedWriteHalf) -> io::Result<bool> {
         // A plain file, as was looked at when the server started: reading it does not wait for anybody.
         let opened = self.log.as_ref().map(|path| {
-            let file = File::open(path)?;
+            let file = zot_files::open_existing(path)?;
             let length = file.metadata()?.len();
             Ok::<_, io::Error>((file, length))
         });

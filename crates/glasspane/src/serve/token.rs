@@ -6,9 +6,13 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use subtle::ConstantTimeEq as _;
+use zot_files::read_limited;
 
 /// 256 bits: nobody guesses them.
 const TOKEN_BYTES: usize = 32;
+
+/// A longer file holds no token.
+const MAX_FILE_BYTES: u64 = 4 * 1024;
 
 /// What a request has to know. Hexadecimal, so that it can be written into an address as it is.
 #[derive(Clone)]
@@ -43,7 +47,8 @@ impl Token {
                 Err(TokenError::Readable(path.to_owned()))
             }
             Ok(_) => {
-                let text = fs::read_to_string(path).map_err(failed)?;
+                let text = read_limited(path, MAX_FILE_BYTES).map_err(failed)?;
+                let text = text.unwrap_or_default();
                 let token = text.trim();
                 let whole = token.len() == TOKEN_BYTES * 2
                     && token.bytes().all(|byte| byte.is_ascii_hexdigit());

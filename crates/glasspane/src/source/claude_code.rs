@@ -1,75 +1,88 @@
-//! `claude -p --output-format stream-json --verbose`, with or without `--include-partial-messages`.
+//! `claude -p --output-format stream-json --verbose`, with or without `--include-partial-messages`, and `qwen`, which
+//! speaks the same but for a few fields.
 //!
-//! Claude Code tells of messages, not of turns: a call of the model is one message id, whose blocks
-//! come as lines of their own, and which ends when it says so or when a result of a tool comes.
+//! Claude Code tells of messages, not of turns: a call of the model is one message id, whose blocks come as lines of
+//! their own, and which ends when it says so or when a result of a tool comes. Agents that it starts speak in between,
+//! with the id of the call that started them.
 
+mod children;
+mod conversation;
 mod stream;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::fields::{content, cost, count, owned, push, push_usage, text};
+use super::fields::{owned, push, push_usage, text};
 use super::{Dialect, Finding, Identity};
-use crate::{Event, Kind, MAX_OPEN_TOOLS, Usage};
+use crate::{Event, Kind, MAX_OPEN_TOOLS, Retry};
+use children::Children;
+use conversation::Conversation;
+
+pub use children::MAX_CHILDREN;
+
+/// How the line begins that stands for what a user would have typed to interrupt.
+const INTERRUPTED: &str = "[Request interrupted by user";
+
+/// How the line begins that tells the model about an agent in the background.
+const TASK_NOTIFICATION: &str = "<task-notification>";
 
 #[derive(Debug, Default)]
 pub(super) struct ClaudeCode {
-    /// Of the queries that are over, and of the one at hand so far.
-    finished: Usage,
-    current: Usage,
-    /// The last message that was counted: every line of it repeats its usage.
-    message: Option<String>,
-    last_usage: Usage,
-    step: u64,
-    turn_open: bool,
-    /// Tools that run.
-    open: HashSet<String>,
-    /// The tools of the message that streams, by the index of their block.
-    blocks: HashMap<u64, String>,
+    main: Conversation,
+    children: Children,
     /// The tools that requests to the client are about.
     requests: HashMap<String, String>,
-    /// Whether text and thinking of this message came in pieces.
-    streamed: bool,
+    /// Whether a message of this prompt was broken off.
+    aborted: bool,
+    /// How the last prompt ended, while nothing was said since.
+    over: Option<Ending>,
+    /// Whether the answer waits for agents in the background, whose reports it will go on with.
+    waiting: bool,
 }
 
 impl Dialect for ClaudeCode {
     fn read(&mut self, object: &Value, findings: &mut Vec<Finding>) {
         let parent = text(object, "parent_tool_use_id");
-        match text(object, "type").unwrap_or("") {
-            "system" => self.system(object, findings),
-            "assistant" => self.assistant(object, parent, findings),
-            "user" => self.user(object, parent, findings),
-            "stream_event" if parent.is_none() => {
+        match (text(object, "type").unwrap_or(""), parent) {
+            ("assistant" | "user" | "stream_event", Some(parent)) => {
+                self.children.message(parent, object, findings);
+            }
+            ("system", _) => self.system(object, findings),
+            ("assistant", None) => self.assistant(object, findings),
+            ("user", None) => self.user(object, findings),
+            ("stream_event", None) => {
                 if let Some(event) = object.get("event") {
-                    self.stream(event, findings);
+                    if text(event, "type") == Some("message_start") {
+                        self.goes_on(findings);
+                    }
+                    self.main.stream(event, findings);
                 }
             }
-            // What a helper of the agent writes is told once it is whole.
-            "stream_event" => {}
-            "result" => self.result(object, findings),
-            "control_request" => self.permission_asked(object, findings),
-            "control_cancel_request" => self.permission_withdrawn(object, findings),
-            "tool_progress" => {
-                if let Some(id) = text(object, "tool_use_id").filter(|id| self.open.contains(*id)) {
-                    push(
-                        findings,
-                        Event {
-                            tool_id: Some(id.to_owned()),
-                            ..Event::new(Kind::ToolExecutionUpdate)
-                        },
-                    );
-                }
-            }
-            "rate_limit_event" => push(
+            ("result", _) => self.result(object, findings),
+            ("control_request", _) => self.permission_asked(object, findings),
+            ("control_cancel_request", _) => self.permission_withdrawn(object, findings),
+            ("tool_progress", _) => self.main.progress(object, findings),
+            ("rate_limit_event", _) => push(
                 findings,
                 Event {
                     raw_type: Some("rate_limit_event".to_owned()),
                     ..Event::notice("the rate limit was reported")
                 },
             ),
-            "control_response" | "keep_alive" => {}
-            kind => push(findings, Event::unknown(kind)),
+            (
+                "control_response" | "keep_alive" | "tool_use_summary" | "auth_status"
+                | "prompt_suggestion",
+                _,
+            ) => {}
+            (kind, _) => push(findings, Event::unknown(kind)),
+        }
+    }
+
+    fn finish(&mut self, findings: &mut Vec<Finding>) {
+        // It was answered; whoever works in the background is cut off, not the answer.
+        if std::mem::take(&mut self.waiting) {
+            push(findings, Event::new(Kind::AgentEnd));
         }
     }
 }
@@ -83,12 +96,29 @@ impl ClaudeCode {
                     cwd: owned(object, "cwd"),
                     ..Identity::default()
                 }));
-                self.step = 0;
-                push(findings, Event::new(Kind::AgentStart));
+                self.begins(findings);
             }
+            "api_retry" => push(findings, retry(object)),
             "compact_boundary" => push(findings, Event::notice("the conversation was compacted")),
+            subtype @ ("task_started" | "task_progress" | "task_updated" | "task_notification") => {
+                self.children.task(subtype, object, findings);
+                // A report wakes the agent up; nobody does when the last one was stopped.
+                if self.waiting && self.children.last_was_stopped() {
+                    self.waiting = false;
+                    self.over = Some(Ending::Done);
+                    push(findings, Event::new(Kind::AgentEnd));
+                }
+            }
             // Signs of life.
-            "status" | "thinking_tokens" | "hook_started" | "hook_response" | "hook_progress" => {}
+            "status"
+            | "thinking_tokens"
+            | "hook_started"
+            | "hook_response"
+            | "hook_progress"
+            | "session_state_changed"
+            | "background_tasks_changed"
+            | "files_persisted"
+            | "elicitation_complete" => {}
             other => push(
                 findings,
                 Event {
@@ -99,173 +129,102 @@ impl ClaudeCode {
         }
     }
 
-    fn assistant(&mut self, object: &Value, parent: Option<&str>, findings: &mut Vec<Finding>) {
-        let message = object.get("message").unwrap_or(&Value::Null);
-        if parent.is_none() {
-            self.message_seen(message, findings);
+    fn begins(&mut self, findings: &mut Vec<Finding>) {
+        if !std::mem::take(&mut self.waiting) {
+            self.main.step = 0;
         }
-        let blocks = message.get("content").and_then(Value::as_array);
+        self.over = None;
+        self.aborted = false;
+        push(findings, Event::new(Kind::AgentStart));
+    }
+
+    /// After a result, the report of a background agent may start another turn without any other sign.
+    fn goes_on(&mut self, findings: &mut Vec<Finding>) {
+        if self.over.is_some() || self.waiting {
+            self.begins(findings);
+        }
+    }
+
+    fn assistant(&mut self, object: &Value, findings: &mut Vec<Finding>) {
+        self.goes_on(findings);
+        self.aborted |= object.get("aborted").and_then(Value::as_bool) == Some(true);
+        self.main.assistant(object, findings);
+        let blocks = object.pointer("/message/content").and_then(Value::as_array);
         for block in blocks.into_iter().flatten() {
-            match (text(block, "type").unwrap_or(""), parent) {
-                ("tool_use" | "server_tool_use", _) => {
-                    let id = text(block, "id").unwrap_or("");
-                    self.start_tool(id, text(block, "name").unwrap_or("?"), findings);
-                    let input = block.get("input").map(Value::to_string);
-                    push(
-                        findings,
-                        Event::tool_arguments(id, input.unwrap_or_default()),
-                    );
-                }
-                ("text", None) => {
-                    push(findings, Event::answer(text(block, "text").unwrap_or("")));
-                }
-                ("text", Some(parent)) if self.open.contains(parent) => {
-                    let said = text(block, "text").unwrap_or("");
-                    push(findings, Event::tool_output(parent, said));
-                }
-                ("thinking", None) if !self.streamed => push(
-                    findings,
-                    Event::thought(text(block, "thinking").unwrap_or("")),
-                ),
-                _ => {}
-            }
-        }
-        if let Some(error) = text(object, "error") {
-            push(
-                findings,
-                Event {
-                    is_error: Some(true),
-                    ..Event::notice(error)
-                },
-            );
+            self.children.note_call(block);
         }
     }
 
-    /// Begins a turn when the message is a new one, and counts what it used.
-    fn message_seen(&mut self, message: &Value, findings: &mut Vec<Finding>) {
-        let id = owned(message, "id");
-        // A message that goes on after the results of its first tools is still the same turn.
-        if id != self.message {
-            self.message = id;
-            self.last_usage = Usage::default();
-            self.streamed = false;
-            self.end_turn("tool_use", findings);
-            self.begin_turn(findings);
+    fn user(&mut self, object: &Value, findings: &mut Vec<Finding>) {
+        let ended = self.main.results(object, findings);
+        for id in &ended {
+            self.requests.retain(|_, tool| tool != id);
+            self.children.call_answered(id, object, findings);
         }
-        if let Some(usage) = message.get("usage") {
-            self.count(&read_usage(usage), findings);
-        }
-    }
-
-    /// Takes `usage` of the message at hand in place of what it said before.
-    fn count(&mut self, usage: &Usage, findings: &mut Vec<Finding>) {
-        if *usage == self.last_usage {
+        if !ended.is_empty() {
             return;
         }
-        let before = std::mem::replace(&mut self.last_usage, *usage);
-        let sum = &mut self.current;
-        let replace = |sum: u64, new: u64, old: u64| sum.saturating_add(new).saturating_sub(old);
-        sum.input_tokens = replace(sum.input_tokens, usage.input_tokens, before.input_tokens);
-        sum.output_tokens = replace(sum.output_tokens, usage.output_tokens, before.output_tokens);
-        sum.cache_read_tokens = replace(
-            sum.cache_read_tokens,
-            usage.cache_read_tokens,
-            before.cache_read_tokens,
-        );
-        sum.cache_write_tokens = replace(
-            sum.cache_write_tokens,
-            usage.cache_write_tokens,
-            before.cache_write_tokens,
-        );
-        let mut all = self.finished;
-        all.add(&self.current);
-        push_usage(findings, all);
-    }
-
-    fn user(&mut self, object: &Value, parent: Option<&str>, findings: &mut Vec<Finding>) {
-        let told = object
-            .get("message")
-            .and_then(|message| message.get("content"));
-        let blocks = told.and_then(Value::as_array);
-        let mut had_results = false;
-        for block in blocks.into_iter().flatten() {
-            if text(block, "type") == Some("tool_result") {
-                had_results = true;
-                if parent.is_none() {
-                    self.end_turn("tool_use", findings);
-                }
-                let id = text(block, "tool_use_id").unwrap_or("");
-                self.open.remove(id);
-                self.requests.retain(|_, tool| tool != id);
-                let failed = block.get("is_error").and_then(Value::as_bool) == Some(true);
-                push(
-                    findings,
-                    Event::tool_end(id, content(block.get("content")), failed),
-                );
-            }
+        let said = conversation::said(object);
+        if said.starts_with(INTERRUPTED) {
+            self.aborted = true;
+            return push(findings, Event::notice(said));
         }
-        if !had_results && parent.is_none() {
-            push(findings, Event::prompt(content(told)));
+        let flag = |name: &str| object.get(name).and_then(Value::as_bool) == Some(true);
+        if flag("isSynthetic") || flag("isMeta") || said.starts_with(TASK_NOTIFICATION) {
+            return push(findings, Event::notice(said));
         }
+        push(findings, Event::prompt(said));
     }
 
     fn result(&mut self, object: &Value, findings: &mut Vec<Finding>) {
-        self.count_result(object, findings);
+        self.main.count_result(object);
+        push_usage(findings, self.main.used());
+        let ending = self.ending(object);
+        self.main.end_turn(ending.stop(), findings);
+        self.main.forget();
+        self.requests.clear();
+        let running = self.children.in_background();
+        if ending == Ending::Done && running > 0 {
+            self.waiting = true;
+            let message = format!("waits for agents in the background: {running}");
+            return push(findings, Event::notice(message));
+        }
+        self.waiting = false;
+        match self.over {
+            // The same once more.
+            Some(before) if before == ending => return,
+            Some(_) => self.begins(findings),
+            None => {}
+        }
+        self.over = Some(ending);
+        match ending {
+            Ending::Done => push(findings, Event::new(Kind::AgentEnd)),
+            Ending::Aborted => push(findings, Event::aborted()),
+            Ending::Failed => {
+                push(findings, Event::error(failure(object)));
+                push(findings, Event::new(Kind::AgentEnd));
+            }
+        }
+    }
+
+    /// An interruption is told as an error; the reason tells them apart.
+    fn ending(&self, object: &Value) -> Ending {
         let subtype = text(object, "subtype").unwrap_or("success");
         let failed = object.get("is_error").and_then(Value::as_bool) == Some(true)
             || subtype.starts_with("error");
-        self.end_turn(if failed { "error" } else { "end" }, findings);
-        if failed {
-            let errors = object.get("errors").and_then(Value::as_array);
-            let first = errors.and_then(|errors| errors.first()?.as_str());
-            let message = text(object, "result").or(first).unwrap_or(subtype);
-            push(findings, Event::error(message));
+        let reason = text(object, "terminal_reason").unwrap_or("");
+        let cancelled = failed && failure(object).starts_with("Operation cancelled");
+        if reason.starts_with("aborted")
+            || matches!(reason, "interrupted" | "cancelled")
+            || (failed && self.aborted)
+            || cancelled
+        {
+            return Ending::Aborted;
         }
-        self.message = None;
-        self.open.clear();
-        self.requests.clear();
-        self.blocks.clear();
-        push(findings, Event::new(Kind::AgentEnd));
-    }
-
-    fn count_result(&mut self, object: &Value, findings: &mut Vec<Finding>) {
-        if let Some(usage) = object.get("usage") {
-            self.current = read_usage(usage);
+        match failed {
+            true => Ending::Failed,
+            false => Ending::Done,
         }
-        self.finished.add(&self.current);
-        // Of the session, not of the query.
-        self.finished.cost_usd = self.finished.cost_usd.max(cost(object, "total_cost_usd"));
-        self.current = Usage::default();
-        self.last_usage = Usage::default();
-        push_usage(findings, self.finished);
-    }
-
-    fn begin_turn(&mut self, findings: &mut Vec<Finding>) {
-        self.step += 1;
-        self.turn_open = true;
-        self.blocks.clear();
-        push(findings, Event::turn_start(self.step));
-        push(
-            findings,
-            Event {
-                role: Some("assistant".to_owned()),
-                ..Event::new(Kind::MessageStart)
-            },
-        );
-    }
-
-    fn end_turn(&mut self, stop: &str, findings: &mut Vec<Finding>) {
-        if std::mem::take(&mut self.turn_open) {
-            push(findings, Event::turn_end(stop));
-        }
-    }
-
-    fn start_tool(&mut self, id: &str, name: &str, findings: &mut Vec<Finding>) {
-        if self.open.contains(id) || self.open.len() >= MAX_OPEN_TOOLS {
-            return;
-        }
-        self.open.insert(id.to_owned());
-        push(findings, Event::tool_start(id, name));
     }
 
     /// The client is asked for a permission. Its answer goes to the agent's input, where we do not see it.
@@ -280,38 +239,60 @@ impl ClaudeCode {
         {
             self.requests.insert(request_id, tool_id.clone());
         }
-        push(
-            findings,
-            Event {
-                tool_id,
-                tool_name: owned(request, "tool_name"),
-                text: request.get("input").map(Value::to_string),
-                whole: true,
-                ..Event::new(Kind::ApprovalRequest)
-            },
-        );
+        let event = Event {
+            tool_id,
+            tool_name: owned(request, "tool_name"),
+            text: request.get("input").map(Value::to_string),
+            whole: true,
+            ..Event::new(Kind::ApprovalRequest)
+        };
+        self.children.route(event, findings);
     }
 
     fn permission_withdrawn(&mut self, object: &Value, findings: &mut Vec<Finding>) {
         let request = text(object, "request_id").unwrap_or("");
         if let Some(tool_id) = self.requests.remove(request) {
-            push(
-                findings,
-                Event {
-                    tool_id: Some(tool_id),
-                    ..Event::new(Kind::ApprovalEnd)
-                },
-            );
+            let event = Event {
+                tool_id: Some(tool_id),
+                ..Event::new(Kind::ApprovalEnd)
+            };
+            self.children.route(event, findings);
         }
     }
 }
 
-fn read_usage(usage: &Value) -> Usage {
-    Usage {
-        input_tokens: count(usage, "input_tokens"),
-        output_tokens: count(usage, "output_tokens"),
-        cache_read_tokens: count(usage, "cache_read_input_tokens"),
-        cache_write_tokens: count(usage, "cache_creation_input_tokens"),
-        cost_usd: 0.0,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Done,
+    Aborted,
+    Failed,
+}
+
+impl Ending {
+    fn stop(self) -> &'static str {
+        match self {
+            Self::Done => "end",
+            Self::Aborted => "aborted",
+            Self::Failed => "error",
+        }
     }
+}
+
+fn failure(object: &Value) -> &str {
+    let errors = object.get("errors").and_then(Value::as_array);
+    let first = errors.and_then(|errors| errors.first()?.as_str());
+    let told = object.pointer("/error/message").and_then(Value::as_str);
+    let subtype = text(object, "subtype").unwrap_or("failed");
+    text(object, "result").or(told).or(first).unwrap_or(subtype)
+}
+
+fn retry(object: &Value) -> Event {
+    let number = |name: &str| object.get(name).and_then(Value::as_u64);
+    let retry = Retry {
+        attempt: number("attempt"),
+        max_attempts: number("max_retries"),
+        status: number("error_status"),
+        delay_ms: number("retry_delay_ms"),
+    };
+    Event::retry(retry, text(object, "error").unwrap_or("trying again"))
 }

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::fields::{content, count, owned, push, push_usage, text};
+use super::app_server::attempts;
+use super::fields::{content, count, http_status, owned, push, push_usage, text};
 use super::{Dialect, Finding};
-use crate::{Event, Kind, MAX_OPEN_TOOLS, Usage};
+use crate::{Event, Kind, MAX_OPEN_TOOLS, Retry, Usage};
 
 /// A turn of codex is all the work on one prompt, so its end is the end of the work.
 #[derive(Debug, Default)]
@@ -15,6 +16,8 @@ pub(super) struct Codex {
     step: u64,
     /// Items that run. Some kinds are only reported once they are over.
     open: HashSet<String>,
+    /// Whether the failure of this turn was told: its end says it again.
+    failure_told: bool,
 }
 
 impl Dialect for Codex {
@@ -23,6 +26,7 @@ impl Dialect for Codex {
             "thread.started" => push(findings, Event::new(Kind::AgentStart)),
             "turn.started" => {
                 self.step += 1;
+                self.failure_told = false;
                 if self.step > 1 {
                     // The next prompt of the same thread.
                     push(findings, Event::new(Kind::AgentStart));
@@ -34,6 +38,7 @@ impl Dialect for Codex {
                 push(findings, Event::turn_end("end"));
                 push(findings, Event::new(Kind::AgentEnd));
             }
+            "turn.failed" if is_interruption(object) => interrupted(findings),
             "turn.failed" => {
                 let message = object
                     .get("error")
@@ -43,10 +48,17 @@ impl Dialect for Codex {
                     ..Event::turn_end("error")
                 };
                 push(findings, event);
-                push(findings, Event::error(message.unwrap_or_default()));
+                if !std::mem::take(&mut self.failure_told) {
+                    push(findings, Event::error(message.unwrap_or_default()));
+                }
                 push(findings, Event::new(Kind::AgentEnd));
             }
-            "error" => push(findings, error(text(object, "message").unwrap_or(""))),
+            "turn.aborted" | "turn.interrupted" => interrupted(findings),
+            "error" => {
+                let event = error(text(object, "message").unwrap_or(""));
+                self.failure_told |= event.kind == Kind::Error;
+                push(findings, event);
+            }
             kind @ ("item.started" | "item.updated" | "item.completed") => {
                 match object.get("item") {
                     Some(item) => self.item(kind, item, findings),
@@ -63,16 +75,31 @@ impl Dialect for Codex {
     }
 }
 
+fn is_interruption(object: &Value) -> bool {
+    let message = object.pointer("/error/message").and_then(Value::as_str);
+    message.is_some_and(|message| {
+        ["interrupted", "turn interrupted", "turn aborted"]
+            .iter()
+            .any(|known| message.eq_ignore_ascii_case(known))
+    })
+}
+
+fn interrupted(findings: &mut Vec<Finding>) {
+    push(findings, Event::turn_end("aborted"));
+    push(findings, Event::aborted());
+}
+
 const RECONNECTING: &str = "reconnecting";
 
 /// A connection that is made again is reported as an error, though the work goes on.
 fn error(message: &str) -> Event {
     let beginning = message.get(..RECONNECTING.len());
     if beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(RECONNECTING)) {
-        return Event {
-            is_error: Some(true),
-            ..Event::notice(message)
+        let retry = Retry {
+            status: http_status(message),
+            ..attempts(message)
         };
+        return Event::retry(retry, message);
     }
     Event::error(message)
 }
@@ -83,11 +110,15 @@ impl Codex {
             return;
         };
         let cached = count(usage, "cached_input_tokens");
-        self.used.add(&Usage {
+        let written = count(usage, "cache_write_input_tokens");
+        // Of the thread so far, not of the turn alone.
+        self.used.raise_to(&Usage {
             // Codex counts cached tokens as input as well.
-            input_tokens: count(usage, "input_tokens").saturating_sub(cached),
+            input_tokens: count(usage, "input_tokens")
+                .saturating_sub(cached.saturating_add(written)),
             output_tokens: count(usage, "output_tokens"),
             cache_read_tokens: cached,
+            cache_write_tokens: written,
             ..Usage::default()
         });
         push_usage(findings, self.used);

@@ -27,6 +27,20 @@ pub(super) fn cost(object: &Value, name: &str) -> f64 {
         .unwrap_or(0.0)
 }
 
+/// The input without what was cached, where an agent counts that as input as well; and what was cached.
+pub(super) fn input_and_cache(input: u64, cached: u64) -> (u64, u64) {
+    (input.saturating_sub(cached), cached)
+}
+
+/// The first number of three digits that could be the status of an HTTP response: `500: overloaded`, `status 401`.
+pub(crate) fn http_status(message: &str) -> Option<u64> {
+    message
+        .split(|character: char| !character.is_ascii_alphanumeric())
+        .filter(|word| word.len() == 3)
+        .filter_map(|word| word.parse().ok())
+        .find(|status| (400..600).contains(status))
+}
+
 /// `content` as text, whether it is one string or blocks.
 pub(super) fn content(value: Option<&Value>) -> String {
     match value {

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::fields::{content, cost, count, owned, push, push_usage, text};
+use super::fields::{content, cost, count, http_status, owned, push, push_usage, text};
 use super::{Dialect, Finding, Identity};
-use crate::{Event, Kind, Usage, normalize};
+use crate::{CostBasis, Event, Kind, Retry, Usage, normalize};
 
 /// Pi speaks in almost our words; both its modes say the same but for responses and the header.
 #[derive(Debug, Default)]
@@ -12,26 +12,61 @@ pub(super) struct Pi {
     used: Usage,
     step: u64,
     model: Option<String>,
+    /// How the run ended that pi has not settled: it may try again, compact the conversation, or take the next
+    /// message of its queue.
+    unsettled: Option<Ending>,
+    working: bool,
+    /// Whether the beginning of this run was told.
+    announced: bool,
+    /// What went wrong in the last turn.
+    failure: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Over,
+    Aborted,
+    /// The same request will be sent again.
+    Retried,
 }
 
 impl Dialect for Pi {
     fn read(&mut self, object: &Value, findings: &mut Vec<Finding>) {
         let message = object.get("message").unwrap_or(&Value::Null);
         match text(object, "type").unwrap_or("") {
-            "session" => findings.push(Finding::Identity(Identity {
-                cwd: owned(object, "cwd"),
-                ..Identity::default()
-            })),
-            "agent_start" => {
-                self.step = 0;
+            "session" => {
+                findings.push(Finding::Identity(Identity {
+                    cwd: owned(object, "cwd"),
+                    ..Identity::default()
+                }));
+                // Only told where a prompt was given at the start.
+                self.announced = true;
                 push(findings, Event::new(Kind::AgentStart));
             }
-            "agent_end" => push(findings, Event::new(Kind::AgentEnd)),
+            "agent_start" => {
+                if self.unsettled.take() != Some(Ending::Retried) {
+                    self.step = 0;
+                }
+                self.working = true;
+                if !std::mem::take(&mut self.announced) {
+                    push(findings, Event::new(Kind::AgentStart));
+                }
+            }
+            "agent_end" => self.agent_end(object, findings),
+            "agent_settled" => {
+                let aborted = object.get("aborted").and_then(Value::as_bool) == Some(true);
+                self.settled(aborted, findings);
+            }
             "turn_start" => {
                 self.step += 1;
                 push(findings, Event::turn_start(self.step));
             }
-            "turn_end" => push(findings, turn_end(message)),
+            "turn_end" => {
+                let event = turn_end(message);
+                let failed = event.stop.as_deref() == Some("error");
+                self.failure = failed.then(|| event.message.clone().unwrap_or_default());
+                push(findings, event);
+            }
             "message_start" => message_start(message, findings),
             "message_update" => message_update(object, findings),
             "message_end" => self.message_end(message, findings),
@@ -57,14 +92,55 @@ impl Dialect for Pi {
             "queue_update"
             | "session_info_changed"
             | "thinking_level_changed"
-            | "agent_settled"
-            | "bash_execution_update" => {}
+            | "entry_appended"
+            | "model_changed"
+            | "bash_execution_start"
+            | "bash_execution_update"
+            | "bash_execution_end" => {}
             kind => push(findings, other(kind, object)),
+        }
+    }
+
+    fn finish(&mut self, findings: &mut Vec<Finding>) {
+        // Only the word that it has settled is missing.
+        if matches!(self.unsettled, Some(Ending::Over | Ending::Aborted)) {
+            self.settled(false, findings);
         }
     }
 }
 
 impl Pi {
+    /// Versions that say whether they will try again also say when they have settled, which is the end.
+    fn agent_end(&mut self, object: &Value, findings: &mut Vec<Finding>) {
+        let messages = object.get("messages").and_then(Value::as_array);
+        let last = messages.and_then(|messages| messages.last());
+        let stop = last.and_then(|message| text(message, "stopReason"));
+        let retried = object.get("willRetry").and_then(Value::as_bool);
+        self.unsettled = Some(match (retried, stop) {
+            (Some(true), _) => Ending::Retried,
+            (_, Some("aborted")) => Ending::Aborted,
+            _ => Ending::Over,
+        });
+        if retried.is_none() {
+            self.settled(false, findings);
+        }
+    }
+
+    fn settled(&mut self, aborted: bool, findings: &mut Vec<Finding>) {
+        let ending = self.unsettled.take();
+        if !std::mem::take(&mut self.working) && ending.is_none() {
+            return;
+        }
+        let failure = self.failure.take();
+        if aborted || ending == Some(Ending::Aborted) {
+            return push(findings, Event::aborted());
+        }
+        if let Some(message) = failure {
+            push(findings, Event::error(message));
+        }
+        push(findings, Event::new(Kind::AgentEnd));
+    }
+
     fn message_end(&mut self, message: &Value, findings: &mut Vec<Finding>) {
         if text(message, "role") != Some("assistant") {
             return;
@@ -79,13 +155,23 @@ impl Pi {
             }));
         }
         if let Some(usage) = message.get("usage") {
-            self.used.add(&Usage {
-                input_tokens: count(usage, "input"),
-                output_tokens: count(usage, "output"),
-                cache_read_tokens: count(usage, "cacheRead"),
-                cache_write_tokens: count(usage, "cacheWrite"),
-                cost_usd: usage.get("cost").map_or(0.0, |sums| cost(sums, "total")),
-            });
+            let sums = usage.get("cost").unwrap_or(&Value::Null);
+            let dollars = cost(sums, "total");
+            let worked_out = sums.get("totalFromProvider").and_then(Value::as_bool) == Some(false);
+            let basis = match worked_out {
+                true => CostBasis::Estimated,
+                false => CostBasis::Told,
+            };
+            self.used.add(
+                &Usage {
+                    input_tokens: count(usage, "input"),
+                    output_tokens: count(usage, "output"),
+                    cache_read_tokens: count(usage, "cacheRead"),
+                    cache_write_tokens: count(usage, "cacheWrite"),
+                    ..Usage::default()
+                }
+                .with_cost(dollars, basis),
+            );
             push_usage(findings, self.used);
         }
     }
@@ -163,17 +249,24 @@ fn other(kind: &str, object: &Value) -> Event {
     let error = text(object, "errorMessage")
         .or_else(|| text(object, "finalError"))
         .or_else(|| text(object, "error"));
+    if matches!(kind, "auto_retry_start" | "summarization_retry_start") {
+        let number = |name: &str| object.get(name).and_then(Value::as_u64);
+        let retry = Retry {
+            attempt: number("attempt"),
+            max_attempts: number("maxAttempts"),
+            delay_ms: number("delayMs"),
+            status: error.and_then(http_status),
+        };
+        return Event {
+            raw_type: Some(kind.to_owned()),
+            ..Event::retry(retry, error.unwrap_or("trying again"))
+        };
+    }
     let message = match kind {
         "auto_compaction_start" | "compaction_start" => "compacting the conversation".to_owned(),
         "auto_compaction_end" | "compaction_end" => {
             error.unwrap_or("the conversation was compacted").to_owned()
         }
-        "auto_retry_start" | "summarization_retry_start" => format!(
-            "attempt {} of {}: {}",
-            count(object, "attempt"),
-            count(object, "maxAttempts"),
-            error.unwrap_or("trying again")
-        ),
         "auto_retry_end" | "summarization_retry_end" => {
             error.unwrap_or("trying again has helped").to_owned()
         }

@@ -1,15 +1,15 @@
 //! From bytes to findings.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 use zot_wire::{FrameDecoder, Line, LineDecoder, MAX_LINE_BYTES};
 
-use super::detect::detect;
+use super::detect::{detect, detect_text};
+use super::undecided::Undecided;
 use super::zot::piece;
 use super::{Dialect, Finding, Identity, SourceKind};
-use crate::Event;
-
-/// After so many lines that any kind could have written, an agent is taken for zot.
-pub const DETECTION_LINES: u32 = 64;
+use crate::{Event, Usage};
 
 /// How much is shown of a line that is not understood.
 pub const MAX_FOREIGN_BYTES: usize = 200;
@@ -19,8 +19,11 @@ pub struct Reader {
     framing: Framing,
     dialect: Box<dyn Dialect>,
     kind: Option<SourceKind>,
-    /// Lines seen while the kind was open.
-    undecided: u32,
+    /// What was last told of the usage of the agent, and of those that it started.
+    used: HashMap<Option<String>, Usage>,
+    /// Whether it has said anything, and whether anything of it was about its work.
+    has_spoken: bool,
+    has_told: bool,
 }
 
 enum Framing {
@@ -37,9 +40,14 @@ impl Reader {
     pub fn new(kind: Option<SourceKind>) -> Self {
         Self {
             framing: Framing::Open,
-            dialect: kind.unwrap_or(SourceKind::Zot).dialect(),
+            dialect: kind.map_or_else(
+                || Box::new(Undecided) as Box<dyn Dialect>,
+                SourceKind::dialect,
+            ),
             kind,
-            undecided: 0,
+            used: HashMap::new(),
+            has_spoken: false,
+            has_told: false,
         }
     }
 
@@ -98,7 +106,13 @@ impl Reader {
             }
             _ => {}
         }
+        let from = findings.len();
         self.dialect.finish(findings);
+        self.note(&mut findings[from..]);
+        // It began to speak, and ended before it did anything.
+        if self.has_spoken && !self.has_told {
+            findings.push(Finding::Event(Event::aborted()));
+        }
     }
 
     /// Forgets a piece of a line: what follows was written anew.
@@ -114,45 +128,66 @@ impl Reader {
         if bytes.is_empty() {
             return;
         }
+        self.has_spoken = true;
         if self.kind == Some(SourceKind::Zot)
             && let Some(event) = piece(bytes)
         {
+            self.has_told = true;
             findings.push(Finding::Event(event));
             return;
         }
         match serde_json::from_slice::<Value>(bytes) {
             Ok(object) if object.is_object() => {
-                self.decide(&object, findings);
+                if self.kind.is_none() {
+                    self.decide(detect(&object), findings);
+                }
+                let from = findings.len();
                 self.dialect.read(&object, findings);
+                self.note(&mut findings[from..]);
             }
             _ => self.foreign(bytes, findings),
         }
     }
 
-    fn decide(&mut self, object: &Value, findings: &mut Vec<Finding>) {
-        if self.kind.is_some() {
-            return;
-        }
-        self.undecided += 1;
-        let kind = match detect(object) {
-            Some(kind) => kind,
-            None if self.undecided < DETECTION_LINES => return,
-            None => SourceKind::Zot,
-        };
+    fn decide(&mut self, kind: Option<SourceKind>, findings: &mut Vec<Finding>) {
+        let Some(kind) = kind else { return };
         self.kind = Some(kind);
-        if kind != SourceKind::Zot {
-            self.dialect = kind.dialect();
-        }
+        self.dialect = kind.dialect();
         findings.push(Finding::Identity(Identity {
             source: Some(kind),
             ..Identity::default()
         }));
     }
 
+    /// Takes note of what was told. What was used once stays used, whatever an agent says later: some tell of the session, some of the last call,
+    /// and some of nothing once they were interrupted.
+    fn note(&mut self, findings: &mut [Finding]) {
+        for finding in findings {
+            let is_notice =
+                matches!(finding, Finding::Event(event) if event.kind == crate::Kind::Notice);
+            self.has_told |= !is_notice && !matches!(finding, Finding::Identity(_));
+            let (key, usage) = match finding {
+                Finding::Usage(usage) => (None, usage),
+                Finding::Child(child) => match &mut child.finding {
+                    Finding::Usage(usage) => (Some(child.key.clone()), usage),
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            let highest = self.used.entry(key).or_default();
+            highest.raise_to(usage);
+            *usage = *highest;
+        }
+    }
+
     fn foreign(&mut self, bytes: &[u8], findings: &mut Vec<Finding>) {
+        self.has_told = true;
         let Ok(text) = str::from_utf8(bytes) else {
             return unknown("not UTF-8", &String::from_utf8_lossy(bytes), findings);
         };
+        if self.kind.is_none() {
+            self.decide(detect_text(text), findings);
+        }
         if !self.dialect.read_text(text, findings) {
             unknown("not JSON", text, findings);
         }

@@ -1,7 +1,9 @@
 //! Every kind of agent, from what it prints to what is shown of it.
 
+mod peers;
+
 use super::{Finding, Reader, SourceKind, parse_source};
-use crate::{AgentState, Event, Kind, Record, Status, Tracker, Usage};
+use crate::{AgentState, CostBasis, Event, Kind, Record, Status, Tracker, Usage};
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -28,7 +30,7 @@ fn follow(bytes: &[u8]) -> (SourceKind, Vec<Event>, AgentState) {
                 events.push(event);
             }
             Finding::Usage(usage) => tracker.apply(&Record::of_usage("a1", 1, usage)),
-            Finding::Identity(_) | Finding::Record(_) => {}
+            Finding::Identity(_) | Finding::Record(_) | Finding::Child(_) => {}
         }
     }
     (kind.expect("a kind"), events, tracker.into_state())
@@ -41,6 +43,13 @@ fn told(events: &[Event]) -> Vec<String> {
         .map(|event| {
             let kind = serde_json::to_value(event.kind).unwrap();
             let mut line = kind.as_str().unwrap().to_owned();
+            if let Some(retry) = &event.retry {
+                return format!(
+                    "{}: {}",
+                    retry.short_words(),
+                    event.message.as_deref().unwrap()
+                );
+            }
             let step = event.step.map(|step| step.to_string());
             let thought = event.thinking.map(|_| "thinking".to_owned());
             let failed = event
@@ -145,6 +154,7 @@ fn the_seeds_transcripts_break_no_rule() {
         cache_read_tokens: 1792,
         cache_write_tokens: 0,
         cost_usd: 0.0009,
+        cost_basis: Some(CostBasis::Told),
     };
     assert_eq!(state.usage, used);
     let (_, _, state) = follow(fixture!("seed-placeholder-key.jsonl"));
@@ -198,7 +208,7 @@ fn pi_rpc() {
         "approval_request Dangerous command",
         "tool_execution_end call_7 failed Blocked by user",
         "turn_end error 529 overloaded_error",
-        "notice failed attempt 1 of 3: 529 overloaded_error",
+        "retry 1/3 529 in 2.0s: 529 overloaded_error",
         "error set_model: Model not found: invalid/model",
     ] {
         assert!(
@@ -229,7 +239,7 @@ fn codex_exec() {
             "tool_execution_start item_4 file_change",
             "tool_execution_update item_4 [{\"kind\":\"add\",\"path\":\"count.txt\"}]",
             "tool_execution_end item_4 ",
-            "notice failed Reconnecting... 1/5",
+            "retry 1/5: Reconnecting... 1/5",
             "message_end assistant notes.txt has two lines.",
             "turn_end end",
             "agent_end",
@@ -286,6 +296,7 @@ fn claude_code() {
         cache_read_tokens: 5000,
         cache_write_tokens: 1010,
         cost_usd: 0.0123,
+        cost_basis: Some(CostBasis::Told),
     };
     assert_eq!(state.usage, used);
 }
@@ -483,7 +494,9 @@ fn names_of_sources() {
 mod any_bytes {
     use proptest::prelude::*;
 
-    use super::super::{Reader, SourceKind};
+    use super::super::{Finding, Reader, SourceKind};
+    use crate::record::Detached;
+    use crate::{Record, Tracker};
 
     /// Lines that look like those of agents, and noise.
     fn line() -> impl Strategy<Value = Vec<u8>> {
@@ -524,10 +537,71 @@ mod any_bytes {
         ]
     }
 
+    const TRANSCRIPTS: [&[u8]; 12] = [
+        fixture!("acp.jsonl"),
+        fixture!("claude-code-aborted.jsonl"),
+        fixture!("claude-code-children.jsonl"),
+        fixture!("claude-code-partial.jsonl"),
+        fixture!("codex-app-server.jsonl"),
+        fixture!("codex-exec.jsonl"),
+        fixture!("gemini.jsonl"),
+        fixture!("goose.txt"),
+        fixture!("opencode.jsonl"),
+        fixture!("pi-rpc.jsonl"),
+        fixture!("qwen.jsonl"),
+        fixture!("zot-confirm.jsonl"),
+    ];
+
+    /// A line of a real agent, as it is, or with a number that is too large for anything.
+    fn told_line() -> impl Strategy<Value = Vec<u8>> {
+        (
+            0..TRANSCRIPTS.len(),
+            any::<prop::sample::Index>(),
+            any::<bool>(),
+        )
+            .prop_map(|(transcript, line, large)| {
+                let lines: Vec<_> = TRANSCRIPTS[transcript]
+                    .split_inclusive(|byte| *byte == b'\n')
+                    .collect();
+                let line = String::from_utf8(line.get(&lines).to_vec()).unwrap();
+                match large {
+                    true => line.replace("tokens\":", "tokens\":18446744073709551615,\"x\":"),
+                    false => line,
+                }
+                .into_bytes()
+            })
+    }
+
     proptest! {
+        /// Lines in any order, read as those of any kind: nothing stops us, and usage only grows.
+        #[test]
+        fn of_any_kind_are_read_as_any(lines in prop::collection::vec(told_line(), 0..60), kind in 0..13_usize) {
+            let mut findings = Vec::new();
+            let mut reader = Reader::new(SourceKind::ALL.get(kind).copied());
+            for line in &lines {
+                reader.feed(line, &mut findings);
+            }
+            reader.finish(&mut findings);
+            let mut tracker = Tracker::new("a1");
+            let mut before = 0;
+            for finding in findings {
+                match finding {
+                    Finding::Event(event) => tracker.apply(&Record::of_event("a1", 1, event)),
+                    Finding::Usage(usage) => {
+                        prop_assert!(usage.tokens() >= before);
+                        before = usage.tokens();
+                        tracker.apply(&Record::of_usage("a1", 1, usage));
+                    }
+                    _ => {}
+                }
+            }
+            tracker.apply(&Record::of_detached("a1", 2, Detached::default()));
+            prop_assert!(!tracker.state().status.is_working());
+        }
+
         /// Nothing that an agent prints stops us, and how it is cut makes no difference.
         #[test]
-        fn are_read(lines in prop::collection::vec(line(), 0..20), size in 1..50_usize, kind in 0..7_usize) {
+        fn are_read(lines in prop::collection::vec(line(), 0..20), size in 1..50_usize, kind in 0..13_usize) {
             let bytes = lines.concat();
             let kind = SourceKind::ALL.get(kind).copied();
             let (mut whole, mut pieces) = (Vec::new(), Vec::new());

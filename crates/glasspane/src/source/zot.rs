@@ -8,7 +8,7 @@ pub(super) use piece::piece;
 
 use super::fields::{cost, count, owned, push, push_usage, text};
 use super::{Dialect, Finding};
-use crate::{Event, Kind, Usage, normalize};
+use crate::{CostBasis, Event, Kind, Usage, normalize};
 
 /// How many calls may wait for a person at a time; of more, the answers are not told.
 const MAX_WAITING: usize = 64;
@@ -19,6 +19,8 @@ pub(super) struct Zot {
     used: Usage,
     /// Calls that wait for a `confirm`, oldest first.
     waiting: Vec<String>,
+    /// Whether the last turn ended with calls of tools, so that another turn has to follow.
+    wants_tools: bool,
 }
 
 impl Dialect for Zot {
@@ -28,14 +30,25 @@ impl Dialect for Zot {
                 self.usage(object);
                 push_usage(findings, self.used);
             }
-            "tool_confirm" if self.waiting.len() < MAX_WAITING => {
-                self.waiting.extend(owned(object, "id"));
+            // Complete, whatever came of them in pieces before.
+            "tool_call" => arguments(object, findings),
+            "tool_confirm" => {
+                arguments(object, findings);
+                if self.waiting.len() < MAX_WAITING {
+                    self.waiting.extend(owned(object, "id"));
+                }
             }
             "tool_result" => {
                 let id = text(object, "id");
                 self.waiting.retain(|waiting| Some(waiting.as_str()) != id);
             }
             "response" => self.confirmed(object, findings),
+            "turn_end" => self.wants_tools = text(object, "stop") == Some("tool_use"),
+            "turn_start" | "user_message" | "error" => self.wants_tools = false,
+            // An abort while tools run has no other sign than that the model is not asked again.
+            "done" if std::mem::take(&mut self.wants_tools) => {
+                return push(findings, Event::aborted());
+            }
             _ => {}
         }
         if let Some(event) = normalize(object) {
@@ -73,12 +86,19 @@ impl Zot {
     }
 }
 
+fn arguments(object: &Value, findings: &mut Vec<Finding>) {
+    if let (Some(id), Some(arguments)) = (text(object, "id"), object.get("args")) {
+        push(findings, Event::tool_arguments(id, arguments.to_string()));
+    }
+}
+
 fn read_usage(object: &Value) -> Usage {
     Usage {
         input_tokens: count(object, "input"),
         output_tokens: count(object, "output"),
         cache_read_tokens: count(object, "cache_read"),
         cache_write_tokens: count(object, "cache_write"),
-        cost_usd: cost(object, "cost_usd"),
+        ..Usage::default()
     }
+    .with_cost(cost(object, "cost_usd"), CostBasis::Told)
 }

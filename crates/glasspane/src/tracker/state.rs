@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Usage;
+use crate::{Retry, Usage};
 
 /// What an agent is doing.
 #[derive(
@@ -19,9 +19,15 @@ pub enum Status {
     Writing,
     RunningTool,
     WaitingForApproval,
+    /// A request failed; the agent waits before it sends it again.
+    Retrying,
     /// The prompt is answered, or the agent has left.
     Done,
     Failed,
+    /// Somebody broke the work off, or the stream ended before the work did.
+    Interrupted,
+    /// The agent says things, and none of them is understood.
+    NotUnderstood,
 }
 
 impl Status {
@@ -29,7 +35,11 @@ impl Status {
     pub fn is_working(self) -> bool {
         matches!(
             self,
-            Self::Thinking | Self::Writing | Self::RunningTool | Self::WaitingForApproval
+            Self::Thinking
+                | Self::Writing
+                | Self::RunningTool
+                | Self::WaitingForApproval
+                | Self::Retrying
         )
     }
 
@@ -42,8 +52,11 @@ impl Status {
             Self::Writing => "writing",
             Self::RunningTool => "running tool",
             Self::WaitingForApproval => "waiting for approval",
+            Self::Retrying => "retrying",
             Self::Done => "done",
             Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+            Self::NotUnderstood => "not understood",
         }
     }
 }
@@ -59,6 +72,9 @@ pub struct AgentState {
     pub model: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// The id of the agent that started this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     pub status: Status,
     /// The tool that started last, of those that run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,6 +82,18 @@ pub struct AgentState {
     /// The names of all tools that run, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools_running: Vec<String>,
+    /// The same tools with their arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub running: Vec<super::RunningTool>,
+    /// What waits for a person, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<super::PendingApproval>,
+    /// What the agent was last asked to do.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub prompt: String,
+    /// What the last tools were called with and what they answered, to be searched.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub tool_text: String,
     /// Since when `status` holds.
     pub since_ms: u64,
     pub started_ms: u64,
@@ -92,6 +120,9 @@ pub struct AgentState {
     pub last_text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// While a request waits to be sent again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
     /// Why the agent is not there any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detached: Option<String>,

@@ -1,6 +1,9 @@
-use super::{MAX_OPEN_TOOLS, MAX_TEXT_BYTES, MAX_VIOLATIONS, Status, Tracker};
+use super::{
+    MAX_ALL_ARGUMENTS_BYTES, MAX_APPROVALS, MAX_ARGUMENTS_BYTES, MAX_OPEN_TOOLS, MAX_TEXT_BYTES,
+    MAX_VIOLATIONS, Status, Tracker,
+};
 use crate::record::{Attached, Detached};
-use crate::{Event, Kind, Record, Usage};
+use crate::{CostBasis, Event, Kind, Record, Retry, Usage};
 
 /// Applies events a second apart, beginning at 1 s.
 fn follow(events: impl IntoIterator<Item = Event>) -> Tracker {
@@ -81,6 +84,149 @@ fn parallel_tools_are_all_shown() {
 }
 
 #[test]
+fn what_a_running_tool_was_called_with() {
+    let pieces = ["{\"command\":\"cargo ", "test\",\"time", "out\":60}"];
+    let piece = |text: &str| Event {
+        arguments: Some(true),
+        ..Event::tool_output("c1", text)
+    };
+    let mut events = vec![Event::turn_start(1), Event::tool_start("c1", "bash")];
+    events.extend(pieces.map(piece));
+    let tracker = follow(events.clone());
+    let running = &tracker.state().running;
+    assert_eq!(running.len(), 1);
+    assert_eq!(running[0].name, "bash");
+    assert_eq!(running[0].since_ms, 2000);
+    assert_eq!(running[0].summary, "cargo test  timeout=60");
+    assert_eq!(running[0].arguments, pieces.concat());
+    // What comes whole replaces the pieces.
+    events.push(Event::tool_arguments("c1", r#"{"command":"ls"}"#));
+    assert_eq!(follow(events.clone()).state().running[0].summary, "ls");
+    events.push(Event::tool_end("c1", "Cargo.toml", false));
+    let state = follow(events).into_state();
+    assert_eq!(state.running, []);
+    assert_eq!(state.tool_text, "bash command ls Cargo.toml\n");
+    assert_eq!(state.violations, Vec::<String>::new());
+}
+
+#[test]
+fn long_arguments_are_cut_but_summed_up_before() {
+    let content = "x".repeat(3 * MAX_ARGUMENTS_BYTES);
+    let arguments = format!(r#"{{"content":"{content}","path":"src/main.rs"}}"#);
+    let mut events = vec![Event::turn_start(1)];
+    for number in 0..20 {
+        let id = format!("c{number}");
+        events.push(Event::tool_start(id.clone(), "write"));
+        events.push(Event::tool_arguments(id, arguments.clone()));
+    }
+    let state = follow(events).into_state();
+    assert!(
+        state.running[0]
+            .summary
+            .starts_with("src/main.rs  content=xxx")
+    );
+    assert!(state.running[0].cut);
+    assert_eq!(state.running[0].arguments.len(), MAX_ARGUMENTS_BYTES);
+    let kept: usize = state.running.iter().map(|tool| tool.arguments.len()).sum();
+    assert_eq!(kept, MAX_ALL_ARGUMENTS_BYTES);
+    assert!(state.running[19].summary.starts_with("src/main.rs"));
+}
+
+#[test]
+fn what_waits_is_known_until_it_is_decided() {
+    let mut events = vec![
+        Event::turn_start(1),
+        Event::tool_start("c1", "bash"),
+        Event::tool_arguments("c1", r#"{"command":"rm -r build"}"#),
+        Event {
+            text: Some("rm -r build".to_owned()),
+            whole: true,
+            ..approval(Some("c1"))
+        },
+    ];
+    let state = follow(events.clone()).into_state();
+    let [asked] = state.approvals.as_slice() else {
+        panic!("{:?}", state.approvals);
+    };
+    assert_eq!((asked.name.as_str(), asked.since_ms), ("bash", 4000));
+    assert_eq!(asked.summary, "rm -r build");
+    assert_eq!(asked.arguments, r#"{"command":"rm -r build"}"#);
+    assert_eq!(asked.message, None, "the preview says the same");
+    events.push(Event {
+        tool_id: Some("c1".to_owned()),
+        ..Event::new(Kind::ApprovalEnd)
+    });
+    let state = follow(events).into_state();
+    assert_eq!(state.approvals, []);
+    assert_eq!(state.running[0].summary, "rm -r build");
+}
+
+#[test]
+fn what_waits_may_belong_to_no_tool_that_has_started() {
+    let request = |id: &str, name: &str, text: &str| Event {
+        tool_name: Some(name.to_owned()),
+        text: Some(text.to_owned()),
+        ..approval(Some(id))
+    };
+    let question = Event {
+        message: Some("Dangerous command?".to_owned()),
+        ..approval(None)
+    };
+    let mut events = vec![
+        Event::turn_start(1),
+        request("p1", "Write", r#"{"file_path":"/etc/motd","content":"hi"}"#),
+        question,
+    ];
+    let state = follow(events.clone()).into_state();
+    let lines: Vec<_> = state
+        .approvals
+        .iter()
+        .map(|asked| (asked.name.as_str(), asked.summary.as_str()))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            ("Write", "/etc/motd  content=hi"),
+            ("", "Dangerous command?")
+        ]
+    );
+    events.push(Event {
+        tool_id: Some("p1".to_owned()),
+        ..Event::new(Kind::ApprovalEnd)
+    });
+    let state = follow(events.clone()).into_state();
+    assert_eq!(state.approvals.len(), 1);
+    assert_eq!(state.approvals[0].summary, "Dangerous command?");
+    assert_eq!(state.status, Status::WaitingForApproval);
+    events.push(Event::turn_end("end"));
+    assert_eq!(follow(events).state().approvals, []);
+}
+
+#[test]
+fn a_new_prompt_forgets_what_the_last_one_asked_for() {
+    let events = [
+        approval(None),
+        Event::prompt("never mind"),
+        Event::turn_start(1),
+    ];
+    let state = follow(events).into_state();
+    assert_eq!(state.approvals, []);
+    assert_eq!(state.status, Status::Thinking);
+}
+
+#[test]
+fn more_than_can_be_shown_wait() {
+    let events = (0..2 * MAX_APPROVALS).map(|_| approval(None));
+    assert_eq!(follow(events).state().approvals.len(), MAX_APPROVALS);
+}
+
+#[test]
+fn the_prompt_is_kept() {
+    let state = follow([Event::prompt("count the files"), Event::turn_start(1)]).into_state();
+    assert_eq!(state.prompt, "count the files");
+}
+
+#[test]
 fn broken_rules_are_reported() {
     assert_eq!(
         violations([Event::tool_end("c9", "", false)]),
@@ -156,7 +302,7 @@ fn calls_that_an_abort_cut_short_are_forgotten() {
     ]);
     assert_eq!(
         (tracker.state().status, tracker.state().violation_count),
-        (Status::Done, 0)
+        (Status::Interrupted, 0)
     );
     assert!(tracker.state().tools_running.is_empty());
 }
@@ -199,6 +345,7 @@ fn how_it_leaves_is_how_it_ends() {
         let detached = Detached {
             reason: "exited with 1".to_owned(),
             failed,
+            ..Detached::default()
         };
         tracker.apply(&Record::of_detached("a1", 60_000, detached));
         let state = tracker.into_state();
@@ -213,11 +360,128 @@ fn how_it_leaves_is_how_it_ends() {
         leave(vec![Event::prompt("x"), end()], false),
         (Status::Done, None)
     );
-    let told = Some("exited with 1 in the middle of its work".to_owned());
+    // Cut off in the middle of its work, with no word of a failure.
     assert_eq!(
         leave(vec![Event::turn_start(1)], false),
-        (Status::Failed, told)
+        (Status::Interrupted, None)
     );
+    assert_eq!(
+        leave(vec![Event::turn_start(1)], true),
+        (Status::Failed, Some("exited with 1".to_owned()))
+    );
+    // What it said of its end counts first.
+    assert_eq!(
+        leave(vec![Event::turn_start(1), Event::aborted()], true),
+        (Status::Interrupted, None)
+    );
+    assert_eq!(
+        leave(vec![Event::unknown("x")], false),
+        (Status::NotUnderstood, None)
+    );
+}
+
+#[test]
+fn whoever_ends_an_agent_interrupts_it() {
+    let leave = |events: Vec<Event>| {
+        let mut tracker = follow(events);
+        let detached = Detached {
+            reason: "ended by signal 2".to_owned(),
+            failed: true,
+            interrupted: true,
+            ..Detached::default()
+        };
+        tracker.apply(&Record::of_detached("a1", 60_000, detached));
+        let state = tracker.into_state();
+        (state.status, state.errors)
+    };
+    assert_eq!(leave(vec![Event::turn_start(1)]), (Status::Interrupted, 0));
+    assert_eq!(
+        leave(vec![Event::turn_start(1), Event::error("http 500")]),
+        (Status::Failed, 1)
+    );
+}
+
+#[test]
+fn one_failure_counts_once() {
+    let mut tracker = follow([
+        Event::prompt("x"),
+        Event::turn_start(1),
+        Event::turn_end("error"),
+        Event::error("http 500"),
+        Event::error("http 500"),
+        end(),
+    ]);
+    let detached = Detached {
+        reason: "exited with 1".to_owned(),
+        failed: true,
+        ..Detached::default()
+    };
+    tracker.apply(&Record::of_detached("a1", 60_000, detached));
+    assert_eq!(tracker.state().errors, 1);
+    assert_eq!(tracker.state().error.as_deref(), Some("http 500"));
+    // The next prompt may fail as well.
+    let tracker = follow([
+        Event::error("one"),
+        end(),
+        Event::prompt("again"),
+        Event::error("two"),
+        end(),
+    ]);
+    assert_eq!(tracker.state().errors, 2);
+    // Without a word but the reason of the turn's end, it counts as well.
+    let silent = follow([Event::turn_start(1), Event::turn_end("error"), end()]);
+    assert_eq!(silent.state().errors, 1);
+}
+
+#[test]
+fn a_retry_is_a_wait() {
+    let figures = Retry {
+        attempt: Some(1),
+        max_attempts: Some(3),
+        status: Some(500),
+        delay_ms: Some(2000),
+    };
+    let mut tracker = follow([
+        Event::prompt("x"),
+        Event::turn_start(1),
+        Event::turn_end("error"),
+        Event::retry(figures.clone(), "overloaded"),
+    ]);
+    let state = tracker.state();
+    assert_eq!((state.status, state.errors), (Status::Retrying, 0));
+    assert_eq!(state.retry.as_ref(), Some(&figures));
+    assert_eq!(state.prompts_over, 0);
+    for event in [Event::turn_start(2), Event::turn_end("end"), end()] {
+        tracker.apply(&Record::of_event("a1", 9, event));
+    }
+    let state = tracker.state();
+    assert_eq!(
+        (state.status, state.errors, &state.retry),
+        (Status::Done, 0, &None)
+    );
+}
+
+#[test]
+fn usage_never_runs_backwards() {
+    let usage = |input, cost| {
+        let used = Usage {
+            input_tokens: input,
+            ..Usage::default()
+        };
+        Record::of_usage("a1", 1, used.with_cost(cost, CostBasis::Told))
+    };
+    let mut tracker = Tracker::new("a1");
+    for record in [usage(100, 0.5), usage(0, 0.0)] {
+        tracker.apply(&record);
+    }
+    let used = tracker.state().usage;
+    assert_eq!(
+        (used.input_tokens, used.cost_words().as_str()),
+        (100, "$0.5000")
+    );
+    assert_eq!(Usage::default().cost_words(), "–");
+    let estimate = Usage::default().with_cost(0.25, CostBasis::Estimated);
+    assert_eq!(estimate.cost_words(), "~$0.2500");
 }
 
 #[test]
@@ -277,7 +541,7 @@ mod any_order {
     use crate::record::{Attached, Detached};
     use crate::{Event, Kind, Record};
 
-    const KINDS: [Kind; 15] = [
+    const KINDS: [Kind; 16] = [
         Kind::AgentStart,
         Kind::AgentEnd,
         Kind::TurnStart,
@@ -290,6 +554,7 @@ mod any_order {
         Kind::ToolExecutionEnd,
         Kind::ApprovalRequest,
         Kind::ApprovalEnd,
+        Kind::Retry,
         Kind::Notice,
         Kind::Error,
         Kind::Unknown,
@@ -326,6 +591,9 @@ mod any_order {
                 tracker.apply(record);
                 let state = tracker.state();
                 prop_assert_eq!(state.tool.is_some(), !state.tools_running.is_empty());
+                let running: Vec<_> = state.running.iter().map(|tool| tool.name.clone()).collect();
+                prop_assert_eq!(&running, &state.tools_running);
+                prop_assert!(state.approvals.is_empty() || state.status.is_working());
                 prop_assert!(state.violations.len() as u64 <= state.violation_count);
                 prop_assert!(state.violations.len() <= MAX_VIOLATIONS);
                 if state.status == super::Status::RunningTool {

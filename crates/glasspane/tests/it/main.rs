@@ -6,6 +6,8 @@
     reason = "helpers of tests fail loudly"
 )]
 
+mod escapes;
+mod peers;
 mod run;
 mod serve;
 mod tail;

@@ -109,7 +109,7 @@ fn nothing_is_lost_however_fast_agents_are() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("flood.jsonl");
     let piece = "{\"type\":\"text_delta\",\"delta\":\"x\"}\n".repeat(25_000);
-    fs::write(&path, format!("{{\"type\":\"turn_start\",\"step\":1}}\n{piece}{{\"type\":\"turn_end\",\"stop\":\"end\"}}\n")).unwrap();
+    fs::write(&path, format!("{{\"type\":\"turn_start\",\"step\":1}}\n{piece}{{\"type\":\"turn_end\",\"stop\":\"end\"}}\n{{\"type\":\"done\"}}\n")).unwrap();
     let agents: Vec<_> = (0..4)
         .map(|number| format!("flood{number}=cat {} {0}", path.display()))
         .collect();

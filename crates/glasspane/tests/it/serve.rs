@@ -118,6 +118,51 @@ fn agents_come_by_file_command_and_socket() {
 }
 
 #[test]
+fn a_table_of_a_running_server_shows_what_runs_and_what_waits() {
+    let served = Served::start(&[]);
+    let socket = served.folder.path().join("own/agents.sock");
+    let send = |label: &str, lines: &[&str]| {
+        let mut agent = UnixStream::connect(&socket).unwrap();
+        let hello = format!(r#"{{"glasspane":"attach","label":"{label}","source":"zot"}}"#);
+        let text = [&[hello.as_str()], lines].concat().join("\n") + "\n";
+        agent.write_all(text.as_bytes()).unwrap();
+        agent
+    };
+    let content = "x".repeat(100_000);
+    let _working = send(
+        "working",
+        &[
+            r#"{"type":"turn_start","step":1}"#,
+            r#"{"type":"tool_use_start","id":"c1","name":"write"}"#,
+            &format!(
+                r#"{{"type":"tool_call","id":"c1","name":"write","args":{{"content":"{content}","path":"notes.txt"}}}}"#
+            ),
+        ],
+    );
+    let _waiting = send(
+        "waiting",
+        &[
+            r#"{"type":"turn_start","step":1}"#,
+            r#"{"type":"tool_use_start","id":"c1","name":"bash"}"#,
+            r#"{"type":"tool_confirm","id":"c1","name":"bash","args":{"command":"rm -r build"}}"#,
+        ],
+    );
+    served.wait_for("\"summary\":\"rm -r build\"");
+    served.wait_for("\"summary\":\"notes.txt  content=xxx");
+    let output = glasspane(&["top", "--connect"])
+        .arg(&socket)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 4, "{text}");
+    // Who waits comes first.
+    assert!(lines[2].starts_with("waiting "), "{text}");
+    assert!(lines[2].ends_with("bash: rm -r build"), "{text}");
+    assert!(lines[3].contains("running write") && lines[3].contains("notes.txt  content=xxx"));
+}
+
+#[test]
 fn a_command_that_cannot_be_started_is_told_and_the_page_stays() {
     let mut served = Served::start(&["--", "/no/such/program"]);
     let mut line = String::new();

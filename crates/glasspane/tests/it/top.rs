@@ -20,7 +20,8 @@ fn without_a_terminal_the_table_is_printed_once() {
         lines[0].starts_with("2 agents  0 working  0 waiting for approval  1 done  1 failed"),
         "{text}"
     );
-    assert!(lines[3].ends_with("deepseek: http 401: ..."), "{text}");
+    // Who failed needs attention.
+    assert!(lines[2].ends_with("deepseek: http 401: ..."), "{text}");
 }
 
 #[test]
@@ -124,10 +125,10 @@ fn in_a_terminal_it_sorts_filters_and_leaves_no_trace() {
         "busy",
         "starting",
         "pi-json.jsonl",
-        "sort (arrival)",
+        "sort (attention)",
     ]);
     terminal.keys("s");
-    terminal.shows(&["sort (urgency)"]);
+    terminal.shows(&["sort (arrival)"]);
     terminal.keys("/");
     terminal.keys("codex");
     let screen = terminal.shows(&["filter: codex_"]);
@@ -153,4 +154,70 @@ fn a_signal_leaves_no_trace_either() {
     let id = stdout(&children).trim().parse().unwrap();
     kill_process(Pid::from_raw(id).unwrap(), Signal::TERM).unwrap();
     terminal.shows(&["left 143", " echo "]);
+}
+
+/// Writes the lines of an agent to a file, which is gone with the directory.
+fn recorded(directory: &std::path::Path, name: &str, lines: &[&str]) -> String {
+    let path = directory.join(name);
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn in_a_terminal_it_shows_what_runs_and_what_waits() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let done = recorded(
+        path,
+        "done.jsonl",
+        &[
+            r#"{"type":"user_message","content":"translate"}"#,
+            r#"{"type":"done"}"#,
+        ],
+    );
+    let busy = recorded(
+        path,
+        "busy.jsonl",
+        &[
+            r#"{"type":"user_message","content":"mend the lexer"}"#,
+            r#"{"type":"turn_start","step":1}"#,
+            r#"{"type":"tool_use_start","id":"c1","name":"read"}"#,
+            r#"{"type":"tool_call","id":"c1","name":"read","args":{"path":"Cargo.lock"}}"#,
+            r#"{"type":"tool_result","id":"c1","content":"winnow 0.7","is_error":false}"#,
+            r#"{"type":"tool_use_start","id":"c2","name":"bash"}"#,
+            r#"{"type":"tool_use_args","id":"c2","delta":"{\"command\":\"cargo te"}"#,
+            r#"{"type":"tool_use_args","id":"c2","delta":"st\u001b[2J\"}"}"#,
+        ],
+    );
+    let waits = recorded(
+        path,
+        "waits.jsonl",
+        &[
+            r#"{"type":"turn_start","step":1}"#,
+            r#"{"type":"tool_use_start","id":"c1","name":"bash"}"#,
+            r#"{"type":"tool_confirm","id":"c1","name":"bash","args":{"command":"rm -r build"},"preview":"rm -r build"}"#,
+        ],
+    );
+    let program = env!("CARGO_BIN_EXE_glasspane");
+    let command = format!("{program} top --file {done} --file {busy} --file {waits}");
+    let terminal = Terminal::start("calls", &command);
+    let screen = terminal.shows(&["waiting for approval", "bash: rm -r build", "cargo test"]);
+    assert!(!screen.contains('\u{1b}'), "{screen}");
+    let place = |name: &str| screen.find(name).unwrap_or(usize::MAX);
+    assert!(
+        place("waits.jsonl") < place("busy.jsonl") && place("busy.jsonl") < place("done.jsonl"),
+        "{screen}"
+    );
+    // Words of the prompt, of a running command, and of a result that is no longer shown.
+    for filter in ["lexer", "CARGO running", "winnow", "bash cargo.lock"] {
+        terminal.keys("/");
+        terminal.keys(filter);
+        let screen = terminal.shows(&[&format!("filter: {filter}_")]);
+        assert!(
+            screen.contains("busy.jsonl") && !screen.contains("waits.jsonl"),
+            "{filter}: {screen}"
+        );
+        terminal.keys("Escape");
+        terminal.shows(&["waits.jsonl"]);
+    }
 }

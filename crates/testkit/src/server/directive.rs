@@ -3,6 +3,7 @@
 //! `say:N` · `tool:NAME:JSON` · `loop:K:NAME:JSON` · `multi:[{"name","args"}]` ·
 //! `texttool:NAME:JSON` · `badargs:NAME:TEXT` · `noargs:NAME` · `slowtool:MS:NAME:JSON` ·
 //! `raw:TEXT` · `rawloop:K:TEXT` · `code:TEXT` · `utf8` · `empty` · `length` · `slow:N:MS` ·
+//! `lines:N:MS:FORM` (numbered, as `paragraphs`, a `list` or `code`) ·
 //! `hang` · `hangmid` · `cut` · `garbage` · `errmid` · `err:STATUS[:TEXT]` · `errthen:STATUS:K` ·
 //! `errheaders:STATUS:K:NAME=VALUE,…` · `errwait:STATUS:RETRY-AFTER` · `cutcall:NAME:TEXT` · `flood:BYTES`; around any of them `split:N:` · `cutat:N:` · `crlf:` · `delay:MS:` ·
 //! `think:TEXT:` · `reset:K:` · `overflow:K:` · `retryafter:S:`. Anything else answers `ok`.
@@ -223,6 +224,15 @@ fn simple(
                 ..Completion::default()
             })
         }
+        "lines" => {
+            let (count, rest) = head(rest)?;
+            let (pause, form) = head(rest)?;
+            completion(Completion {
+                pieces: numbered_lines(number(count)?, form),
+                between_events: milliseconds(pause)?,
+                ..Completion::default()
+            })
+        }
         "hang" => Plan::from(Answer::Hang),
         "hangmid" => ending(2, Ending::Silence),
         "cut" => ending(3, Ending::Cut),
@@ -400,6 +410,22 @@ fn header_list(text: &str) -> Vec<(String, String)> {
     pairs
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
+}
+
+/// Each in two pieces.
+fn numbered_lines(count: usize, form: &str) -> Vec<String> {
+    let mut pieces = Vec::new();
+    for number in 1..=count {
+        let (before, after) = match form {
+            "list" => (format!("{number}. "), "\n"),
+            "code" if number == 1 => ("```\n".to_owned(), "\n"),
+            "code" => (String::new(), "\n"),
+            _ => (String::new(), "\n\n"),
+        };
+        pieces.push(format!("{before}numbered "));
+        pieces.push(format!("line {number}.{after}"));
+    }
+    pieces
 }
 
 fn words(count: usize) -> Vec<String> {

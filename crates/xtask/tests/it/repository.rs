@@ -26,6 +26,11 @@ fn no_source_file_is_too_long() {
 }
 
 #[test]
+fn text_of_others_reaches_terminals_through_the_filter() {
+    check(sources::printing_complaints(&root()).unwrap());
+}
+
+#[test]
 fn every_part_of_the_protocol_is_captured() {
     let captures = protocol::read_captures(&root()).unwrap();
     assert!(!captures.is_empty());

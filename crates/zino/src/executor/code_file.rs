@@ -1,24 +1,21 @@
 //! Code in a file that only its owner can read, for as long as it runs.
 
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
+use zot_files::{Scratch, ScratchDirectory};
 
 /// Removed with its folder when it is dropped.
 pub(super) struct CodeFile {
-    folder: TempDir,
+    folder: ScratchDirectory,
     path: PathBuf,
 }
 
 impl CodeFile {
     pub(super) fn new(code: &str, extension: &str) -> io::Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("zino-")
-            .permissions(Permissions::from_mode(0o700))
-            .tempdir()?;
+        let folder = ScratchDirectory::new(Scratch::Code)?;
         // An extension comes from a file of definitions: it may not lead elsewhere.
         let extension = extension.replace(['/', '\0'], "_");
         let path = folder.path().join(format!("code{extension}"));

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::process::Command;
 
 use zot_process::launch::{
-    self, ConfineError, Confinement, Execution, FileAccess, Status, enforceable,
+    self, ConfineError, Confined, Confinement, Execution, FileAccess, Status, enforceable,
 };
 
 use super::code_file::CodeFile;
+use crate::descriptors;
 
 /// What `[exc] sandbox` promises and this system cannot keep.
 #[derive(Debug, thiserror::Error)]
@@ -34,13 +35,20 @@ pub(super) fn check(network: bool) -> Result<(), SandboxError> {
     Ok(())
 }
 
+/// Leaves `command` unconfined.
+pub(super) fn open(command: Command) -> Result<Confined, ConfineError> {
+    let confinement = Confinement::default().open_files(descriptors::original());
+    let (command, _) = launch::confine(command, &confinement)?;
+    Ok(command)
+}
+
 /// Confines `command` to `folder`, the code it runs and a folder for temporary files.
 pub(super) fn confine(
-    command: &mut Command,
+    mut command: Command,
     folder: &Path,
     code: &CodeFile,
     network: bool,
-) -> Result<(), ConfineError> {
+) -> Result<Confined, ConfineError> {
     let mut write = vec![folder.to_owned()];
     // Without one, programs that want temporary files fail; that is no reason not to start.
     if let Ok(scratch) = code.scratch() {
@@ -53,6 +61,8 @@ pub(super) fn confine(
             write,
             execute: Execution::Anything,
         })
-        .network(network);
-    launch::confine(command, &confinement).map(|_| ())
+        .network(network)
+        .open_files(descriptors::original());
+    let (command, _) = launch::confine(command, &confinement)?;
+    Ok(command)
 }

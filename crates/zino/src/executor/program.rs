@@ -1,4 +1,4 @@
-//! One program in its own process group, its two output streams apart.
+//! One program with all that it starts, its two output streams apart.
 
 #[cfg(test)]
 mod tests;
@@ -6,16 +6,16 @@ mod tests;
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep_until, timeout};
 use zot_process::ProcessGroup;
+use zot_process::launch::Confined;
 
 use super::output::Output;
-use crate::descriptors;
 
 /// Between asking processes to end and killing them.
 const TERMINATION_GRACE: Duration = Duration::from_millis(250);
@@ -23,8 +23,8 @@ const TERMINATION_GRACE: Duration = Duration::from_millis(250);
 /// How long background processes that hold the output open may run on after the program.
 const BACKGROUND_GRACE: Duration = Duration::from_secs(2);
 
-/// How long to read on after everyone in the group is dead: a process that left the group can hold
-/// the output open for ever.
+/// How long to read on after everyone is dead: elsewhere than on Linux, a process that left its group
+/// can hold the output open for ever.
 const DRAIN_TIME: Duration = Duration::from_millis(500);
 
 /// What one read takes at most: a full pipe.
@@ -56,20 +56,21 @@ enum Stop {
     TimedOut,
 }
 
-/// Runs `command` without input. Nothing of its process group is alive afterwards, nor when this is
+/// Runs `command` without input. Nothing that it started is alive afterwards, nor when this is
 /// dropped. Fails only when it cannot be started.
-pub(super) async fn run(mut command: Command, limits: Limits) -> io::Result<Finished> {
+pub(super) async fn run(command: impl Into<Confined>, limits: Limits) -> io::Result<Finished> {
     let (stdout_reader, stdout_writer) = io::pipe()?;
     let (stderr_reader, stderr_writer) = io::pipe()?;
     let stdout_reader = pipe::Receiver::from_owned_fd(stdout_reader.into())?;
     let stderr_reader = pipe::Receiver::from_owned_fd(stderr_reader.into())?;
+    let mut command = command.into();
     command
+        .command_mut()
         .stdin(Stdio::null())
         .stdout(stdout_writer)
         .stderr(stderr_writer);
     let deadline = Instant::now() + limits.time;
     let group = ProcessGroup::spawn(command)?;
-    descriptors::restore(group.id());
 
     let mut stdout = Output::new(limits.output_bytes);
     let mut stderr = Output::new(limits.output_bytes);

@@ -9,10 +9,10 @@ mod repair;
 mod tests;
 mod unfinished;
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::array::{Scanner, Shape};
@@ -21,8 +21,8 @@ use super::error::StoreError;
 
 pub(super) use repair::{create, is_torn, mend_torn, normalise, replace};
 
-/// What the original gives its files.
-const FILE_MODE: u32 = 0o644;
+/// What was said is for the owner's eyes only, whatever the mask of the process leaves.
+pub(super) const FILE_MODE: u32 = 0o600;
 
 /// How much is read at a time.
 const BLOCK_BYTES: usize = 64 * 1024;
@@ -108,18 +108,27 @@ pub(super) fn try_lock(path: &Path, access: Access) -> Result<Option<Locked>, St
 }
 
 fn open(path: &Path, access: Access) -> Result<Option<Locked>, StoreError> {
-    let opened = OpenOptions::new()
-        .read(true)
-        .write(access == Access::Append)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(path);
-    match opened {
-        Ok(file) => Ok(Some(Locked {
-            file,
-            path: path.to_owned(),
-        })),
+    let mut options = OpenOptions::new();
+    options.read(true).write(access == Access::Append);
+    match zot_files::open_itself(path, &mut options) {
+        Ok(file) => {
+            make_private(&file);
+            Ok(Some(Locked {
+                file,
+                path: path.to_owned(),
+            }))
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(StoreError::io(path)(error)),
+    }
+}
+
+/// Takes from others what the original, or an older version, let them do with the file.
+fn make_private(file: &File) {
+    let mode = file.metadata().map(|metadata| metadata.mode());
+    if mode.is_ok_and(|mode| mode & 0o077 != 0) {
+        // Somebody else's file can be used as it is.
+        let _ = file.set_permissions(Permissions::from_mode(FILE_MODE));
     }
 }
 

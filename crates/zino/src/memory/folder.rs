@@ -1,9 +1,13 @@
 //! A folder of stored files and the lock that orders whatever makes, replaces or removes them.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use zot_files::{create_private_folder, open_itself};
+
 use super::error::StoreError;
+use super::file::FILE_MODE;
 
 #[derive(Debug, Clone)]
 pub(super) struct Folder(PathBuf);
@@ -25,16 +29,10 @@ impl Folder {
     /// Locks the folder, which is made when it is not there.
     pub(super) fn lock(&self) -> Result<FolderLock, StoreError> {
         let path = self.0.join(".lock");
-        DirBuilder::new()
-            .recursive(true)
-            .create(&self.0)
-            .map_err(StoreError::io(&self.0))?;
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(StoreError::io(&path))?;
+        create_private_folder(&self.0).map_err(StoreError::io(&self.0))?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        let file = open_itself(&path, options.mode(FILE_MODE)).map_err(StoreError::io(&path))?;
         file.lock().map_err(StoreError::io(&path))?;
         Ok(FolderLock { _file: file })
     }

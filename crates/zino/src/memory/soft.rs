@@ -1,9 +1,11 @@
 //! The soft memory: one text in one file.
 
-use std::fs;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
+use zot_files::read_bytes;
+
+use super::MAX_STORED_BYTES;
 use super::error::StoreError;
 use super::file;
 use super::folder::Folder;
@@ -22,11 +24,8 @@ impl SoftMemory {
     }
 
     pub(super) fn get(&self) -> Result<String, StoreError> {
-        match fs::read(&self.path) {
-            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-            Err(error) => Err(StoreError::io(&self.path)(error)),
-        }
+        let bytes = read_bytes(&self.path, MAX_STORED_BYTES).map_err(StoreError::io(&self.path))?;
+        Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
     }
 
     pub(super) fn set(&self, content: &str) -> Result<(), StoreError> {

@@ -94,7 +94,7 @@ async fn answers_as_the_original() {
             .unwrap()
             .permissions()
             .mode();
-        assert_eq!(mode & 0o777, 0o644, "{file}");
+        assert_eq!(mode & 0o777, 0o600, "{file}");
     }
 }
 

@@ -9,11 +9,13 @@ use zot_provider::network::{NetworkSettings, Plan, probe};
 use zot_provider::{Endpoint, HttpClient, Timeouts};
 
 use crate::config::{Config, Loaded};
+use crate::definitions::MAX_DEFINITION_BYTES;
 use crate::environment_file::EnvironmentFile;
 use crate::kind::ServiceKind;
 use crate::logging::{Level, Log};
 use crate::memory::{MemoryService, Mended};
 use crate::router::RouterService;
+use crate::system_prompt::MAX_TEMPLATE_BYTES;
 
 /// How long a path to a socket may be.
 const MAX_SOCKET_PATH: usize = 107;
@@ -65,7 +67,7 @@ pub async fn check(loaded: &Loaded) -> Vec<Finding> {
 
 fn check_template(config: &Config, findings: &mut Findings) {
     let path = &config.sys.template;
-    match fs::read_to_string(path) {
+    match zot_files::read_existing_text(path, MAX_TEMPLATE_BYTES) {
         Ok(text) => {
             for placeholder in ["%%TOOL_LIST%%", "%%SOFT_MEMORIES%%"] {
                 if !text.contains(placeholder) {
@@ -94,7 +96,7 @@ fn check_folder(folder: &Path, subject: &str, findings: &mut Findings) {
             continue;
         }
         count += 1;
-        let parsed = fs::read(&path)
+        let parsed = zot_files::read_existing(&path, MAX_DEFINITION_BYTES)
             .map_err(|error| error.to_string())
             .and_then(|text| {
                 serde_json::from_slice::<Value>(&text).map_err(|error| error.to_string())

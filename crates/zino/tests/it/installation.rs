@@ -148,7 +148,7 @@ impl Installation {
         process
     }
 
-    fn wait_for(&self, kind: ServiceKind, process: &Process) {
+    pub(crate) fn wait_for(&self, kind: ServiceKind, process: &Process) {
         eventually(
             &format!("{} listens; {}", kind.name(), process.log.display()),
             || UnixStream::connect(self.socket(kind)).is_ok(),

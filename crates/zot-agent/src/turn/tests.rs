@@ -54,6 +54,27 @@ fn steps_count_up_to_the_limit() {
 }
 
 #[test]
+fn a_limit_that_is_raised_is_counted_on() {
+    let mut turn = Turn::new(Some(1), ContextFill::Roomy);
+    let step = |turn: &mut Turn, number: u32| {
+        assert!(!turn.is_at_step_limit());
+        assert_eq!(turn.next_step(), NextStep::CallModel { step: number });
+        turn.model_called(answered(1, ContextFill::Roomy));
+        turn.tools_ran(ToolsOutcome::Finished);
+    };
+    step(&mut turn, 1);
+    assert!(turn.is_at_step_limit());
+    turn.allow_steps(2);
+    step(&mut turn, 2);
+    step(&mut turn, 3);
+    assert!(turn.is_at_step_limit());
+    turn.allow_steps(u64::MAX);
+    step(&mut turn, 4);
+    turn.model_called(answered(0, ContextFill::Roomy));
+    assert!(!turn.is_at_step_limit());
+}
+
+#[test]
 fn aborts_end_quietly_and_failures_are_reported() {
     let mut turn = Turn::new(Some(2), ContextFill::Roomy);
     turn.model_called(answered(1, ContextFill::Roomy));

@@ -183,7 +183,7 @@ async fn usage_that_cannot_be_written_down_ends_the_prompt_before_any_tool_runs(
 }
 
 #[tokio::test(start_paused = true)]
-async fn results_that_cannot_be_written_down_end_the_prompt() {
+async fn results_that_cannot_be_written_down_are_not_told_and_end_the_prompt() {
     let (scene, _) = failing(
         r#"journal tool c1 ok "{}""#,
         [calls(&[("c1", "echo", "{}")])],
@@ -191,7 +191,6 @@ async fn results_that_cannot_be_written_down_end_the_prompt() {
     check(
         &after_calls(&scene.prompt("hi").await, &[("c1", "echo")]),
         r#"
-        tool_result c1 ok "{}"
         error Session "session: disk full"
         done
         "#,
@@ -203,6 +202,20 @@ async fn results_that_cannot_be_written_down_end_the_prompt() {
         assistant echo?c1{}
         "#,
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_of_a_batch_that_cannot_be_written_down_is_not_told_and_stops_the_rest() {
+    let (scene, log) = failing(
+        "journal result c1",
+        [calls(&[("c1", "echo", "{}"), ("c2", "echo", "{}")])],
+    );
+    let told = scene.prompt("hi").await;
+    assert!(
+        !told.iter().any(|line| line.contains("tool_result")),
+        "{told:?}"
+    );
+    assert_eq!(log.lines().last().unwrap(), "journal result c1 FAILED");
 }
 
 #[tokio::test(start_paused = true)]

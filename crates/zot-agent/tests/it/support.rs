@@ -80,6 +80,7 @@ impl Setup {
                 tools: Arc::new(ToolSet::new(self.tools)),
                 reasoning: None,
                 max_steps: Some(self.max_steps),
+                asks_for_steps: false,
                 approval: self.approval,
                 fallbacks: self
                     .fallbacks

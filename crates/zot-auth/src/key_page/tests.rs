@@ -61,9 +61,7 @@ fn block_on(future: impl Future<Output = ()>) {
 #[test]
 fn a_key_is_asked_for_until_one_is_taken() {
     block_on(async {
-        let page = KeyPage::open(vec!["a".to_owned(), "b<".to_owned()])
-            .await
-            .unwrap();
+        let page = KeyPage::open(vec!["a".to_owned(), "b<".to_owned()]).unwrap();
         let visit = Visit::to(&page);
         let seen = RefCell::new(Vec::new());
         let take = async |provider: &str, key: &str| {
@@ -106,7 +104,7 @@ fn a_key_is_asked_for_until_one_is_taken() {
 #[test]
 fn others_find_nothing() {
     block_on(async {
-        let page = KeyPage::open(vec!["a".to_owned()]).await.unwrap();
+        let page = KeyPage::open(vec!["a".to_owned()]).unwrap();
         let visit = Visit::to(&page);
         let visitor = async {
             for path in [
@@ -139,7 +137,7 @@ fn others_find_nothing() {
 #[test]
 fn guessing_ends() {
     block_on(async {
-        let page = KeyPage::open(vec!["a".to_owned()]).await.unwrap();
+        let page = KeyPage::open(vec!["a".to_owned()]).unwrap();
         let visit = Visit::to(&page);
         let visitor = async {
             for _ in 0..MAX_ATTEMPTS {

@@ -30,7 +30,7 @@ pub struct CodeLogin<'a> {
 impl<'a> CodeLogin<'a> {
     /// Listens, and says where to send the browser. `authorize_url` is that of `client`.
     pub async fn begin(client: &'a OAuthClient, authorize_url: &str) -> Result<Self, OAuthError> {
-        let server = LoopbackServer::bind(client.redirect_port).await?;
+        let server = LoopbackServer::bind(client.redirect_port)?;
         let redirect = format!("http://127.0.0.1:{}{}", server.port(), client.redirect_path);
         let (verifier, state) = (loopback::random_token()?, loopback::random_token()?);
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));

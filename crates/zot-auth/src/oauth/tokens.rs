@@ -5,12 +5,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use zot_process::Secret;
 
 /// An access token and what renews it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tokens {
-    access: String,
-    refresh: Option<String>,
+    access: Secret,
+    refresh: Option<Secret>,
     expires: Option<SystemTime>,
 }
 
@@ -34,8 +35,8 @@ struct Answer {
 impl Tokens {
     pub fn new(access: &str, refresh: Option<&str>, expires: Option<SystemTime>) -> Self {
         Self {
-            access: access.to_owned(),
-            refresh: refresh.map(ToOwned::to_owned),
+            access: access.into(),
+            refresh: refresh.map(Secret::from),
             expires,
         }
     }
@@ -78,8 +79,11 @@ impl Tokens {
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
             .and_then(|duration| SystemTime::now().checked_add(duration));
         Some(Self {
-            access: answer.access_token,
-            refresh: answer.refresh_token.filter(|token| !token.is_empty()),
+            access: answer.access_token.into(),
+            refresh: answer
+                .refresh_token
+                .filter(|token| !token.is_empty())
+                .map(Secret::from),
             expires,
         })
     }
@@ -92,7 +96,7 @@ impl Tokens {
         if entry.get("type")?.as_str()? != "oauth" {
             return None;
         }
-        let text = |name: &str| entry.get(name)?.as_str().map(ToOwned::to_owned);
+        let text = |name: &str| entry.get(name)?.as_str().map(Secret::from);
         let expires = entry.get("expires_at").and_then(Value::as_u64);
         Some(Self {
             access: text("access_token")?,
@@ -106,8 +110,8 @@ impl Tokens {
         let text = |name: &str| login.get(name)?.as_str().filter(|text| !text.is_empty());
         let expires = text("expiry").and_then(|time| time.parse::<jiff::Timestamp>().ok());
         Some(Self {
-            access: text("access_token")?.to_owned(),
-            refresh: text("refresh_token").map(ToOwned::to_owned),
+            access: text("access_token")?.into(),
+            refresh: text("refresh_token").map(Secret::from),
             expires: expires
                 .filter(|time| time.as_second() > 0)
                 .map(SystemTime::from),
@@ -121,9 +125,9 @@ impl Tokens {
             return self.to_own_entry();
         };
         let mut login = login.clone();
-        login.insert("access_token".to_owned(), json!(self.access));
+        login.insert("access_token".to_owned(), json!(&*self.access));
         match &self.refresh {
-            Some(refresh) => login.insert("refresh_token".to_owned(), json!(refresh)),
+            Some(refresh) => login.insert("refresh_token".to_owned(), json!(&**refresh)),
             None => login.remove("refresh_token"),
         };
         let expires = self
@@ -137,9 +141,9 @@ impl Tokens {
     }
 
     fn to_own_entry(&self) -> Value {
-        let mut entry = json!({"type": "oauth", "access_token": self.access});
+        let mut entry = json!({"type": "oauth", "access_token": &*self.access});
         if let Some(refresh) = &self.refresh {
-            entry["refresh_token"] = json!(refresh);
+            entry["refresh_token"] = json!(&**refresh);
         }
         let since = self
             .expires

@@ -131,7 +131,7 @@ impl Arguments {
         if asks {
             sessions_command::offer(&summaries, Columns::Numbered);
             // When even standard error is gone, the number can still be given.
-            let _ = write!(io::stderr(), "number: ");
+            let _ = write!(zot_terminal::stderr(), "number: ");
         }
         let number = match self.no_stdin {
             true => None,
@@ -176,7 +176,7 @@ fn meaning(value: &str, problem: Option<&FindError>) -> Meaning {
         Some(_) if value.trim().is_empty() || value.contains(char::is_whitespace) => {
             Meaning::Prompt
         }
-        Some(FindError::Unreadable { .. }) => Meaning::Session,
+        Some(FindError::Unreadable { .. } | FindError::NotAFile { .. }) => Meaning::Session,
         Some(_) => {
             let is_path = value.contains(['/', '\\']) || value.ends_with(".jsonl");
             let is_hex = |character: char| character.is_ascii_hexdigit() || character == '-';

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use zot_sdk::extensions::{EnforcementStatus, enforceable};
+use zot_sdk::extensions::{EnforcementStatus, enforceable, isolation};
 
 use super::Check;
 
@@ -56,7 +56,11 @@ pub(super) fn sandbox() -> Vec<Check> {
     if gaps.is_empty() {
         return vec![Check::good(
             "sandbox",
-            "permissions of extensions are enforced",
+            format!(
+                "permissions of extensions are enforced; other processes and files are kept from \
+                 confined programs by {}",
+                isolation()
+            ),
         )];
     }
     let fix = match cfg!(target_os = "linux") {

@@ -25,7 +25,7 @@ impl Consent {
         if self == Self::Given || !io::stdin().is_terminal() {
             return Ok(());
         }
-        let mut stderr = io::stderr();
+        let mut stderr = zot_terminal::stderr();
         let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
         // In a thread, so that Ctrl-C is heard meanwhile.
         let answer = tokio::task::spawn_blocking(|| {

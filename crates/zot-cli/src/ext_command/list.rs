@@ -15,6 +15,7 @@ use zot_sdk::extensions::{Discovery, Found, LoadProblem, SearchPaths, Source, St
 use super::terminal::{one_line, write_table};
 use super::{Failure, home, permissions};
 use crate::output::Format;
+use crate::output::say_pretty_json;
 
 /// How long an extension may take to tell what it has.
 const LOOK_TIME: Duration = Duration::from_secs(3);
@@ -70,7 +71,7 @@ async fn look_at_all(discovery: &Discovery, cwd: PathBuf) -> Vec<Learnt> {
 }
 
 fn write_all(discovery: &Discovery, learnt: &[Learnt], paths: &SearchPaths) -> io::Result<()> {
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = zot_terminal::buffered_stdout();
     if discovery.found.is_empty() && discovery.problems.is_empty() {
         writeln!(
             output,
@@ -210,9 +211,7 @@ fn write_json(discovery: &Discovery, learnt: &[Learnt], paths: &SearchPaths) -> 
             "directory": problem.path.display().to_string(),
         }));
     }
-    let mut output = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut output, &entries)?;
-    writeln!(output)
+    say_pretty_json(&entries)
 }
 
 fn commands_json(introduction: &Introduction) -> Value {

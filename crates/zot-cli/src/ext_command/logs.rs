@@ -30,7 +30,7 @@ pub(super) fn run(
     lines: Option<usize>,
 ) -> Result<ExitCode, Failure> {
     let path = store.log_file(name).map_err(StoreError::from)?;
-    let mut log = match File::open(&path) {
+    let mut log = match zot_files::open_existing(&path) {
         Ok(file) => Some(BufReader::new(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // One of the project or of --ext has a log only once it has run.
@@ -42,7 +42,7 @@ pub(super) fn run(
         }
         Err(error) => return Err(Failure::Refused(format!("{}: {error}", path.display()))),
     };
-    let mut output = io::stdout().lock();
+    let mut output = zot_terminal::stdout();
     if let Some(log) = &mut log {
         match lines {
             Some(lines) => write_last(log, lines, &mut output)?,
@@ -64,7 +64,7 @@ fn follow(
     loop {
         thread::sleep(POLL_INTERVAL);
         if log.is_none() {
-            log = File::open(path).ok().map(BufReader::new);
+            log = zot_files::open_existing(path).ok().map(BufReader::new);
         }
         let Some(open) = &mut log else { continue };
         let replaced = was_replaced(open, path);

@@ -1,6 +1,6 @@
 //! `zot ext test`.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use zot_sdk::VERSION;
 use zot_sdk::extensions::trial::{ExaminationOptions, Finding, Verdict, examine};
 
 use super::Failure;
-use super::terminal::{one_line, plain};
+use super::terminal::one_line;
 use crate::failure::FAILED;
-use crate::output::{Format, say};
+use crate::output::{Format, say, say_pretty_json};
 
 /// Lines of standard error that are shown; of more, the first ones tell the cause.
 const SHOWN_LOG_LINES: usize = 200;
@@ -38,7 +38,7 @@ pub(super) async fn run(
     };
     let mut note_log = |line: &str| {
         if log.len() < SHOWN_LOG_LINES {
-            log.push(plain(line));
+            log.push(line.to_owned());
         }
     };
     examine(&directory, &options, &mut found, &mut note_log).await;
@@ -57,9 +57,7 @@ pub(super) async fn run(
             })
             .collect();
         let report = json!({"passed": fails == 0, "findings": findings, "stderr": log});
-        let mut output = io::stdout().lock();
-        serde_json::to_writer_pretty(&mut output, &report).map_err(io::Error::from)?;
-        writeln!(output)?;
+        say_pretty_json(&report)?;
     } else {
         if !log.is_empty() {
             say(format_args!("\nstandard error:"))?;

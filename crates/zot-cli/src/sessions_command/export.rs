@@ -11,7 +11,7 @@ use serde_json::json;
 use zot_sdk::sessions::{self, Session, SessionError, View, html, markdown, read};
 
 use super::{Failure, Place};
-use crate::output::{Format, say};
+use crate::output::{Format, say, say_json};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -58,7 +58,10 @@ pub(super) fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     let kind = arguments.format.or(named).unwrap_or(Kind::Zotsession);
     let (bytes, with_paths) = rendered(&file, &session, kind)?;
     let Some(path) = &arguments.output else {
-        io::stdout().write_all(&bytes)?;
+        match kind {
+            Kind::Zotsession => zot_terminal::json_stdout().write_all(&bytes)?,
+            Kind::Md | Kind::Html => zot_terminal::stdout().write_all(&bytes)?,
+        }
         warn(with_paths);
         return Ok(());
     };
@@ -68,9 +71,8 @@ pub(super) fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         true => options.create(true).truncate(true),
         false => options.create_new(true),
     };
-    let written = options
-        .open(path)
-        .and_then(|mut file| file.write_all(&bytes));
+    let written =
+        zot_files::open_as(path, &mut options).and_then(|mut file| file.write_all(&bytes));
     written.map_err(|source| match source.kind() {
         io::ErrorKind::AlreadyExists => Failure::Said(format!(
             "{} is there already; --force replaces it",
@@ -83,7 +85,7 @@ pub(super) fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     })?;
     warn(with_paths);
     if arguments.json {
-        say(json!({
+        say_json(&json!({
             "path": path,
             "bytes": bytes.len(),
             "messages_with_paths": with_paths,
@@ -127,7 +129,7 @@ pub(super) fn import(place: &Place, file: &Path, format: Format) -> Result<(), F
     crate::warn(&report.findings());
     let id = &log.meta().id;
     match format {
-        Format::Json => say(json!({ "id": id, "path": log.path() }))?,
+        Format::Json => say_json(&json!({ "id": id, "path": log.path() }))?,
         Format::Text => say(format_args!(
             "{id}\ngo on with it: zot -p --resume {} PROMPT",
             super::short(id)

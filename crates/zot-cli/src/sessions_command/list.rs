@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 
 use zot_sdk::sessions::Summary;
+use zot_terminal::Print;
 
 use super::table::{self, Align, shortened, shortened_path};
 use super::{Failure, ListArguments, Place, short};
-use crate::output::say;
+use crate::output::{say, say_json};
 
 const MAX_TITLE: usize = 60;
 const MAX_PATH: usize = 32;
@@ -25,10 +26,7 @@ pub(crate) enum Columns {
 pub(super) fn run(place: &Place, arguments: &ListArguments) -> Result<(), Failure> {
     let summaries = place.list(arguments.all)?;
     if arguments.json {
-        let mut output = io::BufWriter::new(io::stdout().lock());
-        serde_json::to_writer(&mut output, &summaries).map_err(io::Error::from)?;
-        writeln!(output)?;
-        return Ok(output.flush()?);
+        return Ok(say_json(&summaries)?);
     }
     if summaries.is_empty() {
         let place = match arguments.all {
@@ -42,13 +40,13 @@ pub(super) fn run(place: &Place, arguments: &ListArguments) -> Result<(), Failur
         true => Columns::Everywhere,
         false => Columns::Here,
     };
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = zot_terminal::buffered_stdout();
     write_table(&mut output, &summaries, columns)?;
     Ok(output.flush()?)
 }
 
 pub(super) fn write_table(
-    output: &mut dyn Write,
+    output: &mut dyn Print,
     summaries: &[Summary],
     columns: Columns,
 ) -> io::Result<()> {

@@ -1,19 +1,19 @@
 //! `zot sessions search`.
 
 use std::collections::HashMap;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::json;
-use zot_rpc::printable;
 use zot_sdk::sessions::conversation::Role;
 use zot_sdk::sessions::{Hit, Summary, search};
+use zot_terminal::Print;
 
 use super::list::{minute, title};
 use super::{Failure, Place, short};
 use crate::failure::FAILED;
-use crate::output::{Format, say};
+use crate::output::{Format, say_json};
 
 pub(super) fn run(
     place: &Place,
@@ -46,9 +46,9 @@ pub(super) fn run(
                 })
             })
             .collect();
-        say(json!(hits))?;
+        say_json(&hits)?;
     } else {
-        let mut output = io::BufWriter::new(io::stdout().lock());
+        let mut output = zot_terminal::buffered_stdout();
         let mut last = None;
         for hit in shown {
             if last != Some(&hit.path)
@@ -60,11 +60,16 @@ pub(super) fn run(
                     "{}  {}  {}",
                     short(&summary.id),
                     minute(summary),
-                    printable(&title)
+                    output.cell(&title)
                 )?;
             }
             last = Some(&hit.path);
-            writeln!(output, "    {:>9}  {}", role(hit), printable(&hit.excerpt))?;
+            writeln!(
+                output,
+                "    {:>9}  {}",
+                role(hit),
+                output.cell(&hit.excerpt)
+            )?;
         }
         if hits.len() > shown.len() {
             writeln!(

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use zot_rpc::printable;
 use zot_sdk::sessions::conversation::{ContentBlock, Image, Message, Role};
 use zot_sdk::sessions::{Session, View, read};
+use zot_terminal::Print;
 
 use super::table::shortened;
 use super::{Failure, Place};
-use crate::output::{Format, say};
+use crate::output::{Format, say_json};
 
 /// How much of a tool's result is shown.
 const RESULT_LINES: usize = 6;
@@ -30,21 +30,21 @@ pub(super) fn run(place: &Place, id: &str, extent: Extent, format: Format) -> Re
     if format == Format::Json {
         let mut value = describe(&session);
         value["path"] = json!(path);
-        return Ok(say(value)?);
+        return Ok(say_json(&value)?);
     }
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = zot_terminal::buffered_stdout();
     let meta = &session.meta;
-    writeln!(output, "session    {}", printable(&meta.id))?;
+    writeln!(output, "session    {}", output.cell(&meta.id))?;
     if let Some(title) = &meta.title {
-        writeln!(output, "title      {}", printable(title))?;
+        writeln!(output, "title      {}", output.cell(title))?;
     }
     writeln!(output, "file       {}", path.display())?;
-    writeln!(output, "directory  {}", printable(&meta.cwd))?;
+    writeln!(output, "directory  {}", output.cell(&meta.cwd))?;
     writeln!(
         output,
         "model      {} {}",
-        printable(&meta.provider),
-        printable(&meta.model)
+        output.cell(&meta.provider),
+        output.cell(&meta.model)
     )?;
     writeln!(
         output,
@@ -56,7 +56,7 @@ pub(super) fn run(place: &Place, id: &str, extent: Extent, format: Format) -> Re
         writeln!(
             output,
             "forked     from {} after {kept} messages",
-            printable(parent)
+            output.cell(parent)
         )?;
     }
     let usage = &session.usage;
@@ -90,7 +90,7 @@ pub(super) fn run(place: &Place, id: &str, extent: Extent, format: Format) -> Re
     Ok(output.flush()?)
 }
 
-fn write_message(output: &mut dyn Write, message: &Message, prompt: usize) -> io::Result<()> {
+fn write_message(output: &mut dyn Print, message: &Message, prompt: usize) -> io::Result<()> {
     match message.role {
         Role::User if message.is_image_mirror() => return write_mirror(output, message),
         Role::User => writeln!(output, "\n[{prompt}] user")?,
@@ -107,7 +107,11 @@ fn write_message(output: &mut dyn Write, message: &Message, prompt: usize) -> io
             ContentBlock::Reasoning(_) => {}
             ContentBlock::ToolCall(call) => {
                 let call = format!("{} {}", call.name, call.arguments.json_or_empty());
-                writeln!(output, "  > {}", printable(&shortened(&call, RESULT_WIDTH)))?;
+                writeln!(
+                    output,
+                    "  > {}",
+                    output.cell(&shortened(&call, RESULT_WIDTH))
+                )?;
             }
             ContentBlock::ToolResult(result) => {
                 let mark = if result.is_error { "  ! " } else { "  < " };
@@ -131,7 +135,7 @@ fn write_message(output: &mut dyn Write, message: &Message, prompt: usize) -> io
 }
 
 /// The texts of tool results have been shown already; the images have not.
-fn write_mirror(output: &mut dyn Write, message: &Message) -> io::Result<()> {
+fn write_mirror(output: &mut dyn Print, message: &Message) -> io::Result<()> {
     for block in &message.content {
         if let ContentBlock::Image(image) = block {
             write_image(output, image)?;
@@ -140,20 +144,20 @@ fn write_mirror(output: &mut dyn Write, message: &Message) -> io::Result<()> {
     Ok(())
 }
 
-fn write_image(output: &mut dyn Write, image: &Image) -> io::Result<()> {
+fn write_image(output: &mut dyn Print, image: &Image) -> io::Result<()> {
     let size = image.data.len();
-    let kind = printable(&image.mime_type);
+    let kind = output.cell(&image.mime_type);
     writeln!(output, "  (a picture: {kind}, {size} bytes)")
 }
 
-fn indented(output: &mut dyn Write, mark: &str, text: &str) -> io::Result<()> {
+fn indented(output: &mut dyn Print, mark: &str, text: &str) -> io::Result<()> {
     let blank = " ".repeat(mark.len());
     for (number, line) in text.lines().enumerate() {
         let mark = if number == 0 { mark } else { &blank };
         writeln!(
             output,
             "{}",
-            format!("{mark}{}", printable(line)).trim_end()
+            format!("{mark}{}", output.cell(line)).trim_end()
         )?;
     }
     Ok(())

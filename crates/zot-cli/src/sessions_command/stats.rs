@@ -1,14 +1,14 @@
 //! `zot sessions stats`.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use serde_json::{Value, json};
 use zot_sdk::sessions::Summary;
 
 use super::table::{self, Align};
 use super::{Failure, ListArguments, Place};
-use crate::output::say;
+use crate::output::say_json;
 
 /// What some sessions come to.
 #[derive(Default)]
@@ -77,7 +77,7 @@ pub(super) fn run(place: &Place, arguments: &ListArguments) -> Result<(), Failur
             .collect();
         let mut value = total.value();
         value["models"] = Value::Object(models);
-        return Ok(say(value)?);
+        return Ok(say_json(&value)?);
     }
     let headings = [
         ("MODEL", Align::Left),
@@ -91,7 +91,7 @@ pub(super) fn run(place: &Place, arguments: &ListArguments) -> Result<(), Failur
     ];
     let mut rows: Vec<_> = models.iter().map(|(model, sum)| sum.row(model)).collect();
     rows.push(total.row("all"));
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = zot_terminal::buffered_stdout();
     table::write(&mut output, &headings, &rows)?;
     Ok(output.flush()?)
 }

@@ -1,8 +1,8 @@
 //! Columns that line up.
 
-use std::io::{self, Write};
+use std::io;
 
-use zot_rpc::printable;
+use zot_terminal::Print;
 
 /// Which side a column is filled up on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,13 +13,13 @@ pub(super) enum Align {
 
 /// Writes `rows` below `headings`, every column as wide as its widest cell.
 pub(super) fn write(
-    output: &mut dyn Write,
+    output: &mut dyn Print,
     headings: &[(&str, Align)],
     rows: &[Vec<String>],
 ) -> io::Result<()> {
     let rows: Vec<Vec<String>> = rows
         .iter()
-        .map(|row| row.iter().map(|cell| printable(cell).to_string()).collect())
+        .map(|row| row.iter().map(|cell| output.cell(cell)).collect())
         .collect();
     let widths: Vec<usize> = headings
         .iter()

@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use zot_rpc::printable;
 use zot_sdk::Durability;
 use zot_sdk::sessions::{self, Summary, View, read};
+use zot_terminal::Print;
 
 use super::list::{minute, title};
 use super::{Failure, ListArguments, Place, short};
-use crate::output::{Format, say};
+use crate::output::{Format, say, say_json};
 
 /// Deeper forks are drawn at this depth.
 const MAX_DEPTH: usize = 64;
@@ -37,7 +37,7 @@ pub(super) fn fork(
     log.keep()?;
     let meta = log.meta();
     match format {
-        Format::Json => say(json!({
+        Format::Json => say_json(&json!({
             "id": meta.id,
             "path": log.path(),
             "parent": meta.parent,
@@ -63,9 +63,9 @@ pub(super) fn run(place: &Place, arguments: &ListArguments) -> Result<(), Failur
             .iter()
             .map(|root| forest.value(root, 0))
             .collect();
-        return Ok(say(json!(roots))?);
+        return Ok(say_json(&roots)?);
     }
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = zot_terminal::buffered_stdout();
     for root in &forest.roots {
         forest.draw(&mut output, root, "", "", 0)?;
     }
@@ -110,7 +110,7 @@ impl<'a> Forest<'a> {
 
     fn draw(
         &self,
-        output: &mut dyn Write,
+        output: &mut dyn Print,
         summary: &Summary,
         first: &str,
         rest: &str,
@@ -126,7 +126,7 @@ impl<'a> Forest<'a> {
             "{first}{}  {}{at}  {}",
             short(&summary.id),
             minute(summary),
-            printable(&title)
+            output.cell(&title)
         )?;
         let children = self.children(summary, depth);
         for (index, child) in children.iter().enumerate() {

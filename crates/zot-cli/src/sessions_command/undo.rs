@@ -5,14 +5,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
-use zot_rpc::printable;
 use zot_sdk::sessions::{FileOutcome, UndoneFile};
 use zot_sdk::{IfChanged, UndoReport, undo};
 
 use super::table::shortened;
 use super::{Failure, Place};
 use crate::failure::FAILED;
-use crate::output::say;
+use crate::output::say_json;
 
 const MAX_COMMAND: usize = 100;
 
@@ -47,7 +46,7 @@ pub(super) fn run(place: &Place, arguments: &Arguments) -> Result<ExitCode, Fail
     };
     let report = undo(&path, arguments.prompts as usize, if_changed)?;
     match arguments.json {
-        true => say(value(&report))?,
+        true => say_json(&value(&report))?,
         false => write(&report)?,
     }
     let done = report
@@ -62,7 +61,7 @@ pub(super) fn run(place: &Place, arguments: &Arguments) -> Result<ExitCode, Fail
 }
 
 fn write(report: &UndoReport) -> io::Result<()> {
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = zot_terminal::buffered_stdout();
     if report.undone.files.is_empty() {
         writeln!(
             output,
@@ -88,12 +87,17 @@ fn write(report: &UndoReport) -> io::Result<()> {
                 output,
                 "left      {path}: it was too large to be kept, or not readable"
             )?,
+            FileOutcome::Refused { reason } => writeln!(output, "refused   {path}: {reason}")?,
             FileOutcome::Failed { reason } => writeln!(output, "failed    {path}: {reason}")?,
         }
     }
     for command in &report.not_covered {
         let command = shortened(command, MAX_COMMAND);
-        writeln!(output, "not covered: bash {}", printable(&command))?;
+        writeln!(
+            output,
+            "not covered: bash {}",
+            command.replace(['\n', '\t'], " ")
+        )?;
     }
     output.flush()
 }
@@ -107,6 +111,7 @@ fn value(report: &UndoReport) -> serde_json::Value {
             FileOutcome::Overwritten { kept } => ("overwritten", Some(kept.display().to_string())),
             FileOutcome::ChangedSince => ("changed_since", None),
             FileOutcome::NotKept => ("not_kept", None),
+            FileOutcome::Refused { reason } => ("refused", Some(reason.clone())),
             FileOutcome::Failed { reason } => ("failed", Some(reason.clone())),
         };
         json!({

@@ -1,12 +1,13 @@
 //! `zot skills list`.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use serde_json::json;
 use zot_sdk::context::{FoundSkill, Problem, SkillSource};
 
 use super::{Failure, object};
 use crate::ext_command::terminal::{one_line, write_table};
+use crate::output::say_json;
 use crate::warn;
 
 /// How much of a description fits on the line of its skill.
@@ -28,7 +29,7 @@ pub(super) fn text(found: &[FoundSkill], problems: &[Problem]) -> Result<(), Fai
             beginning(&one_line(&skill.description)),
         ]);
     }
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = zot_terminal::buffered_stdout();
     write_table(&mut output, &rows)?;
     output.flush()?;
     warn(problems);
@@ -54,7 +55,7 @@ pub(super) fn json(found: &[FoundSkill], problems: &[Problem]) -> Result<(), Fai
         })
         .collect();
     let report = json!({ "skills": skills, "problems": problems });
-    Ok(writeln!(io::stdout(), "{report}")?)
+    Ok(say_json(&report)?)
 }
 
 fn beginning(text: &str) -> String {

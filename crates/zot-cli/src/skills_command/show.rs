@@ -1,12 +1,12 @@
 //! `zot skills show`.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use serde_json::json;
 use zot_sdk::context::{FoundSkill, Problem, Skill};
 
 use super::{Failure, object};
-use crate::ext_command::terminal::plain;
+use crate::output::say_json;
 
 /// The skill of that name, as it is now.
 pub(super) fn load(
@@ -38,8 +38,8 @@ pub(super) fn load(
 }
 
 pub(super) fn text(skill: &Skill, body: &str) -> Result<(), Failure> {
-    let mut output = io::BufWriter::new(io::stdout().lock());
-    writeln!(output, "{}: {}", skill.name, plain(&skill.description))?;
+    let mut output = zot_terminal::buffered_stdout();
+    writeln!(output, "{}: {}", skill.name, skill.description)?;
     let from = match &skill.path {
         Some(path) => path.display().to_string(),
         None => skill.source.as_str().to_owned(),
@@ -58,7 +58,7 @@ pub(super) fn text(skill: &Skill, body: &str) -> Result<(), Failure> {
     if let Some(permissions) = &skill.permissions {
         writeln!(output, "permissions (for information): {permissions}")?;
     }
-    write!(output, "\n{}", plain(body))?;
+    write!(output, "\n{}", body)?;
     if !body.ends_with('\n') {
         writeln!(output)?;
     }
@@ -68,5 +68,5 @@ pub(super) fn text(skill: &Skill, body: &str) -> Result<(), Failure> {
 pub(super) fn json(skill: &Skill, body: &str) -> Result<(), Failure> {
     let mut object = object(skill);
     object["body"] = json!(body);
-    Ok(writeln!(io::stdout(), "{object}")?)
+    Ok(say_json(&object)?)
 }

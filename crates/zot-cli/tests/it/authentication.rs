@@ -75,3 +75,18 @@ fn a_token_that_is_no_text_does_not_open_the_door() {
     assert!(ended.stderr.contains("ZOTCORE_RPC_TOKEN is not UTF-8"));
     assert!(!ended.stderr.contains("s3cret"), "the token is not told");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nobody_who_looks_at_the_process_sees_the_token() {
+    let mut session = start();
+    let hello = json!({"id": "0", "type": "hello", "token": "s3cret"});
+    assert_eq!(session.zot.call(hello)["success"], true);
+    // Root may read it whatever the process does; another user cannot at all.
+    let environment = std::fs::read(format!("/proc/{}/environ", session.zot.pid()));
+    if let Ok(environment) = environment {
+        let shown = String::from_utf8_lossy(&environment);
+        assert!(shown.contains("HOME="), "{shown}");
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+}

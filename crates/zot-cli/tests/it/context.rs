@@ -55,9 +55,11 @@ impl Place {
 
     /// Any other command of the program.
     fn zot(&self, arguments: &[&str]) -> Finished {
-        ZotCommand::new(binary(), &self.workdir)
-            .arguments(arguments)
-            .run("")
+        self.command(arguments).run("")
+    }
+
+    fn command(&self, arguments: &[&str]) -> ZotCommand {
+        ZotCommand::new(binary(), &self.workdir).arguments(arguments)
     }
 
     fn last_request(&self) -> RecordedRequest {

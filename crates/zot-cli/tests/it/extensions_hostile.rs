@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::{Finished, ModelServer, Signal, Wire, Workdir, Zot, ZotCommand, poll_until, process};
+use testkit::{Finished, ModelServer, Wire, Workdir, Zot, ZotCommand, poll_until, process};
 
 use crate::support::{assert_no_error, binary, of_kind};
 
@@ -196,12 +196,6 @@ fn left(workdir: &Workdir) -> Vec<u32> {
 
 fn assert_nothing_left(workdir: &Workdir) {
     assert_eq!(left(workdir), Vec::<u32>::new());
-}
-
-fn kill(pid: u32) {
-    if let Some(pid) = rustix::process::Pid::from_raw(pid as i32) {
-        let _ = rustix::process::kill_process(pid, Signal::KILL);
-    }
 }
 
 fn text(result: &Value) -> String {

@@ -1,5 +1,6 @@
 //! Peers that stall, flood, vanish or are something else than a pipe.
 
+mod endless;
 mod flood;
 mod places;
 mod signals;

@@ -4,6 +4,7 @@ mod commands;
 mod crashes;
 mod resuming;
 mod undo;
+mod undo_links;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,10 +2,17 @@
 
 mod again;
 mod approvals;
+mod chips;
 mod jail;
+mod keys;
 mod leaving;
+mod limits;
+mod models;
 mod original_commands;
 mod pickers;
+mod plain;
+mod reading;
+mod resizing;
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -206,28 +213,6 @@ fn an_answer_streams_is_stopped_and_the_queue_goes_on() {
     terminal.wait_until("rest", |screen| !screen.contains("esc to stop"));
     terminal.type_line("/exit");
     terminal.wait_for_shell();
-}
-
-#[test]
-fn a_resize_reflows_and_nothing_is_wider_than_the_screen() {
-    let terminal = Terminal::open("MODEL say:60");
-    terminal.wait_for("context");
-    let words = |text: &str| {
-        text.split_whitespace()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    let before = terminal.everything();
-    let (_, before) = before.split_once("❯ say:60").unwrap();
-    terminal.tmux(&["resize-window", "-x", "40", "-y", "12"]);
-    terminal.wait_until("the smaller screen", |screen| {
-        screen.lines().all(|line| line.chars().count() <= 40) && screen.contains("gpt-4o")
-    });
-    let everything = terminal.everything();
-    let (_, after) = everything.split_once("❯ say:60").unwrap();
-    assert_eq!(words(after), words(before), "{everything}");
-    terminal.type_line("say:1");
-    terminal.wait_for("❯ say:1");
 }
 
 #[test]
@@ -467,6 +452,7 @@ fn a_login_that_is_given_up_leads_back_to_the_chat() {
     terminal.wait_for("http://127.0.0.1:");
     terminal.press("C-c");
     terminal.wait_for("zot login openai was given up");
+    terminal.wait_for("❯");
     // One that was not for the chat does not count as the first of two.
     terminal.press("C-c");
     terminal.wait_for("ctrl+c again to leave");
@@ -503,4 +489,44 @@ fn a_theme_that_was_chosen_is_there_next_time() {
     std::fs::write(&settings, r#"{"theme": "gone"}"#).unwrap();
     terminal.type_line(&terminal.command);
     terminal.wait_for("there is no theme \"gone\"");
+}
+
+#[test]
+fn a_flood_of_bytes_ends_with_its_exit_status() {
+    let terminal = Terminal::open("MODEL");
+    terminal.wait_for("/help");
+    terminal.type_line(r#"tool:bash:{"command":"head -c 3000000 /dev/urandom | cat -u; exit 4"}"#);
+    terminal.wait_for("╰ exit 4");
+    terminal.wait_until("rest", |screen| !screen.contains("esc to stop"));
+    terminal.type_line("!head -c 20000000 /dev/urandom; exit 3");
+    let screen = terminal.wait_for("╰ exit code 3");
+    // Every row of it is in its box.
+    let (_, printed) = screen.rsplit_once("╭ !  head").unwrap();
+    let (printed, _) = printed.split_once("╰ exit code 3").unwrap();
+    let mut rows = printed.lines().skip(1);
+    assert!(rows.all(|row| row.starts_with("│ ")), "{screen}");
+    terminal.type_text("still a chat");
+    terminal.wait_for("\n❯ still a chat\n");
+}
+
+#[test]
+fn what_is_added_is_green_and_what_is_removed_red_in_sixteen_colours() {
+    let terminal = Terminal::open_with("TERM=screen", "MODEL");
+    terminal.wait_for("/help");
+    std::fs::write(terminal.workdir.path().join("c.txt"), "old words\n").unwrap();
+    terminal.type_line(
+        r#"tool:edit:{"path":"c.txt","edits":[{"oldText":"old words","newText":"new words"}]}"#,
+    );
+    terminal.wait_for("│ +new words");
+    let output = terminal.tmux(&["capture-pane", "-p", "-e"]);
+    let screen = String::from_utf8_lossy(&output.stdout).into_owned();
+    for (text, colour) in [("+new words", "32m"), ("-old words", "31m")] {
+        let line = screen.lines().find(|line| line.contains(text));
+        let before = line.and_then(|line| line.split(text).next());
+        let last = before.and_then(|before| before.rsplit("\u{1b}[").next());
+        assert!(
+            last.is_some_and(|last| last.starts_with(colour)),
+            "{line:?}"
+        );
+    }
 }

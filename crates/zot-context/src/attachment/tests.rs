@@ -26,7 +26,7 @@ fn place() -> tempfile::TempDir {
 }
 
 fn attached(text: &str, cwd: &Path) -> Attached {
-    attach(text, cwd, Some(cwd))
+    attach(text, cwd, Some(cwd), cwd)
 }
 
 #[test]
@@ -106,7 +106,10 @@ fn what_names_nothing_stays_text() {
 #[test]
 fn what_is_there_but_cannot_be_read_is_told() {
     let attached = attached("@/dev/zero", Path::new("/"));
-    assert_eq!(attached.text, "[/dev/zero: not attached, it is not a file]");
+    assert_eq!(
+        attached.text,
+        "[/dev/zero: not attached, it is a device, expected a regular file]"
+    );
     assert_eq!(attached.problems.len(), 1);
 }
 
@@ -152,4 +155,70 @@ fn one_thing_is_attached_once() {
     let folder = place();
     let attached = attached("@a.txt and again @a.txt", folder.path());
     assert_eq!(attached.text.matches("one\ntwo").count(), 1);
+}
+
+/// What is shown of attachments is what was attached, also when it is read back from a prompt.
+#[test]
+fn what_became_of_every_mention_is_told_and_read_back() {
+    let place = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &[u8]| {
+        std::fs::write(place.path().join(name), content).unwrap();
+    };
+    write("ends.txt", b"one\ntwo\n");
+    write("open.txt", b"one\ntwo");
+    write("empty", b"");
+    write(
+        "a [b].txt",
+        b"[x, attached by the user]\n```\n\n[y: a picture, attached by the user]",
+    );
+    write("bin.dat", b"a\0b");
+    write("long.txt", &[b'x'; 200_000]);
+    write("pic.png", b"\x89PNG\r\n\x1a\n12345678");
+    std::fs::create_dir(place.path().join("folder")).unwrap();
+    std::fs::create_dir(place.path().join("none")).unwrap();
+    write("folder/x", b"");
+    write("folder/y", b"");
+    let prompt = "see @ends.txt @open.txt @empty @\"a [b].txt\" @bin.dat @long.txt @pic.png @folder \
+                  @none and @gone.txt.";
+    let attached = super::attach(prompt, place.path(), None, place.path());
+    let told: Vec<String> = attached.parts.iter().map(ToString::to_string).collect();
+    let read = [
+        "empty 0 B",
+        "a [b].txt 67 B",
+        "bin.dat: a binary file of 3 bytes",
+        "long.txt 64.0 KiB of 195.3 KiB",
+        "pic.png image",
+        "folder 2 entries",
+        "none 0 entries",
+    ];
+    let mut expected = vec!["ends.txt 8 B", "open.txt 7 B"];
+    expected.extend(read);
+    expected.push("gone.txt: no such file");
+    let exact: Vec<String> = told
+        .iter()
+        .map(|part| part.replace("pic.png image 16 B", "pic.png image"))
+        .collect();
+    assert_eq!(exact, expected);
+    assert!(told.contains(&"pic.png image 16 B".to_owned()), "{told:?}");
+    // In the conversation it cannot be seen whether the last line had an end.
+    let whole = format!("{prompt}\n\n{}", attached.text);
+    let (end, parts) = super::attached_parts(&whole);
+    assert_eq!(whole.get(..end), Some(prompt));
+    let back: Vec<String> = parts.iter().map(ToString::to_string).collect();
+    assert_eq!(back[..2], ["ends.txt 8 B", "open.txt 8 B"]);
+    assert_eq!(back[2], "empty 0 B");
+    assert!(back[3].starts_with("a [b].txt 6"), "{back:?}");
+    assert_eq!(back[4..], read[2..]);
+    // Text that only looks like it is text.
+    for text in [
+        "[a]",
+        "see\n\n[note]",
+        "x\n\n[a, attached by the user]\nno fence",
+    ] {
+        assert_eq!(
+            super::attached_parts(text),
+            (text.len(), Vec::new()),
+            "{text}"
+        );
+    }
 }

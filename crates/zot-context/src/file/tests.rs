@@ -33,7 +33,10 @@ fn what_is_not_a_file_is_refused_without_waiting_for_it() {
     )
     .unwrap();
     for path in [fifo.as_path(), folder.path(), "/dev/zero".as_ref()] {
-        assert!(matches!(read_text(path, 10), Err(ReadError::NotAFile)));
+        assert!(matches!(
+            read_text(path, 10),
+            Err(ReadError::NotAFile { .. })
+        ));
     }
     let missing = read_text(&folder.path().join("none"), 10).unwrap_err();
     assert!(missing.is_absence());

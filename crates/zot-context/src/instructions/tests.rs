@@ -124,7 +124,7 @@ fn what_cannot_be_used_is_named_and_the_rest_is_read() {
     fs::create_dir(repo.join("AGENTS.md")).unwrap();
     fs::write(repo.join("CLAUDE.md"), b"\xff\xfe").unwrap();
     let problems = self::problems(&repo);
-    assert!(problems[0].contains("AGENTS.md: is not a file"));
+    assert!(problems[0].contains("AGENTS.md: is a directory, expected a regular file"));
     assert!(problems[1].contains("CLAUDE.md: is not UTF-8"));
 }
 

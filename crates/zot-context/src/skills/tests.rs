@@ -100,7 +100,7 @@ fn broken_ones_are_reported_by_path_and_skipped() {
     for (problem, expected) in problems.iter().zip([
         "cwd/.zot/skills/bad/SKILL.md: line 2: ",
         "home/skills/empty/SKILL.md: it needs a description",
-        "home/skills/folder/SKILL.md: is not a file",
+        "home/skills/folder/SKILL.md: is a directory, expected a regular file",
     ]) {
         assert!(problem.contains(expected), "{problem}");
     }

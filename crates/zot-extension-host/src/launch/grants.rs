@@ -39,7 +39,7 @@ pub(super) fn grants(
     launch: &Launch<'_>,
     permissions: &Permissions,
 ) -> Result<Grants, LaunchError> {
-    let data_dir = fs::create_dir_all(launch.data_dir)
+    let data_dir = zot_files::create_private_folder(launch.data_dir)
         .and_then(|()| launch.data_dir.canonicalize())
         .map_err(|source| LaunchError::DataFolder {
             path: launch.data_dir.to_owned(),

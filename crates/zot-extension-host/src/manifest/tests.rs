@@ -132,7 +132,7 @@ fn only_files_are_manifests() {
     let path = directory.path().join(MANIFEST_FILE);
     let refused = || {
         let error = Manifest::load(directory.path()).unwrap_err();
-        assert!(matches!(error, ManifestError::NotAFile), "{error}");
+        assert!(matches!(error, ManifestError::NotAFile(_)), "{error}");
     };
     // Would wait for a writer.
     let fifo = std::process::Command::new("mkfifo").arg(&path).status();

@@ -1,8 +1,7 @@
 //! Changes `enabled` in a manifest and leaves everything else of it as its author wrote it.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -10,7 +9,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::{StoreError, Switch, Switched};
-use crate::manifest::{Glimpse, MANIFEST_FILE, Manifest, ManifestError};
+use crate::manifest::{Glimpse, MANIFEST_FILE, MAX_MANIFEST_BYTES, Manifest, ManifestError};
 
 pub(super) fn set(directory: &Path, switch: Switch) -> Result<Switched, StoreError> {
     let broken = |error| StoreError::Manifest {
@@ -30,10 +29,11 @@ pub(super) fn set(directory: &Path, switch: Switch) -> Result<Switched, StoreErr
     // A manifest may be a link; the file behind it is what has to change.
     let path = directory.join(MANIFEST_FILE);
     let path = fs::canonicalize(&path).map_err(StoreError::io(&path))?;
-    let text = fs::read_to_string(&path).map_err(StoreError::io(&path))?;
+    let text = zot_files::read_limited(&path, MAX_MANIFEST_BYTES).map_err(StoreError::io(&path))?;
+    let text = text.unwrap_or_default();
     let changed =
         with_enabled(&text, wanted).map_err(|error| broken(ManifestError::Parse(error)))?;
-    replace(&path, &changed).map_err(StoreError::io(&path))?;
+    zot_files::replace(&path, changed.as_bytes(), 0o644).map_err(StoreError::io(&path))?;
     Ok(Switched::Changed)
 }
 
@@ -90,20 +90,4 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 
         deserializer.deserialize_map(InOrder)
     }
-}
-
-/// Writes a file anew; a reader sees the old text or the new one.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let temporary = path.with_file_name(format!(".{MANIFEST_FILE}.{}", std::process::id()));
-    let written = (|| {
-        let mut file = File::create(&temporary)?;
-        file.set_permissions(fs::metadata(path)?.permissions())?;
-        file.write_all(text.as_bytes())?;
-        file.sync_data()?;
-        fs::rename(&temporary, path)
-    })();
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }

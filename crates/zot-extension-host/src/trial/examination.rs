@@ -18,11 +18,12 @@ use super::arguments::arguments_for;
 use super::finding::Finding;
 use super::introduction::{Introduction, IntroductionError};
 use super::{LaunchError, Stage, Trial, checks};
+use zot_files::ScratchDirectory;
+
 use crate::limits::{READY_GRACE, SHUTDOWN_TIME};
 use crate::manifest::{Manifest, ManifestError};
 use crate::schema::fits;
 use crate::store::check_program;
-use crate::store::folder::TemporaryFolder;
 use conversation::{Answer, Conversation};
 use sample::{kinds, sample};
 
@@ -136,12 +137,12 @@ fn not_started(error: &LaunchError) -> Finding {
 struct Scratch {
     cwd: PathBuf,
     data_dir: PathBuf,
-    _folder: TemporaryFolder,
+    _folder: ScratchDirectory,
 }
 
 impl Scratch {
     fn new() -> io::Result<Self> {
-        let folder = TemporaryFolder::new_in(&std::env::temp_dir())?;
+        let folder = ScratchDirectory::new(zot_files::Scratch::Trial)?;
         let scratch = Self {
             cwd: folder.path().join("project"),
             data_dir: folder.path().join("data"),

@@ -21,3 +21,32 @@ fn folders_and_long_files_are_refused() {
     assert!(read_limited(&path, 10).is_err());
     assert!(read_limited(&path, 11).unwrap().is_some());
 }
+
+#[test]
+fn what_has_no_end_or_no_writer_is_refused_by_name_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, 0o600.into(), 0).unwrap();
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&pipe, &link).unwrap();
+    let socket = folder.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    for (path, found) in [
+        (pipe.as_path(), "a named pipe"),
+        (&link, "a named pipe"),
+        (&socket, "a socket"),
+        (folder.path(), "a directory"),
+        (std::path::Path::new("/dev/zero"), "a device"),
+    ] {
+        let expected = format!("it is {found}, expected a regular file");
+        assert_eq!(read_limited(path, 10).unwrap_err().to_string(), expected);
+        let mut appending = fs::OpenOptions::new();
+        let appended = super::open_as(path, appending.append(true).create(true));
+        assert_eq!(appended.unwrap_err().to_string(), expected);
+        assert_eq!(
+            super::check_regular(path).unwrap_err().to_string(),
+            expected
+        );
+    }
+}

@@ -4,11 +4,11 @@ use std::process::Command;
 
 use super::{ConfineError, Confinement, Enforcement, Execution, Status};
 
-pub(super) fn confine(
-    _command: &mut Command,
-    confinement: &Confinement,
-) -> Result<Enforcement, ConfineError> {
-    Ok(enforcement(confinement))
+/// Nothing is done before `exec`.
+pub(super) type Steps = ();
+
+pub(super) fn steps(_command: &Command, _confinement: &Confinement) -> Result<Steps, ConfineError> {
+    Ok(())
 }
 
 pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {
@@ -19,7 +19,8 @@ pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {
         execution: status(only_some),
         network: status(confinement.without_network),
         memory: status(confinement.memory_limit.is_some()),
-        parent_death: status(confinement.dies_with_parent),
+        processes: status(files.is_some()),
+        parent_death: status(true),
     }
 }
 
@@ -29,8 +30,13 @@ pub(super) fn enforceable() -> Enforcement {
         execution: status(true),
         network: status(true),
         memory: status(true),
+        processes: status(true),
         parent_death: status(true),
     }
+}
+
+pub(super) fn isolation_report() -> String {
+    "nothing: only Linux has the means that are used here".to_owned()
 }
 
 fn status(requested: bool) -> Status {

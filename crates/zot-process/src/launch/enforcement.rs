@@ -9,17 +9,21 @@ pub struct Enforcement {
     pub execution: Status,
     pub network: Status,
     pub memory: Status,
+    /// That others can be neither named, signalled, traced, limited nor scheduled.
+    pub processes: Status,
+    /// That it ends with us, and all it started as well.
     pub parent_death: Status,
 }
 
 impl Enforcement {
     /// Every part with a name to show.
-    pub fn parts(&self) -> [(&'static str, &Status); 5] {
+    pub fn parts(&self) -> [(&'static str, &Status); 6] {
         [
             ("files", &self.files),
             ("programs", &self.execution),
             ("network", &self.network),
             ("memory", &self.memory),
+            ("other processes", &self.processes),
             ("end with parent", &self.parent_death),
         ]
     }

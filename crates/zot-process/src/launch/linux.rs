@@ -1,59 +1,88 @@
-//! Confinement by Landlock, seccomp, resource limits and the parent-death signal.
+//! Confinement by Landlock, namespaces, seccomp, resource limits and a supervisor.
 
 mod before_exec;
+mod calls;
 mod files;
-mod network;
+mod namespaces;
 mod privileges;
+mod supervisor;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::process::{Resource, Rlimit, getpgrp, getpid, getrlimit};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Resource, Rlimit, getrlimit};
 
 use super::programs::{Needs, Surroundings};
 use super::{ConfineError, Confinement, Enforcement, Execution, FileAccess, Status};
-use before_exec::Steps;
-use network::Refused;
+use before_exec::Isolation;
+pub(super) use before_exec::{Steps, install};
+use calls::Sockets;
+use namespaces::{Means, Namespaces};
 use privileges::Surplus;
 
 /// Where the C library looks for programs without a `PATH`.
 const DEFAULT_SEARCH_PATH: &str = "/bin:/usr/bin";
 
-pub(super) fn confine(
-    command: &mut Command,
-    confinement: &Confinement,
-) -> Result<Enforcement, ConfineError> {
-    let enforcement = enforcement(confinement);
-    let mut steps = Steps::default();
-    if confinement.dies_with_parent {
-        steps.parent = Some(getpid());
-    }
-    if let Some(bytes) = confinement.memory_limit {
-        steps.memory = Some(memory_limit(bytes));
-    }
+/// What the child of `command` has to do before it starts its program.
+pub(super) fn steps(command: &Command, confinement: &Confinement) -> Result<Steps, ConfineError> {
+    let mut steps = Steps {
+        closes_descriptors: true,
+        memory: confinement.memory_limit.map(memory_limit),
+        open_files: confinement.open_files.map(open_files_limit),
+        ..Steps::default()
+    };
+    let has_filters = calls::available().is_ok();
     if let Some(access) = &confinement.files
         && files::landlock_abi().is_ok()
     {
         let needs = needs(command, access);
         steps.files = Some(files::ruleset(access, &needs)?);
-        steps.privileges = Surplus::present();
-        steps.session_from = Some(getpgrp());
+        steps.has_session = true;
+        match namespaces::available() {
+            Ok(means) => steps.namespaces = Some(isolation(means, command, access)?),
+            Err(_) if has_filters => steps.calls.extend(calls::instead_of_namespaces()?),
+            Err(_) => {}
+        }
+        let changes_user = steps.namespaces.as_ref();
+        let changes_user = changes_user.is_some_and(|own| own.namespaces.changes_user());
+        steps.privileges = Surplus::present(changes_user);
+        if has_filters {
+            steps.calls.extend(calls::without_performance_events()?);
+            if access.execute != Execution::Anything {
+                steps.calls.extend(calls::without_memory_programs()?);
+            }
+        }
     }
     if let Some(refused) = refused_sockets(confinement)
-        && network::filters_available().is_ok()
+        && has_filters
     {
-        steps.calls = network::filters(refused)?;
+        steps.calls.extend(calls::without_sockets(refused)?);
     }
-    if !steps.is_empty() {
-        before_exec::install(command, steps);
-    }
-    Ok(enforcement)
+    Ok(steps)
+}
+
+fn isolation(
+    means: Means,
+    command: &Command,
+    access: &FileAccess,
+) -> Result<Isolation, ConfineError> {
+    let folder = command.get_current_dir().unwrap_or(Path::new("."));
+    let made = || {
+        let namespaces = Namespaces::new(means, folder, &access.write)?;
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        Ok(Isolation {
+            namespaces,
+            report_reader: Some(reader),
+            report_writer: writer,
+        })
+    };
+    made().map_err(ConfineError::Namespaces)
 }
 
 pub(super) fn enforceable() -> Enforcement {
     let everything = Confinement::default()
-        .die_with_parent(true)
         .memory_limit(u64::MAX)
         .network(false)
         .filesystem(FileAccess {
@@ -74,28 +103,48 @@ pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {
     let files = confinement.files.as_ref();
     let only_some = files.is_some_and(|files| files.execute != Execution::Anything);
     let abi = files::landlock_abi();
-    let network = match network::filters_available() {
+    let filters = calls::available();
+    let has_filters = filters.is_ok();
+    let has_namespaces = files.is_some() && namespaces::available().is_ok();
+    let network = match filters {
         Ok(()) => Status::Enforced,
         Err(reason) => Status::NotEnforced(reason),
     };
     let held = files::AlsoHeld {
-        sockets: refused_sockets(confinement).is_some() && network == Status::Enforced,
+        sockets: refused_sockets(confinement).is_some() && has_filters,
         privileges: !privileges::are_kept(),
+        attributes: has_namespaces || has_filters,
     };
     Enforcement {
         files: when(files.is_some(), files::status(abi.clone(), held)),
-        execution: when(only_some, files::execution_status(abi)),
+        execution: when(only_some, files::execution_status(abi.clone(), has_filters)),
         network: when(confinement.without_network, network),
         memory: when(confinement.memory_limit.is_some(), Status::Enforced),
-        parent_death: when(confinement.dies_with_parent, Status::Enforced),
+        processes: when(
+            files.is_some(),
+            files::processes_status(abi, has_namespaces, has_filters),
+        ),
+        parent_death: Status::Enforced,
     }
 }
 
-fn refused_sockets(confinement: &Confinement) -> Option<Refused> {
+/// By what confined children are kept from other processes and from attributes of files.
+pub(super) fn isolation_report() -> String {
+    match (namespaces::available(), calls::available()) {
+        (Ok(Means::Privileged), _) => "namespaces".to_owned(),
+        (Ok(Means::UserNamespace), _) => "namespaces of the user".to_owned(),
+        (Err(reason), Ok(())) => format!(
+            "a filter for system calls, which refuses every change of modes, owners and times: {reason}"
+        ),
+        (Err(reason), Err(also)) => format!("nothing: {reason}; {also}"),
+    }
+}
+
+fn refused_sockets(confinement: &Confinement) -> Option<Sockets> {
     if confinement.without_network {
-        Some(Refused::Every)
+        Some(Sockets::Every)
     } else {
-        confinement.without_local_sockets.then_some(Refused::Local)
+        confinement.without_local_sockets.then_some(Sockets::Local)
     }
 }
 
@@ -106,6 +155,14 @@ fn memory_limit(bytes: u64) -> Rlimit {
     Rlimit {
         current: Some(bytes),
         maximum: Some(bytes),
+    }
+}
+
+/// The hard limit stays.
+fn open_files_limit(count: u64) -> Rlimit {
+    Rlimit {
+        current: Some(count),
+        maximum: getrlimit(Resource::Nofile).maximum,
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod execution;
 mod files;
+mod isolation;
 mod limits;
 mod network;
 
@@ -10,7 +11,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use super::{Confinement, Enforcement, FileAccess, Status, confine, enforceable};
+use super::{Confined, Confinement, Enforcement, FileAccess, Status, confine, enforceable};
+use crate::ProcessGroup;
 
 fn shell(script: &str) -> Command {
     let mut command = Command::new("/bin/sh");
@@ -18,36 +20,68 @@ fn shell(script: &str) -> Command {
     command
 }
 
-fn succeeds(mut command: Command, confinement: &Confinement) -> String {
-    let (output, enforcement) = output(&mut command, confinement);
+fn succeeds(command: Command, confinement: &Confinement) -> String {
+    let shown = format!("{command:?}");
+    let (output, enforcement) = output(command, confinement);
     assert!(
         output.status.success(),
-        "{command:?}: {output:?} {enforcement:?}"
+        "{shown}: {output:?} {enforcement:?}"
     );
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn fails(mut command: Command, confinement: &Confinement) -> String {
-    let (output, enforcement) = output(&mut command, confinement);
+fn fails(command: Command, confinement: &Confinement) -> String {
+    let shown = format!("{command:?}");
+    let (output, enforcement) = output(command, confinement);
     assert!(
         !output.status.success(),
-        "{command:?}: {output:?} {enforcement:?}"
+        "{shown}: {output:?} {enforcement:?}"
     );
     String::from_utf8(output.stderr).unwrap()
 }
 
-fn output(command: &mut Command, confinement: &Confinement) -> (Output, Enforcement) {
-    let enforcement = confine(command, confinement).unwrap();
-    (command.output().unwrap(), enforcement)
+fn output(command: Command, confinement: &Confinement) -> (Output, Enforcement) {
+    let (confined, enforcement) = confine(command, confinement).unwrap();
+    (output_of(confined), enforcement)
+}
+
+/// Runs a command to the end of everything it started.
+fn output_of(command: impl Into<Confined>) -> Output {
+    let mut command = command.into();
+    let (mut stdout, stdout_writer) = std::io::pipe().unwrap();
+    let (mut stderr, stderr_writer) = std::io::pipe().unwrap();
+    command
+        .command_mut()
+        .stdin(std::process::Stdio::null())
+        .stdout(stdout_writer)
+        .stderr(stderr_writer);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let _inside = runtime.enter();
+    let group = ProcessGroup::spawn(command).unwrap();
+    let read = |from: &mut dyn std::io::Read| {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes).unwrap();
+        bytes
+    };
+    let (stdout, stderr) = std::thread::scope(|scope| {
+        let stderr = scope.spawn(|| read(&mut stderr));
+        (read(&mut stdout), stderr.join().unwrap())
+    });
+    let end = runtime.block_on(group.close());
+    Output {
+        status: end.status.unwrap(),
+        stdout,
+        stderr,
+    }
 }
 
 /// Whether files can be confined here; when not, the report must say so.
 fn has_landlock() -> bool {
-    let enforcement = confine(
-        &mut Command::new("true"),
-        &Confinement::default().filesystem(FileAccess::default()),
-    )
-    .unwrap();
+    let confinement = Confinement::default().filesystem(FileAccess::default());
+    let enforcement = confine(Command::new("true"), &confinement).unwrap().1;
     match (enforceable().files, enforcement.files) {
         (Status::NotEnforced(reason), stated) => {
             eprintln!("NOT TESTED: files cannot be confined here: {reason}");
@@ -67,8 +101,9 @@ fn has_landlock() -> bool {
 /// Whether sockets can be refused here; when not, the report must say so.
 fn has_call_filters() -> bool {
     let confinement = Confinement::default().network(false);
-    let stated = confine(&mut Command::new("true"), &confinement)
+    let stated = confine(Command::new("true"), &confinement)
         .unwrap()
+        .1
         .network;
     assert_eq!(stated, enforceable().network);
     match stated {
@@ -115,30 +150,18 @@ fn writing(paths: &[&Path]) -> FileAccess {
 }
 
 #[test]
-fn a_default_confinement_changes_nothing() {
+fn a_default_confinement_denies_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = shell("echo x > file && cat file");
     command.current_dir(folder.path());
-    let confinement = Confinement::default();
-    let enforcement = confine(&mut command, &confinement).unwrap();
+    let (output, enforcement) = output(command, &Confinement::default());
+    assert_eq!(output.stdout, b"x\n");
     for (part, status) in enforcement.parts() {
-        assert_eq!(*status, Status::NotRequested, "{part}");
-    }
-    assert_eq!(succeeds(command, &confinement), "x\n");
-}
-
-#[test]
-fn a_confined_command_can_be_started_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = shell("echo x");
-    let confinement = Confinement::default()
-        .die_with_parent(true)
-        .network(false)
-        .filesystem(reading(&[folder.path()]));
-    confine(&mut command, &confinement).unwrap();
-    for _ in 0..3 {
-        let output = command.output().unwrap();
-        assert_eq!(output.stdout, b"x\n", "{output:?}");
+        if part == "end with parent" {
+            assert_eq!(*status, enforceable().parent_death);
+        } else {
+            assert_eq!(*status, Status::NotRequested, "{part}");
+        }
     }
 }
 
@@ -147,12 +170,18 @@ async fn a_process_group_takes_a_confined_command() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = shell("echo x > file");
     command.current_dir(folder.path());
-    let confinement = Confinement::default()
-        .die_with_parent(true)
-        .filesystem(writing(&[folder.path()]));
-    confine(&mut command, &confinement).unwrap();
-    let group = crate::ProcessGroup::spawn(command).unwrap();
+    let confinement = Confinement::default().filesystem(writing(&[folder.path()]));
+    let (command, _) = confine(command, &confinement).unwrap();
+    let group = ProcessGroup::spawn(command).unwrap();
     let end = group.close().await;
     assert!(end.status.unwrap().success());
     assert!(folder.path().join("file").exists());
+}
+
+#[tokio::test]
+async fn a_confined_program_that_is_not_there_is_an_error() {
+    let confinement = Confinement::default().filesystem(FileAccess::default());
+    let (command, _) = confine(Command::new("/nonexistent/program"), &confinement).unwrap();
+    let error = ProcessGroup::spawn(command).err().unwrap();
+    assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
 }

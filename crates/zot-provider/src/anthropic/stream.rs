@@ -160,6 +160,9 @@ enum OpenBlock {
     Other,
 }
 
+/// So many blocks may be open at once; a further one ends the oldest.
+const MAX_OPEN_BLOCKS: usize = 256;
+
 /// What an answer is made behind. Known when the request is written.
 pub(super) type PrefixCell = Arc<Mutex<Option<String>>>;
 
@@ -170,6 +173,8 @@ pub(super) struct AnthropicDecoder {
     calls: Vec<ToolCallId>,
     usage: Usage,
     stop: Option<StopReason>,
+    /// Bytes of signatures.
+    kept: usize,
     /// Events that were not JSON.
     skipped: u64,
 }
@@ -183,6 +188,7 @@ impl AnthropicDecoder {
             calls: Vec::new(),
             usage: Usage::default(),
             stop: None,
+            kept: 0,
             skipped: 0,
         }
     }
@@ -234,6 +240,11 @@ impl AnthropicDecoder {
             }
             BlockKind::Other => OpenBlock::Other,
         };
+        // Looked through for every delta: a server that opens block after block must not make it long.
+        if self.open.len() >= MAX_OPEN_BLOCKS {
+            let (_, oldest) = self.open.remove(0);
+            self.stop_block(oldest, events);
+        }
         self.open.push((index, open));
     }
 
@@ -279,6 +290,7 @@ impl AnthropicDecoder {
                     events.push_back(ModelEvent::ThinkingDelta(more));
                 }
                 if let Some(more) = delta.signature {
+                    self.kept += more.len();
                     signature.push_str(&more);
                 }
             }
@@ -352,6 +364,10 @@ impl AnthropicDecoder {
 }
 
 impl Decoder for AnthropicDecoder {
+    fn kept(&self) -> usize {
+        self.kept
+    }
+
     fn event(
         &mut self,
         event: SseEvent<'_>,

@@ -1,6 +1,6 @@
 //! Runs a decoder over a recorded body, whole or in pieces, complete or cut.
 
-use super::{Decoder, Decoding, ModelError, ModelEvent, Progress, SseDecoder, VecDeque};
+use super::{Decoder, Decoding, Measure, ModelError, ModelEvent, Progress, SseDecoder, VecDeque};
 
 /// What an answer made of `pieces` comes to; `cut` says that the connection broke at the end.
 pub(crate) fn replay(
@@ -17,6 +17,7 @@ pub(crate) fn replay(
         is_event_stream: false,
         document: None,
         beginning: Vec::new(),
+        measure: Measure::default(),
     };
     for piece in pieces {
         decoding.feed(piece);

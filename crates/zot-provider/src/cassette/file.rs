@@ -23,19 +23,21 @@ impl LineFile {
             path: path.to_owned(),
             source,
         };
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(path)
-            .map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        if metadata.is_file() && metadata.len() > 0 {
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).mode(0o600);
+        let file = zot_files::open_as(path, &mut options).map_err(failed)?;
+        if file.metadata().map_err(failed)?.len() > 0 {
             return Err(CassetteError::NotEmpty {
                 path: path.to_owned(),
             });
         }
         Ok(Self { file, end: 0 })
+    }
+
+    /// One that stands for a disk on which nothing more can be written.
+    #[cfg(test)]
+    pub(super) fn make_unwritable(&mut self, path: &Path) {
+        self.file = File::open(path).expect("the file is there");
     }
 
     /// Appends `line` with one write where the system takes it whole.

@@ -32,10 +32,7 @@ impl CassetteReader {
             path: path.to_owned(),
             source,
         };
-        let file = File::open(path).map_err(failed)?;
-        if file.metadata().map_err(failed)?.is_dir() {
-            return Err(failed(io::ErrorKind::IsADirectory.into()));
-        }
+        let file = zot_files::open_existing(path).map_err(failed)?;
         let mut file = BufReader::new(file);
         let mut line = Vec::new();
         read_line(&mut file, &mut line).map_err(failed)?;

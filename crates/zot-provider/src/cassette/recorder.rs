@@ -74,6 +74,12 @@ impl Recorder {
         })
     }
 
+    /// Lets every further write fail.
+    #[cfg(test)]
+    pub(super) fn make_unwritable(&self) {
+        self.lock().file.make_unwritable(&self.path);
+    }
+
     /// Why nothing more can be recorded, if so.
     pub(super) fn failure(&self) -> Option<String> {
         self.lock().failure.clone()

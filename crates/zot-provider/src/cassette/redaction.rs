@@ -1,15 +1,18 @@
 //! Keeps secrets out of cassettes: known values, and what looks like a key.
 
+mod forms;
 mod shape;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use memchr::memmem::Finder;
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::request::Redacted;
+use forms::{Unescaped, encoded, in_json};
 use shape::Shapes;
 
 /// What stands where a secret was. In a recorded request it matches any text.
@@ -37,25 +40,30 @@ const STRUCTURE: [&str; 9] = [
 /// Finds secrets in text.
 #[derive(Debug)]
 pub struct Redactor {
-    values: Vec<Finder<'static>>,
+    values: BTreeSet<String>,
+    /// Finds all values in one pass over a text, however many there are.
+    finder: Option<AhoCorasick>,
     shapes: Option<Shapes>,
 }
 
 impl Redactor {
     /// Finds nothing.
     pub(super) const NONE: Self = Self {
-        values: Vec::new(),
+        values: BTreeSet::new(),
+        finder: None,
         shapes: None,
     };
 
     /// Finds the shapes of well-known keys, `credentials`, and the values of variables of
-    /// `environment` that are named like secrets.
+    /// `environment` that are named like secrets or hold a password for a proxy: as they are, escaped
+    /// in any way, and encoded.
     pub fn new<'a>(
         credentials: impl IntoIterator<Item = &'a str>,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Self {
         let mut redactor = Self {
-            values: Vec::new(),
+            values: BTreeSet::new(),
+            finder: None,
             shapes: Some(Shapes::new()),
         };
         for credential in credentials {
@@ -66,7 +74,11 @@ impl Redactor {
             if SECRET_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
                 redactor.add_secret(&value);
             }
+            if let Some(password) = password_of_url(&value) {
+                redactor.add_secret(password);
+            }
         }
+        redactor.build();
         redactor
     }
 
@@ -75,31 +87,55 @@ impl Redactor {
         if text.is_empty() {
             return;
         }
-        // Text inside JSON, and inside JSON that is quoted in JSON.
-        let escaped = escape(text);
-        let twice = escape(&escaped);
-        for form in [text, &escaped, &twice] {
-            let known = |finder: &Finder<'_>| finder.needle() == form.as_bytes();
-            if !self.values.iter().any(known) {
-                self.values.push(Finder::new(form).into_owned());
-            }
-        }
+        self.add_forms(text);
+        self.build();
     }
 
     fn add_secret(&mut self, value: &str) {
         let value = value.trim();
         if value.len() >= MIN_VALUE_BYTES {
-            self.add_text(value);
+            self.add_forms(value);
         }
+    }
+
+    fn add_forms(&mut self, text: &str) {
+        self.values.extend(in_json(text));
+        // Of a short text the encoded forms would be found everywhere.
+        if text.len() >= MIN_VALUE_BYTES {
+            self.values.extend(encoded(text));
+        }
+    }
+
+    fn build(&mut self) {
+        // A table of all transitions would be faster by a little and larger by a lot.
+        let mut builder = AhoCorasick::builder();
+        builder
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .match_kind(MatchKind::Standard);
+        self.finder = match self.values.is_empty() {
+            true => None,
+            false => builder.build(&self.values).ok(),
+        };
+    }
+
+    fn find_values(&self, bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
+        let matches = self
+            .finder
+            .iter()
+            .flat_map(move |finder| finder.find_overlapping_iter(bytes));
+        matches.map(|found| found.range())
     }
 
     /// The secrets in `text`, in order and apart from each other.
     pub(super) fn find(&self, text: &str) -> Vec<Range<usize>> {
         let bytes = text.as_bytes();
         let mut found: Vec<Range<usize>> = Vec::new();
-        for value in &self.values {
-            let length = value.needle().len();
-            found.extend(value.find_iter(bytes).map(|start| start..start + length));
+        found.extend(self.find_values(bytes));
+        if self.finder.is_some()
+            && let Some(unescaped) = Unescaped::of(text)
+        {
+            let parts = self.find_values(&unescaped.bytes);
+            found.extend(parts.map(|part| unescaped.place(part)));
         }
         if let Some(shapes) = &self.shapes {
             shapes.find(bytes, &mut found);
@@ -178,16 +214,17 @@ impl Redactor {
     }
 }
 
+/// The password in an address such as that of a proxy.
+fn password_of_url(value: &str) -> Option<&str> {
+    let (_, rest) = value.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (user, _) = authority.rsplit_once('@')?;
+    Some(user.split_once(':')?.1)
+}
+
 /// Whether a key is one of the cassette's own.
 fn is_structure(key: &str) -> bool {
     STRUCTURE.contains(&key)
-}
-
-/// `text` as it stands between the quotes of JSON.
-fn escape(text: &str) -> String {
-    let quoted = serde_json::Value::from(text).to_string();
-    let inner = quoted.strip_prefix('"').and_then(|q| q.strip_suffix('"'));
-    inner.unwrap_or(text).to_owned()
 }
 
 #[cfg(test)]

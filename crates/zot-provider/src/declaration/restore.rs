@@ -17,6 +17,8 @@ pub(crate) struct Restoring<D> {
     begun: bool,
     /// Calls whose keys have to be renamed, which takes all of their arguments.
     held: Vec<Held>,
+    /// Bytes of arguments that were held so far.
+    kept: usize,
 }
 
 struct Held {
@@ -32,6 +34,7 @@ impl<D> Restoring<D> {
             declarations: Arc::clone(declarations),
             begun: false,
             held: Vec::new(),
+            kept: 0,
         }
     }
 
@@ -69,7 +72,10 @@ impl<D> Restoring<D> {
             }
             ModelEvent::ToolCallArguments { id, delta } => {
                 match self.held.iter_mut().rfind(|held| held.id == id) {
-                    Some(held) => held.arguments.push_str(&delta),
+                    Some(held) => {
+                        self.kept += delta.len();
+                        held.arguments.push_str(&delta);
+                    }
                     None => events.push_back(ModelEvent::ToolCallArguments { id, delta }),
                 }
             }
@@ -90,6 +96,10 @@ impl<D> Restoring<D> {
 }
 
 impl<D: Decoder> Decoder for Restoring<D> {
+    fn kept(&self) -> usize {
+        self.decoder.kept() + self.kept
+    }
+
     fn event(
         &mut self,
         event: SseEvent<'_>,

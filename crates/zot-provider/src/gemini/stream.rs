@@ -253,6 +253,11 @@ impl GeminiDecoder {
 }
 
 impl Decoder for GeminiDecoder {
+    /// Everything is told as it comes.
+    fn kept(&self) -> usize {
+        0
+    }
+
     fn event(
         &mut self,
         event: SseEvent<'_>,

@@ -19,6 +19,9 @@ const BUFFER_BYTES: usize = 32 * 1024;
 
 const MAX_HEADERS: usize = 128;
 
+/// Interim answers before the one that counts: a server that sends only these never answers.
+const MAX_INTERIM_ANSWERS: u32 = 32;
+
 /// Pieces of a request that go into one system call.
 const MAX_SLICES: usize = 32;
 
@@ -67,6 +70,8 @@ pub(crate) struct Connection {
     end: usize,
     /// The request was sent whole, so another may follow.
     clean: bool,
+    /// How many interim answers this request has got.
+    interim: u32,
 }
 
 impl Connection {
@@ -77,6 +82,7 @@ impl Connection {
             start: 0,
             end: 0,
             clean: true,
+            interim: 0,
         }
     }
 
@@ -90,6 +96,7 @@ impl Connection {
         outgoing.push_back(head);
         outgoing.extend(body.pieces().iter().cloned());
         let mut failed = None;
+        self.interim = 0;
         poll_fn(|context| self.poll_exchange(context, &mut outgoing, &mut failed)).await
     }
 
@@ -177,7 +184,9 @@ impl Connection {
             let httparse::Status::Complete(length) = parsed else {
                 return match self.end - self.start < BUFFER_BYTES {
                     true => Ok(None),
-                    false => Err(ExchangeError::Malformed("the head is too long".to_owned())),
+                    false => Err(ExchangeError::Malformed(format!(
+                        "the head is longer than {BUFFER_BYTES} bytes (BUFFER_BYTES)"
+                    ))),
                 };
             };
             let head = response_head(&response)?;
@@ -185,6 +194,12 @@ impl Connection {
             // An interim answer announces the one that counts.
             if !head.status.is_informational() {
                 return Ok(Some(head));
+            }
+            self.interim += 1;
+            if self.interim > MAX_INTERIM_ANSWERS {
+                return Err(ExchangeError::Malformed(format!(
+                    "more than {MAX_INTERIM_ANSWERS} interim answers (MAX_INTERIM_ANSWERS)"
+                )));
             }
         }
     }

@@ -5,6 +5,7 @@
 //! "Preserving Reasoning Blocks"). Models of Gemini refuse the second step of a conversation otherwise.
 
 use serde_json::{Map, Value};
+use zot_conversation::MAX_RESPONSE_BLOCKS;
 
 /// The details of one answer, collected from its deltas.
 #[derive(Default)]
@@ -12,14 +13,19 @@ pub(super) struct ReasoningDetails(Vec<Map<String, Value>>);
 
 impl ReasoningDetails {
     /// Adds those of one delta, each of which continues an earlier detail of the same kind and index,
-    /// or is a new one. What is encrypted comes whole, each time as a detail of its own.
-    pub(super) fn add(&mut self, deltas: Vec<Value>) {
+    /// or is a new one. What is encrypted comes whole, each time as a detail of its own. Returns how
+    /// many bytes of text they have.
+    pub(super) fn add(&mut self, deltas: Vec<Value>) -> usize {
         let earlier = self.0.len();
+        let mut bytes = 0;
         for delta in deltas {
             if let Value::Object(delta) = delta {
+                let texts = delta.values().filter_map(Value::as_str);
+                bytes += texts.map(str::len).sum::<usize>();
                 self.add_one(earlier, delta);
             }
         }
+        bytes
     }
 
     fn add_one(&mut self, earlier: usize, delta: Map<String, Value>) {
@@ -35,8 +41,10 @@ impl ReasoningDetails {
                 && !conflicts("format")
                 && !known.contains_key("data")
         };
+        let count = self.0.len();
         let mut earlier = self.0.iter_mut().take(earlier).rev();
         match earlier.find(same).filter(|_| !is_whole) {
+            None if count > MAX_RESPONSE_BLOCKS => {}
             None => self.0.push(delta),
             Some(known) => {
                 for (field, value) in delta {

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use zot_conversation::{ModelError, ModelErrorKind, ModelEvent, Reasoning, StopReason, ToolCallId};
+use zot_conversation::{
+    MAX_RESPONSE_BLOCKS, ModelError, ModelErrorKind, ModelEvent, Reasoning, StopReason, ToolCallId,
+};
 
 use super::chunk::{CallDelta, Choice, Chunk, Content, ContentPart, Delta};
 use super::details::ReasoningDetails;
@@ -42,6 +44,8 @@ pub(super) struct OpenAiDecoder {
     said_something: bool,
     /// The last chunk that was nothing but text.
     shape: Shape,
+    /// Bytes of reasoning details and of arguments that came before their name.
+    kept: usize,
     /// Events that were not JSON, and whether a good one came after them.
     skipped: u64,
     last_was_malformed: bool,
@@ -58,6 +62,7 @@ impl OpenAiDecoder {
             stop: None,
             said_something: false,
             shape: Shape::default(),
+            kept: 0,
             skipped: 0,
             last_was_malformed: false,
             is_document: false,
@@ -120,7 +125,7 @@ impl OpenAiDecoder {
             let text = ReasoningDetails::text(detail).unwrap_or_default();
             self.think(text.to_owned(), events);
         }
-        self.details.add(delta.reasoning_details);
+        self.kept += self.details.add(delta.reasoning_details);
         match delta.content {
             Content::Text(text) if text.is_empty() => {}
             Content::Text(text) => self.text(text.into_owned(), events),
@@ -177,23 +182,26 @@ impl OpenAiDecoder {
     fn call_delta(&mut self, delta: CallDelta<'_>, events: &mut VecDeque<ModelEvent>) {
         self.said_something = true;
         let function = delta.function.unwrap_or_default();
-        let position = self
-            .find_call(delta.index, &delta.id, &function.name)
-            .unwrap_or_else(|| {
-                let server_id = !delta.id.is_empty();
-                self.calls.push(OpenCall {
-                    index: delta.index,
-                    id: match server_id {
-                        true => delta.id.as_ref().into(),
-                        false => generated_id(),
-                    },
-                    server_id,
-                    early_arguments: String::new(),
-                    name: None,
-                    arguments: Completeness::default(),
-                });
-                self.calls.len() - 1
+        let known = self.find_call(delta.index, &delta.id, &function.name);
+        // The limit on blocks counts those that have a name; all are looked through for every delta.
+        if known.is_none() && self.calls.len() > MAX_RESPONSE_BLOCKS {
+            return;
+        }
+        let position = known.unwrap_or_else(|| {
+            let server_id = !delta.id.is_empty();
+            self.calls.push(OpenCall {
+                index: delta.index,
+                id: match server_id {
+                    true => delta.id.as_ref().into(),
+                    false => generated_id(),
+                },
+                server_id,
+                early_arguments: String::new(),
+                name: None,
+                arguments: Completeness::default(),
             });
+            self.calls.len() - 1
+        });
         let Some(call) = self.calls.get_mut(position) else {
             return;
         };
@@ -210,6 +218,7 @@ impl OpenAiDecoder {
                 delta: function.arguments.into_owned(),
             });
         } else {
+            self.kept += function.arguments.len();
             call.early_arguments.push_str(&function.arguments);
         }
     }
@@ -352,6 +361,10 @@ impl Completeness {
 }
 
 impl Decoder for OpenAiDecoder {
+    fn kept(&self) -> usize {
+        self.kept
+    }
+
     fn event(
         &mut self,
         event: SseEvent<'_>,

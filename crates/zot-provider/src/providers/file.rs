@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -251,24 +250,14 @@ pub(super) fn parse_builtin(json: &'static str) -> serde_json::Result<Vec<Provid
 
 /// The content of the file at `path`, if there is one.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ProvidersError> {
-    let unreadable = |source| ProvidersError::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(error)),
-    };
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        let kind = io::ErrorKind::FileTooLarge;
-        return Err(unreadable(io::Error::new(kind, "larger than 1 MiB")));
+    match zot_files::read_existing(path, MAX_FILE_BYTES) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ProvidersError::Unreadable {
+            path: path.to_owned(),
+            source,
+        }),
     }
-    Ok(Some(bytes))
 }
 
 /// Entries that are not used, by their names.

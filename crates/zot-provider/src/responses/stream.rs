@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use zot_conversation::{ModelError, ModelEvent, Reasoning, StopReason, ToolCallId};
+use zot_conversation::{
+    MAX_RESPONSE_BLOCKS, ModelError, ModelEvent, Reasoning, StopReason, ToolCallId,
+};
 
 use super::MessageDetails;
 use super::error::ErrorObject;
@@ -91,6 +93,11 @@ impl ResponsesDecoder {
                 OpenKind::Call(id)
             }
         };
+        // They are looked through for every delta: a server that opens item after item must not make
+        // that long.
+        if self.open.len() > MAX_RESPONSE_BLOCKS {
+            self.open.remove(0);
+        }
         self.open.push(OpenItem {
             index,
             kind,
@@ -303,6 +310,11 @@ impl ResponsesDecoder {
 }
 
 impl Decoder for ResponsesDecoder {
+    /// Everything is told as it comes.
+    fn kept(&self) -> usize {
+        0
+    }
+
     fn event(
         &mut self,
         event: SseEvent<'_>,

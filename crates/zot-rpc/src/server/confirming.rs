@@ -1,6 +1,6 @@
 //! Clients that have never heard of confirmations.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::time::Duration;
 
 use zot_sdk::Runtime;
@@ -42,7 +42,7 @@ impl Confirming {
         let seconds = runtime.approval().timeout.as_secs();
         // When even standard error is gone, there is nobody to warn.
         let _ = writeln!(
-            io::stderr(),
+            zot_terminal::stderr(),
             "zot: warning: a tool call waits for a confirmation, and this client has not said that \
              it gives any: without one it is refused after {seconds} s"
         );

@@ -6,7 +6,7 @@ use zot_agent::hermes::HermesModel;
 use zot_conversation::Model;
 use zot_provider::cassette::{Recorder, RecordingModel};
 use zot_provider::catalog::{ModelInfo, OpenAiWire, ToolDialect};
-use zot_provider::{ProviderEntry, Route};
+use zot_provider::{KeyRequirement, ProviderEntry, Route};
 
 use super::connecting::Connection;
 
@@ -36,6 +36,15 @@ impl Ways {
             base_url: base_url.to_owned(),
         }
     }
+}
+
+/// Whether requests to `base_url` reach a server of the user's own: one whose models nobody else can
+/// list.
+pub(super) fn is_own_server(entry: &ProviderEntry, base_url: &str) -> bool {
+    let known = zot_provider::provider(&entry.name);
+    let is_elsewhere = known.is_none_or(|known| known.base_url != base_url);
+    // Whoever asks for no key runs on the user's machine.
+    is_elsewhere || entry.key != KeyRequirement::Needed
 }
 
 /// What clients are made from.
@@ -126,6 +135,16 @@ impl Clients {
         let chosen = choose(&client);
         made.push((way, client));
         chosen
+    }
+
+    /// Whether the models are those of a server of the user's own.
+    pub(crate) fn reach_own_server(&self) -> bool {
+        match &self.source {
+            Source::Only(_) => false,
+            Source::Network(reached) => {
+                is_own_server(&reached.ways.entry, &reached.first.1.base_url)
+            }
+        }
     }
 
     fn way(&self, model: &ModelInfo) -> Option<Way> {

@@ -71,6 +71,7 @@ pub(super) fn record(
     replayed: Option<&ReplayModel>,
     credential: Option<Credential>,
     substitutes: &mut [Substitute],
+    secrets: &[String],
 ) -> Result<Arc<Recorder>, AssemblyError> {
     let provider = match replayed {
         Some(replayed) => replayed.header().provider.as_str(),
@@ -80,7 +81,9 @@ pub(super) fn record(
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let credentials = substitutes.iter().map(|other| &other.credential);
     let credentials = std::iter::once(&credential).chain(credentials).flatten();
-    let redactor = Redactor::new(credentials.map(Credential::secret), environment);
+    let credentials = credentials.map(Credential::secret);
+    let known = secrets.iter().map(String::as_str);
+    let redactor = Redactor::new(credentials.chain(known), environment);
     let mut header = Header::new(provider, model, client.tool_images());
     for other in &*substitutes {
         header.add_fallback(&other.provider, &other.model, other.client.tool_images());

@@ -12,7 +12,7 @@ use zot_provider::{
     Endpoint, HttpClient, KeyRequirement, ProviderEntry, Providers, Wire, effort_note,
 };
 
-use super::clients::{Way, Ways};
+use super::clients::{Way, Ways, is_own_server};
 use super::connecting::Connection;
 use super::recording::REPLAY;
 use super::{AssemblyError, OFFLINE, credential};
@@ -112,7 +112,8 @@ pub(crate) fn select(
     }
     let catalog = &*catalog;
     let known = catalog.find(&entry.name, wanted).is_some();
-    if !known && !uncatalogued && given_url.is_none() && is_foreign(catalog, wanted) {
+    let is_own = is_own_server(entry, given_url.unwrap_or(&entry.base_url));
+    if !known && !uncatalogued && !is_own && is_foreign(catalog, wanted) {
         return Err(unknown_model(catalog, &entry.name, wanted));
     }
     let model = find_model(catalog, &entry.name, wanted, true)
@@ -122,11 +123,7 @@ pub(crate) fn select(
             true => Vec::new(),
             false => nearest(catalog, &entry.name, wanted),
         };
-        warnings.push(format!(
-            "model {wanted:?} is not in the catalog, so its context window and price are unknown; \
-             models.json can name them{}",
-            did_you_mean(&nearest)
-        ));
+        warnings.push(outside_catalog(wanted, &nearest));
     }
     // What another server calls by that name may live on.
     if config.base_url.is_none() && model.base_url.is_none() {
@@ -185,6 +182,15 @@ pub(crate) fn select(
     })
 }
 
+/// What to say of a model that nothing is known about.
+pub(crate) fn outside_catalog(model: &str, nearest: &[String]) -> String {
+    format!(
+        "model {model:?} is not in the catalog, so its context window and price are unknown; \
+         models.json can name them{}",
+        did_you_mean(nearest)
+    )
+}
+
 fn model_cache(auth_file: &Path) -> PathBuf {
     auth_file.with_file_name(live_models::CACHE)
 }
@@ -222,7 +228,10 @@ fn wanted_model<'a>(
             is_guessed || is_known
         }
     };
-    if fits && !is_known && catalog.covers(&entry.catalog) && is_foreign(catalog, model) {
+    // What was chosen there is meant. `--base-url` may be another one each time.
+    let is_own = is_own_server(entry, &entry.base_url);
+    let is_covered = catalog.covers(&entry.catalog) && !is_own;
+    if fits && !is_known && is_covered && is_foreign(catalog, model) {
         warnings.push(format!(
             "model {model:?} of config.json is not one of {}; using {}",
             entry.name, entry.default_model

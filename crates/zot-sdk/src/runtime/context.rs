@@ -3,7 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use zot_context::{Attached, Problem, Skill, attach};
+use zot_context::{Attached, Problem, Skill, attach, project_root};
 
 use super::Runtime;
 use crate::system_prompt::ContextKind;
@@ -48,6 +48,10 @@ impl Runtime {
     /// The files and folders that a text mentions as `@path`, to be put behind it. This is for what
     /// a user typed: text from elsewhere could mention what its author is not to see.
     pub fn attach_mentions(&self, text: &str) -> Attached {
-        attach(text, &self.cwd, env::home_dir().as_deref())
+        let root = match self.jail.folder() {
+            Some(folder) => folder.to_owned(),
+            None => project_root(&self.cwd),
+        };
+        attach(text, &self.cwd, env::home_dir().as_deref(), &root)
     }
 }

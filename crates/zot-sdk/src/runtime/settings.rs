@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use zot_agent::{AgentSettings, ApprovalPolicy};
 use zot_conversation::{BoxFuture, ReasoningEffort, Tool};
-use zot_provider::catalog::Catalog;
+use zot_provider::catalog::{Catalog, ModelInfo};
 use zot_tools::JailError;
 use zot_wire::rpc::{ModelEntry, ToolEntry};
 
@@ -49,6 +49,24 @@ impl Runtime {
 
     /// Switches to another model of the same provider.
     pub fn set_model(&self, model: &str) -> Result<(), ModelChangeError> {
+        self.change_model(model, self.open_models)?;
+        Ok(())
+    }
+
+    /// The same for a name that a user typed: on a server of their own any name is taken. Returns what
+    /// to tell them about one that nothing is known of.
+    pub fn set_typed_model(&self, model: &str) -> Result<Option<String>, ModelChangeError> {
+        let is_open = self.open_models || self.clients.reach_own_server();
+        let info = self.change_model(model, is_open)?;
+        let catalog = self.catalog();
+        let is_known = catalog.find(&self.provider, &info.id).is_some();
+        Ok((!is_known).then(|| {
+            let nearest = assembly::nearest(&catalog, &self.provider, model);
+            assembly::outside_catalog(model, &nearest)
+        }))
+    }
+
+    fn change_model(&self, model: &str, is_open: bool) -> Result<ModelInfo, ModelChangeError> {
         if self.occupation.is_busy() {
             return Err(Busy.into());
         }
@@ -58,9 +76,7 @@ impl Runtime {
         };
         let info = assembly::find_model(&self.catalog, &self.provider, model, false)
             .or_else(live)
-            .or_else(|| {
-                assembly::find_model(&self.catalog, &self.provider, model, self.open_models)
-            })
+            .or_else(|| assembly::find_model(&self.catalog, &self.provider, model, is_open))
             .ok_or_else(|| ModelChangeError::Unknown {
                 model: model.to_owned(),
                 provider: self.provider.clone(),
@@ -72,7 +88,8 @@ impl Runtime {
         if let Some(host) = &self.extensions {
             host.set_model(model);
         }
-        Ok(self.change(|settings| assembly::apply_model(settings, &info, &self.clients))?)
+        self.change(|settings| assembly::apply_model(settings, &info, &self.clients))?;
+        Ok(info)
     }
 
     /// Asks the provider which models it has, if the configuration allows it and what is remembered

@@ -9,6 +9,12 @@ use super::{Busy, ClearError, Runtime, SetMessagesError};
 use crate::{full, wire};
 
 impl Runtime {
+    /// The conversation so far.
+    pub fn transcript(&self) -> Vec<Arc<conversation::Message>> {
+        self.agent.transcript().messages().to_vec()
+    }
+
+    /// The conversation in its wire form.
     pub fn messages(&self) -> Vec<Message> {
         wire::messages(&self.agent.transcript())
     }

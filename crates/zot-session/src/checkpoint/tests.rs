@@ -12,14 +12,11 @@ fn change(checkpoints: &Checkpoints, path: &Path, after: &str) {
         Some(content) => Before::Content(content),
         None => Before::Missing,
     };
-    checkpoints
+    let number = checkpoints
         .keep("write", path, before, after.as_bytes())
         .unwrap();
     fs::write(path, after).unwrap();
-}
-
-fn write(path: &Path, content: &[u8]) -> Result<(), String> {
-    fs::write(path, content).map_err(|error| error.to_string())
+    checkpoints.note_made(number, path);
 }
 
 fn at(second: i64) -> Timestamp {
@@ -43,7 +40,7 @@ fn the_changes_of_a_prompt_are_undone_together_and_then_those_before() {
 
     // Another process, later.
     let checkpoints = Checkpoints::beside(&session);
-    let undone = checkpoints.undo(1, IfChanged::Refuse, write).unwrap();
+    let undone = checkpoints.undo(1, IfChanged::Refuse).unwrap();
     assert_eq!(undone.prompts, [at(2)]);
     let outcomes: Vec<_> = undone
         .files
@@ -60,9 +57,9 @@ fn the_changes_of_a_prompt_are_undone_together_and_then_those_before() {
     assert_eq!(fs::read_to_string(&old).unwrap(), "1");
     assert!(!new.exists());
 
-    checkpoints.undo(1, IfChanged::Refuse, write).unwrap();
+    checkpoints.undo(1, IfChanged::Refuse).unwrap();
     assert_eq!(fs::read_to_string(&old).unwrap(), "0");
-    let nothing = checkpoints.undo(1, IfChanged::Refuse, write).unwrap();
+    let nothing = checkpoints.undo(1, IfChanged::Refuse).unwrap();
     assert!(nothing.files.is_empty() && nothing.prompts.is_empty());
 }
 
@@ -74,11 +71,11 @@ fn a_file_that_was_changed_since_is_left_alone_or_kept() {
     let checkpoints = Checkpoints::beside(&folder.path().join("s.jsonl"));
     change(&checkpoints, &path, "tool's");
     fs::write(&path, "mine").unwrap();
-    let refused = checkpoints.undo(1, IfChanged::Refuse, write).unwrap();
+    let refused = checkpoints.undo(1, IfChanged::Refuse).unwrap();
     assert_eq!(refused.files[0].outcome, FileOutcome::ChangedSince);
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
 
-    let forced = checkpoints.undo(1, IfChanged::Overwrite, write).unwrap();
+    let forced = checkpoints.undo(1, IfChanged::Overwrite).unwrap();
     let FileOutcome::Overwritten { kept } = &forced.files[0].outcome else {
         panic!("{forced:?}");
     };
@@ -100,7 +97,7 @@ fn what_was_never_changed_or_never_kept_is_said() {
     checkpoints
         .keep("write", &huge, Before::Unknown, b"x")
         .unwrap();
-    let undone = checkpoints.undo(1, IfChanged::Refuse, write).unwrap();
+    let undone = checkpoints.undo(1, IfChanged::Refuse).unwrap();
     assert_eq!(undone.files[0].outcome, FileOutcome::Unchanged);
     assert_eq!(undone.files[1].outcome, FileOutcome::NotKept);
     assert_eq!(fs::read_to_string(&huge).unwrap(), "x");
@@ -124,7 +121,7 @@ fn a_torn_record_and_a_damaged_copy_are_noticed() {
     for object in fs::read_dir(folder_of(&session).join("objects")).unwrap() {
         fs::write(object.unwrap().path(), "other").unwrap();
     }
-    let undone = checkpoints.undo(1, IfChanged::Refuse, write).unwrap();
+    let undone = checkpoints.undo(1, IfChanged::Refuse).unwrap();
     assert!(
         matches!(&undone.files[0].outcome, FileOutcome::Failed { reason } if reason.contains("damaged"))
     );

@@ -1,13 +1,17 @@
 //! Brings files back.
+//!
+//! Every file is walked to without following a link and must be the one that was changed; what is
+//! checked and what is replaced is the same open file. Files that are refused do not keep the others
+//! from being restored.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use zot_conversation::Timestamp;
+use zot_files::{Replacement, WalkError, WalkedFile};
 
-use super::{Change, Checkpoints, Record, digest_of};
+use super::{Change, Checkpoints, MAX_KEPT_BYTES, Made, Record, digest_of};
 
 /// What to do with a file that someone else changed after the tools did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +54,11 @@ pub enum FileOutcome {
     ChangedSince,
     /// Left alone: what it was is not known.
     NotKept,
+    /// Left alone, whatever was asked for: a link, or something that is not a regular file, stands
+    /// where the file was, or it has become another file's second name.
+    Refused {
+        reason: String,
+    },
     Failed {
         reason: String,
     },
@@ -70,19 +79,15 @@ struct Span {
     first: Change,
     last: Change,
     numbers: Vec<u64>,
+    /// The file that the last change left, if that was noted.
+    made: Option<Made>,
 }
 
 impl Checkpoints {
     /// Undoes the changes of the last `prompts` prompts that changed anything.
-    ///
-    /// `replace` writes a file the way the tools do.
-    pub fn undo(
-        &self,
-        prompts: usize,
-        if_changed: IfChanged,
-        replace: impl Fn(&Path, &[u8]) -> Result<(), String>,
-    ) -> io::Result<Undone> {
+    pub fn undo(&self, prompts: usize, if_changed: IfChanged) -> io::Result<Undone> {
         let changes = self.changes()?;
+        let made = self.records()?.made;
         let mut times: Vec<Timestamp> = Vec::new();
         for change in changes.iter().rev() {
             if !times.contains(&change.prompt) {
@@ -99,6 +104,7 @@ impl Checkpoints {
             match spans.get_mut(&change.path) {
                 Some(span) => {
                     span.numbers.push(change.number);
+                    span.made = made.get(&change.number).copied();
                     span.last = change;
                 }
                 None => {
@@ -106,6 +112,7 @@ impl Checkpoints {
                     let span = Span {
                         first: change.clone(),
                         numbers: vec![change.number],
+                        made: made.get(&change.number).copied(),
                         last: change,
                     };
                     spans.insert(span.first.path.clone(), span);
@@ -120,11 +127,7 @@ impl Checkpoints {
             let Some(span) = spans.remove(&path) else {
                 continue;
             };
-            let outcome = self
-                .bring_back(&span, if_changed, &replace)
-                .unwrap_or_else(|error| FileOutcome::Failed {
-                    reason: error.to_string(),
-                });
+            let outcome = self.bring_back(&span, if_changed).unwrap_or_else(failed);
             if outcome.is_done() {
                 self.append(&Record::Undone {
                     numbers: span.numbers.clone(),
@@ -140,25 +143,31 @@ impl Checkpoints {
         Ok(undone)
     }
 
-    fn bring_back(
-        &self,
-        span: &Span,
-        if_changed: IfChanged,
-        replace: impl Fn(&Path, &[u8]) -> Result<(), String>,
-    ) -> io::Result<FileOutcome> {
-        let path = &span.first.path;
+    fn bring_back(&self, span: &Span, if_changed: IfChanged) -> Result<FileOutcome, WalkError> {
         if !span.first.kept {
             return Ok(FileOutcome::NotKept);
         }
-        let present = match fs::read(path) {
-            Ok(content) => Some(content),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
+        let mut file = WalkedFile::find(&span.first.path)?;
+        let present = match file.content(MAX_KEPT_BYTES) {
+            // No tool made it as large, and it could not be kept.
+            Err(WalkError::TooLarge { .. }) if if_changed == IfChanged::Refuse => {
+                return Ok(FileOutcome::ChangedSince);
+            }
+            content => content?,
         };
         let digest = present.as_deref().map(digest_of);
         if digest == span.first.before {
             return Ok(FileOutcome::Unchanged);
         }
+        let replacement = match replacement(&file, span.made) {
+            Some(replacement) => replacement,
+            None if if_changed == IfChanged::Overwrite => Replacement::Rename,
+            None => {
+                return Ok(FileOutcome::Refused {
+                    reason: HARD_LINK.to_owned(),
+                });
+            }
+        };
         let mut outcome = match span.first.before {
             Some(_) => FileOutcome::Restored,
             None => FileOutcome::Removed,
@@ -175,10 +184,36 @@ impl Checkpoints {
         match &span.first.before {
             Some(before) => {
                 let content = self.load(before)?;
-                replace(path, &content).map_err(io::Error::other)?;
+                file.replace(&content, replacement, span.made.map(|made| made.mode))?;
             }
-            None => fs::remove_file(path)?,
+            None => file.remove()?,
         }
         Ok(outcome)
+    }
+}
+
+const HARD_LINK: &str = "it is a hard link to another file than the one that was changed; --force \
+                         replaces this name only";
+
+/// How the file may be written to; `None` when it is another file that has further names.
+///
+/// A file that had several names when it was changed was changed under all of them, and is restored
+/// so. Names that were added since keep what they hold.
+fn replacement(file: &WalkedFile, made: Option<Made>) -> Option<Replacement> {
+    if file.links() <= 1 {
+        return Some(Replacement::Rename);
+    }
+    let made = made.filter(|made| file.identity() == Some(made.identity()))?;
+    Some(match made.links > 1 {
+        true => Replacement::InPlace,
+        false => Replacement::Rename,
+    })
+}
+
+fn failed(error: WalkError) -> FileOutcome {
+    let reason = error.to_string();
+    match error.is_another_file() {
+        true => FileOutcome::Refused { reason },
+        false => FileOutcome::Failed { reason },
     }
 }

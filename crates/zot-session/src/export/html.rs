@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use zot_conversation::{ContentBlock, Image, Message, Role, ToolResult};
 
 use super::chart::chart;
+use super::rendered::rendered;
 use super::{Edits, gist, minute, pretty, spent};
 use crate::Session;
 
@@ -91,7 +92,13 @@ fn add_message(page: &mut String, number: usize, message: &Message, edits: &Edit
         let _ = writeln!(page, "<h2>{who}<a href=\"#m{number}\">{number}</a></h2>");
     }
     for block in &message.content {
-        add_block(page, block, edits);
+        match (message.role, block) {
+            // What a model writes is Markdown; what a user typed is shown as it was typed.
+            (Role::Assistant, ContentBlock::Text(text)) => {
+                let _ = writeln!(page, "<div class=\"markdown\">{}</div>", rendered(text));
+            }
+            _ => add_block(page, block, edits),
+        }
     }
     page.push_str("</section>\n");
 }

@@ -19,6 +19,8 @@ use zot_conversation::Timestamp;
 use super::{Found, Scope, Summary};
 use crate::id::random_id;
 
+/// A larger index is not read: a row takes less than a kilobyte.
+const MAX_INDEX_BYTES: u64 = 256 << 20;
 const FILE: &str = "index.jsonl";
 
 /// The shape of the entries; one of another version is not read.
@@ -123,8 +125,21 @@ impl<'a> Row<'a> {
 }
 
 /// The summaries of `files`, from the index where it is right.
-pub(super) fn summaries(root: &Path, files: Vec<Found>, scope: Scope<'_>) -> Vec<Summary> {
-    let index = fs::read(root.join(FILE)).unwrap_or_default();
+///
+/// An index that is damaged, or too large to be one, is made anew. One that is not even a regular
+/// file was put there by somebody, and is theirs to remove.
+pub(super) fn summaries(
+    root: &Path,
+    files: Vec<Found>,
+    scope: Scope<'_>,
+) -> io::Result<Vec<Summary>> {
+    let path = root.join(FILE);
+    zot_files::check_regular(&path).map_err(|error| {
+        let problem = format!("{}: {error}: remove it, it is made anew", path.display());
+        io::Error::new(error.kind(), problem)
+    })?;
+    let index = zot_files::read_bytes(&path, MAX_INDEX_BYTES);
+    let index = index.ok().flatten().unwrap_or_default();
     let mut known = rows(&index);
     let mut fresh = Vec::with_capacity(files.len());
     let mut stale = Vec::new();
@@ -151,7 +166,7 @@ pub(super) fn summaries(root: &Path, files: Vec<Found>, scope: Scope<'_>) -> Vec
     }
     // A process that was killed right after it made the file leaves one without a message.
     fresh.retain(|summary| summary.messages > 0 || summary.damaged);
-    fresh
+    Ok(fresh)
 }
 
 /// The entries of an index by the files they are about.

@@ -1,6 +1,5 @@
 //! What a list shows of a session, read without keeping the session in memory.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -66,7 +65,7 @@ struct GlanceMessage {
 impl Summary {
     /// Reads the file.
     pub(crate) fn read(path: &Path, modified: SystemTime) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = zot_files::open_existing(path)?;
         let mut summary = Self {
             path: path.to_owned(),
             modified: Timestamp::try_from(modified).unwrap_or_default(),

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::FileError;
 use super::replace::{follow_links, make_parents};
+use super::{FileError, links};
 
 /// What to open on the way. Nothing is read of folders, so that the right to search them is enough.
 #[cfg(target_os = "linux")]
@@ -47,11 +47,11 @@ impl Place {
         }
     }
 
-    /// The path of the file itself; it need not exist.
-    pub(crate) fn target(&self) -> Result<PathBuf, FileError> {
+    /// The path of the file itself, without links; it need not exist.
+    pub(crate) fn target(&self) -> PathBuf {
         match self {
-            Self::Anywhere(path) => follow_links(path),
-            Self::Below { root, inside, .. } => Ok(root.join(inside)),
+            Self::Anywhere(path) => links::follow(path),
+            Self::Below { root, inside, .. } => root.join(inside),
         }
     }
 

@@ -4,7 +4,9 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use zot_process::launch::{self, ConfineError, Confinement, Execution, FileAccess, Status};
+use zot_process::launch::{
+    self, ConfineError, Confined, Confinement, Execution, FileAccess, Status,
+};
 
 use super::Walls;
 use crate::file::reason;
@@ -55,11 +57,11 @@ pub(crate) enum NotConfined {
     Refused(#[from] ConfineError),
 }
 
-/// Makes `command`, whose folder is set, run within `walls`. Returns its temporary folder.
-pub(crate) fn confine<'a>(
-    command: &mut Command,
-    walls: &'a Walls,
-) -> Result<&'a Path, NotConfined> {
+/// Makes `command`, whose folder is set, run within `walls`. Returns its temporary folder, too.
+pub(crate) fn confine(
+    mut command: Command,
+    walls: &Walls,
+) -> Result<(Confined, &Path), NotConfined> {
     require_possible(CommandConfinement::here(), walls)?;
     let scratch = walls.scratch().map_err(NotConfined::Scratch)?;
     // The user's home is out of reach, and programs fail over files there that they see and cannot
@@ -70,8 +72,8 @@ pub(crate) fn confine<'a>(
         write: vec![walls.root.clone(), scratch.to_owned()],
         execute: Execution::Anything,
     };
-    launch::confine(command, &confinement(access))?;
-    Ok(scratch)
+    let (command, _) = launch::confine(command, &confinement(access))?;
+    Ok((command, scratch))
 }
 
 fn require_possible(here: CommandConfinement, walls: &Walls) -> Result<(), NotConfined> {

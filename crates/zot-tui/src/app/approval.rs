@@ -58,11 +58,19 @@ impl Approval {
 #[derive(Debug, Default)]
 pub(crate) struct ExactCalls(HashSet<(String, String)>);
 
+/// What the user has allowed for good, by tool or altogether.
+#[derive(Debug, Default)]
+pub(crate) struct Answered {
+    tools: Vec<String>,
+    everything: bool,
+}
+
 impl App {
     /// Asks the user, unless the same call was allowed for good.
     pub(super) fn ask(&mut self, approval: Approval) -> Vec<Effect> {
         let call = (approval.tool.clone(), approval.arguments.clone());
         if self.exact_calls.0.contains(&call) {
+            self.begin_running(&approval.id);
             return vec![Effect::Confirm {
                 id: approval.id,
                 decision: Decision::allow(),
@@ -94,31 +102,53 @@ impl App {
         effects
     }
 
-    /// `/confirm`: switches asking on or off, or on for some tools.
+    /// `/confirm`: tells whether zot asks, or switches that on or off, or on for some tools.
     pub(super) fn change_approval(&mut self, tools: &str) -> Vec<Effect> {
-        let asks = self.info.approval != ApprovalScope::Nothing;
-        let scope = match tools {
-            "on" => ApprovalScope::AllTools,
-            "off" => ApprovalScope::Nothing,
-            "" if asks => ApprovalScope::Nothing,
-            "" => ApprovalScope::AllTools,
-            names => ApprovalScope::Tools(
-                names
-                    .split([',', ' '])
-                    .filter(|name| !name.is_empty())
-                    .map(str::to_owned)
-                    .collect(),
-            ),
+        let names: Vec<String> = tools
+            .split([',', ' '])
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
+        let scope = match names.as_slice() {
+            [] => return self.show(self.approval_standing()),
+            [word] if word.eq_ignore_ascii_case("on") => ApprovalScope::AllTools,
+            [word] if word.eq_ignore_ascii_case("off") => ApprovalScope::Nothing,
+            _ => ApprovalScope::Tools(names),
         };
+        vec![Effect::SetApproval(scope)]
+    }
+
+    /// Which calls are asked about from now on.
+    pub(super) fn take_approval(&mut self, scope: ApprovalScope) {
         // Whoever wants to be asked again wants to be asked.
         self.exact_calls = ExactCalls::default();
-        self.say(match &scope {
-            ApprovalScope::Nothing => "tools run without asking".to_owned(),
+        self.answered = Answered::default();
+        self.info.approval = scope;
+        self.note(self.approval_standing(), false);
+    }
+
+    /// How approvals stand, and how to change that.
+    fn approval_standing(&self) -> String {
+        let mut said = match &self.info.approval {
+            ApprovalScope::Nothing => {
+                return "tools run without asking: approvals are off. /confirm on asks before every \
+                        tool, /confirm bash,write before these"
+                    .to_owned();
+            }
             ApprovalScope::AllTools => "zot asks before every tool".to_owned(),
             ApprovalScope::Tools(names) => format!("zot asks before {}", names.join(", ")),
-        });
-        self.info.approval = scope.clone();
-        vec![Effect::SetApproval(scope)]
+        };
+        if self.answered.everything {
+            said = format!("{said}, but you have allowed every call from now on");
+        } else if !self.answered.tools.is_empty() {
+            let allowed = self.answered.tools.join(", ");
+            said = format!("{said}, but you have allowed every call of {allowed}");
+        }
+        if !self.exact_calls.0.is_empty() && !self.answered.everything {
+            let count = self.exact_calls.0.len();
+            said = format!("{said}, and {count} allowed word for word");
+        }
+        format!("{said}. /confirm off stops asking, /confirm on asks about every call again")
     }
 
     /// Breaks what is asked about into lines, when it or the screen is new.
@@ -142,7 +172,7 @@ impl App {
     }
 
     /// Somebody who is in the middle of a word does not answer a question that has just come up.
-    fn is_typing(&self) -> bool {
+    pub(super) fn is_typing(&self) -> bool {
         let is_elsewhere = !self.editor.is_empty() || !self.panels.is_empty();
         is_elsewhere && self.now_ms < self.typed_ms + TYPING_MS
     }
@@ -256,6 +286,11 @@ impl App {
         let Some(approval) = self.approval.take() else {
             return Vec::new();
         };
+        match decision.remember {
+            Remember::Call => {}
+            Remember::Tool => self.answered.tools.push(approval.tool.clone()),
+            Remember::Session => self.answered.everything = true,
+        }
         // What is decided for later calls is decided for those that wait already.
         let (covered, others) =
             self.waiting_approvals
@@ -267,9 +302,14 @@ impl App {
                 });
         self.waiting_approvals = others;
         let covered: VecDeque<Approval> = covered;
-        let ids = [approval.id]
+        let ids: Vec<String> = [approval.id]
             .into_iter()
-            .chain(covered.into_iter().map(|waiting| waiting.id));
+            .chain(covered.into_iter().map(|waiting| waiting.id))
+            .collect();
+        for id in &ids {
+            self.begin_running(id);
+        }
+        let ids = ids.into_iter();
         let mut effects: Vec<Effect> = ids
             .map(|id| Effect::Confirm {
                 id,

@@ -11,8 +11,10 @@ pub(crate) struct Chat {
     /// The answer that is arriving.
     text: String,
     stream: MarkdownStream,
-    /// Of the answer's lines, how many are final.
-    pub(super) answer_rows: usize,
+    /// The answer's lines that are final.
+    pub(super) answer: Vec<Line>,
+    /// Something else was shown between them.
+    pub(super) is_mixed: bool,
     /// What the model is thinking.
     pub(crate) thinking: String,
     pub(crate) tools: Vec<Tool>,
@@ -67,7 +69,7 @@ impl Chat {
         };
         self.text.push_str(delta);
         lines.extend(self.stream.push(delta, columns, theme));
-        self.answer_rows += lines.len();
+        self.answer.extend_from_slice(&lines);
         lines
     }
 
@@ -75,7 +77,7 @@ impl Chat {
     pub(super) fn rewrap(&mut self, columns: usize, theme: &Theme) -> Vec<Line> {
         let text = std::mem::take(&mut self.text);
         self.stream = MarkdownStream::default();
-        self.answer_rows = 0;
+        self.answer.clear();
         match text.is_empty() {
             true => Vec::new(),
             false => self.push_text(&text, columns, theme),
@@ -85,7 +87,7 @@ impl Chat {
     /// The answer is over, or cut off.
     pub(super) fn end_answer(&mut self, columns: usize, theme: &Theme) -> Vec<Line> {
         let lines = self.stream.finish(columns, theme);
-        let rows = std::mem::take(&mut self.answer_rows) + lines.len();
+        let rows = std::mem::take(&mut self.answer).len() + lines.len();
         if !self.text.is_empty() {
             let mut text = std::mem::take(&mut self.text);
             text.shrink_to_fit();

@@ -5,7 +5,7 @@ use zot_sdk::ApprovalScope;
 use super::{App, Choices, Effect, Item, LogAction, SESSION};
 
 /// The commands there are, and what they do.
-const COMMANDS: [(&str, &str); 28] = [
+const COMMANDS: [(&str, &str); 29] = [
     ("/help", "what can be done here"),
     ("/model", "choose another model"),
     (
@@ -32,7 +32,10 @@ const COMMANDS: [(&str, &str); 28] = [
     ("/logout", "take it away again"),
     ("/skills", "what zot can load; ask for one of them"),
     ("/tools", "what zot can call"),
-    ("/confirm", "ask before tools run: on, off, or for some"),
+    (
+        "/confirm",
+        "whether zot asks before tools run: on, off, or for some",
+    ),
     ("/yolo", "ask no more before tools run"),
     ("/settings", "what can be switched while zot runs"),
     ("/jail", "confine zot's tools to the working directory"),
@@ -41,6 +44,10 @@ const COMMANDS: [(&str, &str); 28] = [
     ("/theme", "light, dark, or one of your own"),
     ("/reload-ext", "start the extensions anew"),
     ("/fold", "fold or unfold long results (ctrl+o)"),
+    (
+        "/transcript",
+        "read all of this conversation, with a search (pgup)",
+    ),
     ("/editor", "write in $EDITOR (ctrl+g)"),
     ("/exit", "leave"),
 ];
@@ -48,8 +55,8 @@ const COMMANDS: [(&str, &str); 28] = [
 const HELP: &str = "\
 enter send, or queue while zot works · ctrl+s steer at once · esc stop · ctrl+c twice leave
 alt+up edit the last queued · alt+enter or \\ enter new line · up/down history · ctrl+r search it
-ctrl+_ undo · alt+_ redo · ctrl+g $EDITOR · ctrl+o unfold · ctrl+l redraw
-@ a file · / a command · !cmd run it, and tell zot with the next prompt";
+ctrl+_ undo · alt+_ redo · ctrl+g $EDITOR · ctrl+o unfold · pgup read and search back · ctrl+l redraw
+@ a file · / a command · !cmd run it, and tell zot with the next prompt (ctrl+x: do not)";
 
 /// Who changes more than this in a name means something else.
 const MAX_TYPOS: usize = 2;
@@ -89,6 +96,7 @@ impl App {
                 let effects = self.when_idle(Effect::Clear);
                 if !effects.is_empty() {
                     self.chat.forget();
+                    self.shell.forget();
                     self.info.context_used = 0;
                     self.add(Item::Note("a new conversation".to_owned()));
                 }
@@ -142,6 +150,10 @@ impl App {
             "/reload-ext" => self.when_idle(Effect::ReloadExtensions),
             "/fold" => {
                 self.toggle_folding();
+                Vec::new()
+            }
+            "/transcript" => {
+                self.open_pager(None);
                 Vec::new()
             }
             "/editor" => vec![Effect::OpenEditor(String::new())],

@@ -4,6 +4,7 @@ use zot_sdk::{ApprovalScope, Decision};
 
 use super::{LogAction, ShellOutput, Subject};
 use crate::editor::Draft;
+use crate::secret::Secret;
 
 /// Stands for the file of the conversation among the words of [`Effect::Zot`].
 pub(crate) const SESSION: &str = "SESSION";
@@ -18,6 +19,7 @@ pub(crate) enum Effect {
     /// Asks something on the side.
     Aside(String),
     CancelAside,
+    /// Asks for [`Input::Approval`], unless a tool that is named does not exist.
     SetApproval(ApprovalScope),
     /// Confines the tools to the working directory.
     Jail,
@@ -26,6 +28,8 @@ pub(crate) enum Effect {
         id: String,
         decision: Decision,
     },
+    /// The running prompt may have so many more steps; none ends it.
+    AllowSteps(u64),
     SetModel(String),
     Clear,
     /// Asks for [`Input::Files`].
@@ -57,8 +61,13 @@ pub(crate) enum Effect {
     Export(String),
     /// Makes a session of this file.
     Import(String),
-    /// Runs zot itself in the terminal, and begins anew when that succeeds.
+    /// Logs in or out with the words of `zot login`: asks for a key with [`Input::KeyAsked`], or runs
+    /// zot itself in the terminal.
     LogIn(Vec<String>),
+    /// Tries the key that was asked for, and keeps it.
+    TryKey(Secret),
+    /// The key is not wanted any more.
+    EndKeyEntry,
     /// Asks for [`Input::Earlier`]: a prompt, by its number, and what came of it.
     Reprint(usize),
     ShowContext,
@@ -69,6 +78,11 @@ pub(crate) enum Effect {
     ListThemes,
     /// Asks for [`Input::Providers`].
     ListProviders(LogAction),
+    /// Asks for [`Input::Mentions`].
+    InspectMentions {
+        text: String,
+        names: Vec<String>,
+    },
     /// Asks for [`Input::Preview`].
     Preview(Subject),
     /// Asks for [`Input::Theme`].

@@ -60,8 +60,11 @@ impl App {
             }
             AgentEvent::Failed(report) => {
                 self.end_retry();
-                self.note(advice::explain(&report), true);
+                if !self.end_at_step_limit(report.code) {
+                    self.note(advice::explain(&report), true);
+                }
             }
+            AgentEvent::StepLimitReached { limit } => self.ask_for_steps(limit),
             AgentEvent::CompactionStarted => self.begin_compaction(),
             AgentEvent::CompactionFinished { .. } => {
                 self.doing("thinking");
@@ -121,6 +124,9 @@ impl App {
                 return self.forget_approval(id);
             }
             AgentEvent::ConfirmationRequested { call, preview } => {
+                if let Some(tool) = self.chat.tool(call.id.as_str()) {
+                    tool.state = ToolState::Asked;
+                }
                 let arguments = call.arguments.json_or_empty().to_owned();
                 return self.ask(Approval::new(
                     call.id.to_string(),
@@ -200,16 +206,6 @@ impl App {
         }
     }
 
-    fn take_user_message(&mut self, content: &[ContentBlock]) {
-        self.end_answer();
-        let text = text_of(content);
-        // A word for the running prompt has arrived; they do so in order.
-        self.steered
-            .pop_front_if(|steered| text.starts_with(&**steered));
-        let text = self.shell.without_told(text);
-        self.add(Item::User(cut_output(text)));
-    }
-
     fn take_text(&mut self, delta: &str) {
         self.end_thinking();
         self.doing("writing");
@@ -217,7 +213,9 @@ impl App {
             work.received(delta.len(), self.now_ms);
         }
         let lines = self.chat.push_text(delta, self.columns, &self.theme);
-        self.finished.extend(lines);
+        if !self.is_plain {
+            self.finish(lines);
+        }
     }
 
     /// Nothing goes on any more: what was unfinished is finished as it is.
@@ -243,13 +241,25 @@ impl App {
         }
     }
 
-    fn end_answer(&mut self) {
+    pub(super) fn end_answer(&mut self) {
         let lines = self.chat.end_answer(self.columns, &self.theme);
-        self.finished.extend(lines);
+        if !self.is_plain {
+            self.finish(lines);
+        }
+        self.chat.is_mixed = false;
     }
 
     fn begin_tool(&mut self, id: String, name: String) {
         self.chat.tools.push(Tool::new(id, name, self.now_ms));
+    }
+
+    /// The user has decided about a call: the time it takes begins now.
+    pub(super) fn begin_running(&mut self, id: &str) {
+        let now_ms = self.now_ms;
+        if let Some(tool) = self.chat.tool(id) {
+            tool.state = ToolState::Running;
+            tool.started_ms = now_ms;
+        }
     }
 
     fn end_tool(&mut self, id: &str, is_error: bool, content: &[ContentBlock]) {
@@ -258,11 +268,15 @@ impl App {
             return;
         };
         let mut tool = self.chat.tools.remove(index);
+        // Nobody said yes: it has not run.
+        tool.took_ms = match tool.state {
+            ToolState::Asked => 0,
+            _ => self.now_ms.saturating_sub(tool.started_ms),
+        };
         tool.state = match is_error {
             true => ToolState::Failed,
             false => ToolState::Succeeded,
         };
-        tool.took_ms = self.now_ms.saturating_sub(tool.started_ms);
         tool.output = cut_output(text_of(content));
         self.add(Item::Tool(Box::new(tool)));
     }

@@ -1,6 +1,10 @@
 //! What can happen to the chat.
 
-use zot_sdk::{AgentEvent, ApprovalScope, ExtensionNotice, Message};
+use std::sync::Arc;
+
+use zot_sdk::context::Part;
+use zot_sdk::conversation::Message;
+use zot_sdk::{AgentEvent, ApprovalScope, ExtensionNotice};
 
 use super::{Choices, Key, PanelView, Preview, Prompt, ShellOutput, Subject};
 use crate::picture::Drawing;
@@ -11,9 +15,16 @@ use crate::style::Theme;
 pub(crate) enum Input {
     Key(Key),
     Paste(String),
+    /// Typed in a terminal that can do nothing but lines.
+    Line(String),
     Resized {
         columns: usize,
         rows: usize,
+    },
+    /// Where the cursor is on the screen, counted from zero; for whoever asked.
+    Cursor {
+        row: usize,
+        column: usize,
     },
     /// From the agent.
     Agent(AgentEvent),
@@ -28,6 +39,8 @@ pub(crate) enum Input {
     WorkEnded,
     /// What the agent is like now.
     Info(Info),
+    /// Which tool calls wait for the user's word from now on.
+    Approval(ApprovalScope),
     /// Time has passed while something is shown that moves.
     Tick,
     /// The files below the working directory, for the picker.
@@ -49,17 +62,36 @@ pub(crate) enum Input {
         action: LogAction,
         providers: Vec<(String, String)>,
     },
+    /// What would become of the files that are mentioned in the editor under these names.
+    Mentions {
+        names: Vec<String>,
+        parts: Vec<Part>,
+    },
+    /// What became of the files that the prompt which begins with `content` mentions.
+    Mentioned {
+        content: String,
+        parts: Vec<Part>,
+    },
     /// What [`Effect::Preview`] asked for.
     Preview {
         subject: Subject,
         preview: Preview,
     },
+    /// A provider's key is asked for here, and on a page in a browser where there is one.
+    KeyAsked {
+        provider: String,
+        page: Option<String>,
+    },
+    /// The key that was given was not kept, and why.
+    KeyRefused(String),
+    /// The page in the browser takes no key any more.
+    KeyPageClosed,
     /// Credentials have changed.
     LoggedIn,
     /// An earlier part of the conversation.
     Earlier {
         title: String,
-        messages: Vec<Message>,
+        messages: Vec<Arc<Message>>,
     },
     /// The commands of extensions: name, description.
     Commands(Vec<(String, String)>),

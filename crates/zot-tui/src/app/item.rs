@@ -1,13 +1,16 @@
 //! What the conversation is made of.
 
-use zot_sdk::wire::is_prompt;
-use zot_sdk::{ContentBlock, Message, Role, conversation};
+use std::sync::Arc;
 
-use super::Arguments;
+use zot_sdk::conversation::{ContentBlock, Message, Role};
+
+use super::{Arguments, Said};
 use crate::picture::Drawing;
 
-/// What of a finished tool's output is kept, for unfolding it.
+/// What of a finished tool's output is kept, for unfolding it, and how much of that is its end: that
+/// says what came of it.
 const MAX_OUTPUT_BYTES: usize = 64 * 1024;
+const KEPT_END_BYTES: usize = 16 * 1024;
 
 /// Something that was said or done.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +20,7 @@ pub(crate) enum Item {
         version: String,
         place: String,
     },
-    User(String),
+    User(Box<Said>),
     Assistant(String),
     /// What the model thought before it said something.
     Thinking(String),
@@ -45,8 +48,8 @@ impl Item {
         size_of::<Self>()
             + match self {
                 Self::Greeting { version, place } => version.len() + place.len(),
-                Self::User(text)
-                | Self::Assistant(text)
+                Self::User(said) => said.bytes(),
+                Self::Assistant(text)
                 | Self::Thinking(text)
                 | Self::Note(text)
                 | Self::Error(text) => text.len(),
@@ -61,6 +64,8 @@ impl Item {
 pub(crate) enum ToolState {
     /// The model is still writing the arguments.
     Written,
+    /// It waits for the user's word.
+    Asked,
     Running,
     Succeeded,
     Failed,
@@ -93,43 +98,41 @@ impl Tool {
 }
 
 /// An earlier part of the conversation, as it was shown.
-pub(super) fn items(messages: &[Message]) -> Vec<Item> {
+pub(super) fn items(messages: &[Arc<Message>]) -> Vec<Item> {
     let mut items = Vec::new();
     for message in messages {
-        if is_prompt(message) {
-            let text = earlier_text(&message.content);
-            if !text.is_empty() {
-                items.push(Item::User(text));
+        if message.is_prompt() {
+            let said = Said::new(&message.content, None);
+            if !said.text.is_empty() {
+                items.push(Item::User(Box::new(said)));
             }
         }
         for block in &message.content {
             match block {
-                ContentBlock::ToolCall { id, name, args } => {
+                ContentBlock::ToolCall(call) => {
                     items.push(Item::Tool(Box::new(Tool {
-                        arguments: Arguments::from(args.get()),
+                        arguments: Arguments::from(call.arguments.json_or_empty()),
                         state: ToolState::Succeeded,
-                        ..Tool::new(id.clone(), name.clone(), 0)
+                        ..Tool::new(call.id.to_string(), call.name.clone(), 0)
                     })));
                 }
-                ContentBlock::ToolResult {
-                    call_id,
-                    is_error,
-                    content,
-                } => {
+                ContentBlock::ToolResult(result) => {
                     let calls = items.iter_mut().rev().filter_map(|item| match item {
                         Item::Tool(tool) => Some(tool),
                         _ => None,
                     });
-                    if let Some(tool) = calls.into_iter().find(|tool| tool.id == *call_id) {
-                        tool.output = cut_output(earlier_text(content));
-                        if *is_error {
+                    let id = result.call_id.as_str();
+                    if let Some(tool) = calls.into_iter().find(|tool| tool.id == id) {
+                        tool.output = cut_output(text_of(&result.content));
+                        if result.is_error {
                             tool.state = ToolState::Failed;
                         }
                     }
                 }
+                ContentBlock::Reasoning(_) => {}
                 _ if message.role == Role::User => {}
                 said => {
-                    let text = earlier_text(std::slice::from_ref(said));
+                    let text = text_of(std::slice::from_ref(said));
                     items.push(Item::Assistant(text));
                 }
             }
@@ -140,44 +143,29 @@ pub(super) fn items(messages: &[Message]) -> Vec<Item> {
 
 pub(super) fn cut_output(mut output: String) -> String {
     if output.len() > MAX_OUTPUT_BYTES {
-        output.truncate(output.floor_char_boundary(MAX_OUTPUT_BYTES));
-        output.push_str("\n…");
+        let start = output.floor_char_boundary(MAX_OUTPUT_BYTES - KEPT_END_BYTES);
+        let end = output.ceil_char_boundary(output.len() - KEPT_END_BYTES);
+        output.replace_range(start..end, "\n…\n");
     }
     output
 }
 
-/// The text of what the agent reports, with a line for each image.
-pub(super) fn text_of(content: &[conversation::ContentBlock]) -> String {
+/// The text of what was said, with a line for each image.
+pub(super) fn text_of(content: &[ContentBlock]) -> String {
     let mut text = String::new();
     for block in content {
         match block {
-            conversation::ContentBlock::Text(more) => text.push_str(more),
-            conversation::ContentBlock::Image(image) => {
-                push_image(&mut text, &image.mime_type, image.data.len() as u64);
+            ContentBlock::Text(more) => text.push_str(more),
+            ContentBlock::Image(image) => {
+                if !text.is_empty() && !text.ends_with('\n') {
+                    text.push('\n');
+                }
+                let (kind, bytes) = (&image.mime_type, image.data.len());
+                text.push_str(&format!("[picture: {kind}, {bytes} bytes]"));
             }
-            conversation::ContentBlock::Reasoning(_)
-            | conversation::ContentBlock::ToolCall(_)
-            | conversation::ContentBlock::ToolResult(_) => {}
-        }
-    }
-    text
-}
-
-fn push_image(text: &mut String, mime_type: &str, bytes: u64) {
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
-    text.push_str(&format!("[picture: {mime_type}, {bytes} bytes]"));
-}
-
-/// The same of an earlier part of the conversation.
-fn earlier_text(content: &[ContentBlock]) -> String {
-    let mut text = String::new();
-    for block in content {
-        match block {
-            ContentBlock::Text { text: more } => text.push_str(more),
-            ContentBlock::Image { mime_type, bytes } => push_image(&mut text, mime_type, *bytes),
-            ContentBlock::ToolCall { .. } | ContentBlock::ToolResult { .. } => {}
+            ContentBlock::Reasoning(_)
+            | ContentBlock::ToolCall(_)
+            | ContentBlock::ToolResult(_) => {}
         }
     }
     text

@@ -1,6 +1,6 @@
 //! What keys do.
 
-use super::{App, Effect, LEAVE_WINDOW_MS, Picker, PickerKind, Redraw};
+use super::{App, Effect, LEAVE_WINDOW_MS, Picker, PickerKind, Redraw, key_entry};
 use crate::editor::Edit;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,10 +103,19 @@ impl App {
         if key != Key::control('c') {
             self.stay();
         }
+        if let Some(effects) = self.press_key_entry(&key) {
+            return effects;
+        }
+        if let Some(effects) = self.press_step_limit(&key) {
+            return effects;
+        }
         if let Some(effects) = self.press_approval(&key) {
             return effects;
         }
         self.typed_ms = self.now_ms;
+        if let Some(effects) = self.press_pager(&key) {
+            return effects;
+        }
         if let Some(effects) = self.press_panel(&key) {
             return effects;
         }
@@ -158,6 +167,7 @@ impl App {
                 KeyCode::Right => self.edit(Edit::Right),
                 KeyCode::Home => self.edit(Edit::LineStart),
                 KeyCode::End => self.edit(Edit::LineEnd),
+                KeyCode::PageUp => self.page_back(),
                 _ => Vec::new(),
             },
         }
@@ -186,6 +196,7 @@ impl App {
             }
             'g' => return vec![Effect::OpenEditor(self.editor.content())],
             's' => return self.steer(),
+            'x' => return self.drop_output(),
             'j' => Edit::Newline,
             'a' => Edit::LineStart,
             'e' => Edit::LineEnd,
@@ -235,7 +246,10 @@ impl App {
         }
         let draft = self.editor.take();
         self.picker = None;
-        let mut effects = self.remember(&draft);
+        let mut effects = match key_entry::may_hold_key(&draft.content()) {
+            true => Vec::new(),
+            false => self.remember(&draft),
+        };
         if draft.begins_pasted() {
             effects.extend(self.submit_draft(draft));
             return effects;

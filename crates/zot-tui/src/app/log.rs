@@ -14,6 +14,8 @@ const MAX_PICTURE_BYTES: usize = 4 * 1024 * 1024;
 pub(crate) struct Log {
     entries: VecDeque<Entry>,
     bytes: usize,
+    /// How many there were ever.
+    total: u64,
     /// Something older was here.
     pub(crate) is_cut: bool,
 }
@@ -27,6 +29,7 @@ pub(crate) struct Entry {
 impl Log {
     pub(crate) fn keep(&mut self, item: Item, rows: usize) {
         self.bytes += item.bytes();
+        self.total += 1;
         self.entries.push_back(Entry { item, rows });
         while self.bytes > MAX_BYTES && self.entries.len() > 1 {
             if let Some(oldest) = self.entries.pop_front() {
@@ -58,6 +61,11 @@ impl Log {
                 }
             }
         }
+    }
+
+    /// How many things it has ever had; those that are left are the last of them.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
     }
 
     pub(crate) fn len(&self) -> usize {

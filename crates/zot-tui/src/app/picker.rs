@@ -71,6 +71,10 @@ pub(crate) struct Picker {
 }
 
 impl Picker {
+    pub(crate) fn choices(&self) -> &Choices {
+        &self.choices
+    }
+
     pub(crate) fn new(kind: PickerKind, choices: Choices) -> Self {
         let mut picker = Self {
             kind,

@@ -44,6 +44,14 @@ impl App {
             // A new line.
             (_, KeyCode::Enter) if (key.alt || key.shift) && !kind.takes_keys() => return None,
             (_, KeyCode::Enter) if !picker.is_empty() => return Some(self.choose(true)),
+            // A server of one's own may have models that are not listed.
+            (_, KeyCode::Enter)
+                if kind == PickerKind::Models && !picker.query.trim().is_empty() =>
+            {
+                let model = picker.query.trim().to_owned();
+                self.picker = None;
+                return Some(vec![Effect::SetModel(model)]);
+            }
             _ if !kind.takes_keys() => return None,
             // Suspending and drawing anew go on working.
             (true, KeyCode::Character('z' | 'l')) => return None,

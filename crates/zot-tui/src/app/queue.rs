@@ -26,6 +26,12 @@ impl App {
         self.submit_as(prompt, None)
     }
 
+    /// Sends the prompt that waited longest, as it was written.
+    pub(super) fn submit_queued(&mut self) -> Option<Vec<Effect>> {
+        let Queued { prompt, draft } = self.queued.pop_front()?;
+        Some(self.submit_as(prompt, draft))
+    }
+
     /// Sends what was written.
     pub(super) fn submit_draft(&mut self, draft: Draft) -> Vec<Effect> {
         let prompt = self.prompt_of(&draft);
@@ -46,7 +52,9 @@ impl App {
             return Vec::new();
         }
         self.begin_work();
-        self.shell.tell(&prompt.attached);
+        if let Some(draft) = &draft {
+            self.remember_sent(draft);
+        }
         vec![Effect::Prompt(prompt)]
     }
 
@@ -63,8 +71,8 @@ impl App {
             return effects;
         }
         self.steered.push_back(draft.content());
+        self.remember_sent(&draft);
         let prompt = self.prompt_of(&draft);
-        self.shell.tell(&prompt.attached);
         effects.push(Effect::Steer(prompt));
         effects
     }

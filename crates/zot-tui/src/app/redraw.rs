@@ -11,7 +11,7 @@ use crate::view;
 pub(super) enum Redraw {
     /// What can be seen of the conversation.
     Visible,
-    /// The same, and as far back as the last thing that was folded.
+    /// The same, or all in a screen of its own if the last thing that is folded has scrolled away.
     Unfolded,
     /// The screen, whatever is on it.
     Screen,
@@ -24,19 +24,22 @@ impl App {
         self.redraw = self.redraw.max(Some(redraw));
     }
 
-    /// Lines that have left the screen are broken at the old width. Only the terminal could break
-    /// them anew, and none does that at words, so all is written again.
+    /// What has been written stays as it is: the terminal breaks it at the new width, and what was
+    /// there before zot is not ours to clear. Only if the user wants that, all is cleared and written
+    /// again with lines broken at words.
     pub(super) fn resize(&mut self, columns: usize, rows: usize) {
         let columns = columns.max(MIN_COLUMNS);
-        let redraw = match (columns == self.columns, self.keeps_scrollback) {
-            (true, _) => Redraw::Visible,
-            (false, true) => Redraw::Screen,
-            (false, false) => Redraw::Everything,
-        };
+        if self.clears_for(columns) {
+            self.ask_redraw(Redraw::Everything);
+        }
         self.columns = columns;
         self.rows = rows.max(MIN_ROWS);
         self.rewrap_aside();
-        self.ask_redraw(redraw);
+    }
+
+    /// Whether another width clears all that the terminal remembers.
+    pub(crate) fn clears_for(&self, columns: usize) -> bool {
+        !self.keeps_scrollback && columns.max(MIN_COLUMNS) != self.columns
     }
 
     pub(super) fn set_theme(&mut self, theme: Theme) {
@@ -60,23 +63,32 @@ impl App {
         let Some(redraw) = self.redraw.take() else {
             return Replaces::Nothing;
         };
+        if redraw == Redraw::Unfolded
+            && let Some(from_end) = self.folded_away(above + self.finished.len())
+        {
+            // It cannot be unfolded where it is, and would be there twice if it was written again.
+            self.chat.expanded = false;
+            self.open_pager(Some(from_end));
+            return Replaces::Nothing;
+        }
+        if self.mixed > 0 && matches!(redraw, Redraw::Visible | Redraw::Unfolded) {
+            return Replaces::Nothing;
+        }
         // The entries know what is new as well.
         let new = std::mem::take(&mut self.finished).len();
         let new_pictures = std::mem::take(&mut self.pictures);
         let replaces = match redraw {
             Redraw::Visible | Redraw::Unfolded => {
-                let visible = above + new;
-                let wanted = match redraw {
-                    Redraw::Unfolded => self.rows_to_folded(visible),
-                    _ => visible,
-                };
-                let (lines, covered) = self.last_rows(wanted);
+                let (lines, covered) = self.last_rows(above + new);
                 self.finished = lines;
                 Replaces::Rows(covered.saturating_sub(new).min(above))
             }
             Redraw::Screen => {
-                let (mut lines, _) = self.last_rows(self.rows);
-                let surplus = lines.len().saturating_sub(self.rows);
+                // More would push the first of them out, where they are already.
+                let live = view::frame(self).live.len();
+                let room = self.rows.saturating_sub(live);
+                let (mut lines, _) = self.last_rows(room);
+                let surplus = lines.len().saturating_sub(room);
                 self.finished = lines.split_off(surplus);
                 // Part of a picture is none.
                 self.pictures.retain(|(place, _)| *place >= surplus);
@@ -124,45 +136,64 @@ impl App {
         begins(&folded).is_some() && begins(&folded) == begins(&unfolded)
     }
 
-    /// The rows that are visible, or all since the last thing that is not and takes others now.
-    fn rows_to_folded(&self, visible: usize) -> usize {
-        let mut below = self.chat.answer_rows;
-        for entry in self.chat.log.newest_first() {
+    /// How far from the end of the log the last thing is that was folded, if it is not wholly among
+    /// the `visible` rows.
+    fn folded_away(&self, visible: usize) -> Option<usize> {
+        let is_mixed = self.mixed > 0 || self.chat.is_mixed;
+        let mut below = self.chat.answer.len();
+        for (from_end, entry) in self.chat.log.newest_first().enumerate() {
             let rows = below + entry.rows;
-            if entry.item.folds() && self.lines_of(&entry.item).len() != entry.rows {
-                return if below < visible { visible } else { rows };
+            if entry.item.folds() {
+                let lines = |expanded| view::item(&entry.item, self.columns, &self.theme, expanded);
+                if lines(false) != lines(true) {
+                    let above = rows.saturating_sub(visible);
+                    let index = self.chat.log.len() - 1 - from_end;
+                    let fits = above == 0 || (below < visible && self.begins_alike(index, above));
+                    return (!fits || is_mixed).then_some(from_end);
+                }
             }
             below = rows;
         }
-        visible
+        None
     }
 
     /// What was shown in the last `wanted` rows as it is shown now, and how many rows it was. The
     /// pictures among them are drawn again.
     fn last_rows(&mut self, wanted: usize) -> (Vec<Line>, usize) {
-        let answer_rows = self.chat.answer_rows;
-        let mut answer = self.chat.rewrap(self.columns, &self.theme);
+        let mut answer = match wanted {
+            usize::MAX => self.chat.rewrap(self.columns, &self.theme),
+            // Laid out anew it might end somewhere else.
+            _ => self.chat.answer.clone(),
+        };
+        let answer_rows = answer.len();
         if answer_rows >= wanted {
             // It began above these rows, and nothing of it is folded.
             let surplus = answer.len().saturating_sub(wanted);
             return (answer.split_off(surplus), wanted);
         }
-        let (first, found) = self.chat.log.back(wanted - answer_rows);
-        let covered = found + answer_rows;
+        let (mut first, found) = self.chat.log.back(wanted - answer_rows);
+        let mut covered = found + answer_rows;
+        // What is not wholly among these rows and takes others now stays as it is.
+        if let Some(entry) = self.chat.log.get(first)
+            && covered > wanted
+            && self.lines_of(&entry.item).len() != entry.rows
+            && !self.begins_alike(first, covered - wanted)
+        {
+            first += 1;
+            covered -= entry.rows;
+        }
         let mut lines = Vec::new();
         for index in first..self.chat.log.len() {
             let Some(entry) = self.chat.log.get(index) else {
                 break;
             };
             let now = self.lines_of(&entry.item);
-            let (before, rows) = (entry.rows, now.len());
-            // The part above these rows stays as it is, unless it is not the same now.
-            let above = covered.saturating_sub(wanted);
-            let skipped =
-                match index == first && (rows == before || self.begins_alike(index, above)) {
-                    true => above,
-                    false => 0,
-                };
+            let rows = now.len();
+            // The part above these rows stays as it is.
+            let skipped = match index == first {
+                true => covered.saturating_sub(wanted),
+                false => 0,
+            };
             if let Item::Picture(drawing) = &entry.item
                 && skipped == 0
                 && (1..self.rows).contains(&rows)

@@ -19,7 +19,7 @@ impl App {
             (
                 "keep_scrollback",
                 self.keeps_scrollback,
-                "leave what has scrolled away as it is when the window gets wider (kept)",
+                "leave the scrollback alone when the window's width changes (kept)",
             ),
         ];
         let switches = switches.map(|(name, is_on, description)| {
@@ -40,7 +40,9 @@ impl App {
         let effects = match name {
             "model" => return vec![Effect::ListModels],
             "theme" => return vec![Effect::ListThemes],
-            "confirm" => self.change_approval(""),
+            // What comes of it is told, and then it is on or off.
+            "confirm" if self.info.approval == ApprovalScope::Nothing => self.change_approval("on"),
+            "confirm" => self.change_approval("off"),
             // What comes of it is told, and then it is on or off.
             "jail" if self.info.is_jailed => return vec![Effect::Unjail],
             "jail" => return vec![Effect::Jail],
@@ -57,11 +59,17 @@ impl App {
             }
             _ => Vec::new(),
         };
+        self.show_settings(name);
+        effects
+    }
+
+    /// Shows the list again, with `name` selected.
+    pub(super) fn show_settings(&mut self, name: &str) -> Vec<Effect> {
         self.offer_settings();
         if let Some(picker) = &mut self.picker {
             picker.select(name);
         }
-        effects
+        Vec::new()
     }
 
     /// Lets the model read everything, so that later questions find it in the conversation.

@@ -14,8 +14,8 @@ pub(crate) struct Shell {
     /// Looks like a call of a tool.
     pub(crate) running: Option<Tool>,
     is_stopping: bool,
-    /// What is told in prompts under way, and was shown before.
-    told: Vec<String>,
+    /// What the running command prints belongs to a conversation that is over.
+    is_forgotten: bool,
     /// What goes along with the next prompt.
     pub(crate) outputs: Vec<ShellOutput>,
 }
@@ -45,32 +45,70 @@ impl ShellOutput {
         let Self {
             command, ending, ..
         } = self;
-        format!("I ran `{command}` ({ending}):\n\n{fence}\n{output}\n{fence}")
+        format!("{TOLD}{command}` ({ending}):\n\n{fence}\n{output}\n{fence}")
+    }
+
+    /// `!make test 3 lines`.
+    pub(crate) fn chip(&self) -> String {
+        chip(&self.command, self.output.trim_end())
+    }
+
+    /// Where what was typed ends in a prompt, and chips for what was [told](Self::told) behind it.
+    pub(super) fn behind(prompt: &str) -> (usize, Vec<String>) {
+        let separator = format!("\n\n{TOLD}");
+        for (start, _) in prompt.match_indices(&separator) {
+            let outputs = prompt.get(start + 2..).and_then(all_told);
+            if let Some(chips) = outputs {
+                return (start, chips);
+            }
+        }
+        (prompt.len(), Vec::new())
+    }
+}
+
+const TOLD: &str = "I ran `";
+
+fn chip(command: &str, output: &str) -> String {
+    let command = command.replace('\n', " ");
+    match output.lines().count() {
+        0 => format!("!{command} no output"),
+        1 => format!("!{command} 1 line"),
+        count => format!("!{command} {count} lines"),
+    }
+}
+
+/// Chips for the outputs that `text` consists of, if it consists of nothing else.
+fn all_told(mut text: &str) -> Option<Vec<String>> {
+    let mut chips = Vec::new();
+    loop {
+        let (heading, behind) = text.strip_prefix(TOLD)?.split_once("):\n\n")?;
+        let (command, _) = heading.rsplit_once("` (")?;
+        let (fence, behind) = behind.split_once('\n')?;
+        if fence.len() < 3 || !fence.bytes().all(|byte| byte == b'`') {
+            return None;
+        }
+        let closing = format!("\n{fence}");
+        let (output, rest) = behind.split_once(closing.as_str())?;
+        chips.push(chip(command, output));
+        match rest.trim_end().is_empty() {
+            true => return Some(chips),
+            false => text = rest.strip_prefix("\n\n")?,
+        }
     }
 }
 
 impl Shell {
-    pub(super) fn tell(&mut self, outputs: &[ShellOutput]) {
-        self.told.extend(outputs.iter().map(ShellOutput::told));
-    }
-
-    /// `text` without what was shown before.
-    pub(super) fn without_told(&mut self, mut text: String) -> String {
-        self.told.retain(|told| match text.find(told.as_str()) {
-            Some(at) => {
-                text.replace_range(at..at + told.len(), "");
-                false
-            }
-            None => true,
-        });
-        text.truncate(text.trim_end().len());
-        text
+    /// What was printed belongs to a conversation that is over.
+    pub(super) fn forget(&mut self) {
+        self.outputs.clear();
+        self.is_forgotten = self.running.is_some();
     }
 }
 
 impl App {
     pub(super) fn run_shell(&mut self, command: &str) -> Vec<Effect> {
         self.shell.is_stopping = false;
+        self.shell.is_forgotten = false;
         let arguments = json!({"command": command}).to_string();
         self.shell.running = Some(Tool {
             arguments: Arguments::from(arguments.as_str()),
@@ -100,9 +138,24 @@ impl App {
             false => ToolState::Failed,
         };
         self.add(Item::Tool(Box::new(call)));
+        if std::mem::take(&mut self.shell.is_forgotten) {
+            return;
+        }
         self.shell.outputs.push(output);
         let surplus = self.shell.outputs.len().saturating_sub(MAX_ATTACHED);
         self.shell.outputs.drain(..surplus);
+    }
+
+    /// Leaves out of the next prompt what was printed last.
+    pub(super) fn drop_output(&mut self) -> Vec<Effect> {
+        match self.shell.outputs.pop() {
+            Some(output) => self.say(format!(
+                "the output of !{} does not go with the next prompt",
+                output.command.replace('\n', " ")
+            )),
+            None => self.say("no output waits for the next prompt"),
+        }
+        Vec::new()
     }
 
     /// Stops the command, if one runs.

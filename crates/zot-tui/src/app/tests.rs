@@ -1,6 +1,7 @@
 //! The chat as keys and events make it, seen through a terminal emulator.
 
 mod approvals;
+mod chips;
 mod first_steps;
 mod hostile;
 mod panels;
@@ -8,6 +9,7 @@ mod picker;
 mod pictures;
 mod redraw;
 mod reported;
+mod resizing;
 mod small;
 mod snapshots;
 mod unicode;
@@ -409,6 +411,7 @@ fn a_call_waits_for_the_users_word() {
 #[test]
 fn a_resize_shows_the_same_at_the_new_width() {
     let mut chat = Chat::new(80, 24);
+    chat.app.keeps_scrollback = false;
     chat.prompt("go");
     chat.delta("a rather long line that is broken when there is less room for it\n\nand more");
     chat.terminal
@@ -503,32 +506,47 @@ fn a_call_allowed_for_good_is_not_asked_about_again() {
 }
 
 #[test]
-fn asking_is_switched_on_and_off() {
+fn asking_is_switched_by_a_word_and_told_without_one() {
     let mut chat = Chat::new(80, 24);
+    // What is asked for is done, as long as the tools exist.
     let mut confirm = |text: &str| {
         chat.write(text);
         chat.press(KeyCode::Escape);
         let effects = chat.press(KeyCode::Enter);
-        let last = chat.rows().pop().unwrap();
-        (effects.last().cloned(), last)
+        let scope = effects.into_iter().find_map(|effect| match effect {
+            Effect::SetApproval(scope) => Some(scope),
+            _ => None,
+        });
+        if let Some(scope) = scope.clone() {
+            chat.input(Input::Approval(scope));
+        }
+        let footer = chat.rows().pop().unwrap();
+        (scope, footer, chat.everything().join("\n"))
     };
-    assert_eq!(
-        confirm("/confirm"),
-        (
-            Some(Effect::SetApproval(ApprovalScope::AllTools)),
-            "test-model · asks before tools".to_owned()
-        )
-    );
-    let (effect, footer) = confirm("/confirm bash, write");
+    let off = "· tools run without asking: approvals are off.";
+    let (scope, footer, screen) = confirm("/confirm");
+    assert_eq!((scope, footer.as_str()), (None, "test-model"));
+    assert!(screen.contains(off), "{screen}");
+    for word in ["on", "ON"] {
+        let (scope, footer, screen) = confirm(&format!("/confirm {word}"));
+        assert_eq!(scope, Some(ApprovalScope::AllTools));
+        assert_eq!(footer, "test-model · asks before tools");
+        assert!(screen.contains("· zot asks before every tool."), "{screen}");
+    }
+    // Alone it changes nothing, however often.
+    for _ in 0..3 {
+        let (scope, footer, _) = confirm("/confirm");
+        assert_eq!(scope, None);
+        assert_eq!(footer, "test-model · asks before tools");
+    }
+    let (scope, footer, _) = confirm("/confirm bash, write");
     let names = ["bash", "write"].map(str::to_owned).to_vec();
-    assert_eq!(
-        effect,
-        Some(Effect::SetApproval(ApprovalScope::Tools(names)))
-    );
+    assert_eq!(scope, Some(ApprovalScope::Tools(names)));
     assert_eq!(footer, "test-model · asks before bash, write");
-    let (effect, footer) = confirm("/confirm");
-    assert_eq!(effect, Some(Effect::SetApproval(ApprovalScope::Nothing)));
+    let (scope, footer, screen) = confirm("/confirm off");
+    assert_eq!(scope, Some(ApprovalScope::Nothing));
     assert_eq!(footer, "test-model");
+    assert_eq!(screen.matches(off).count(), 2, "{screen}");
 }
 
 #[test]
@@ -602,7 +620,7 @@ fn an_earlier_part_is_shown_again() {
     ]);
     chat.input(Input::Earlier {
         title: "prompt 1 of 2, again:".to_owned(),
-        messages: serde_json::from_value(messages).unwrap(),
+        messages: reported::messages(messages),
     });
     let rows = chat.rows();
     let start = rows

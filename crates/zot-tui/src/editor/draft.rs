@@ -26,7 +26,10 @@ impl Chip {
     pub(super) fn new(mark: char, text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
         let label = match text.lines().count() {
-            0 | 1 => format!("[pasted {} characters]", text.chars().count()),
+            0 | 1 => {
+                let line = text.trim_end_matches('\n');
+                format!("[pasted {} characters]", line.chars().count())
+            }
             lines => format!("[pasted {lines} lines]"),
         };
         Self {
@@ -93,6 +96,18 @@ impl Draft {
     /// What the user has seen written: without what is behind the chips.
     pub(crate) fn without_chips(&self) -> String {
         self.text.chars().filter(|c| !is_mark(*c)).collect()
+    }
+
+    /// As it stands in the editor: chips are their labels.
+    pub(crate) fn shown(&self) -> String {
+        let mut shown = String::with_capacity(self.text.len());
+        for character in self.text.chars() {
+            match self.chip(character) {
+                Some(chip) => shown.push_str(&chip.label),
+                None => shown.push(character),
+            }
+        }
+        shown
     }
 
     /// One line that tells it from others.

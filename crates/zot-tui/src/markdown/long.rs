@@ -9,6 +9,9 @@ pub(super) const MAX_BYTES: usize = 1_500;
 /// So much at the end is left alone: it may still mean something else.
 const KEPT_BYTES: usize = 400;
 
+/// Lines of a list that are looked at before its first items are final.
+const MAX_ITEM_LINES: usize = 4;
+
 /// Places that are tried.
 const MAX_TRIES: usize = 40;
 
@@ -47,6 +50,23 @@ pub(super) fn force(text: &str) -> Option<usize> {
 fn find_item(text: &str) -> Option<usize> {
     let starts = text.match_indices('\n').map(|(at, _)| at + 1);
     starts.rev().find(|start| item_mark(&text[*start..]))
+}
+
+/// The end of the items of a list that are whole, once there are enough of them. What is shown of an
+/// unfinished list is on the screen only, so there should not be much of it.
+pub(super) fn find_whole_items(text: &str) -> Option<usize> {
+    if !item_mark(text) || text.matches('\n').count() < MAX_ITEM_LINES {
+        return None;
+    }
+    let last = text.trim_end_matches('\n').rfind('\n')? + 1;
+    // An item that was numbered by the list would be the first of another one.
+    find_item(&text[..last])
+        .filter(|at| number(&text[*at..]) > number(text) || number(text).is_none())
+}
+
+fn number(item: &str) -> Option<u64> {
+    let end = item.find(|c: char| !c.is_ascii_digit())?;
+    item[..end].parse().ok()
 }
 
 /// A place within a paragraph where a line ends on the screen.

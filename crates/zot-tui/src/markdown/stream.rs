@@ -65,8 +65,13 @@ impl MarkdownStream {
     pub(crate) fn push(&mut self, text: &str, columns: usize, theme: &Theme) -> Vec<Line> {
         let pieces = self.take(text);
         let mut lines = self.lines(pieces, columns, theme);
-        if self.fence.is_none() && self.rest.len() >= self.cut_at {
-            self.cut(&mut lines, columns, theme);
+        if self.fence.is_none() {
+            if let Some(cut) = long::find_whole_items(&self.rest) {
+                self.cut_off(cut, &mut lines, columns, theme);
+            }
+            if self.rest.len() >= self.cut_at {
+                self.cut(&mut lines, columns, theme);
+            }
         }
         lines
     }
@@ -79,6 +84,10 @@ impl MarkdownStream {
         let Some(cut) = found.or_else(|| long::force(&self.rest)) else {
             return;
         };
+        self.cut_off(cut, lines, columns, theme);
+    }
+
+    fn cut_off(&mut self, cut: usize, lines: &mut Vec<Line>, columns: usize, theme: &Theme) {
         let head: String = self.rest.drain(..cut).collect();
         self.seen = self.seen.saturating_sub(cut);
         self.boundary = self

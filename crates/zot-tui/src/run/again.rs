@@ -6,6 +6,7 @@ use zot_sdk::sessions::{View, check_free, fork, read};
 use zot_sdk::{ApprovalPolicy, Durability, FullMessage};
 
 use super::{Chat, Ending, listings};
+use crate::app::ShellOutput;
 
 /// What the next chat has from this one.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +23,13 @@ pub struct Carried {
     pub prompt: Option<String>,
     /// For the editor.
     pub draft: Option<String>,
+    /// What waits for the next prompt of the same conversation.
+    pub waiting: Waiting,
 }
+
+/// Output of the user's commands that goes with the next prompt.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Waiting(pub(super) Vec<ShellOutput>);
 
 impl Chat {
     /// Ends this chat for one with another session, or with this one (`None`). The error is for
@@ -40,6 +47,10 @@ impl Chat {
         let carried = Carried {
             messages,
             prompt: self.options.prompt.clone().filter(|_| !is_own),
+            waiting: match is_own {
+                true => Waiting(self.app.shell.outputs.clone()),
+                false => Waiting::default(),
+            },
             ..self.carried()
         };
         Ok(Ending::Again {
@@ -77,6 +88,7 @@ impl Chat {
             messages: Vec::new(),
             prompt: None,
             draft: None,
+            waiting: Waiting::default(),
         }
     }
 

@@ -8,13 +8,14 @@ use tokio::time::Instant;
 use zot_sdk::Runtime;
 
 use super::info::info;
+use super::plain::Plain;
 use super::studio::Studio;
 use super::{Chat, Options, history_file, themes};
 use crate::app::{App, History};
 use crate::picture::Surroundings;
-use crate::renderer::Renderer;
+use crate::renderer::{Narrowing, Renderer};
 use crate::style::Depth;
-use crate::terminal::{Question, Terminal};
+use crate::terminal::{Kind, Question, Terminal};
 
 /// Takes the terminal and asks it what it can.
 pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Chat> {
@@ -34,9 +35,11 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
     let info = info(&runtime);
     let mut app = App::new(theme, columns, rows, info, History::new(history));
     app.is_theme_guessed = chosen.is_none();
-    // GNU screen cannot forget what has left the screen, so it would have everything twice.
+    // GNU screen cannot clear what has left the screen, so it would have everything twice.
     app.keeps_scrollback = options.keeps_scrollback || variable("STY").is_some();
-    let mut terminal = Terminal::enter()?;
+    let kind = Kind::detect(variable);
+    app.is_plain = kind == Kind::Lines;
+    let mut terminal = Terminal::enter(kind)?;
     let depth = Depth::detect(variable);
     // Without colours it makes no difference, and the simplest terminals print the question.
     let is_simple = variable("TERM").is_none_or(|term| term == "linux" || term == "dumb");
@@ -58,12 +61,16 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
         shell: None,
         guest: None,
         guest_left: None,
+        login: None,
         chosen_model: None,
         sessions: Arc::default(),
         studio,
         begun: Instant::now(),
         draw_at: None,
         resized: None,
+        fullscreen: None,
+        plain: (kind == Kind::Lines).then(Plain::default),
+        narrowing: Narrowing::detect(variable),
         options,
     })
 }

@@ -47,15 +47,7 @@ pub(super) fn beginning(file: File, limit: u64) -> io::Result<Vec<u8>> {
 
 /// The text of a regular file that is not longer than `limit`.
 pub(super) fn text(path: &Path, limit: u64) -> io::Result<String> {
-    let refused = |kind, why: String| Err(io::Error::new(kind, why));
-    let Opened::Regular { file, .. } = open(path)? else {
-        return refused(io::ErrorKind::InvalidInput, "not a regular file".to_owned());
-    };
-    let bytes = beginning(file, limit + 1)?;
-    if bytes.len() as u64 > limit {
-        let why = format!("longer than {limit} bytes");
-        return refused(io::ErrorKind::FileTooLarge, why);
-    }
+    let bytes = zot_files::read_to_limit(zot_files::open_existing(path)?, limit)?;
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 

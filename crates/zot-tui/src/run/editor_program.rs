@@ -27,7 +27,7 @@ pub(super) async fn edit(text: &str) -> Result<String, EditError> {
     let editor = variable("VISUAL")
         .or_else(|| variable("EDITOR"))
         .ok_or(EditError::NoEditor)?;
-    let folder = tempfile::Builder::new().prefix("zot-").tempdir()?;
+    let folder = zot_files::ScratchDirectory::new(zot_files::Scratch::Edit)?;
     let path = folder.path().join("prompt.md");
     fs::write(&path, text)?;
     // The variable may hold arguments, which is a shell's business.

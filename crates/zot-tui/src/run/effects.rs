@@ -58,11 +58,16 @@ impl Chat {
                 Vec::new()
             }
             Effect::SetApproval(scope) => {
+                // A name that is mistyped must not stop the asking about everything else.
+                if let Some(unknown) = listings::unknown_tools(&self.runtime, &scope) {
+                    return Ok(failed(&unknown));
+                }
                 let policy = self.runtime.approval();
-                let unknown = listings::unknown_tools(&self.runtime, &scope);
-                self.runtime
-                    .set_approval(ApprovalPolicy { scope, ..policy });
-                Vec::from_iter(unknown.map(Input::failure))
+                self.runtime.set_approval(ApprovalPolicy {
+                    scope: scope.clone(),
+                    ..policy
+                });
+                vec![Input::Approval(scope)]
             }
             Effect::Jail => self.jail(),
             Effect::Unjail => self.unjail(),
@@ -95,13 +100,13 @@ impl Chat {
                     .spawn(async move { vec![own_program::import(&cwd, &file).await] });
                 Vec::new()
             }
-            Effect::LogIn(words) => {
-                let is_login = words.first().is_some_and(|word| word == "login");
-                self.give_away(async move { own_program::log(&words).await })?;
-                if is_login {
-                    self.terminal
-                        .write(b"ctrl+c leads back to the chat without a key\n")?;
-                }
+            Effect::LogIn(words) => self.log(words)?,
+            Effect::TryKey(key) => {
+                self.try_key(key);
+                Vec::new()
+            }
+            Effect::EndKeyEntry => {
+                self.login = None;
                 Vec::new()
             }
             Effect::ListForkPoints => {
@@ -123,6 +128,14 @@ impl Chat {
                 Ok(providers) => vec![providers],
                 Err(error) => failed(&error),
             },
+            Effect::InspectMentions { text, names } => {
+                let runtime = Arc::clone(&self.runtime);
+                self.jobs.spawn_blocking(move || {
+                    let parts = runtime.attach_mentions(&text).parts;
+                    vec![Input::Mentions { names, parts }]
+                });
+                Vec::new()
+            }
             Effect::Preview(subject) => {
                 let sources = Sources {
                     runtime: Arc::clone(&self.runtime),
@@ -145,11 +158,18 @@ impl Chat {
                 Ok(()) => Vec::new(),
                 Err(error) => failed(&error),
             },
-            Effect::SetModel(model) => match self.runtime.set_model(&model) {
-                Ok(()) => {
+            Effect::AllowSteps(more) => {
+                self.runtime.allow_steps(more);
+                Vec::new()
+            }
+            Effect::SetModel(model) => match self.runtime.set_typed_model(&model) {
+                Ok(unknown) => {
                     self.chosen_model = Some(model);
                     let note = self.keep_model();
-                    std::iter::once(self.present_info()).chain(note).collect()
+                    std::iter::once(self.present_info())
+                        .chain(unknown.map(Input::note))
+                        .chain(note)
+                        .collect()
                 }
                 Err(error) => failed(&error),
             },
@@ -211,6 +231,7 @@ impl Chat {
                 })?;
                 Vec::new()
             }
+            Effect::Copy(_) if self.plain.is_some() => failed(&"this terminal cannot copy"),
             Effect::Copy(text) => {
                 let end = text.floor_char_boundary(MAX_COPIED_BYTES.min(text.len()));
                 let encoded = BASE64.encode(&text[..end]);
@@ -258,6 +279,10 @@ impl Chat {
         }
         let mentions = mentions.as_deref().unwrap_or(&text);
         let attached = self.runtime.attach_mentions(mentions);
+        let mentioned = (!attached.parts.is_empty()).then(|| Input::Mentioned {
+            content: text.clone(),
+            parts: attached.parts,
+        });
         for output in outputs {
             text.push_str("\n\n");
             text.push_str(&output.told());
@@ -266,7 +291,6 @@ impl Chat {
             text.push_str("\n\n");
             text.push_str(&attached.text);
         }
-        let problems = attached.problems.iter().map(Input::failure).collect();
-        (text, attached.images, problems)
+        (text, attached.images, Vec::from_iter(mentioned))
     }
 }

@@ -36,8 +36,10 @@ impl Chat {
     }
 
     fn set_aside(&mut self) -> io::Result<()> {
-        let bytes = self.renderer.clear();
-        self.terminal.write(bytes.as_bytes())?;
+        if self.plain.is_none() {
+            let bytes = self.renderer.clear();
+            self.terminal.write(bytes.as_bytes())?;
+        }
         self.terminal.leave();
         Ok(())
     }

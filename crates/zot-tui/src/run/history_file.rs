@@ -7,26 +7,35 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::app::MAX_HISTORY;
 use crate::editor::Draft;
 
+/// How long another chat may take to write its line.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+/// How often the lock is tried meanwhile.
+const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 /// Longer prompts are not worth a line.
 const MAX_PROMPT_BYTES: usize = 64 * 1024;
 /// A file of more than this is cut to what is kept.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+/// A larger one is not ours, and is not read.
+const MAX_READ_BYTES: u64 = 64 * 1024 * 1024;
 /// What is kept of it then.
 const KEPT_BYTES: usize = 2 * 1024 * 1024;
 
 /// What is remembered; a file that is missing or broken is none or in part.
 pub(super) fn read(path: &Path) -> Vec<Draft> {
-    let bytes = fs::read(path).unwrap_or_default();
+    let bytes = zot_files::read_bytes(path, MAX_READ_BYTES);
+    let bytes = bytes.ok().flatten().unwrap_or_default();
     let lines = bytes.rsplit(|byte| *byte == b'\n');
     let mut entries: Vec<Draft> = lines.filter_map(entry).take(MAX_HISTORY).collect();
     entries.reverse();
@@ -39,32 +48,50 @@ pub(super) fn append(path: &Path, draft: &Draft) -> io::Result<()> {
         return Ok(());
     }
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+        zot_files::create_private_folder(folder)?;
     }
     let mut file = locked(path)?;
     if file.metadata()?.len() > MAX_FILE_BYTES {
         file = shortened(path, file)?;
     }
-    // One write, so that a crash leaves a line or none.
-    file.write_all(format!("{}\n", line(draft)).as_bytes())
+    // One write, so that a crash leaves a line or none. On a full disk a part may have been written,
+    // which would spoil the next line.
+    let end = file.metadata()?.len();
+    let written = file.write_all(format!("{}\n", line(draft)).as_bytes());
+    if written.is_err() {
+        let _ = file.set_len(end);
+    }
+    written
 }
 
 /// The file, for appending, while nobody else writes to it.
 fn locked(path: &Path) -> io::Result<File> {
     loop {
-        let file = OpenOptions::new()
-            .create(true)
-            .read(true)
-            .append(true)
-            .mode(0o600)
-            .open(path)?;
-        file.lock()?;
+        let mut options = OpenOptions::new();
+        options.create(true).read(true).append(true).mode(0o600);
+        let file = zot_files::open_as(path, &mut options)?;
+        wait_for_lock(&file)?;
         // Who had the lock before may have put another file in its place.
         let is_same = fs::metadata(path)
             .and_then(|there| Ok(there.ino() == file.metadata()?.ino()))
             .unwrap_or(false);
         if is_same {
             return Ok(file);
+        }
+    }
+}
+
+/// Waits for the lock, but not for who never gives it back: the chat stands still meanwhile.
+fn wait_for_lock(file: &File) -> io::Result<()> {
+    let deadline = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                thread::sleep(LOCK_INTERVAL);
+            }
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::TimedOut.into()),
+            Err(TryLockError::Error(error)) => return Err(error),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! What the runtime can be asked about itself, for the user to read.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use zot_sdk::conversation::{ContentBlock, Message};
 use zot_sdk::{
-    ApprovalScope, ContentBlock, CredentialKind, CredentialStatus, Credentials, Message, Runtime,
-    wire::is_prompt,
+    ApprovalScope, CredentialKind, CredentialStatus, Credentials, Runtime,
 };
 
 use crate::app::{Input, LogAction};
@@ -14,8 +15,8 @@ const DESCRIPTION_CHARACTERS: usize = 90;
 
 /// What the user said, in order.
 pub(super) fn prompts(runtime: &Runtime) -> Vec<String> {
-    let messages = runtime.messages();
-    let prompts = messages.iter().filter_map(prompt).enumerate();
+    let messages = runtime.transcript();
+    let prompts = messages.iter().filter_map(|message| prompt(message)).enumerate();
     prompts
         .map(|(index, text)| format!("{}  {}", index + 1, first_line(text)))
         .collect()
@@ -23,14 +24,14 @@ pub(super) fn prompts(runtime: &Runtime) -> Vec<String> {
 
 /// What the user said in the prompt with this index.
 pub(super) fn prompt_at(runtime: &Runtime, index: usize) -> Option<String> {
-    let messages = runtime.messages();
-    let text = messages.iter().filter_map(prompt).nth(index)?;
+    let messages = runtime.transcript();
+    let text = messages.iter().filter_map(|message| prompt(message)).nth(index)?;
     Some(text.to_owned())
 }
 
 /// What was said before this chat began, as far as a screen has room.
 pub(super) fn resumed(runtime: &Runtime, items: usize) -> Option<Input> {
-    let messages = runtime.messages();
+    let messages = runtime.transcript();
     let count = messages.len();
     let shown = messages.into_iter().skip(count.saturating_sub(items));
     (count > 0).then(|| Input::Earlier {
@@ -40,7 +41,7 @@ pub(super) fn resumed(runtime: &Runtime, items: usize) -> Option<Input> {
 }
 
 /// The conversation from each prompt to the next.
-pub(super) fn turns(messages: &[Message]) -> impl Iterator<Item = &[Message]> {
+pub(super) fn turns(messages: &[Arc<Message>]) -> impl Iterator<Item = &[Arc<Message>]> {
     let starts = messages.iter().enumerate();
     let starts: Vec<usize> = starts
         .filter(|(_, message)| prompt(message).is_some())
@@ -54,7 +55,7 @@ pub(super) fn turns(messages: &[Message]) -> impl Iterator<Item = &[Message]> {
 
 /// One of the prompts and what came of it.
 pub(super) fn earlier(runtime: &Runtime, index: usize) -> Vec<Input> {
-    let messages = runtime.messages();
+    let messages = runtime.transcript();
     let Some(turn) = turns(&messages).nth(index) else {
         return Vec::new();
     };
@@ -99,7 +100,8 @@ pub(super) fn unknown_tools(runtime: &Runtime, scope: &ApprovalScope) -> Option<
         .collect();
     (!unknown.is_empty()).then(|| {
         format!(
-            "no tool is called {} now: there are {}",
+            "no tool is called {} now, so nothing was changed: there are {}. /confirm on asks before \
+             every tool, /confirm off stops asking",
             unknown.join(" or "),
             known.join(", ")
         )
@@ -176,10 +178,10 @@ pub(super) fn tools(runtime: &Runtime) -> Input {
 
 fn prompt(message: &Message) -> Option<&str> {
     let said = message.content.iter().find_map(|block| match block {
-        ContentBlock::Text { text } => Some(text.as_str()),
+        ContentBlock::Text(text) => Some(text.as_str()),
         _ => None,
     });
-    said.filter(|_| is_prompt(message))
+    said.filter(|_| message.is_prompt())
 }
 
 pub(super) fn first_line(text: &str) -> String {

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use zot_sdk::conversation::Timestamp;
 use zot_sdk::sessions::{Summary, last_prompts};
-use zot_sdk::{ContentBlock, Credentials, Message, Role, Runtime, today};
+use zot_sdk::conversation::{ContentBlock, Message, Role};
+use zot_sdk::{Credentials, Runtime, today};
 
 use super::listings::{credential, first_line, turns};
 use super::themes;
@@ -93,11 +94,11 @@ impl Sources {
     }
 
     fn prompt(&self, index: usize) -> Option<Preview> {
-        let messages = self.runtime.messages();
+        let messages = self.runtime.transcript();
         let turn = turns(&messages).nth(index)?;
         let answers = turn.iter().filter(|said| said.role == Role::Assistant);
         let mut text = String::new();
-        for said in answers.flat_map(texts) {
+        for said in answers.flat_map(|said| texts(said)) {
             if text.len() < MAX_TEXT_BYTES {
                 text.push_str(said.trim());
                 text.push('\n');
@@ -232,21 +233,21 @@ pub(super) fn age(then: Timestamp, now: Timestamp) -> String {
 
 fn texts(message: &Message) -> impl Iterator<Item = &str> {
     message.content.iter().filter_map(|block| match block {
-        ContentBlock::Text { text } => Some(text.as_str()),
+        ContentBlock::Text(text) => Some(text.as_str()),
         _ => None,
     })
 }
 
 /// Which tools were called in a part of the conversation, and how often.
-fn tools_used(turn: &[Message]) -> String {
+fn tools_used(turn: &[Arc<Message>]) -> String {
     let mut used: Vec<(&str, usize)> = Vec::new();
     for block in turn.iter().flat_map(|message| &message.content) {
-        let ContentBlock::ToolCall { name, .. } = block else {
+        let ContentBlock::ToolCall(call) = block else {
             continue;
         };
-        match used.iter_mut().find(|(known, _)| known == name) {
+        match used.iter_mut().find(|(known, _)| *known == call.name) {
             Some((_, count)) => *count += 1,
-            None => used.push((name, 1)),
+            None => used.push((&call.name, 1)),
         }
     }
     let names = used.into_iter().map(|(name, count)| match count {

@@ -11,39 +11,93 @@ use crate::app::Input;
 /// A window that is dragged changes its size many times; all is drawn anew when it stands still.
 const SETTLING: Duration = Duration::from_millis(80);
 
-/// The window is getting another size, step by step while it is dragged.
-pub(super) struct Resized {
-    size: (usize, usize),
-    /// When it has not changed any more for long enough.
-    pub(super) settled: Instant,
+/// How long the terminal may take to say where the cursor is.
+const LOCATING: Duration = Duration::from_secs(2);
+
+/// The window is getting another size. Nothing is drawn until it is known where that can be done.
+pub(super) enum Resized {
+    /// Step by step while it is dragged; it counts when it has not changed for long enough.
+    Settling {
+        size: (usize, usize),
+        until: Instant,
+    },
+    /// It has this size for good, and was asked where the cursor is.
+    Locating {
+        size: (usize, usize),
+        until: Instant,
+    },
 }
 
 impl Resized {
     /// One step on the way.
     pub(super) fn step(size: (usize, usize)) -> Self {
-        Self {
+        Self::Settling {
             size,
-            settled: Instant::now() + SETTLING,
+            until: Instant::now() + SETTLING,
         }
     }
 
     /// It has this size for good.
     pub(super) fn settled(size: (usize, usize)) -> Self {
-        Self {
+        Self::Settling {
             size,
-            settled: Instant::now(),
+            until: Instant::now(),
+        }
+    }
+
+    pub(super) fn size(&self) -> (usize, usize) {
+        match self {
+            Self::Settling { size, .. } | Self::Locating { size, .. } => *size,
+        }
+    }
+
+    /// When it goes on by itself.
+    pub(super) fn when(&self) -> Instant {
+        match self {
+            Self::Settling { until, .. } | Self::Locating { until, .. } => *until,
         }
     }
 }
 
 impl Chat {
-    /// It stands still.
+    /// It stands still, or has not said where the cursor is.
     pub(super) fn take_resize(&mut self) -> io::Result<()> {
-        if let Some(Resized { size, .. }) = self.resized.take() {
-            let (columns, rows) = size;
-            self.take(Input::Resized { columns, rows })?;
-            self.draw()?;
+        match &self.resized {
+            Some(Resized::Settling { size, .. }) => {
+                let size = *size;
+                if self.fullscreen.is_some()
+                    || self.renderer.is_empty()
+                    || self.app.clears_for(size.0)
+                {
+                    return self.resize(size);
+                }
+                self.resized = Some(Resized::Locating {
+                    size,
+                    until: Instant::now() + LOCATING,
+                });
+                self.terminal.ask_cursor()
+            }
+            Some(Resized::Locating { .. }) => {
+                self.terminal.give_up_cursor();
+                self.find_live(None)
+            }
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// The terminal says where the cursor is, or does not.
+    pub(super) fn find_live(&mut self, cursor: Option<(usize, usize)>) -> io::Result<()> {
+        // An answer that was not waited for: the window is changing again.
+        let Some(Resized::Locating { size, .. }) = self.resized else {
+            return Ok(());
+        };
+        self.renderer.relocate(cursor, size, self.narrowing);
+        self.resize(size)
+    }
+
+    fn resize(&mut self, (columns, rows): (usize, usize)) -> io::Result<()> {
+        self.resized = None;
+        self.take(Input::Resized { columns, rows })?;
+        self.draw()
     }
 }

@@ -46,6 +46,25 @@ fn the_environment_says_how_many_colours_there_are() {
 }
 
 #[test]
+fn of_sixteen_colours_what_is_added_is_green_and_what_is_removed_red() {
+    for theme in [Theme::DARK, Theme::LIGHT] {
+        assert_eq!(written(theme.added, Depth::Sixteen), "\x1b[0;32m");
+        assert_eq!(written(theme.removed, Depth::Sixteen), "\x1b[0;31m");
+        assert_eq!(written(theme.error, Depth::Sixteen), "\x1b[0;31m");
+        assert_eq!(written(theme.success, Depth::Sixteen), "\x1b[0;32m");
+        assert_eq!(written(theme.warning, Depth::Sixteen), "\x1b[0;33m");
+        for depth in [Depth::Sixteen, Depth::TwoHundred, Depth::True] {
+            assert_ne!(written(theme.added, depth), written(theme.removed, depth));
+        }
+        assert_eq!(written(theme.added, Depth::None), "\x1b[0m");
+    }
+    assert_eq!(written(Theme::DARK.accent, Depth::Sixteen), "\x1b[0;94m");
+    assert_eq!(written(Theme::LIGHT.accent, Depth::Sixteen), "\x1b[0;34m");
+    assert_eq!(written(Theme::DARK.link, Depth::Sixteen), "\x1b[0;4;96m");
+    assert_eq!(written(Theme::LIGHT.user, Depth::Sixteen), "\x1b[0;1;35m");
+}
+
+#[test]
 fn a_theme_is_read() {
     let text = r##"{"base": "light", "accent": "#0a0B0c", "user": {"color": "bright-red", "background": "default", "bold": true}}"##;
     let theme = Theme::parse(text).unwrap();

@@ -28,6 +28,12 @@ pub(super) enum Told {
     },
     /// Width and height of a cell in pixels.
     Cell(usize, usize),
+    /// Where the cursor is, counted from one; or a key with modifiers, which looks the same.
+    Cursor {
+        row: usize,
+        column: usize,
+        key: Option<Key>,
+    },
     /// What the terminal can do, of which only this is of interest.
     Attributes {
         sixel: bool,

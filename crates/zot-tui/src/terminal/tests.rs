@@ -68,7 +68,7 @@ const END: &str = "\x1b[<u\x1b[?2004l\x1b[?2026l\x1b[0m\x1b[?25h";
 #[tokio::test]
 async fn a_panic_puts_the_terminal_back_before_it_is_told() {
     if std::env::var_os(ROLE).is_some() {
-        let _terminal = Terminal::enter().unwrap();
+        let _terminal = Terminal::enter(Kind::Screen).unwrap();
         panic!("on purpose");
     }
     let written =
@@ -80,7 +80,7 @@ async fn a_panic_puts_the_terminal_back_before_it_is_told() {
 #[tokio::test]
 async fn the_terminal_is_taken_again_after_a_panic_that_somebody_caught() {
     if std::env::var_os(ROLE).is_some() {
-        let mut terminal = Terminal::enter().unwrap();
+        let mut terminal = Terminal::enter(Kind::Screen).unwrap();
         assert_eq!(terminal.regain().unwrap(), None);
         let mut jobs = tokio::task::JoinSet::new();
         jobs.spawn(async { panic!("in a job") });

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthChar as _;
 
-use super::{TAB_COLUMNS, turns_direction};
+use zot_terminal::is_deceptive;
+
+use super::TAB_COLUMNS;
 
 /// `text` with every character that a terminal would obey or not show written out, so that a
 /// command cannot look like a shorter one.
@@ -31,7 +33,7 @@ fn is_unseen(character: char) -> bool {
         '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe0f}');
     let is_odd_blank = character.is_whitespace() && character != ' ';
     character.is_control()
-        || turns_direction(character)
+        || is_deceptive(character)
         || is_odd_blank
         || matches!(
             character,

@@ -1,13 +1,14 @@
 //! What was said or done, as lines that will not change.
 
 use super::{marked, tool};
-use crate::app::Item;
+use crate::app::{Item, Said};
 use crate::markdown::render_answer;
 use crate::style::{Style, Theme};
-use crate::text::{Line, width};
+use crate::text::{Line, width, wrap};
 
-/// Of a prompt that has files attached, say.
-const PROMPT_LINES: usize = 12;
+/// Of a long prompt its beginning and its end are shown: what was typed last is at the end.
+const PROMPT_HEAD_LINES: usize = 8;
+const PROMPT_TAIL_LINES: usize = 4;
 
 const ASIDE_EDGE: &str = "│ ";
 
@@ -15,18 +16,7 @@ pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -
     let mut lines = vec![Line::default()];
     match item {
         Item::Greeting { version, place } => return greeting(version, place, columns, theme),
-        Item::User(text) => {
-            let shown = match expanded {
-                true => usize::MAX,
-                false => PROMPT_LINES,
-            };
-            let (text, hidden) = cut(text, shown);
-            lines.extend(marked("❯ ", text, columns, theme.user, theme.user));
-            if hidden > 0 {
-                let more = format!("  … {hidden} more lines (ctrl+o)");
-                lines.push(Line::styled(more, theme.muted));
-            }
-        }
+        Item::User(said) => lines.extend(prompt(said, columns, theme, expanded)),
         Item::Assistant(text) => lines.extend(render_answer(text, columns, theme)),
         Item::Thinking(text) => lines.extend(thinking(text, columns, theme, expanded)),
         Item::Tool(call) => lines.extend(tool::finished(call, columns, theme, expanded)),
@@ -43,6 +33,35 @@ pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -
             lines.extend(marked("· ", text, columns, theme.accent, Style::PLAIN));
         }
         Item::Error(text) => lines.extend(marked("✗ ", text, columns, theme.error, theme.error)),
+    }
+    lines
+}
+
+/// What the user said, with chips for what went along.
+fn prompt(said: &Said, columns: usize, theme: &Theme, expanded: bool) -> Vec<Line> {
+    let marked = |mark: &str, text: &str| marked(mark, text, columns, theme.user, theme.user);
+    let mut lines = Vec::new();
+    let text = if expanded { &said.text } else { &said.shown };
+    let count = text.lines().count();
+    let hidden = count.saturating_sub(PROMPT_HEAD_LINES + PROMPT_TAIL_LINES);
+    if expanded || hidden == 0 {
+        lines.extend(marked("❯ ", text));
+    } else {
+        lines.extend(marked("❯ ", first_lines(text, PROMPT_HEAD_LINES)));
+        let more = format!("  … {hidden} more lines (ctrl+o)");
+        lines.push(Line::styled(more, theme.muted).clipped(columns));
+        let mut tail: Vec<&str> = text.lines().rev().take(PROMPT_TAIL_LINES).collect();
+        tail.reverse();
+        lines.extend(marked("  ", &tail.join("\n")));
+    }
+    if !said.chips.is_empty() {
+        let mut line = Line::plain("  ");
+        super::push_chips(&mut line, &said.chips, theme);
+        lines.extend(wrap(&line, columns, 2));
+    }
+    if !said.not_attached.is_empty() {
+        let text = format!("  not attached: {}", said.not_attached.join(" · "));
+        lines.extend(wrap(&Line::styled(text, theme.warning), columns, 2));
     }
     lines
 }
@@ -115,11 +134,8 @@ pub(super) fn aside(question: &str, answer: Vec<Line>, columns: usize, theme: &T
     lines
 }
 
-/// The first lines of `text`, and how many more there are.
-fn cut(text: &str, lines: usize) -> (&str, usize) {
+/// The first lines of `text`.
+fn first_lines(text: &str, lines: usize) -> &str {
     let mut ends = text.match_indices('\n').skip(lines.saturating_sub(1));
-    match ends.next() {
-        Some((end, _)) => (&text[..end], text[end + 1..].lines().count()),
-        None => (text, 0),
-    }
+    ends.next().map_or(text, |(end, _)| &text[..end])
 }

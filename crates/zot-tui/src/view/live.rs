@@ -2,8 +2,10 @@
 
 use zot_sdk::ApprovalScope;
 
-use crate::app::{App, Retry};
-use crate::text::Line;
+use zot_sdk::context::Part;
+
+use crate::app::{App, Retry, ShellOutput};
+use crate::text::{Line, wrap};
 
 /// How often something that moves does.
 pub(crate) const SPINNER_MS: u64 = 120;
@@ -136,13 +138,39 @@ pub(super) fn queue(app: &App) -> Vec<Line> {
     if !app.queued.is_empty() {
         lines.push(Line::styled("alt+up to edit the last", theme.muted).clipped(app.columns));
     }
-    let outputs = app.shell.outputs.iter();
-    let commands: Vec<String> = outputs
-        .map(|output| output.command.replace('\n', " "))
-        .collect();
-    if !commands.is_empty() {
-        lines.push(titled("goes with the next prompt: ", &commands.join(", ")));
+    lines.extend(attached(app));
+    lines
+}
+
+/// What goes along with the next prompt, and what was mentioned and does not.
+fn attached(app: &App) -> Vec<Line> {
+    let theme = &app.theme;
+    let outputs: Vec<String> = app.shell.outputs.iter().map(ShellOutput::chip).collect();
+    let mut lines = Vec::new();
+    if !outputs.is_empty() {
+        let mut line = Line::styled("goes with the next prompt: ", theme.accent);
+        super::push_chips(&mut line, &outputs, theme);
+        line.push(" · ctrl+x drops it", theme.muted);
+        lines.extend(wrap(&line, app.columns, 2));
     }
+    let (attached, others): (Vec<_>, Vec<_>) = app
+        .attachments
+        .parts
+        .iter()
+        .partition(|part| part.is_attached());
+    let told =
+        |parts: Vec<&Part>| -> Vec<String> { parts.iter().map(ToString::to_string).collect() };
+    if !attached.is_empty() {
+        let mut line = Line::styled("attached: ", theme.accent);
+        super::push_chips(&mut line, &told(attached), theme);
+        lines.extend(wrap(&line, app.columns, 2));
+    }
+    if !others.is_empty() {
+        let text = format!("not attached: {}", told(others).join(" · "));
+        lines.extend(wrap(&Line::styled(text, theme.warning), app.columns, 2));
+    }
+    // The editor stays in sight.
+    lines.truncate((app.rows / EDITOR_SHARE).max(2));
     lines
 }
 

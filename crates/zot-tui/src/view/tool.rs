@@ -5,6 +5,8 @@ mod changes;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use crate::app::{App, Tool, ToolState};
 use crate::highlight::{Highlighter, diff_line};
 use crate::style::{Style, Theme};
@@ -16,6 +18,10 @@ const TAIL_LINES: usize = 4;
 
 /// What a running tool printed last.
 const PROGRESS_LINES: usize = 8;
+
+/// Output is taken for bytes if one in so many characters of its end is none, or controls something.
+const BINARY_SHARE: usize = 10;
+const BINARY_SAMPLE_BYTES: usize = 4 * 1024;
 
 const TOP: &str = "╭ ";
 const EDGE: &str = "│ ";
@@ -36,6 +42,8 @@ pub(super) fn running(tool: &Tool, app: &App) -> Vec<Line> {
     if tool.state == ToolState::Running {
         let seconds = app.now_ms.saturating_sub(tool.started_ms) / 1_000;
         foot.push(format!("{seconds}s"), theme.muted);
+    } else if tool.state == ToolState::Asked {
+        foot.push("waits for your answer", theme.muted);
     } else if count > 0 {
         foot.push(lines_noun(count), theme.muted);
     }
@@ -64,13 +72,14 @@ pub(super) fn finished(tool: &Tool, columns: usize, theme: &Theme, expanded: boo
     let mut foot = Line::default();
     if changes.is_empty() {
         let (output, ending) = result(tool, is_title_whole);
+        let is_binary = is_binary(output);
         // Folded, it is short; unfolded, it is as it was.
         changes = output
             .trim_matches('\n')
             .lines()
             .flat_map(|line| written_over(line, expanded))
             .filter(|line| expanded || !line.is_empty())
-            .map(|line| Line::styled(line, theme.muted))
+            .map(|line| Line::styled(readable(line, is_binary), theme.muted))
             .collect();
         foot.push(ending, theme.muted);
     }
@@ -191,6 +200,33 @@ fn written_over(line: &str, all: bool) -> impl Iterator<Item = &str> {
     states.into_iter()
 }
 
+/// Whether something was printed that is not meant to be read, by what its end looks like.
+fn is_binary(output: &str) -> bool {
+    let start = output.len().saturating_sub(BINARY_SAMPLE_BYTES);
+    let sample = &output[output.ceil_char_boundary(start)..];
+    let is_odd = |character: &char| match character {
+        '\n' | '\r' | '\t' | '\x08' | '\x1b' => false,
+        '\u{fffd}' => true,
+        character => character.is_control(),
+    };
+    let odd = sample.chars().filter(is_odd).count();
+    odd * BINARY_SHARE > sample.chars().count()
+}
+
+/// Terminals do not agree on how wide the characters are that bytes make by chance.
+fn readable(line: &str, is_binary: bool) -> Cow<'_, str> {
+    match is_binary {
+        false => Cow::Borrowed(line),
+        true => line
+            .chars()
+            .map(|character| match character {
+                ' '..='~' => character,
+                _ => '·',
+            })
+            .collect(),
+    }
+}
+
 fn lines_noun(count: usize) -> String {
     match count {
         1 => "1 line".to_owned(),
@@ -249,7 +285,8 @@ fn printed(output: &str, theme: &Theme) -> (Vec<Line>, usize) {
     let lines = output.trim_end().lines().filter(|line| !line.is_empty());
     let mut last: Vec<&str> = lines.rev().take(PROGRESS_LINES).collect();
     last.reverse();
+    let is_binary = is_binary(output);
     let lines = last.iter().flat_map(|line| written_over(line, false));
-    let lines = lines.map(|line| Line::styled(line, theme.muted));
+    let lines = lines.map(|line| Line::styled(readable(line, is_binary), theme.muted));
     (lines.collect(), last.len())
 }

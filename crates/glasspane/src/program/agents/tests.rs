@@ -34,10 +34,17 @@ fn a_command_and_several_agents() {
         "json",
     ])
     .unwrap();
-    let launches = arguments.start.launches();
+    let launches = arguments.start.launches().unwrap();
     let told: Vec<_> = launches
         .iter()
-        .map(|launch| (launch.label.as_str(), launch.command.clone(), launch.kind))
+        .map(|launch| {
+            assert_eq!(launch.kind, None, "what it prints decides");
+            (
+                launch.label.as_str(),
+                launch.command.clone(),
+                launch.suggested,
+            )
+        })
         .collect();
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     assert_eq!(
@@ -53,6 +60,42 @@ fn a_command_and_several_agents() {
             ("X=1 claude", words(&["sh", "-c", "X=1 claude"]), None),
         ]
     );
+}
+
+#[test]
+fn labels_of_several_words() {
+    let launch = |argument: &str| parse(&["--run", argument]).unwrap().start.launches();
+    for (argument, label, line) in [
+        (
+            "my nightly run=zot --json hi",
+            "my nightly run",
+            "zot --json hi",
+        ),
+        ("run-1=zot", "run-1", "zot"),
+        ("nightly Run 2=zot", "nightly Run 2", "zot"),
+        ("Agent A=zot", "Agent A", "zot"),
+        // Commands, not labels.
+        (
+            "zot --json 'set x=1'",
+            "zot --json 'set x=1'",
+            "zot --json 'set x=1'",
+        ),
+        ("env FOO=1 zot", "env FOO=1 zot", "env FOO=1 zot"),
+        (
+            "export foo=1; zot",
+            "export foo=1; zot",
+            "export foo=1; zot",
+        ),
+        ("zot --model=x", "zot --model=x", "zot --model=x"),
+    ] {
+        let launches = launch(argument).unwrap();
+        assert_eq!(launches[0].label, label, "{argument}");
+        assert_eq!(launches[0].command[2], *line, "{argument}");
+    }
+    // `env` is a program: this sets a variable, or is a label.
+    let error = launch("env my_variable=zot").unwrap_err();
+    assert!(error.to_string().contains("without spaces"), "{error}");
+    assert_eq!(error.exit_code(), 2);
 }
 
 #[test]

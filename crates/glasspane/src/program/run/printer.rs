@@ -8,6 +8,7 @@ use std::io::Write as _;
 
 use crate::attach::Launch;
 use crate::program::{clip, plain, width};
+use crate::record::Detached;
 use crate::{AgentState, Event, Kind, Record, Status, Tracker};
 
 /// How much of a text one line shows.
@@ -57,7 +58,7 @@ impl Printer {
             told.extend(shown.event(event));
         }
         if let Some(detached) = &record.detached {
-            told.push(plain(&detached.reason));
+            told.push(shown.detached(detached));
         }
         let state = shown.tracker.state();
         if state.violation_count > violations
@@ -83,6 +84,17 @@ impl Printer {
 }
 
 impl Shown {
+    /// How it left, and how it stands if that does not say so.
+    fn detached(&self, detached: &Detached) -> String {
+        let reason = plain(&detached.reason);
+        match self.tracker.state().status {
+            status @ (Status::Interrupted | Status::NotUnderstood) => {
+                format!("{reason}: {}", status.words())
+            }
+            _ => reason,
+        }
+    }
+
     fn event(&mut self, event: &Event) -> Option<String> {
         let text = || plain(event.text.as_deref().unwrap_or("").trim());
         let message = || plain(event.message.as_deref().unwrap_or(""));
@@ -119,6 +131,10 @@ impl Shown {
                 self.tracker.state().status.words().to_owned()
             }
             Kind::Error => format!("error: {}", message()),
+            Kind::Retry => {
+                let retry = event.retry.as_deref().cloned().unwrap_or_default();
+                format!("{}: {}", retry.words(), message())
+            }
             Kind::Notice => format!("note: {}", message()),
             Kind::Unknown => format!(
                 "unknown: {} {}",
@@ -133,14 +149,14 @@ impl Shown {
 fn summary(state: &AgentState) -> String {
     let usage = &state.usage;
     let mut line = format!(
-        "{}: {}, turns {}, tools {}, {} tokens in, {} out, ${:.4}, worked {:.1}s",
+        "{}: {}, turns {}, tools {}, {} tokens in, {} out, {}, worked {:.1}s",
         plain(&state.label),
         state.status.words(),
         state.turns,
         state.tools,
-        usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
+        usage.prompt_tokens(),
         usage.output_tokens,
-        usage.cost_usd,
+        usage.cost_words(),
         state.working_ms as f64 / 1000.0,
     );
     if state.status == Status::Failed

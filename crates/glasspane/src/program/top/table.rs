@@ -3,11 +3,12 @@
 #[cfg(test)]
 mod tests;
 
+use super::attention::waiting_since;
 use super::view::{View, tokens};
 use crate::program::{clip, plain, width};
-use crate::{AgentState, Status};
+use crate::{AgentState, Retry, Status, Usage};
 
-/// The width of a column; the last one takes the rest.
+/// Name and width of a column; the last one, which says what the agent does, takes the rest.
 const COLUMNS: [(&str, usize, Align); 9] = [
     ("AGENT", 18, Align::Left),
     ("SOURCE", 11, Align::Left),
@@ -19,6 +20,11 @@ const COLUMNS: [(&str, usize, Align); 9] = [
     ("TOKENS", 7, Align::Right),
     ("COST", 9, Align::Right),
 ];
+
+/// What is left out first of a narrow table, so that the last column has at least its width.
+const EXPENDABLE: [&str; 6] = ["TURNS", "TOOLS", "TOKENS", "SOURCE", "ERR", "COST"];
+const LAST_COLUMNS: usize = 32;
+const GAP: usize = 2;
 
 /// Lines that are no agents: the sums, the heads, and the foot.
 const FRAME_ROWS: usize = 3;
@@ -43,15 +49,16 @@ pub(super) fn table(
     size: Size,
     color: bool,
 ) -> Vec<String> {
-    let chosen = view.select(agents);
+    let chosen = view.select(agents, now_ms);
+    let columns = columns(size.columns);
     let room = size.rows.saturating_sub(FRAME_ROWS).max(1);
     let scroll = view.scroll.min(chosen.len().saturating_sub(room));
     let mut lines = vec![
         clip(&sums(agents), size.columns),
-        style(&clip(&heads(), size.columns), "7", color),
+        style(&clip(&heads(&columns), size.columns), "7", color),
     ];
     for agent in chosen.iter().skip(scroll).take(room) {
-        let line = clip(&row(agent, now_ms), size.columns);
+        let line = clip(&row(agent, &columns, now_ms), size.columns);
         lines.push(style(&line, status_style(agent.status), color));
     }
     if chosen.is_empty() {
@@ -68,48 +75,84 @@ pub(super) fn table(
 fn sums(agents: &[AgentState]) -> String {
     let count =
         |wanted: fn(Status) -> bool| agents.iter().filter(|agent| wanted(agent.status)).count();
-    let cost: f64 = agents.iter().map(|agent| agent.usage.cost_usd).sum();
+    let mut used = Usage::default();
+    for agent in agents {
+        used.add(&agent.usage);
+    }
     let broken: u64 = agents.iter().map(|agent| agent.violation_count).sum();
     let mut line = format!(
-        "{} agents  {} working  {} waiting for approval  {} done  {} failed  {} tokens  ${cost:.4}",
+        "{} agents  {} working  {} waiting for approval  {} done  {} failed  {} tokens  {}",
         agents.len(),
         count(|status| status.is_working() && status != Status::WaitingForApproval),
         count(|status| status == Status::WaitingForApproval),
         count(|status| status == Status::Done),
         count(|status| status == Status::Failed),
-        short_count(agents.iter().map(tokens).sum()),
+        short_count(used.tokens()),
+        used.cost_words(),
     );
+    for status in [Status::Interrupted, Status::NotUnderstood] {
+        let number = agents.iter().filter(|agent| agent.status == status).count();
+        if number > 0 {
+            line.push_str(&format!("  {number} {}", status.words()));
+        }
+    }
     if broken > 0 {
         line.push_str(&format!("  {broken} rules broken"));
     }
     line
 }
 
-fn heads() -> String {
+/// Which columns fit.
+fn columns(available: usize) -> [bool; COLUMNS.len()] {
+    let mut shown = [true; COLUMNS.len()];
+    for dropped in EXPENDABLE {
+        let used: usize = COLUMNS
+            .iter()
+            .zip(shown)
+            .filter(|(_, shown)| *shown)
+            .map(|((_, width, _), _)| width + GAP)
+            .sum();
+        if available >= used + LAST_COLUMNS {
+            break;
+        }
+        for (shown, (name, ..)) in shown.iter_mut().zip(COLUMNS) {
+            *shown &= name != dropped;
+        }
+    }
+    shown
+}
+
+fn heads(columns: &[bool]) -> String {
     let mut line = String::new();
-    for (name, width, align) in COLUMNS {
+    for (_, (name, width, align)) in columns.iter().zip(COLUMNS).filter(|(shown, _)| **shown) {
         push_cell(&mut line, name, width, align);
     }
     line.push_str("LAST");
     line
 }
 
-fn row(agent: &AgentState, now_ms: u64) -> String {
+fn row(agent: &AgentState, columns: &[bool], now_ms: u64) -> String {
+    let since_ms = match agent.status {
+        Status::WaitingForApproval => waiting_since(agent),
+        _ => agent.since_ms,
+    };
     let until = agent.ended_ms.unwrap_or(now_ms);
     let cells = [
         plain(&agent.label),
         plain(&agent.source),
         plain(&status(agent)),
-        duration(until.saturating_sub(agent.since_ms)),
+        duration(until.saturating_sub(since_ms)),
         short_count(agent.turns),
         short_count(agent.tools),
         short_count(agent.errors + agent.violation_count),
         short_count(tokens(agent)),
-        format!("${:.4}", agent.usage.cost_usd),
+        agent.usage.cost_words(),
     ];
     let mut line = String::new();
-    for (cell, (_, width, align)) in cells.iter().zip(COLUMNS) {
-        push_cell(&mut line, cell, width, align);
+    for ((cell, (_, width, align)), shown) in cells.iter().zip(COLUMNS).zip(columns) {
+        if *shown {
+            push_cell(&mut line, cell, width, align);
+        }
     }
     line.push_str(&last(agent));
     line
@@ -121,16 +164,44 @@ fn status(agent: &AgentState) -> String {
         (Status::RunningTool, [.., last]) => {
             format!("running {last} +{}", agent.tools_running.len() - 1)
         }
+        (Status::NotUnderstood, _) => format!("not understood ({})", agent.unknown),
+        (Status::Retrying, _) => agent
+            .retry
+            .as_ref()
+            .map_or_else(|| Status::Retrying.words().to_owned(), Retry::short_words),
         (status, _) => status.words().to_owned(),
     }
 }
 
-/// The error of one that failed, else the last line of what it said.
+/// What waits for a person, what the running tool was called with, or the error of one that failed; else the last
+/// line of what it said.
 fn last(agent: &AgentState) -> String {
-    match &agent.error {
-        Some(error) if agent.status == Status::Failed => plain(error),
-        _ => plain(agent.last_text.trim_end().lines().next_back().unwrap_or("")),
+    let said = || agent.last_text.trim_end().lines().next_back().unwrap_or("");
+    match (agent.status, &agent.error) {
+        (Status::WaitingForApproval, _) if !agent.approvals.is_empty() => asked(&agent.approvals),
+        (Status::RunningTool, _) => match agent.running.last() {
+            Some(tool) if !tool.summary.is_empty() => plain(&tool.summary),
+            _ => plain(said()),
+        },
+        (Status::Failed, Some(error)) => plain(error),
+        _ => plain(said()),
     }
+}
+
+/// The oldest of what waits, and how many more do.
+fn asked(approvals: &[crate::PendingApproval]) -> String {
+    let more = match approvals.len() {
+        0 | 1 => String::new(),
+        count => format!("(+{}) ", count - 1),
+    };
+    let oldest = approvals.first();
+    let (name, summary) = oldest.map_or(("", ""), |asked| (&*asked.name, &*asked.summary));
+    let between = if name.is_empty() || summary.is_empty() {
+        ""
+    } else {
+        ": "
+    };
+    plain(&format!("{more}{name}{between}{summary}"))
 }
 
 fn push_cell(line: &mut String, cell: &str, limit: usize, align: Align) {
@@ -140,7 +211,7 @@ fn push_cell(line: &mut String, cell: &str, limit: usize, align: Align) {
         Align::Left => line.extend([cell.as_str(), &blank]),
         Align::Right => line.extend([blank.as_str(), &cell]),
     }
-    line.push_str("  ");
+    line.push_str(&" ".repeat(GAP));
 }
 
 fn foot(view: &View, below: usize) -> String {
@@ -176,6 +247,7 @@ fn status_style(status: Status) -> &'static str {
     match status {
         Status::WaitingForApproval => "1;33",
         Status::Failed => "31",
+        Status::Interrupted | Status::NotUnderstood | Status::Retrying => "33",
         Status::RunningTool => "36",
         Status::Writing => "32",
         Status::Thinking => "34",

@@ -3,10 +3,12 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use super::attention::attention;
 use super::keys::Key;
-use crate::{AgentState, Status};
+use crate::{AgentState, Status, arguments};
 
 /// How long a filter may be.
 const MAX_FILTER: usize = 64;
@@ -15,11 +17,11 @@ const PAGE: usize = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Sort {
-    /// The order in which agents came.
-    #[default]
-    Arrival,
     /// Who needs somebody first.
-    Urgency,
+    #[default]
+    Attention,
+    /// The order in which agents came.
+    Arrival,
     Label,
     Tokens,
     Cost,
@@ -29,8 +31,8 @@ pub(super) enum Sort {
 
 impl Sort {
     const ALL: [Self; 6] = [
+        Self::Attention,
         Self::Arrival,
-        Self::Urgency,
         Self::Label,
         Self::Tokens,
         Self::Cost,
@@ -39,8 +41,8 @@ impl Sort {
 
     pub(super) fn name(self) -> &'static str {
         match self {
+            Self::Attention => "attention",
             Self::Arrival => "arrival",
-            Self::Urgency => "urgency",
             Self::Label => "label",
             Self::Tokens => "tokens",
             Self::Cost => "cost",
@@ -123,14 +125,15 @@ impl View {
     }
 
     /// The agents that are shown, in order.
-    pub(super) fn select<'a>(&self, agents: &'a [AgentState]) -> Vec<&'a AgentState> {
-        let wanted = self.filter.to_lowercase();
+    pub(super) fn select<'a>(&self, agents: &'a [AgentState], now_ms: u64) -> Vec<&'a AgentState> {
+        let filter = self.filter.to_lowercase();
+        let words: Vec<_> = filter.split_whitespace().collect();
         let mut chosen: Vec<_> = agents
             .iter()
             .filter(|agent| !(self.hide_done && agent.status == Status::Done))
-            .filter(|agent| wanted.is_empty() || matches(agent, &wanted))
+            .filter(|agent| words.is_empty() || matches(agent, &words))
             .collect();
-        chosen.sort_by(|left, right| self.order(left, right));
+        chosen.sort_by(|left, right| self.order(left, right, now_ms));
         if self.reversed {
             chosen.reverse();
         }
@@ -138,10 +141,10 @@ impl View {
     }
 
     /// Equal ones stay in the order they came.
-    fn order(&self, left: &AgentState, right: &AgentState) -> Ordering {
+    fn order(&self, left: &AgentState, right: &AgentState, now_ms: u64) -> Ordering {
         match self.sort {
+            Sort::Attention => attention(left, now_ms).cmp(&attention(right, now_ms)),
             Sort::Arrival => Ordering::Equal,
-            Sort::Urgency => urgency(left.status).cmp(&urgency(right.status)),
             Sort::Label => left.label.cmp(&right.label),
             Sort::Tokens => tokens(right).cmp(&tokens(left)),
             Sort::Cost => right.usage.cost_usd.total_cmp(&left.usage.cost_usd),
@@ -150,33 +153,38 @@ impl View {
     }
 }
 
-fn matches(agent: &AgentState, wanted: &str) -> bool {
-    [
+/// Whether every word is somewhere in what is known about the agent, its words, and its tools.
+fn matches(agent: &AgentState, words: &[&str]) -> bool {
+    let mut known: Vec<Cow<'_, str>> = [
         agent.label.as_str(),
+        &agent.id,
         &agent.source,
         agent.status.words(),
-        agent.tool.as_deref().unwrap_or(""),
-        agent.model.as_deref().unwrap_or(""),
+        &agent.prompt,
+        &agent.last_text,
+        &agent.tool_text,
     ]
-    .iter()
-    .any(|text| text.to_lowercase().contains(wanted))
-}
-
-fn urgency(status: Status) -> u8 {
-    match status {
-        Status::WaitingForApproval => 0,
-        Status::Failed => 1,
-        Status::RunningTool => 2,
-        Status::Writing => 3,
-        Status::Thinking => 4,
-        Status::Starting => 5,
-        Status::Idle => 6,
-        Status::Done => 7,
+    .map(Cow::from)
+    .into();
+    let told = [&agent.model, &agent.cwd, &agent.error, &agent.detached];
+    known.extend(told.into_iter().flatten().map(Cow::from));
+    for tool in &agent.running {
+        known.push(Cow::from(&tool.name));
+        // What was cut off its end may still be in the line about it.
+        known.push(Cow::from(&tool.summary));
+        known.push(arguments::words(&tool.arguments).into());
     }
+    for asked in &agent.approvals {
+        known.push(Cow::from(&asked.name));
+        known.push(Cow::from(&asked.summary));
+        known.push(arguments::words(&asked.arguments).into());
+        known.extend(asked.message.as_ref().map(Cow::from));
+    }
+    let known = known.join("\n").to_lowercase();
+    words.iter().all(|word| known.contains(word))
 }
 
 /// All that the model looked at or wrote.
 pub(super) fn tokens(agent: &AgentState) -> u64 {
-    let usage = &agent.usage;
-    usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    agent.usage.tokens()
 }

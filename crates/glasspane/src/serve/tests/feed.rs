@@ -48,9 +48,35 @@ async fn a_watcher_gets_everything_and_then_what_happens() {
 
     agent.detach(Detached::default());
     let batch = watch.next().await.unwrap();
-    assert_eq!(batch.data["agents"][0]["status"], "failed");
+    assert_eq!(batch.data["agents"][0]["status"], "interrupted");
     server.stop().await;
     assert!(watch.next().await.is_none());
+}
+
+#[tokio::test]
+async fn who_comes_later_knows_what_runs_and_what_was_called_before() {
+    let server = start().await;
+    let agent = server.agent("builder");
+    let arguments = r#"{"command":"cargo test"}"#;
+    agent.event(Event::tool_start("c1", "bash"));
+    agent.event(Event::tool_arguments("c1", arguments));
+    let mut watch = server.watch(None).await;
+    let snapshot = watch.next().await.unwrap();
+    let running = &snapshot.data["agents"][0]["running"][0];
+    assert_eq!(running["summary"], "cargo test");
+    assert_eq!(running["arguments"], arguments);
+    let history = snapshot.data["history"][agent.id()].as_array().unwrap();
+    assert_eq!(history[2]["event"]["text"], arguments);
+
+    // After that, arguments come once, in their record.
+    agent.event(Event::tool_start("c2", "read"));
+    agent.event(Event::tool_arguments("c2", r#"{"path":"notes.txt"}"#));
+    let batch = watch.next().await.unwrap();
+    assert_eq!(texts(&batch), [r#"{"path":"notes.txt"}"#]);
+    let running = &batch.data["agents"][0]["running"];
+    assert_eq!(running[1]["summary"], "notes.txt");
+    assert_eq!(running[1]["arguments"], serde_json::Value::Null);
+    server.stop().await;
 }
 
 #[tokio::test]

@@ -55,7 +55,7 @@ async fn there_is_a_limit_to_connections() {
     let server = start().await;
     let mut held = Vec::new();
     for _ in 0..MAX_CONNECTIONS {
-        held.push(server.connect().await);
+        held.push(server.watch(None).await);
     }
     let target = format!("/?token={}", server.token);
     assert_eq!(status(&server.get(&target).await), "503");
@@ -67,6 +67,30 @@ async fn there_is_a_limit_to_connections() {
         }
     };
     timeout(Duration::from_secs(20), room).await.unwrap();
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn connections_that_ask_for_nothing_keep_nobody_out() {
+    let server = start().await;
+    let target = format!("/?token={}", server.token);
+    let mut watcher = server.watch(None).await;
+    assert_eq!(watcher.next().await.unwrap().event, "snapshot");
+    let mut held = Vec::new();
+    for number in 0..2 * MAX_CONNECTIONS {
+        let mut stream = server.connect().await;
+        if number % 2 == 0 {
+            stream.write_all(b"GET / HTTP/1.1\r\nHost:").await.unwrap();
+        }
+        held.push(stream);
+        if number % 50 == 0 {
+            assert_eq!(status(&server.get(&target).await), "200", "{number}");
+        }
+    }
+    assert_eq!(status(&server.get(&target).await), "200");
+    // Who watches already stays connected.
+    server.agent("late");
+    assert!(watcher.next().await.is_some());
     server.stop().await;
 }
 

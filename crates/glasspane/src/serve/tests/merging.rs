@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::serve::journal::merge;
 use crate::serve::{MAX_EXCERPT_BYTES, MAX_MESSAGE_BYTES};
-use crate::{Event, Record};
+use crate::{Event, MAX_ARGUMENTS_BYTES, Record};
 
 fn check(events: &[(&str, Event)], expected: &[(&str, &str)]) {
     let records: Vec<_> = (1u64..)
@@ -93,6 +93,32 @@ fn output_of_tools_is_left_out_and_results_are_cut() {
             ("a", &"é".repeat(MAX_EXCERPT_BYTES / 2)),
         ],
     );
+}
+
+#[test]
+fn arguments_are_sent_from_their_beginning() {
+    let piece = |text: &str| Event {
+        arguments: Some(true),
+        ..Event::tool_output("1", text)
+    };
+    let nothing = Event {
+        text: None,
+        ..piece("")
+    };
+    check(
+        &[
+            ("a", nothing.clone()),
+            ("a", piece("{\"command\":")),
+            ("a", piece("\"ls\"}")),
+            ("a", nothing),
+            ("a", Event::tool_output("1", "not sent")),
+        ],
+        &[("a", "-"), ("a", r#"{"command":"ls"}"#), ("a", "-")],
+    );
+    let long = "é".repeat(MAX_ARGUMENTS_BYTES);
+    let kept = "é".repeat(MAX_ARGUMENTS_BYTES / 2);
+    check(&[("a", piece(&long))], &[("a", &kept)]);
+    check(&[("a", piece("é")), ("a", piece(&long))], &[("a", &kept)]);
 }
 
 #[test]

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::super::Finding;
 use super::super::fields::{count, push, text};
-use super::{ClaudeCode, read_usage};
+use super::conversation::{Conversation, read_usage};
 use crate::{Event, MAX_OPEN_TOOLS};
 
-impl ClaudeCode {
+impl Conversation {
     pub(super) fn stream(&mut self, event: &Value, findings: &mut Vec<Finding>) {
         match text(event, "type").unwrap_or("") {
             "message_start" => {
@@ -19,7 +19,8 @@ impl ClaudeCode {
             "content_block_start" => self.block_start(event, findings),
             "content_block_delta" => self.block_delta(event, findings),
             "message_delta" => self.message_delta(event, findings),
-            "content_block_stop" | "message_stop" | "ping" => {}
+            // The last is of qwen.
+            "content_block_stop" | "message_stop" | "ping" | "goal_state" => {}
             other => push(findings, Event::unknown(format!("stream_event/{other}"))),
         }
     }
@@ -40,6 +41,7 @@ impl ClaudeCode {
         match text(delta, "type").unwrap_or("") {
             "text_delta" => {
                 let said = text(delta, "text").unwrap_or("");
+                self.has_spoken = true;
                 push(findings, Event::piece("assistant", said));
             }
             "thinking_delta" => {
@@ -67,7 +69,7 @@ impl ClaudeCode {
     fn message_delta(&mut self, event: &Value, findings: &mut Vec<Finding>) {
         if let Some(usage) = event.get("usage") {
             let told = read_usage(usage);
-            let mut usage = self.last_usage;
+            let mut usage = self.message_usage();
             usage.output_tokens = told.output_tokens;
             self.count(&usage, findings);
         }

@@ -1,3 +1,4 @@
+use std::process::Command;
 use std::time::Instant as Clock;
 
 use rustix::process::{Pid, test_kill_process};

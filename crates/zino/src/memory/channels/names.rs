@@ -7,14 +7,17 @@
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use zot_files::{open_itself, read_bytes};
 
+use crate::memory::MAX_STORED_BYTES;
 use crate::memory::error::StoreError;
+use crate::memory::file::FILE_MODE;
 use crate::memory::folder::Folder;
 
 /// Longer names get a hash: file systems allow 255 bytes.
@@ -168,12 +171,9 @@ impl Names {
             .map_err(io::Error::other)
             .map_err(StoreError::io(&path))?;
         line.push(b'\n');
-        let mut list = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(&path)
-            .map_err(StoreError::io(&path))?;
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true).mode(FILE_MODE);
+        let mut list = open_itself(&path, &mut options).map_err(StoreError::io(&path))?;
         let mut append = || {
             let length = list.metadata()?.len();
             let mut last = [b'\n'];
@@ -205,11 +205,8 @@ impl Names {
         if claims.read == now {
             return Ok(claims);
         }
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(StoreError::io(&path)(error)),
-        };
+        let text = read_bytes(&path, MAX_STORED_BYTES).map_err(StoreError::io(&path))?;
+        let text = text.unwrap_or_default();
         claims.by_file.clear();
         for line in text.split(|&byte| byte == b'\n') {
             if let Ok(claim) = serde_json::from_slice::<Claim>(line) {

@@ -194,13 +194,9 @@ pub(super) fn write_new<T>(
     path: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<T>,
 ) -> io::Result<T> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(FILE_MODE)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(path)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    let mut file = zot_files::open_itself(path, options.mode(FILE_MODE))?;
     fill(&mut file)
 }
 

@@ -8,8 +8,11 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
+use zot_files::read_bytes;
+
 use super::repair::{beside, write_new};
 use super::{Inspected, Locked};
+use crate::memory::MAX_STORED_BYTES;
 
 const PURPOSE: &str = "append";
 
@@ -30,7 +33,7 @@ pub(super) fn withdraw(path: &Path) {
 
 /// Where the append began that was cut off, if the end of the file is a part of the one announced.
 pub(super) fn began_at(locked: &Locked, found: &Inspected) -> Option<u64> {
-    let note = fs::read(beside(&locked.path, PURPOSE)).ok()?;
+    let note = read_bytes(&beside(&locked.path, PURPOSE), MAX_STORED_BYTES).ok()??;
     let line = note.iter().position(|byte| *byte == b'\n')?;
     let (heading, bytes) = (&note[..line], &note[line + 1..]);
     let (whole_end, length) = std::str::from_utf8(heading).ok()?.split_once(' ')?;

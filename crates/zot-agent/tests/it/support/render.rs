@@ -46,6 +46,7 @@ pub(crate) fn event(event: &AgentEvent) -> String {
             format!("tool_confirm {} {preview:?}", call.id)
         }
         AgentEvent::SteeringDropped(content) => format!("steer_dropped {}", content.len()),
+        AgentEvent::StepLimitReached { limit } => format!("step_limit {limit}"),
         AgentEvent::CompactionStarted => "compact_start".to_owned(),
         AgentEvent::CompactionFinished { summary } => format!("compact_done {summary:?}"),
         AgentEvent::Done => "done".to_owned(),

@@ -6,7 +6,7 @@ use zot_sdk::extensions::trial::{
     CommandAction, ExtensionFrame, Heard, Introduction, PanelContent,
 };
 
-use crate::ext_command::terminal::{one_line, plain};
+use crate::ext_command::terminal::one_line;
 use crate::output::say;
 
 pub(super) fn write_introduction(introduction: &Introduction) -> io::Result<()> {
@@ -60,7 +60,7 @@ pub(super) fn note_panel(frame: &ExtensionFrame, panel: &mut Option<String>) {
 pub(super) fn write(heard: &Heard) -> io::Result<()> {
     match heard {
         Heard::Frame(frame) => write_frame(frame),
-        Heard::Log(line) => say(format_args!("stderr: {}", plain(line))),
+        Heard::Log(line) => say(format_args!("stderr: {}", line)),
         Heard::Unusable { line, error } => say(format_args!(
             "! {}: {}",
             one_line(&error.to_string()),
@@ -81,18 +81,12 @@ fn write_frame(frame: &ExtensionFrame) -> io::Result<()> {
         } => write_registration("tool ", name, description),
         ExtensionFrame::CommandResponse(response) => {
             if !response.error.is_empty() {
-                say(format_args!("< error: {}", plain(&response.error)))?;
+                say(format_args!("< error: {}", response.error))?;
             }
             match &response.action {
-                CommandAction::Prompt { prompt } => {
-                    say(format_args!("< prompt: {}", plain(prompt)))
-                }
-                CommandAction::Insert { insert } => {
-                    say(format_args!("< insert: {}", plain(insert)))
-                }
-                CommandAction::Display { display } => {
-                    say(format_args!("< display: {}", plain(display)))
-                }
+                CommandAction::Prompt { prompt } => say(format_args!("< prompt: {}", prompt)),
+                CommandAction::Insert { insert } => say(format_args!("< insert: {}", insert)),
+                CommandAction::Display { display } => say(format_args!("< display: {}", display)),
                 CommandAction::OpenPanel { open_panel } => {
                     write_panel(&open_panel.id, &open_panel.content)
                 }
@@ -106,7 +100,7 @@ fn write_frame(frame: &ExtensionFrame) -> io::Result<()> {
             }
             for block in &result.content {
                 match block.kind.as_str() {
-                    "text" => say(format_args!("< {outcome}: {}", plain(&block.text)))?,
+                    "text" => say(format_args!("< {outcome}: {}", block.text))?,
                     kind => say(format_args!(
                         "< {outcome}: [{} {}]",
                         one_line(kind),
@@ -117,7 +111,7 @@ fn write_frame(frame: &ExtensionFrame) -> io::Result<()> {
             Ok(())
         }
         ExtensionFrame::Notify { level, message } => {
-            say(format_args!("* {}: {}", one_line(level), plain(message)))
+            say(format_args!("* {}: {}", one_line(level), message))
         }
         ExtensionFrame::PanelRender { panel_id, content } => write_panel(panel_id, content),
         ExtensionFrame::PanelClose { panel_id } => {

@@ -76,7 +76,7 @@ fn context_for_programs_adds_up() {
         report["warnings"][0]
             .as_str()
             .unwrap()
-            .contains("CLAUDE.md: is not a file")
+            .contains("CLAUDE.md: is a directory, expected a regular file")
     );
 
     place.print(&["--no-skill", "--tools", "read", "say:1"]);
@@ -199,9 +199,10 @@ fn what_a_skill_says_cannot_steer_the_terminal() {
     let skill = "---\ndescription: \"a\\e[31mb\"\n---\n\u{1b}[2Jx\n";
     place.write(".zot/skills/evil/SKILL.md", skill);
     for arguments in [&["skills", "list"][..], &["skills", "show", "evil"]] {
-        let run = place.zot(arguments);
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
-        assert!(!run.stdout.contains('\u{1b}'), "{:?}", run.stdout);
+        let command = place.command(arguments).into_command();
+        let run = testkit::run_at_terminal(command);
+        assert_eq!(run.code, Some(0));
+        testkit::assert_harmless("skills", &run.output);
     }
     fs::remove_dir_all(place.workdir.path().join(".zot")).unwrap();
 }

@@ -48,7 +48,8 @@ fn binary_files_are_named_and_special_ones_warned_about() {
     let run = place.print(&["@bin.dat @/dev/zero"]);
     assert_eq!(run.code, Some(0));
     assert!(
-        run.stderr.contains("/dev/zero: is not a file"),
+        run.stderr
+            .contains("/dev/zero: is a device, expected a regular file"),
         "{}",
         run.stderr
     );
@@ -58,6 +59,42 @@ fn binary_files_are_named_and_special_ones_warned_about() {
         "{prompt}"
     );
     assert!(!prompt.contains("cd"), "{prompt}");
+}
+
+/// A link may have been made by anybody; a path that leads out is typed by the user.
+#[test]
+fn a_link_shows_nothing_from_outside_of_the_project() {
+    let place = Place::new();
+    let root = place.workdir.path();
+    let outside = place.workdir.parent().join("outside.txt");
+    std::fs::write(&outside, "from outside").unwrap();
+    let link = |target: &std::path::Path, name: &str| {
+        std::os::unix::fs::symlink(target, root.join(name)).unwrap();
+    };
+    link(&outside, "link.txt");
+    link(&place.workdir.parent(), "directory");
+    link(&root.join("a.txt"), "inside.txt");
+    let mentions = [
+        "@link.txt",
+        "@directory",
+        "@directory/outside.txt",
+        "@./link.txt",
+    ];
+    for jail in [&[][..], &["--jail"]] {
+        for mention in mentions {
+            let run = place.print(&[jail, &[mention]].concat());
+            let prompt = place.last_request().prompt();
+            assert!(!prompt.contains("from outside"), "{prompt}");
+            assert!(!prompt.contains("attached by the user"), "{prompt}");
+            assert!(prompt.contains("not attached"), "{prompt}");
+            let warned = &run.stderr;
+            assert!(warned.contains("is a link that leads out of"), "{warned}");
+        }
+        place.print(&[jail, &["@inside.txt"]].concat());
+        assert!(place.last_request().prompt().contains("three"));
+        place.print(&[jail, &["@../outside.txt"]].concat());
+        assert!(place.last_request().prompt().contains("from outside"));
+    }
 }
 
 /// What is piped in beside a prompt may be anybody's text.

@@ -59,3 +59,70 @@ fn no_secret_reaches_the_cassette() {
         assert_eq!(verified.code, Some(0), "{}", verified.stderr);
     }
 }
+
+/// Keys that are configured for providers that are not even used, as they are and encoded, in pieces.
+#[test]
+fn no_key_of_any_provider_reaches_the_cassette() {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let (shelf, server) = (Workdir::new("shelf"), ModelServer::start());
+    let place = Place::new(&shelf);
+    let auth = json!({
+        "openai": {"type": "api_key", "api_key": "canary?other>provider-1"},
+        "somebody": {"type": "oauth", "access": "canary-access-token-2", "refresh": "canary-refresh-3"},
+    });
+    let path = place.workdir.zot_home().join("auth.json");
+    std::fs::create_dir_all(place.workdir.zot_home()).unwrap();
+    std::fs::write(&path, auth.to_string()).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let keys = [
+        "canary?other>provider-1",
+        "canary-access-token-2",
+        "canary-refresh-3",
+        "canary-groq-4",
+        "canary-pipe-5",
+    ];
+    let mut said = Vec::new();
+    for key in keys {
+        said.push(key.to_owned());
+        said.push(STANDARD.encode(key));
+        said.push(STANDARD.encode(format!("a{key}")));
+        said.push(URL_SAFE_NO_PAD.encode(format!("ab{key}z")));
+        said.push(key.bytes().map(|byte| format!("{byte:02x}")).collect());
+        said.push(key.bytes().map(|byte| format!("%{byte:02X}")).collect());
+        let escapes = key.bytes().map(|byte| format!("\\u{byte:04x}"));
+        said.push(escapes.collect());
+    }
+    let mut zot = place
+        .recording(&["rpc"], super::Source::Wire(Wire::Anthropic), &server)
+        .env("GROQ_API_KEY", "canary-groq-4")
+        .env("ZOTCORE_RPC_TOKEN", "canary-pipe-5")
+        .spawn();
+    zot.call(json!({"id": "h", "type": "hello", "token": "canary-pipe-5"}));
+    for text in &said {
+        zot.turn("1", &format!("split:3:code:it is {text} now"));
+    }
+    zot.finish();
+    let recorded = std::fs::read_to_string(place.cassette()).unwrap();
+    for text in &said {
+        let escaped = serde_json::to_string(text).unwrap();
+        assert!(!recorded.contains(text.as_str()), "{text}");
+        assert!(!recorded.contains(escaped.trim_matches('"')), "{text}");
+    }
+    // In pieces, too: what is said, put together again.
+    let pieces = recorded.replace("\",\"", "");
+    for key in keys {
+        assert!(!pieces.contains(key), "{key}");
+    }
+    let mut zot = place.replaying(&["rpc"]).spawn();
+    for text in &said {
+        let frames = zot.turn("1", &format!("split:3:code:it is {text} now"));
+        assert_eq!(
+            crate::support::of_kind(&frames, "error"),
+            Vec::<&serde_json::Value>::new()
+        );
+    }
+    zot.finish();
+}

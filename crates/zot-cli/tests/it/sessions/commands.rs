@@ -183,6 +183,38 @@ fn pages_for_people_are_whole_and_hold_no_markup_of_others() {
     assert!(markdown.contains("<details><summary>bash echo needle in the output</summary>"));
 }
 
+/// What the model wrote is rendered; nothing it wrote is markup of the page.
+#[test]
+fn pages_for_people_render_what_the_model_wrote() {
+    let place = Place::new();
+    place.prompt(&["say:1"]);
+    let file = place.only_file();
+    let said = "# Plan\n\n- **one** `x < y`\n\n```sh\nls <dir>\n```\n\n| a |\n|---|\n| b |\n\n\
+                [good](https://example.org) [bad](javascript:alert(1)) <script>alert(1)</script> \
+                ![i](https://example.org/i.png)";
+    let said = serde_json::to_string(said).unwrap();
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("\"text\":\"alpha \""), "{text}");
+    let text = text.replace("\"text\":\"alpha \"", &format!("\"text\":{said}"));
+    std::fs::write(&file, text).unwrap();
+    let id = id(&place.sessions_json(&["list"])[0]);
+    place.sessions(&["export", &id, "-o", "plan.html"]);
+    let page = place.workdir.read("plan.html").unwrap();
+    for part in [
+        "<h1>Plan</h1>",
+        "<li><strong>one</strong> <code>x &lt; y</code></li>",
+        "<code class=\"language-sh\">ls &lt;dir&gt;\n</code></pre>",
+        "<td>b</td>",
+        "<a href=\"https://example.org\"",
+        "&lt;script&gt;",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    for part in ["<script", "javascript:", "<img"] {
+        assert!(!page.contains(part), "{part}\n{page}");
+    }
+}
+
 #[test]
 fn delete_and_stats() {
     let place = Place::new();

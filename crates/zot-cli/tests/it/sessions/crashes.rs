@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::{PATIENCE, Signal, Wire, ZotCommand, poll_until};
 
 use super::{Place, records};
@@ -187,6 +187,44 @@ fn a_disk_that_fills_up_ends_the_prompt_and_leaves_whole_records() {
         place.messages_sent() + 1 >= kept / 2,
         "the old messages were sent"
     );
+}
+
+/// The disk fills up at every place of a prompt with a tool.
+#[test]
+fn nothing_is_told_that_a_full_disk_did_not_take() {
+    let commands = [
+        json!({"id": "1", "type": "prompt", "message": "write note.txt: remember"}),
+        json!({"id": "2", "type": "prompt", "message": "read note.txt"}),
+    ];
+    let commands: String = commands.iter().map(|line| format!("{line}\n")).collect();
+    let mut results = 0;
+    // In blocks of 512 bytes; dash and bash agree on that in their POSIX modes.
+    for blocks in 0..8 {
+        let place = Place::new();
+        let path = place.workdir.path().join("s.jsonl");
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+        let ended = ZotCommand::new("/bin/sh", &place.workdir)
+            .arguments(["-c", &script, "sh"])
+            .argument(binary())
+            .arguments(["rpc", "--provider", "offline", "--session"])
+            .argument(&path)
+            .run(&commands);
+        let kept = fs::read_to_string(&path).unwrap_or_default();
+        assert!(kept.is_empty() || kept.ends_with('\n'), "{kept}");
+        for line in ended.stdout.lines() {
+            let event: Value = serde_json::from_str(line).unwrap();
+            let id = match event["type"].as_str() {
+                Some("tool_result") => {
+                    results += 1;
+                    format!("\"call_id\":{}", event["id"])
+                }
+                Some("assistant_message" | "user_message") => event["time"].to_string(),
+                _ => continue,
+            };
+            assert!(kept.contains(&id), "{blocks} blocks, not kept: {line}");
+        }
+    }
+    assert!(results > 0, "no disk was large enough for a result");
 }
 
 #[test]

@@ -2,6 +2,29 @@
 
 use super::Terminal;
 
+/// Alone it tells, and a tool that does not exist changes nothing: neither stops the asking.
+#[test]
+fn confirm_alone_tells_and_never_stops_the_asking() {
+    let terminal = Terminal::open("--provider offline --no-yolo");
+    terminal.wait_for("· asks before tools");
+    terminal.type_line("/confirm");
+    terminal.wait_for("zot asks before every tool. /confirm off stops asking");
+    terminal.type_line("/confirm of");
+    terminal.wait_for("no tool is called of now, so nothing was changed");
+    terminal.wait_for("· asks before tools");
+    terminal.type_line("run: echo hi");
+    terminal.wait_for("may zot run bash?");
+    terminal.press("a");
+    terminal.wait_for("exit code 0");
+    terminal.type_line("/confirm");
+    terminal.wait_for("but you have allowed every call of bash");
+    terminal.type_line("/confirm off");
+    terminal.wait_for("tools run without asking: approvals are off");
+    terminal.wait_until("the footer", |screen| {
+        !screen.trim_end().ends_with("asks before tools")
+    });
+}
+
 #[test]
 fn what_is_asked_about_is_the_same_in_another_conversation() {
     let terminal = Terminal::open("--provider offline");

@@ -21,7 +21,9 @@ fn tools_are_jailed_and_let_out_while_zot_runs() {
     terminal.wait_for("is outside of the folder");
     terminal.type_line("run: echo changed > ../outside.txt");
     terminal.wait_until("a refusal", |screen| {
-        screen.contains("ermission denied") || screen.contains("cannot be confined")
+        screen.contains("ermission denied")
+            || screen.contains("Read-only file system")
+            || screen.contains("cannot be confined")
     });
     assert_eq!(now(), "written by its owner\n");
     // What the user does is not the agent's.

@@ -55,7 +55,7 @@ fn settings_are_switched_and_kept() {
     let settings = terminal.workdir.zot_home().join("config.json");
     let kept = || fs::read_to_string(&settings).unwrap_or_default();
     terminal.wait_until("the setting", |_| {
-        kept().contains("\"keep_scrollback\": true")
+        kept().contains("\"keep_scrollback\": false")
     });
     terminal.press("Escape");
     terminal.wait_until("the end of the list", |screen| {

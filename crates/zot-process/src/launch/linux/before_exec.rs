@@ -1,75 +1,74 @@
-//! The steps a child takes between `fork` and `exec`.
-#![expect(
-    unsafe_code,
-    reason = "`Command::pre_exec` has no safe form, and nothing else runs in the child"
-)]
+//! The steps a child takes between `fork` and `exec`. It becomes the supervisor of another process,
+//! which goes on to `exec`.
 
 use std::io;
-use std::os::unix::process::CommandExt;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::process::Command;
 
-use landlock::{Errno, RulesetCreated};
+use landlock::{AccessFs, Errno, PathBeneath, RulesetCreated, RulesetCreatedAttr, make_bitflags};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setpgid,
-    setrlimit, setsid,
+    Resource, Rlimit, Signal, getpid, getppid, set_child_subreaper,
+    set_parent_process_death_signal, setpgid, setrlimit, setsid,
 };
 use seccompiler::BpfProgram;
 
+use super::namespaces::Namespaces;
 use super::privileges::Surplus;
-
-/// The first descriptor after the standard streams.
-const FIRST_OTHER: libc::c_int = 3;
-
-/// How many descriptors are looked at one by one where the kernel does not take them all at once.
-const MAX_LOOKED_AT: libc::c_int = 65_536;
+use super::supervisor::{lead_namespace, supervise_group, supervise_namespace};
+use crate::raw::{self, Side};
 
 /// What to do, made ready in the parent.
 #[derive(Default)]
-pub(super) struct Steps {
-    /// Who must still be there.
-    pub(super) parent: Option<Pid>,
-    /// Makes the child the leader of a session, without a terminal; this is the parent's group.
-    pub(super) session_from: Option<Pid>,
+pub(crate) struct Steps {
+    /// Whether only the standard streams are left to the child.
+    pub(super) closes_descriptors: bool,
+    /// Whether the child leads a session, without a terminal.
+    pub(super) has_session: bool,
+    pub(super) namespaces: Option<Isolation>,
     pub(super) memory: Option<Rlimit>,
+    pub(super) open_files: Option<Rlimit>,
     pub(super) privileges: Option<Surplus>,
     pub(super) files: Option<RulesetCreated>,
     pub(super) calls: Vec<BpfProgram>,
 }
 
-impl Steps {
-    pub(super) fn is_empty(&self) -> bool {
-        self.parent.is_none()
-            && self.session_from.is_none()
-            && self.memory.is_none()
-            && self.privileges.is_none()
-            && self.files.is_none()
-            && self.calls.is_empty()
-    }
+/// Namespaces, and the pipe by which the first process in them reports.
+pub(super) struct Isolation {
+    pub(super) namespaces: Namespaces,
+    pub(super) report_reader: Option<OwnedFd>,
+    pub(super) report_writer: OwnedFd,
+}
 
+impl Steps {
     /// Makes system calls only: no allocation, no lock. Errors are bare numbers for that reason.
-    fn carry_out(&mut self) -> io::Result<()> {
-        if let Some(parent) = self.parent {
-            set_parent_process_death_signal(Some(Signal::KILL))?;
-            // Who died before the signal was asked for will not cause it.
-            if getppid() != Some(parent) {
-                return Err(rustix::io::Errno::SRCH.into());
-            }
+    fn carry_out(&mut self, control: &UnixStream) -> io::Result<()> {
+        raw::hold_signals();
+        match &mut self.namespaces {
+            Some(isolation) => isolation.fork(control)?,
+            None => fork_group(control)?,
         }
-        if let Some(group) = self.session_from {
-            start_session(group)?;
+        raw::release_signals();
+        match self.has_session {
+            true => drop(setsid()?),
+            false => setpgid(None, None)?,
         }
-        close_others_on_exec();
+        if self.closes_descriptors {
+            raw::close_others_on_exec();
+        }
         if let Some(limit) = self.memory {
             setrlimit(Resource::Data, limit)?;
+        }
+        if let Some(limit) = self.open_files {
+            // Only how soon a mistake is noticed depends on it.
+            let _ = setrlimit(Resource::Nofile, limit);
         }
         if let Some(privileges) = &self.privileges {
             privileges.lose()?;
         }
-        // Taken from the child's copy; the parent's serves for the next start of the command.
-        if let Some(ruleset) = self.files.take()
-            && let Err(error) = ruleset.restrict_self()
-        {
-            return Err(io::Error::from_raw_os_error(*Errno::from(error)));
+        if let Some(ruleset) = self.files.take() {
+            restrict_files(ruleset, self.namespaces.is_some())?;
         }
         for filter in &self.calls {
             seccompiler::apply_filter(filter).map_err(|error| match error {
@@ -81,47 +80,64 @@ impl Steps {
     }
 }
 
-/// The leader of a group cannot start a session, so that one which already is goes back to the
-/// parent's group for a moment. Its new group has its own number, as before.
-fn start_session(parent_group: Pid) -> rustix::io::Result<()> {
-    if setsid().is_ok() {
-        return Ok(());
-    }
-    setpgid(None, Some(parent_group))?;
-    setsid().map(|_| ())
-}
-
-/// What zot itself inherited, or what a library opened carelessly, is not for the child.
-fn close_others_on_exec() {
-    // SAFETY: only flags of descriptors are changed, in a process that is about to call exec.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_close_range,
-            FIRST_OTHER,
-            libc::c_uint::MAX,
-            libc::CLOSE_RANGE_CLOEXEC,
-        )
-    };
-    if done == 0 {
-        return;
-    }
-    // Before Linux 5.11, or filtered by a container.
-    let limit = getrlimit(Resource::Nofile).current;
-    let limit = limit.and_then(|limit| libc::c_int::try_from(limit).ok());
-    for descriptor in FIRST_OTHER..limit.unwrap_or(MAX_LOOKED_AT).min(MAX_LOOKED_AT) {
-        // SAFETY: as above; a number that is no descriptor is refused.
-        unsafe {
-            libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC);
+/// Returns in a new process; this one looks after it.
+fn fork_group(control: &UnixStream) -> rustix::io::Result<()> {
+    let supervisor = getpid();
+    // Orphans come to us instead of the system's first process. Any number but 0 means yes.
+    set_child_subreaper(Some(supervisor))?;
+    match raw::fork()? {
+        Side::Parent { child } => supervise_group(child, control.as_raw_fd()),
+        Side::Child => {
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            // Who died before the signal was asked for will not cause it.
+            match getppid() == Some(supervisor) {
+                true => Ok(()),
+                false => Err(rustix::io::Errno::SRCH),
+            }
         }
     }
 }
 
-pub(super) fn install(command: &mut Command, mut steps: Steps) {
-    // SAFETY: between fork and exec only what is async-signal-safe may run. `Steps::carry_out` makes
-    // system calls on memory and descriptors that were made ready before the fork; it neither
-    // allocates nor takes a lock, and its errors are bare error numbers. The child has its own copy
-    // of `steps`, so that nothing it changes or closes there is seen by the parent.
-    unsafe {
-        command.pre_exec(move || steps.carry_out());
+impl Isolation {
+    /// Returns in a new process in new namespaces, whose first process and this one look after it.
+    fn fork(&mut self, control: &UnixStream) -> rustix::io::Result<()> {
+        self.namespaces.prepare_fork()?;
+        let writer = self.report_writer.as_raw_fd();
+        if let Side::Parent { child } = raw::fork()? {
+            // Closed in the child only.
+            let reader = self
+                .report_reader
+                .as_ref()
+                .map_or(writer, |reader| reader.as_raw_fd());
+            supervise_namespace(child, control.as_raw_fd(), reader);
+        }
+        self.report_reader = None;
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        self.namespaces.mount()?;
+        match raw::fork()? {
+            Side::Parent { child } => lead_namespace(child, writer),
+            Side::Child => Ok(()),
+        }
     }
+}
+
+/// Taken from the child's copy.
+fn restrict_files(mut ruleset: RulesetCreated, has_own_proc: bool) -> io::Result<()> {
+    let failed = |error| io::Error::from_raw_os_error(*Errno::from(error));
+    if has_own_proc {
+        // Rules are for inodes, and this one came into being with the namespace.
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let processes = openat(CWD, c"/proc", flags, Mode::empty())?;
+        let read = make_bitflags!(AccessFs::{ReadFile | ReadDir});
+        ruleset = ruleset
+            .add_rule(PathBeneath::new(processes, read))
+            .map_err(failed)?;
+    }
+    ruleset.restrict_self().map(|_| ()).map_err(failed)
+}
+
+/// Makes `command` start as `steps` say, looked after by a process at the other end of `control`.
+pub(crate) fn install(command: &mut Command, mut steps: Steps, control: UnixStream) {
+    raw::find_arguments();
+    raw::before_exec(command, move || steps.carry_out(&control));
 }

@@ -79,6 +79,8 @@ pub(super) fn landlock_abi() -> Result<ABI, String> {
 pub(super) struct AlsoHeld {
     pub(super) sockets: bool,
     pub(super) privileges: bool,
+    /// Modes, owners and times.
+    pub(super) attributes: bool,
 }
 
 /// How well `abi` keeps a child to its files.
@@ -94,14 +96,14 @@ pub(super) fn status(abi: Result<ABI, String>, held: AlsoHeld) -> Status {
     if abi < ABI::V5 {
         gaps.push("devices it may open take every ioctl (not since Linux 6.10)");
     }
-    if abi < ABI::V6 {
-        gaps.push("other processes can be signalled (not since Linux 6.12)");
-    }
     if !held.sockets {
         gaps.push("services can be asked for other files over Unix sockets");
     }
     if !held.privileges {
         gaps.push("the privileges of root are kept");
+    }
+    if !held.attributes {
+        gaps.push("modes, owners and times of any file can be changed");
     }
     if gaps.is_empty() {
         Status::Enforced
@@ -111,10 +113,35 @@ pub(super) fn status(abi: Result<ABI, String>, held: AlsoHeld) -> Status {
 }
 
 /// How well `abi` keeps a child to its programs.
-pub(super) fn execution_status(abi: Result<ABI, String>) -> Status {
-    match abi {
-        Ok(_) => Status::Enforced,
-        Err(reason) => Status::NotEnforced(reason),
+pub(super) fn execution_status(abi: Result<ABI, String>, has_filters: bool) -> Status {
+    match (abi, has_filters) {
+        (Ok(_), true) => Status::Enforced,
+        (Ok(_), false) => Status::Partly("programs in memory can be started".to_owned()),
+        (Err(reason), _) => Status::NotEnforced(reason),
+    }
+}
+
+/// How well a child is kept from processes that are not its own.
+pub(super) fn processes_status(
+    abi: Result<ABI, String>,
+    has_namespaces: bool,
+    has_filters: bool,
+) -> Status {
+    let abi = match abi {
+        Ok(_) if has_namespaces => return Status::Enforced,
+        Ok(abi) => abi,
+        Err(reason) => return Status::NotEnforced(reason),
+    };
+    let mut gaps = Vec::new();
+    if abi < ABI::V6 {
+        gaps.push("they can be signalled (not since Linux 6.12)");
+    }
+    if !has_filters {
+        gaps.push("their limits and priorities can be changed");
+    }
+    match gaps.is_empty() {
+        true => Status::Enforced,
+        false => Status::Partly(gaps.join("; ")),
     }
 }
 

@@ -25,10 +25,11 @@ pub(super) struct Surplus {
 }
 
 impl Surplus {
-    /// What to lose here; nothing when there is nothing or it cannot be lost.
-    pub(super) fn present() -> Option<Self> {
+    /// What to lose here; nothing when there is nothing or it cannot be lost. A child with a user
+    /// namespace of its own has every privilege in that.
+    pub(super) fn present(in_user_namespace: bool) -> Option<Self> {
         let mut sets = capabilities(None).ok()?;
-        let has_setpcap = sets.effective.contains(CapabilitySet::SETPCAP);
+        let has_setpcap = sets.effective.contains(CapabilitySet::SETPCAP) || in_user_namespace;
         let bounding = if has_setpcap {
             surplus_bounding()
         } else {

@@ -1,6 +1,6 @@
 use landlock::ABI;
 
-use super::files::{AlsoHeld, execution_status, status};
+use super::files::{AlsoHeld, execution_status, processes_status, status};
 use crate::launch::Status;
 
 #[test]
@@ -9,22 +9,18 @@ fn the_gaps_of_older_kernels_are_named() {
         let held = AlsoHeld {
             sockets,
             privileges: true,
+            attributes: true,
         };
         assert_eq!(status(Ok(abi), held).to_string(), expected);
-        assert_eq!(execution_status(Ok(abi)), Status::Enforced);
+        assert_eq!(execution_status(Ok(abi), true), Status::Enforced);
     };
     check(
         ABI::V1,
         true,
         "partly enforced: any file can be truncated (not since Linux 6.2); \
-         devices it may open take every ioctl (not since Linux 6.10); \
-         other processes can be signalled (not since Linux 6.12)",
+         devices it may open take every ioctl (not since Linux 6.10)",
     );
-    check(
-        ABI::V5,
-        true,
-        "partly enforced: other processes can be signalled (not since Linux 6.12)",
-    );
+    check(ABI::V5, true, "enforced");
     check(ABI::V6, true, "enforced");
     check(ABI::V7, true, "enforced");
     check(
@@ -35,6 +31,7 @@ fn the_gaps_of_older_kernels_are_named() {
     let as_root = AlsoHeld {
         sockets: true,
         privileges: false,
+        attributes: true,
     };
     assert_eq!(
         status(Ok(ABI::V7), as_root).to_string(),
@@ -47,9 +44,40 @@ fn a_kernel_without_landlock_enforces_nothing() {
     let held = AlsoHeld {
         sockets: true,
         privileges: true,
+        attributes: true,
     };
     let reason = || Err("no Landlock".to_owned());
     let expected = Status::NotEnforced("no Landlock".to_owned());
     assert_eq!(status(reason(), held), expected);
-    assert_eq!(execution_status(reason()), expected);
+    assert_eq!(execution_status(reason(), true), expected);
+}
+
+#[test]
+fn without_namespaces_the_gaps_are_named() {
+    let check = |abi: ABI, has_namespaces: bool, has_filters: bool, expected: &str| {
+        let status = processes_status(Ok(abi), has_namespaces, has_filters);
+        assert_eq!(status.to_string(), expected);
+    };
+    check(ABI::V1, true, false, "enforced");
+    check(ABI::V6, false, true, "enforced");
+    check(
+        ABI::V5,
+        false,
+        false,
+        "partly enforced: they can be signalled (not since Linux 6.12); \
+         their limits and priorities can be changed",
+    );
+    let held = AlsoHeld {
+        sockets: true,
+        privileges: true,
+        attributes: false,
+    };
+    assert_eq!(
+        status(Ok(ABI::V7), held).to_string(),
+        "partly enforced: modes, owners and times of any file can be changed"
+    );
+    assert_eq!(
+        execution_status(Ok(ABI::V7), false).to_string(),
+        "partly enforced: programs in memory can be started"
+    );
 }

@@ -7,7 +7,6 @@ use crate::launch::Execution;
 /// Nothing may be written, connected to, or started but `programs`.
 fn tight(programs: &[&str]) -> Confinement {
     Confinement::default()
-        .die_with_parent(true)
         .network(false)
         .filesystem(FileAccess {
             execute: Execution::Only(programs.iter().map(PathBuf::from).collect()),
@@ -173,4 +172,65 @@ fn a_rust_program_starts_in_a_tight_sandbox() {
     command.arg("--list");
     let listed = succeeds(command, &tight(&[]));
     assert!(listed.contains("a_rust_program_starts_in_a_tight_sandbox"));
+}
+
+/// Starts `/bin/true` without a path: from memory, from an open file, from one without a name.
+const BY_DESCRIPTOR: &str = "
+import ctypes, os, sys
+call = ctypes.CDLL(None, use_errno=True).syscall
+MEMFD_CREATE = {'x86_64': 319, 'aarch64': 279, 'riscv64': 279}[os.uname().machine]
+EXECVEAT = {'x86_64': 322, 'aarch64': 281, 'riscv64': 281}[os.uname().machine]
+how, folder = sys.argv[1:]
+if how.startswith('memory'):
+    descriptor = call(MEMFD_CREATE, b'x', 16 if how == 'memory-executable' else 0)
+elif how == 'unnamed':
+    descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o755)
+else:
+    descriptor = os.open('/bin/true', os.O_RDONLY)
+if descriptor < 0:
+    sys.exit('refused: %s' % os.strerror(ctypes.get_errno()))
+if how != 'opened':
+    with open('/bin/true', 'rb') as program:
+        os.write(descriptor, program.read())
+    os.fchmod(descriptor, 0o755)
+    again = os.open('/proc/self/fd/%d' % descriptor, os.O_RDONLY)
+    os.close(descriptor)
+    descriptor = again
+if os.fork() == 0:
+    arguments = (ctypes.c_char_p * 2)(b'true', None)
+    call(EXECVEAT, descriptor, b'', arguments, None, 0x1000)
+    os.execv('/proc/self/fd/%d' % descriptor, ['true'])
+sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+";
+
+#[test]
+fn what_has_no_path_cannot_be_started_either() {
+    if !has_landlock() || !super::has_call_filters() {
+        return;
+    }
+    let Some(python) = installed("python3") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let confinement = |execute| {
+        Confinement::default().filesystem(FileAccess {
+            write: vec![folder.path().to_owned()],
+            execute,
+            ..FileAccess::default()
+        })
+    };
+    for how in ["memory", "memory-executable", "unnamed", "opened"] {
+        let attempt = || {
+            let mut command = Command::new(&python);
+            command.args(["-c", BY_DESCRIPTOR, how]).arg(folder.path());
+            command
+        };
+        succeeds(attempt(), &confinement(Execution::Anything));
+        let error = fails(attempt(), &confinement(Execution::Only(Vec::new())));
+        let error = error.to_lowercase();
+        assert!(
+            error.contains("not permitted") || error.contains("permission"),
+            "{how}: {error}"
+        );
+    }
 }

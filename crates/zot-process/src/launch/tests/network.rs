@@ -115,7 +115,7 @@ fn grandchildren_inherit_it() {
     };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let script = format!("setsid bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'");
+    let script = format!("setsid -w bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'");
     let mut command = Command::new(bash);
     command.arg("-c").arg(script);
     fails(command, &Confinement::default().network(false));

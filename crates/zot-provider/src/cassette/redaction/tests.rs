@@ -30,6 +30,54 @@ fn values_of_the_environment_and_the_credential_go() {
 }
 
 #[test]
+fn encoded_and_escaped_secrets_go() {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+    let secret = "credential-of-the-user";
+    let redactor = redactor();
+    for before in ["", "a", "ab", "user:"] {
+        for after in ["", "x", "xy"] {
+            let plain = format!("{before}{secret}{after}");
+            for encoded in [STANDARD.encode(&plain), URL_SAFE.encode(&plain)] {
+                let shown = redactor.apply(&encoded).into_owned();
+                assert!(shown.contains(REDACTED), "{plain}: {shown}");
+                assert!(shown.len() < REDACTED.len() + 14, "{plain}: {shown}");
+            }
+        }
+    }
+    let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    check(&format!("0x{hex}"), "0x[redacted]");
+    check(&hex.to_uppercase(), REDACTED);
+    let percent: String = secret.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    check(&format!("a{percent}b"), "a[redacted]b");
+    check("?k=credential%2Dof-the%2duser&b=%20", "?k=[redacted]&b=%20");
+    let unicode: String = secret
+        .chars()
+        .map(|c| format!("\\u{:04x}", u32::from(c)))
+        .collect();
+    check(
+        &format!("{{\"a\":\"{unicode}\"}}"),
+        "{\"a\":\"[redacted]\"}",
+    );
+    check(&unicode.replace('\\', "\\\\"), REDACTED);
+    check("credential\\x2dof-the-user", REDACTED);
+    // What is no escape of a secret stays.
+    for harmless in ["100% sure \\n \\u00e9 %zz %2", "\\", "%"] {
+        check(harmless, harmless);
+    }
+}
+
+#[test]
+fn passwords_in_addresses_go() {
+    let proxy = (
+        "https_proxy".to_owned(),
+        "http://me:let-me-in-please@host:1/x".to_owned(),
+    );
+    let redactor = Redactor::new(None, [proxy]);
+    assert_eq!(redactor.apply("let-me-in-please"), REDACTED);
+}
+
+#[test]
 fn keys_are_known_by_their_shape() {
     for key in [
         "sk-abcdefghijklmnop1234",

@@ -241,17 +241,10 @@ async fn a_cassette_that_cannot_be_written_fails_the_call() {
     let created = Recorder::create(full, &header, Redactor::new(None, []));
     assert!(matches!(created, Err(CassetteError::Create { .. })));
 
-    // A reader that hangs up stands for a disk that fails half-way.
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("pipe");
-    let made = std::process::Command::new("mkfifo").arg(&path).status();
-    assert!(made.unwrap().success());
-    let opened = std::thread::spawn({
-        let path = path.clone();
-        move || std::fs::File::open(path).unwrap()
-    });
+    let path = directory.path().join("cassette");
     let recorder = Recorder::create(&path, &header, Redactor::new(None, [])).unwrap();
-    drop(opened.join().unwrap());
+    recorder.make_unwritable();
     let scripted = Scripted::new([answer(&["ok"]), answer(&["ok"])]);
     let model = crate::cassette::RecordingModel::new(scripted as Arc<_>, Arc::new(recorder));
     let mut talk = Talk::new();

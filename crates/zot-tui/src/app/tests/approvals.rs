@@ -256,3 +256,78 @@ fn a_resize_breaks_the_preview_anew() {
         "{rows:?}"
     );
 }
+
+/// What somebody took to answer is not what the tool took to run.
+#[test]
+fn the_wait_for_an_answer_is_not_the_time_of_the_tool() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    let call = |chat: &mut Chat, id: &str| {
+        let args = json!({"path": format!("{id}.txt")});
+        chat.event(json!({"type": "tool_call", "id": id, "name": "read", "args": args}));
+        chat.event(json!({"type": "tool_confirm", "id": id, "name": "read", "args": args}));
+    };
+    let end = |chat: &mut Chat, id: &str| {
+        chat.event(
+            json!({"type": "tool_result", "id": id, "name": "read", "is_error": false,
+                          "content": [{"type": "text", "text": "x"}]}),
+        );
+    };
+    let has = |chat: &mut Chat, row: &str| chat.everything().iter().any(|other| other == row);
+    call(&mut chat, "c1");
+    call(&mut chat, "c2");
+    chat.now_ms += 60_000;
+    chat.input(Input::Tick);
+    assert!(
+        has(&mut chat, "╰ waits for your answer"),
+        "{:?}",
+        chat.rows()
+    );
+    assert!(decided(&chat.press(KeyCode::Character('y'))));
+    chat.now_ms += 2_000;
+    end(&mut chat, "c1");
+    assert!(has(&mut chat, "╰ 2.0s"), "{:?}", chat.everything());
+    // The other still waits, and then nobody answers.
+    chat.now_ms += 60_000;
+    end(&mut chat, "c2");
+    let times = |row: &String| row.starts_with("╰ ") && row.ends_with('s');
+    assert_eq!(chat.everything().into_iter().filter(times).count(), 1);
+}
+
+#[test]
+fn a_limit_on_steps_is_a_question() {
+    let asked = |chat: &Chat| {
+        let rows = chat.rows();
+        let question = "the limit of 2 steps is reached: continue for 2 steps more?";
+        rows.iter().any(|row| row == question)
+    };
+    for (key, more) in [('y', 2), ('a', u64::from(u32::MAX)), ('n', 0)] {
+        let mut chat = Chat::new(80, 24);
+        chat.prompt("go");
+        chat.input(Input::Agent(AgentEvent::StepLimitReached { limit: 2 }));
+        assert!(asked(&chat), "{:?}", chat.rows());
+        assert_eq!(chat.press(KeyCode::Character('x')), []);
+        let effects = chat.press(KeyCode::Character(key));
+        assert_eq!(effects, [Effect::AllowSteps(more)]);
+        assert!(!asked(&chat));
+    }
+    // Who says no has not made a mistake.
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    chat.input(Input::Agent(AgentEvent::StepLimitReached { limit: 2 }));
+    assert_eq!(chat.press(KeyCode::Escape), [Effect::AllowSteps(0)]);
+    chat.event(json!({"type": "error", "message": "max steps (2) exceeded", "code": "max_steps"}));
+    chat.input(Input::WorkEnded);
+    let rows = chat.rows().join("\n");
+    assert!(rows.contains("· stopped at the limit of 2 steps"), "{rows}");
+    assert!(!rows.contains('✗'), "{rows}");
+    // Somebody who is writing does not answer.
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    chat.write("the");
+    chat.input(Input::Agent(AgentEvent::StepLimitReached { limit: 2 }));
+    assert_eq!(chat.write("ny"), []);
+    assert_eq!(chat.app.editor.text(), "theny");
+    chat.now_ms += 1_000;
+    assert_eq!(chat.write("n"), [Effect::AllowSteps(0)]);
+}

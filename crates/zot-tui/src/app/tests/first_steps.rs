@@ -114,7 +114,7 @@ fn the_answer_of_a_resumed_conversation_is_copied() {
     ]);
     let earlier = |messages: &serde_json::Value| Input::Earlier {
         title: String::new(),
-        messages: serde_json::from_value(messages.clone()).unwrap(),
+        messages: reported::messages(messages.clone()),
     };
     chat.input(earlier(&messages));
     // A look back changes nothing.
@@ -216,7 +216,7 @@ fn a_prompt_with_a_picture_is_one_message_now_and_later() {
     let messages = json!([{"role": "user", "time": "", "content": content}]);
     chat.input(Input::Earlier {
         title: "again".to_owned(),
-        messages: serde_json::from_value(messages).unwrap(),
+        messages: reported::messages(messages),
     });
     assert_eq!(chat.rows()[5..7], shown, "{:?}", chat.rows());
 }

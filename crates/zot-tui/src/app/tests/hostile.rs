@@ -275,7 +275,7 @@ impl Hostility {
             24 => Input::Sessions(self.texts()),
             25 => {
                 let message = json!({"role": "user", "content": self.content(), "time": ""});
-                let messages = serde_json::from_value(message).into_iter().collect();
+                let messages = reported::messages(json!([message]));
                 Input::Earlier {
                     title: self.text(),
                     messages,

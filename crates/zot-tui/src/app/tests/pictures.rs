@@ -14,6 +14,7 @@ fn drawing(rows: usize, bytes: usize) -> Drawing {
 fn app(columns: usize, rows: usize) -> App {
     let history = History::new(Vec::new());
     let mut app = App::new(Theme::DARK, columns, rows, Info::default(), history);
+    app.keeps_scrollback = false;
     // The greeting has two lines.
     app.frame(0);
     app
@@ -52,10 +53,13 @@ fn pictures_come_again_where_they_were() {
     // Each note has an empty line above it.
     assert_eq!(shown(&mut app, 2), (9, vec![(2, 5, true)]));
     let resize = |app: &mut App, columns, rows| app.update(0, Input::Resized { columns, rows });
+    // Another height leaves them where they are.
     resize(&mut app, 40, 14);
+    assert_eq!(shown(&mut app, 9), (0, vec![]));
+    app.ask_redraw(Redraw::Visible);
     assert_eq!(shown(&mut app, 9), (9, vec![(2, 5, false)]));
     // Part of one is none.
-    resize(&mut app, 40, 13);
+    app.ask_redraw(Redraw::Visible);
     assert_eq!(shown(&mut app, 5), (5, vec![]));
     resize(&mut app, 30, 12);
     assert_eq!(shown(&mut app, 9), (11, vec![(4, 5, false)]));
@@ -81,9 +85,13 @@ fn where_the_scrollback_is_kept_a_screenful_has_its_pictures() {
     }
     app.frame(2);
     let resize = |app: &mut App, columns, rows| app.update(0, Input::Resized { columns, rows });
-    resize(&mut app, 30, 10);
+    resize(&mut app, 30, 13);
+    assert_eq!(shown(&mut app, 9), (0, vec![]));
+    // Three rows are below it.
+    app.ask_redraw(Redraw::Screen);
     assert_eq!(shown(&mut app, 9), (10, vec![(1, 5, false)]));
-    resize(&mut app, 31, 8);
+    resize(&mut app, 31, 11);
+    app.ask_redraw(Redraw::Screen);
     assert_eq!(shown(&mut app, 8), (8, vec![]));
 }
 

@@ -43,15 +43,34 @@ fn unfolding_shows_everything_that_was_hidden_once() {
 fn folding_again_shows_the_short_form_on_the_screen() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
-    chat.ran("c1", 60);
+    chat.ran("c1", 12);
     chat.control('o');
+    assert!(
+        chat.rows().contains(&"│ c1 6".to_owned()),
+        "{:?}",
+        chat.rows()
+    );
     chat.control('o');
     let rows = chat.rows();
     assert!(
         rows.iter().any(|row| row.contains("more lines (ctrl+o)")),
         "{rows:?}"
     );
-    assert!(!rows.contains(&"│ c1 30".to_owned()), "{rows:?}");
+    assert!(!rows.contains(&"│ c1 6".to_owned()), "{rows:?}");
+}
+
+#[test]
+fn what_has_scrolled_away_stays_unfolded() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("go");
+    chat.ran("c1", 60);
+    chat.control('o');
+    let before = chat.everything();
+    chat.control('o');
+    assert_eq!(chat.everything(), before);
+    // What comes next is folded.
+    chat.ran("c2", 60);
+    assert_eq!(chat.count("c2 30"), 0);
 }
 
 #[test]
@@ -88,7 +107,7 @@ fn an_answer_that_has_partly_left_the_screen_is_not_written_twice() {
 
 #[test]
 fn unfolding_in_the_middle_of_an_answer_loses_nothing_of_it() {
-    let mut chat = Chat::new(40, 10);
+    let mut chat = Chat::new(40, 24);
     chat.prompt("go");
     chat.ran("c1", 20);
     chat.delta("one\n\ntwo\n\nthree");
@@ -102,17 +121,37 @@ fn unfolding_in_the_middle_of_an_answer_loses_nothing_of_it() {
 }
 
 #[test]
-fn what_was_folded_above_the_screen_is_shown_again_unfolded() {
+fn what_was_folded_above_the_screen_is_read_in_a_screen_of_its_own() {
     let mut chat = Chat::new(40, 10);
     chat.prompt("go");
     chat.ran("c1", 20);
     chat.said("one\n\ntwo\n\nthree\n\nfour\n\nfive");
+    let before = chat.everything();
     chat.control('o');
-    for line in 4..=16 {
-        assert_eq!(chat.count(&format!("c1 {line}")), 1, "line {line}");
-    }
-    let rows = chat.rows();
-    assert!(rows.contains(&"five".to_owned()), "{rows:?}");
+    let (lines, _) = chat.app.pager_frame().unwrap();
+    let lines: Vec<String> = lines.iter().map(Line::text).collect();
+    assert_eq!(lines[1..4], ["╭ bash  work", "│ c1 1", "│ c1 2"]);
+    assert_eq!(lines.len(), 10);
+    // Keys are for it, and what is said goes on below it.
+    chat.write("/c1 20");
+    chat.press(KeyCode::Enter);
+    let (lines, _) = chat.app.pager_frame().unwrap();
+    assert!(lines.iter().any(|line| line.text() == "│ c1 20"));
+    chat.write("q");
+    assert!(chat.app.pager_frame().is_none());
+    assert_eq!(chat.everything(), before);
+    assert!(chat.rows().contains(&"❯".to_owned()), "{:?}", chat.rows());
+}
+
+#[test]
+fn a_question_closes_the_transcript() {
+    let mut chat = Chat::new(40, 10);
+    chat.prompt("go");
+    chat.press(KeyCode::PageUp);
+    assert!(chat.app.pager_frame().is_some());
+    chat.event(json!({"type": "tool_confirm", "id": "c1", "name": "bash",
+        "args": {"command": "rm x"}}));
+    assert!(chat.app.pager_frame().is_none());
 }
 
 #[test]
@@ -126,29 +165,9 @@ fn other_colours_change_nothing_but_colours() {
 }
 
 #[test]
-fn a_lower_or_higher_window_keeps_every_line_once() {
-    let mut chat = Chat::new(40, 20);
-    chat.prompt("go");
-    chat.said("one\n\ntwo\n\nthree\n\nfour");
-    for rows in [10_u16, 24, 6, 30] {
-        // The emulator drops rows at the bottom, as tmux does below the cursor.
-        let columns = 40_u16.try_into().unwrap();
-        let screen = chat.terminal.screen_mut();
-        screen.set_size(rows.try_into().unwrap(), columns);
-        chat.input(Input::Resized {
-            columns: 40,
-            rows: usize::from(rows),
-        });
-        assert!(chat.rows().len() <= usize::from(rows));
-        let footers = chat.rows();
-        let footers = footers.iter().filter(|row| *row == "test-model").count();
-        assert_eq!(footers, 1, "{rows}: {:?}", chat.rows());
-    }
-}
-
-#[test]
-fn another_width_writes_the_conversation_anew_from_its_beginning() {
+fn another_width_writes_the_conversation_anew_if_that_is_set() {
     let mut chat = Chat::new(80, 24);
+    chat.app.keeps_scrollback = false;
     chat.prompt("go");
     for turn in 1..=20 {
         chat.said(&format!("answer {turn} {}\n", "word ".repeat(12)));
@@ -186,13 +205,14 @@ fn another_width_forgets_what_the_terminal_remembers_only_if_it_may() {
             .renderer
             .draw(chat.app.frame(chat.renderer.above()), 24);
         assert_eq!(bytes.contains("\x1b[3J"), forgets, "{bytes:?}");
-        assert!(bytes.contains("❯ go"), "{bytes:?}");
+        assert_eq!(bytes.contains("❯ go"), forgets, "{bytes:?}");
     }
 }
 
 #[test]
 fn a_very_long_conversation_says_that_its_beginning_is_elsewhere() {
     let mut chat = Chat::new(80, 24);
+    chat.app.keeps_scrollback = false;
     for _ in 0..40 {
         chat.app.note("x".repeat(100_000), false);
     }
@@ -215,4 +235,21 @@ fn a_very_long_conversation_says_that_its_beginning_is_elsewhere() {
         .map(|span| span.text.as_str())
         .collect();
     assert!(first.starts_with("… the beginning is"), "{first}");
+}
+
+#[test]
+fn what_is_said_in_the_middle_of_an_answer_stays_there() {
+    let mut chat = Chat::new(40, 20);
+    chat.prompt("go");
+    chat.delta("one\n\ntwo\n\nthree");
+    chat.input(Input::note("in between"));
+    chat.delta("\n\nfour\n\nfive");
+    let before = chat.everything();
+    chat.input(Input::Theme(Box::new(Theme::LIGHT)));
+    assert_eq!(chat.everything(), before);
+    chat.event(json!({"type": "assistant_message", "time": "", "content": []}));
+    chat.input(Input::Theme(Box::new(Theme::DARK)));
+    for line in ["one", "two", "· in between", "three", "four", "five"] {
+        assert_eq!(chat.count(line), 1, "{line}: {:?}", chat.everything());
+    }
 }

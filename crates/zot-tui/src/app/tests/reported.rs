@@ -54,6 +54,20 @@ pub(super) fn aside(frame: Value) -> Input {
     }
 }
 
+/// An earlier part of the conversation, from the messages of `get_messages`.
+pub(super) fn messages(frames: Value) -> Vec<Arc<Message>> {
+    let frames: Vec<zot_sdk::Message> = serde_json::from_value(frames).unwrap();
+    let messages = frames.iter().map(|frame| {
+        let role = match frame.role {
+            zot_sdk::Role::User => Role::User,
+            zot_sdk::Role::Assistant => Role::Assistant,
+            zot_sdk::Role::Tool => Role::Tool,
+        };
+        message(role, &frame.content)
+    });
+    messages.collect()
+}
+
 fn agent_event(event: Event) -> AgentEvent {
     match event {
         Event::UserMessage { content, .. } => {
@@ -185,15 +199,26 @@ fn call(id: String, name: String, arguments: &str) -> ToolCall {
 }
 
 fn blocks(content: &[ContentBlock]) -> Vec<conversation::ContentBlock> {
-    let blocks = content.iter().filter_map(|block| match block {
-        ContentBlock::Text { text } => Some(conversation::ContentBlock::Text(text.clone())),
+    let blocks = content.iter().map(|block| match block {
+        ContentBlock::Text { text } => conversation::ContentBlock::Text(text.clone()),
         ContentBlock::Image { mime_type, bytes } => {
-            Some(conversation::ContentBlock::Image(Image {
+            conversation::ContentBlock::Image(Image {
                 mime_type: mime_type.clone(),
                 data: vec![0; usize::try_from(*bytes).unwrap()].into(),
-            }))
+            })
         }
-        ContentBlock::ToolCall { .. } | ContentBlock::ToolResult { .. } => None,
+        ContentBlock::ToolCall { id, name, args } => conversation::ContentBlock::ToolCall(
+            call(id.clone(), name.clone(), args.get()),
+        ),
+        ContentBlock::ToolResult {
+            call_id,
+            is_error,
+            content,
+        } => conversation::ContentBlock::ToolResult(ToolResult {
+            call_id: call_id.clone().into(),
+            is_error: *is_error,
+            content: self::blocks(content),
+        }),
     });
     blocks.collect()
 }

@@ -128,7 +128,7 @@ fn a_command_of_the_user_is_shown_and_goes_with_the_next_prompt() {
     assert_eq!(chat.input(Input::ShellEnded(output.clone())), []);
     let rows = chat.rows();
     assert!(rows.contains(&"╰ exit code 2".to_owned()), "{rows:?}");
-    let note = "goes with the next prompt: make test".to_owned();
+    let note = "goes with the next prompt: [!make test 2 lines] · ctrl+x drops it".to_owned();
     assert!(rows.contains(&note), "{rows:?}");
     chat.write("why?");
     let effects = chat.press(KeyCode::Enter);

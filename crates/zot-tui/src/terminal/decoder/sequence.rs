@@ -63,6 +63,7 @@ pub(super) fn control(bytes: &[u8]) -> Parsed {
             }
             match last {
                 b't' => cell(&parameters),
+                b'R' if parameters.0.len() == 2 => cursor(&parameters),
                 _ => key(&parameters, last).map(Told::Key),
             }
         }
@@ -119,6 +120,16 @@ fn cell(parameters: &Parameters) -> Option<Told> {
         Some(6) => Some(Told::Cell(pixels(2)?, pixels(1)?)),
         _ => None,
     }
+}
+
+/// `CSI row ; column R`.
+fn cursor(parameters: &Parameters) -> Option<Told> {
+    let place = |index| usize::try_from(parameters.value(index)?).ok();
+    Some(Told::Cursor {
+        row: place(0)?,
+        column: place(1)?,
+        key: key(parameters, b'R'),
+    })
 }
 
 fn key(parameters: &Parameters, last: u8) -> Option<Key> {

@@ -118,7 +118,6 @@ fn what_means_nothing_is_no_text() {
         "\x1b[>0;276;0c",
         "\x1b[<0;3;4M",
         "\x1b[57441;2u",
-        "\x1b[12;40R",
         "\x1b[4;600;800t",
         "\x1b[I",
     ] {
@@ -130,6 +129,26 @@ fn what_means_nothing_is_no_text() {
     }
     assert_eq!(keys(b"\xff\xfex\xc3"), typed("x"));
     assert_eq!(keys(b"\x1b[12\rx").len(), 2);
+}
+
+#[test]
+fn where_the_cursor_is_may_look_like_a_key() {
+    let place = Told::Cursor {
+        row: 12,
+        column: 40,
+        key: None,
+    };
+    assert_eq!(told(b"\x1b[12;40R"), [place]);
+    let key = Key {
+        control: true,
+        ..Key::plain(KeyCode::Function(3))
+    };
+    let place = Told::Cursor {
+        row: 1,
+        column: 5,
+        key: Some(key),
+    };
+    assert_eq!(told(b"\x1b[1;5R"), [place]);
 }
 
 #[test]

@@ -46,3 +46,24 @@ fn what_was_stopped_has_no_exit_code() {
     let shown = shown("$ cat a\n\n[exit -1]  Took 2.0s", false);
     assert_eq!(shown, ["╭ bash  cat a", "╰ killed · 2.0s"]);
 }
+
+#[test]
+fn bytes_that_are_no_text_are_dots() {
+    let bytes: Vec<u8> = (0..=255_u8).cycle().take(3_000).collect();
+    let output = String::from_utf8_lossy(&bytes);
+    assert!(is_binary(&output));
+    assert!(
+        readable(&output, true)
+            .chars()
+            .all(|c| c == '·' || (' '..='~').contains(&c))
+    );
+    for text in [
+        "",
+        "plain\n\u{1b}[31mred\u{1b}[0m\r\n",
+        "ünï 日本 🎉",
+        "one \u{fffd} in many letters",
+    ] {
+        assert!(!is_binary(text), "{text:?}");
+        assert_eq!(readable(text, false), text);
+    }
+}

@@ -1,7 +1,7 @@
 use super::{Size, table};
 use crate::program::top::view::View;
 use crate::program::width;
-use crate::{AgentState, Status, Usage};
+use crate::{AgentState, PendingApproval, RunningTool, Status, Usage};
 
 fn agents() -> Vec<AgentState> {
     vec![
@@ -36,17 +36,57 @@ fn agents() -> Vec<AgentState> {
 #[test]
 fn the_whole_table() {
     let size = Size {
-        columns: 120,
+        columns: 160,
         rows: usize::MAX,
     };
     let lines = table(&agents(), &View::default(), 76_000, size, false);
     let expected = [
         "2 agents  1 working  0 waiting for approval  0 done  1 failed  12.3k tokens  $0.0123",
         "AGENT               SOURCE       STATUS                     FOR  TURNS  TOOLS    ERR   TOKENS       COST  LAST",
-        "tests               zot          running bash +1           1m15      3      7      0    12.3k    $0.0123  \u{fffd}[2Jrunning",
         "日本語のとても長…   claude-code  failed                    1m16      0      0      1        0    $0.0000  http 401",
+        "tests               zot          running bash +1           1m15      3      7      0    12.3k    $0.0123  \u{fffd}[2Jrunning",
     ];
     assert_eq!(lines, expected);
+}
+
+#[test]
+fn what_runs_and_what_waits_is_shown_even_where_there_is_little_room() {
+    let mut agents = agents();
+    agents[0].running = vec![RunningTool {
+        name: "bash".to_owned(),
+        summary: "cargo test \u{1b}[2J".to_owned(),
+        ..RunningTool::default()
+    }];
+    agents[1].status = Status::WaitingForApproval;
+    agents[1].since_ms = 1_000;
+    let asked = PendingApproval {
+        name: "edit".to_owned(),
+        summary: "src/main.rs".to_owned(),
+        since_ms: 16_000,
+        ..PendingApproval::default()
+    };
+    agents[1].approvals = vec![asked.clone(), asked];
+    let shown = |columns| {
+        let rows = usize::MAX;
+        table(
+            &agents,
+            &View::default(),
+            76_000,
+            Size { columns, rows },
+            false,
+        )
+    };
+    assert_eq!(
+        shown(80)[1..],
+        [
+            "AGENT               STATUS                     FOR  LAST",
+            "日本語のとても長…   waiting for approval      1m00  (+1) edit: src/main.rs",
+            "tests               running bash +1           1m15  cargo test \u{fffd}[2J",
+        ]
+    );
+    let wide = shown(120);
+    assert!(wide[1].contains("SOURCE") && !wide[1].contains("TURNS"));
+    assert!(wide[2].ends_with("(+1) edit: src/main.rs"), "{}", wide[2]);
 }
 
 #[test]
@@ -74,5 +114,5 @@ fn color_only_when_asked() {
     let plain = table(&agents(), &View::default(), 0, size, false);
     assert!(plain.iter().all(|line| !line.contains('\x1b')));
     let colored = table(&agents(), &View::default(), 0, size, true);
-    assert!(colored[3].starts_with("\x1b[31m"), "{:?}", colored[3]);
+    assert!(colored[2].starts_with("\x1b[31m"), "{:?}", colored[2]);
 }

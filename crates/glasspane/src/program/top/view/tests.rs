@@ -1,5 +1,5 @@
 use super::{After, Key, Sort, View};
-use crate::{AgentState, Status, Usage};
+use crate::{AgentState, PendingApproval, RunningTool, Status, Usage};
 
 fn agent(label: &str, status: Status, input_tokens: u64) -> AgentState {
     AgentState {
@@ -24,7 +24,7 @@ fn agents() -> Vec<AgentState> {
 
 fn shown(view: &View) -> Vec<String> {
     let agents = agents();
-    let chosen = view.select(&agents).into_iter();
+    let chosen = view.select(&agents, 0).into_iter();
     chosen.map(|agent| agent.label.clone()).collect()
 }
 
@@ -37,15 +37,15 @@ fn press(view: &mut View, text: &str) {
 #[test]
 fn sorting() {
     let mut view = View::default();
-    assert_eq!(shown(&view), ["beta", "alpha", "gamma"]);
-    press(&mut view, "s");
     assert_eq!(
         (view.sort, shown(&view)),
         (
-            Sort::Urgency,
+            Sort::Attention,
             vec!["alpha".into(), "gamma".into(), "beta".into()]
         )
     );
+    press(&mut view, "s");
+    assert_eq!(shown(&view), ["beta", "alpha", "gamma"]);
     press(&mut view, "s");
     assert_eq!(shown(&view), ["alpha", "beta", "gamma"]);
     press(&mut view, "sr");
@@ -66,4 +66,44 @@ fn filtering() {
     press(&mut view, "d");
     assert_eq!(shown(&view), ["alpha", "gamma"]);
     assert_eq!(view.press(Key::Character('q')), After::Quit);
+}
+
+#[test]
+fn a_filter_looks_for_all_its_words_in_all_that_is_known() {
+    let agent = AgentState {
+        label: "builder".to_owned(),
+        source: "pi".to_owned(),
+        model: Some("opus".to_owned()),
+        prompt: "Mend the Parser".to_owned(),
+        last_text: "Two call sites are left.".to_owned(),
+        tool_text: "grep pattern lookahead src/lexer.rs:88\n".to_owned(),
+        status: Status::WaitingForApproval,
+        running: vec![RunningTool {
+            name: "bash".to_owned(),
+            arguments: r#"{"command":"echo \"quoted\""}"#.to_owned(),
+            ..RunningTool::default()
+        }],
+        approvals: vec![PendingApproval {
+            name: "edit".to_owned(),
+            summary: "notes.txt".to_owned(),
+            message: Some("-milk +oat".to_owned()),
+            ..PendingApproval::default()
+        }],
+        ..AgentState::default()
+    };
+    for (filter, fits) in [
+        ("builder OPUS pi", true),
+        ("parser sites", true),
+        ("lookahead LEXER.rs", true),
+        ("\"quoted\" notes.txt +oat", true),
+        ("waiting approval", true),
+        ("builder nothing", false),
+    ] {
+        let view = View {
+            filter: filter.to_owned(),
+            ..View::default()
+        };
+        let agents = [agent.clone()];
+        assert_eq!(view.select(&agents, 0).len() == 1, fits, "{filter}");
+    }
 }

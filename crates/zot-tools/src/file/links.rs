@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use crate::file::MAX_LINKS;
+use super::MAX_LINKS;
 
 /// Where the absolute `path` leads to, without links and `..`.
 ///
 /// What does not exist, and what lies behind it, is taken by its name. This decides nothing on its
 /// own: when a link is too much or has just been made, whoever walks the result will run into it.
-pub(super) fn follow(path: &Path) -> PathBuf {
+pub(crate) fn follow(path: &Path) -> PathBuf {
     let mut ahead: VecDeque<OsString> = names(path).collect();
     let mut reached = PathBuf::from("/");
     let mut links = 0;

@@ -1,0 +1,179 @@
+// What a tool call is about: the same rules as src/arguments.rs, which a test holds against this.
+// Arguments are JSON text that may still be arriving, so what there is is read as far as it goes. Pure.
+
+const MAX_SUMMARY = 200;
+const MAX_MEMBERS = 32;
+const NEUTRAL = '\ufffd';
+
+/** The arguments that tell most about a call, the most telling first. */
+const TELLING = ['command', 'cmd', 'script', 'pattern', 'regex', 'query', 'search_query', 'url', 'uri', 'file_path', 'filepath',
+  'path', 'absolute_path', 'notebook_path', 'relative_path', 'target_file', 'filename', 'file', 'paths', 'dir_path', 'directory',
+  'code', 'description', 'prompt', 'question', 'task', 'title', 'name', 'message'];
+
+/** Controls, marks that change the direction of writing, and characters without any shape. */
+const HARMFUL = /[\p{Cc}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+const HARMFUL_BUT_LINES = new RegExp(`(?![\\n\\t])${HARMFUL.source}`, 'gu');
+
+/** One line about a call with these arguments: the most telling argument, then the others by name. */
+export function summary(text) {
+  const members = membersOf(text)?.map(([name, value]) => [name, oneLine(withoutShell(value))]);
+  if (!members) return oneLine(withoutShell(bareValue(text)));
+  const find = (fits) => members.findIndex(([name, value]) => value !== '' && fits(name));
+  let telling = -1;
+  for (const wanted of TELLING) {
+    telling = find((name) => name.toLowerCase() === wanted);
+    if (telling >= 0) break;
+  }
+  if (telling < 0) telling = find(() => true);
+  if (telling < 0) return '';
+  const rest = members.filter(([, value], index) => index !== telling && value !== '');
+  return cutLine(members[telling][1] + rest.map(([name, value]) => `  ${oneLine(name)}=${value}`).join(''));
+}
+
+/** Name and value of each argument, or one value without a name where they are no object. */
+export function list(text) {
+  return membersOf(text) ?? (text.trim() === '' ? [] : [['', bareValue(text)]]);
+}
+
+/** The same arguments as words to search in. */
+export function words(text) {
+  return list(text).map(([name, value]) => `${name} ${value}`).join('\n');
+}
+
+export function isObject(text) {
+  return membersOf(text) !== null;
+}
+
+/** In one line of bounded length, without anything that is invisible or changes the direction of writing. */
+export function oneLine(text) {
+  // More than is shown, so that the cut can tell that something is missing.
+  const start = text.replace(/^[ \n\r\t]+/, '').slice(0, MAX_SUMMARY * 8);
+  return cutLine(start.replace(/[ \n\r\t]+/g, ' ').replace(/ $/, '').replace(HARMFUL, NEUTRAL));
+}
+
+/** The same for a text of many lines. */
+export function harmless(text) {
+  return text.replaceAll('\r\n', '\n').replace(HARMFUL_BUT_LINES, NEUTRAL);
+}
+
+function cutLine(line) {
+  if (line.length <= MAX_SUMMARY) return line;
+  const characters = [...line];
+  return characters.length > MAX_SUMMARY ? `${characters.slice(0, MAX_SUMMARY).join('')}…` : line;
+}
+
+/** The script of a shell that is only there to run it, as in `/bin/bash -lc 'cargo test'`; other text as it is. */
+function withoutShell(text) {
+  const quoted = /^(?:[^ ]*\/)?(?:sh|bash|zsh|dash) -[^ ]*c '(.*)'$/su.exec(text)?.[1];
+  if (quoted === undefined) return text;
+  const replaced = (by) => quoted.replaceAll("'\\''", by).replaceAll(`'"'"'`, by);
+  return replaced('').includes("'") ? text : replaced("'");
+}
+
+function bareValue(text) {
+  const bare = text.trim();
+  if (bare[0] === '"') return new Scanner(bare).string();
+  return bare[0] === '[' ? joined(bare) ?? bare : bare;
+}
+
+function membersOf(text) {
+  const scanner = new Scanner(text);
+  scanner.skipBlanks();
+  if (scanner.next() !== '{') return null;
+  const members = [];
+  while (members.length < MAX_MEMBERS) {
+    scanner.skipBlanks();
+    const first = scanner.peek();
+    if (first === ',') {
+      scanner.next();
+      continue;
+    }
+    if (first === '}' || first === undefined) break;
+    if (first !== '"') return null;
+    const name = scanner.string();
+    scanner.skipBlanks();
+    if (scanner.next() !== ':') break;
+    scanner.skipBlanks();
+    members.push([name, scanner.peek() === '"' ? scanner.string() : scanner.nested()]);
+  }
+  return members;
+}
+
+/** The strings of a list, joined by blanks; of a shell with a script, the script. */
+function joined(text) {
+  if (text[0] !== '[') return null;
+  const scanner = new Scanner(text);
+  scanner.next();
+  const strings = [];
+  for (;;) {
+    scanner.skipBlanks();
+    const first = scanner.peek();
+    if (first === ',') scanner.next();
+    else if (first === '"') strings.push(scanner.string());
+    else if (first === ']' || first === undefined) break;
+    else return null;
+  }
+  const [shell, flag, script] = strings;
+  if (strings.length === 3 && shell.endsWith('sh') && flag.startsWith('-') && flag.endsWith('c')) return script;
+  return strings.join(' ');
+}
+
+const ESCAPES = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
+
+class Scanner {
+  constructor(text) {
+    this.text = text;
+    this.at = 0;
+  }
+
+  peek() {
+    return this.text[this.at];
+  }
+
+  next() {
+    return this.text[this.at++];
+  }
+
+  skipBlanks() {
+    while (/[ \t\n\r\f]/.test(this.peek() ?? '')) this.at += 1;
+  }
+
+  /** A string, from its opening quote to its end or that of the input. */
+  string() {
+    let text = '';
+    this.at += 1;
+    while (this.at < this.text.length) {
+      const character = this.next();
+      if (character === '"') break;
+      text += character === '\\' ? this.escape() : character;
+    }
+    return text.toWellFormed?.() ?? text;
+  }
+
+  escape() {
+    const kind = this.next();
+    if (kind === undefined) return '';
+    if (kind !== 'u') return ESCAPES[kind] ?? kind;
+    const digits = /^[0-9a-f]{0,4}/i.exec(this.text.slice(this.at, this.at + 4))[0];
+    this.at += digits.length;
+    return digits.length === 4 ? String.fromCharCode(parseInt(digits, 16)) : '';
+  }
+
+  /** A value that is no string: its text, up to what ends it. A list of strings becomes its strings. */
+  nested() {
+    const from = this.at;
+    let depth = 0;
+    let quoted = false;
+    while (this.at < this.text.length) {
+      const character = this.peek();
+      if (quoted) quoted = character !== '"';
+      else if (character === '"') quoted = true;
+      else if (character === '[' || character === '{') depth += 1;
+      else if ((character === ',' || character === '}') && depth === 0) break;
+      else if (character === ']' || character === '}') depth = Math.max(0, depth - 1);
+      this.at += character === '\\' && quoted ? 2 : 1;
+    }
+    const text = this.text.slice(from, this.at).trim();
+    return joined(text) ?? text;
+  }
+}

@@ -1,0 +1,60 @@
+// Which agents need somebody: the same rule as src/program/top/attention.rs. Pure.
+//
+// Agents are ordered by group, and within it by what stays the same for as long as an agent is in the
+// group, so cards do not move while nothing happens to them.
+
+/** An agent at work that says nothing for so long may be stuck. */
+export const SILENT_AFTER = 30_000;
+
+const WAITING = 0;
+/** Failed, not understood, or a state that this page does not know. */
+const TROUBLE = 1;
+const SILENT = 2;
+const WORKING = 3;
+const RESTING = 4;
+const OVER = 5;
+
+const GROUPS = {
+  waiting_for_approval: WAITING,
+  failed: TROUBLE,
+  not_understood: TROUBLE,
+  thinking: WORKING,
+  writing: WORKING,
+  running_tool: WORKING,
+  retrying: WORKING,
+  starting: RESTING,
+  idle: RESTING,
+  interrupted: OVER,
+  done: OVER,
+};
+
+function groupOf({ status }) {
+  return Object.hasOwn(GROUPS, status) ? GROUPS[status] : TROUBLE;
+}
+
+/** Group and place within it. Equal ones stay as they came. */
+export function attention(agent, now) {
+  const group = groupOf(agent);
+  if (group === WAITING) return [group, waitingSince(agent)];
+  if (group === WORKING && now - agent.lastAt >= SILENT_AFTER) return [SILENT, agent.lastAt];
+  return [group, 0];
+}
+
+/** Whether somebody should look at it now. */
+export function needsSomebody(agent) {
+  return groupOf(agent) <= TROUBLE;
+}
+
+/** Since when somebody has been waited for. */
+export function waitingSince(agent) {
+  const asked = agent.approvals.map(({ since_ms }) => since_ms);
+  return asked.length > 0 ? Math.min(...asked) : agent.since_ms;
+}
+
+/** The agents in the order of who needs somebody most. */
+export function byAttention(agents, now) {
+  return agents
+    .map((agent) => ({ agent, key: attention(agent, now) }))
+    .sort((one, other) => one.key[0] - other.key[0] || one.key[1] - other.key[1])
+    .map(({ agent }) => agent);
+}

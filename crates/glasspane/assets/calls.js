@@ -1,0 +1,90 @@
+// In the details: what waits for a person, and what runs, with all its arguments.
+
+import { harmless, list } from './arguments.js';
+import { element } from './cards.js';
+import { duration } from './format.js';
+
+/** More at a time are named by their number only. */
+const MAX_SHOWN = 20;
+
+export class Calls {
+  /** `since` says what the time beside a call means. */
+  constructor(section, content, since) {
+    this.section = section;
+    this.content = content;
+    this.since = since;
+    this.count = section.querySelector('small');
+    this.shown = [];
+    section.hidden = true;
+  }
+
+  clear() {
+    this.shown = [];
+    this.content.replaceChildren();
+    this.section.hidden = true;
+  }
+
+  draw(calls, now) {
+    const shown = calls.slice(0, MAX_SHOWN);
+    this.section.hidden = shown.length === 0;
+    const more = calls.length - shown.length;
+    const words = more > 0 ? `${more} more` : '';
+    if (this.count.textContent !== words) this.count.textContent = words;
+    const same = shown.length === this.shown.length && shown.every((call, index) => looksLike(call, this.shown[index].call));
+    if (!same) {
+      this.shown = shown.map((call) => ({ call: { ...call }, ...build(call) }));
+      this.content.replaceChildren(...this.shown.map(({ item }) => item));
+    }
+    this.shown.forEach(({ time }, index) => {
+      const told = `${this.since} ${duration(now - shown[index].since_ms)}`;
+      if (time.textContent !== told) time.textContent = told;
+    });
+  }
+}
+
+function looksLike(one, other) {
+  return ['tool_id', 'id', 'name', 'summary', 'arguments', 'cut', 'message'].every((name) => one[name] === other[name]);
+}
+
+function build(call) {
+  const item = element('li');
+  const head = element('p', 'call');
+  const name = element('b');
+  name.textContent = harmless(call.name || 'a question');
+  const time = element('span', 'since');
+  head.append(name, ' ', time);
+  item.append(head);
+  const told = list(call.arguments ?? '');
+  if (told.length > 0) {
+    const table = element('dl', 'arguments');
+    for (const [argument, value] of told) {
+      const term = element('dt');
+      term.textContent = harmless(argument || 'input');
+      const words = element('dd');
+      words.textContent = harmless(value);
+      table.append(term, words);
+    }
+    item.append(scrollable(table, `Arguments of ${name.textContent}`));
+  } else if (call.summary && !call.message) {
+    item.append(scrollable(paragraph('said', call.summary), 'What is asked'));
+  }
+  if (call.cut) item.append(paragraph('cut', 'The arguments are longer than is kept here: this is their beginning.'));
+  if (call.message) item.append(scrollable(paragraph('said', call.message), 'What is asked'));
+  return { item, time };
+}
+
+/** What may be longer than its place must be reached with keys. */
+function scrollable(content, label) {
+  const box = element('div', 'box');
+  box.tabIndex = 0;
+  box.setAttribute('role', 'group');
+  box.setAttribute('aria-label', label);
+  box.append(content);
+  return box;
+}
+
+function paragraph(className, words) {
+  const made = element('p', className);
+  made.textContent = harmless(words);
+  return made;
+}

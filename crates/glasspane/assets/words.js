@@ -1,0 +1,129 @@
+// What an agent and its tools said lately, to be searched. Text is added as it comes and looked at once
+// for each word that is searched for, so a search costs what is new, not what there is.
+
+import { words as argumentWords } from './arguments.js';
+
+/** How much is kept of one agent, and of all of them together. */
+const MAX_CHARACTERS = 16 * 1024;
+const MAX_ALL = 24 * 1024 * 1024;
+const LEAST_CHARACTERS = 1024;
+/** Text that streams is put away in pieces of this size, which overlap by the second. */
+const PIECE = 2048;
+const OVERLAP = 80;
+/** How much of one message, argument or result is kept. */
+const MAX_TEXT = 4096;
+const MAX_KNOWN_WORDS = 16;
+
+export class Words {
+  constructor() {
+    this.clear();
+  }
+
+  clear() {
+    /** Oldest first; the number of the first one counts all that were forgotten. */
+    this.pieces = [];
+    this.first = 0;
+    this.size = 0;
+    /** The end of what streams. */
+    this.open = '';
+    this.streamed = false;
+    /** For each word searched for: the next piece to look at, and the last one that has it. */
+    this.known = new Map();
+  }
+
+  add(text) {
+    if (!text) return;
+    const piece = text.slice(0, MAX_TEXT).toLowerCase();
+    this.pieces.push(piece);
+    this.size += piece.length;
+    while (this.size > MAX_CHARACTERS) this.forget();
+  }
+
+  /** A piece of a text that goes on. */
+  extend(text) {
+    this.streamed = true;
+    this.open += text.toLowerCase();
+    while (this.open.length > PIECE) {
+      this.add(this.open.slice(0, PIECE));
+      this.open = this.open.slice(PIECE - OVERLAP);
+    }
+  }
+
+  /** The text that streamed is complete; `text` is all of it. */
+  finish(text) {
+    if (this.streamed) this.add(this.open);
+    else this.add(text);
+    this.open = '';
+    this.streamed = false;
+  }
+
+  /** Among so many agents, each may keep only its part. */
+  limit(agents) {
+    const most = Math.max(LEAST_CHARACTERS, Math.floor(MAX_ALL / Math.max(1, agents)));
+    while (this.size > most) this.forget();
+  }
+
+  forget() {
+    this.size -= this.pieces.shift().length;
+    this.first += 1;
+  }
+
+  has(word) {
+    let state = this.known.get(word);
+    if (!state) {
+      if (this.known.size >= MAX_KNOWN_WORDS) this.known.clear();
+      state = { next: 0, found: -1 };
+      this.known.set(word, state);
+    }
+    if (state.found < this.first) {
+      state.found = -1;
+      const end = this.first + this.pieces.length;
+      for (let number = Math.max(state.next, this.first); number < end && state.found < 0; number += 1) {
+        if (this.pieces[number - this.first].includes(word)) state.found = number;
+        state.next = number + 1;
+      }
+    }
+    return state.found >= 0 || this.open.includes(word);
+  }
+}
+
+/** Takes note of what `record` says. `agent` is as it was before it. */
+export function index(agent, { event }) {
+  if (!event) return;
+  const { words } = agent;
+  switch (event.type) {
+    case 'message_start':
+      words.finish('');
+      break;
+    case 'message_update':
+      if (event.role === 'user') words.add(event.text);
+      else if (event.text && !event.thinking) {
+        if (event.whole) words.open = '';
+        words.extend(event.text);
+      }
+      break;
+    case 'message_end':
+      if (event.role === 'user') words.add(event.text);
+      else words.finish(event.text);
+      break;
+    case 'tool_execution_end': {
+      const call = agent.running.find((tool) => tool.id === (event.tool_id ?? ''));
+      if (call) words.add(`${call.name}\n${callWords(call)}`);
+      words.add(event.text);
+      break;
+    }
+    case 'tool_execution_update':
+      break;
+    default:
+      words.add([event.tool_name, event.raw_type, event.message, event.text].filter(Boolean).join('\n'));
+  }
+}
+
+/** Arguments of a call in lower case, made once for each change. */
+export function callWords(call) {
+  if (call.searchedFor !== call.arguments) {
+    call.searchedFor = call.arguments;
+    call.searched = `${argumentWords(call.arguments ?? '')}\n${call.summary ?? ''}`.toLowerCase();
+  }
+  return call.searched;
+}

@@ -1,0 +1,106 @@
+//! `gemini -o stream-json`: the events of gemini-cli's `output/types.ts`.
+
+use serde_json::Value;
+
+use super::fields::{count, input_and_cache, owned, push, push_usage, text};
+use super::steps::{Said, Steps};
+use super::{Dialect, Finding, Identity};
+use crate::{Event, Usage};
+
+/// How gemini names the failure that an interruption is to it.
+const CANCELLED: &str = "FatalCancellationError";
+
+#[derive(Debug, Default)]
+pub(super) struct Gemini {
+    steps: Steps,
+    /// What the model has said since the last tool, which comes in pieces and is never told as a whole.
+    said: Said,
+}
+
+impl Dialect for Gemini {
+    fn read(&mut self, object: &Value, findings: &mut Vec<Finding>) {
+        match text(object, "type").unwrap_or("") {
+            "init" => {
+                findings.push(Finding::Identity(Identity {
+                    model: owned(object, "model"),
+                    ..Identity::default()
+                }));
+                self.steps.begin(findings);
+            }
+            "message" => self.message(object, findings),
+            "tool_use" => {
+                self.said.over(findings);
+                let id = text(object, "tool_id").unwrap_or("");
+                let name = text(object, "tool_name").unwrap_or("?");
+                self.steps.start_tool(id, name, findings);
+                if let Some(parameters) = object.get("parameters") {
+                    push(findings, Event::tool_arguments(id, parameters.to_string()));
+                }
+            }
+            "tool_result" => {
+                let id = text(object, "tool_id").unwrap_or("");
+                let failed = text(object, "status") == Some("error");
+                let error = object.pointer("/error/message").and_then(Value::as_str);
+                let output = text(object, "output").or(error).unwrap_or("");
+                self.steps.end_tool(id, output, failed, findings);
+            }
+            // What ends the work is told by the result.
+            "error" => push(
+                findings,
+                Event {
+                    is_error: (text(object, "severity") != Some("warning")).then_some(true),
+                    ..Event::notice(text(object, "message").unwrap_or("error"))
+                },
+            ),
+            "result" => self.result(object, findings),
+            kind => push(findings, Event::unknown(kind)),
+        }
+    }
+}
+
+impl Gemini {
+    fn message(&mut self, object: &Value, findings: &mut Vec<Finding>) {
+        let content = text(object, "content").unwrap_or("");
+        if text(object, "role") == Some("user") {
+            self.steps.prompt(content, findings);
+            return;
+        }
+        self.steps.act(findings);
+        if object.get("delta").and_then(Value::as_bool) == Some(true) {
+            self.said.piece(content, findings);
+        } else {
+            self.said.over(findings);
+            push(findings, Event::answer(content));
+        }
+    }
+
+    fn result(&mut self, object: &Value, findings: &mut Vec<Finding>) {
+        self.said.over(findings);
+        if let Some(stats) = object.get("stats") {
+            push_usage(findings, read_usage(stats));
+        }
+        if text(object, "status") != Some("error") {
+            return self.steps.done("end", findings);
+        }
+        let told = |path: &str| object.pointer(path).and_then(Value::as_str);
+        if told("/error/type") == Some(CANCELLED) {
+            return self.steps.aborted(findings);
+        }
+        let message = told("/error/message").unwrap_or("failed");
+        self.steps.failed(message, findings);
+    }
+}
+
+/// Of the whole session. Thoughts are only in the total.
+fn read_usage(stats: &Value) -> Usage {
+    let input = count(stats, "input_tokens");
+    let output = count(stats, "output_tokens");
+    let thoughts = count(stats, "total_tokens").saturating_sub(input.saturating_add(output));
+    let (input_tokens, cache_read_tokens) = input_and_cache(input, count(stats, "cached"));
+    Usage {
+        input_tokens,
+        output_tokens: output.saturating_add(thoughts),
+        cache_read_tokens,
+        ..Usage::default()
+    }
+}

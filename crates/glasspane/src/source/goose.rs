@@ -1,0 +1,237 @@
+//! `goose run --output-format stream-json`: a greeting in plain text, then messages of content blocks.
+
+use serde_json::Value;
+
+use super::fields::{content, count, owned, push, push_usage, text};
+use super::steps::{Said, Steps};
+use super::{Dialect, Finding, Identity};
+use crate::{Event, Kind, Usage};
+
+/// What goose says as its error when somebody has interrupted it.
+const INTERRUPTED: &str = "Headless run interrupted";
+
+/// Failures of the provider that goose puts into an answer begin and end with this.
+const FAILURE_BEGIN: &str = "Ran into this error: ";
+const FAILURE_END: &str = "Please retry if you think this is a transient or recoverable error.";
+
+#[derive(Debug, Default)]
+pub(super) struct Goose {
+    steps: Steps,
+    model: Option<String>,
+    /// The message that is told in pieces, and what of it was told.
+    message: Option<String>,
+    said: Said,
+    /// What went wrong, told in an answer: the end follows, or an error that says it again.
+    failure: Option<String>,
+    /// Whether the last prompt ended as a failure: goose may tell of it once more.
+    ended: bool,
+}
+
+impl Dialect for Goose {
+    fn read(&mut self, object: &Value, findings: &mut Vec<Finding>) {
+        match text(object, "type").unwrap_or("") {
+            "message" => match object.get("message") {
+                Some(message) => self.message(message, findings),
+                None => push(findings, Event::unknown("message")),
+            },
+            "complete" => self.complete(object, findings),
+            "error" => self.error(object, findings),
+            "notification" => push(findings, notification(object)),
+            "model_change" => self.model(owned(object, "model"), findings),
+            kind => push(findings, Event::unknown(kind)),
+        }
+    }
+
+    /// The greeting: who it is, where, and that it is ready.
+    fn read_text(&mut self, line: &str, findings: &mut Vec<Finding>) -> bool {
+        if self.steps.has_acted() {
+            return false;
+        }
+        if let Some((_, told)) = line.split_once("session \u{b7} ") {
+            self.model(told.split_whitespace().last().map(str::to_owned), findings);
+        } else if let Some((_, folder)) = line.split_once(" \u{b7} /") {
+            findings.push(Finding::Identity(Identity {
+                cwd: Some(format!("/{}", folder.trim())),
+                ..Identity::default()
+            }));
+        }
+        self.steps.begin(findings);
+        true
+    }
+
+    fn finish(&mut self, findings: &mut Vec<Finding>) {
+        if let Some(message) = self.failure.take() {
+            self.fail(&message, findings);
+        }
+    }
+}
+
+impl Goose {
+    fn model(&mut self, model: Option<String>, findings: &mut Vec<Finding>) {
+        if model.is_some() && model != self.model {
+            self.model.clone_from(&model);
+            findings.push(Finding::Identity(Identity {
+                model,
+                ..Identity::default()
+            }));
+        }
+    }
+
+    fn message(&mut self, message: &Value, findings: &mut Vec<Finding>) {
+        let told = message.pointer("/metadata/inference/requestedModel");
+        self.model(told.and_then(Value::as_str).map(str::to_owned), findings);
+        let assistant = text(message, "role") == Some("assistant");
+        let id = owned(message, "id");
+        if assistant && id != self.message {
+            self.said.over(findings);
+            self.message = id;
+        }
+        let blocks = message.get("content").and_then(Value::as_array);
+        for block in blocks.into_iter().flatten() {
+            self.block(block, assistant, findings);
+        }
+    }
+
+    fn block(&mut self, block: &Value, assistant: bool, findings: &mut Vec<Finding>) {
+        let id = text(block, "id").unwrap_or("");
+        match text(block, "type").unwrap_or("") {
+            "text" => self.text(text(block, "text").unwrap_or(""), assistant, findings),
+            "thinking" | "reasoning" => {
+                self.steps.act(findings);
+                let thought = text(block, "thinking").or_else(|| text(block, "text"));
+                push(findings, Event::thought(thought.unwrap_or("")));
+            }
+            "toolRequest" | "frontendToolRequest" => {
+                self.said.over(findings);
+                let call = block.pointer("/toolCall/value").unwrap_or(&Value::Null);
+                self.steps
+                    .start_tool(id, text(call, "name").unwrap_or("?"), findings);
+                if let Some(arguments) = call.get("arguments") {
+                    push(findings, Event::tool_arguments(id, arguments.to_string()));
+                }
+            }
+            "toolResponse" => {
+                let (said, failed) = tool_result(block);
+                self.steps.end_tool(id, said, failed, findings);
+                self.message = None;
+            }
+            "toolConfirmationRequest" => self.approval(block, id, findings),
+            "actionRequired" => self.approval(block.get("data").unwrap_or(block), id, findings),
+            "error" => {
+                self.failure = Some(text(block, "message").unwrap_or("failed").to_owned());
+            }
+            "systemNotification" => {
+                push(findings, Event::notice(text(block, "msg").unwrap_or("")));
+            }
+            "image" | "redactedThinking" => {}
+            other => push(findings, Event::unknown(format!("message/{other}"))),
+        }
+    }
+
+    fn text(&mut self, said: &str, assistant: bool, findings: &mut Vec<Finding>) {
+        if !assistant {
+            return self.steps.prompt(said, findings);
+        }
+        if said.starts_with(FAILURE_BEGIN) && said.trim_end().ends_with(FAILURE_END) {
+            self.failure = Some(said.to_owned());
+            return;
+        }
+        self.steps.act(findings);
+        self.said.piece(said, findings);
+    }
+
+    fn approval(&mut self, asked: &Value, block_id: &str, findings: &mut Vec<Finding>) {
+        let id = text(asked, "id").unwrap_or(block_id);
+        let name = text(asked, "toolName");
+        push(
+            findings,
+            Event {
+                tool_id: self.steps.is_open(id).then(|| id.to_owned()),
+                tool_name: name.map(str::to_owned),
+                text: asked.get("arguments").map(Value::to_string),
+                whole: true,
+                message: owned(asked, "prompt").or_else(|| owned(asked, "message")),
+                ..Event::new(Kind::ApprovalRequest)
+            },
+        );
+    }
+
+    /// The counts are of all calls since the start.
+    fn complete(&mut self, object: &Value, findings: &mut Vec<Finding>) {
+        self.said.over(findings);
+        push_usage(findings, read_usage(object));
+        match self.failure.take() {
+            Some(message) => self.fail(&message, findings),
+            None => self.steps.done("end", findings),
+        }
+    }
+
+    fn error(&mut self, object: &Value, findings: &mut Vec<Finding>) {
+        self.said.over(findings);
+        let message = text(object, "error").or_else(|| text(object, "message"));
+        let message = message.unwrap_or("failed");
+        self.failure = None;
+        if message.starts_with(INTERRUPTED) {
+            self.steps.aborted(findings);
+        } else if self.steps.is_working() || !self.ended {
+            self.fail(message, findings);
+        }
+    }
+
+    fn fail(&mut self, message: &str, findings: &mut Vec<Finding>) {
+        self.steps.failed(message, findings);
+        self.ended = true;
+    }
+}
+
+/// What a tool answered, and whether as a failure: of the call, or of what it ran.
+fn tool_result(block: &Value) -> (String, bool) {
+    let result = block.get("toolResult").unwrap_or(&Value::Null);
+    if text(result, "status") == Some("error") {
+        return (text(result, "error").unwrap_or("failed").to_owned(), true);
+    }
+    let value = result.get("value").unwrap_or(&Value::Null);
+    let blocks = value.get("content").unwrap_or(value);
+    let exit_code = value.pointer("/structuredContent/exit_code");
+    let failed = value.get("isError").and_then(Value::as_bool) == Some(true)
+        || exit_code
+            .and_then(Value::as_i64)
+            .is_some_and(|code| code != 0);
+    (content(Some(blocks)), failed)
+}
+
+fn notification(object: &Value) -> Event {
+    let said = object
+        .pointer("/log/message")
+        .or_else(|| object.pointer("/progress/message"))
+        .or_else(|| object.get("message"))
+        .and_then(Value::as_str);
+    let from = text(object, "extension_id").unwrap_or("extension");
+    Event::notice(match said {
+        Some(said) => format!("{from}: {said}"),
+        None => from.to_owned(),
+    })
+}
+
+fn read_usage(object: &Value) -> Usage {
+    let (read, write) = (
+        count(object, "cache_read_input_tokens"),
+        count(object, "cache_write_input_tokens"),
+    );
+    let (input, output) = (
+        count(object, "input_tokens"),
+        count(object, "output_tokens"),
+    );
+    // Most providers count what was cached as input as well, which the total shows.
+    let included = count(object, "total_tokens") == input.saturating_add(output);
+    Usage {
+        input_tokens: match included {
+            true => input.saturating_sub(read.saturating_add(write)),
+            false => input,
+        },
+        output_tokens: output,
+        cache_read_tokens: read,
+        cache_write_tokens: write,
+        ..Usage::default()
+    }
+}

@@ -1,0 +1,139 @@
+//! Asks for a key in the terminal; the page in a browser is an offer beside it.
+
+use std::cell::RefCell;
+
+use zot_sdk::Credentials;
+use zot_sdk::auth::{KeyPage, KeyPageError, MAX_ATTEMPTS};
+use zot_tui::{KeyPrompt, KeyPromptEvent, Secret, Typed};
+
+use super::{Failure, LoginArguments, browser};
+use crate::output::say;
+
+/// Asks for a key of one of `providers` until one is kept.
+pub(super) async fn ask(
+    credentials: &Credentials,
+    providers: Vec<String>,
+    arguments: &LoginArguments,
+) -> Result<(), Failure> {
+    // Where nothing can listen, the key is still given here.
+    let page = KeyPage::open(providers.clone()).ok();
+    let url = page.as_ref().map(KeyPage::url);
+    let on_page = RefCell::new(None);
+    let served = async {
+        let Some(page) = page else {
+            return std::future::pending().await;
+        };
+        page.wait(async |provider, key| {
+            let kept = credentials.keep_checked(provider, key, arguments.probe());
+            let kept = kept.await.map_err(|error| error.to_string())?;
+            let said = format!("{kept} You can close this page.");
+            *on_page.borrow_mut() = Some(kept);
+            Ok(said)
+        })
+        .await
+    };
+    let mut prompt = KeyPrompt::open()?;
+    let mut browsers = Vec::new();
+    let typed = async {
+        let offer = |browsers: &mut Vec<_>| {
+            if let Some(url) = &url {
+                browsers.extend(browser::open(url, arguments.no_browser));
+            }
+        };
+        if let Some(url) = &url {
+            prompt.say(&format!("Paste the key at {url} (tab opens it),"))?;
+            prompt
+                .say("or type or paste it here: it is not shown. Enter keeps it, esc gives up.")?;
+        } else {
+            prompt.say("Type or paste the key: it is not shown. Enter keeps it, esc gives up.")?;
+        }
+        let mut asking = Asking {
+            prompt: &mut prompt,
+            offer: &mut || offer(&mut browsers),
+        };
+        let provider = asking.provider(credentials, &providers).await?;
+        for _ in 0..MAX_ATTEMPTS {
+            let label = format!("key of {provider}: ");
+            let key = asking.entered(&label, Typed::Hidden).await?;
+            let kept = credentials.keep_checked(&provider, key.reveal(), arguments.probe());
+            match asking.unless_given_up(kept).await? {
+                Ok(kept) => return Ok(kept),
+                Err(refused) => asking.prompt.say(&refused.to_string())?,
+            }
+        }
+        Err(KeyPageError::TooManyAttempts.into())
+    };
+    let kept = tokio::select! {
+        kept = typed => kept,
+        served = served => match (served, on_page.take()) {
+            (Ok(()), Some(kept)) => Ok(kept),
+            (Ok(()), None) => Err(Failure::GivenUp),
+            (Err(error), _) => Err(error.into()),
+        },
+    };
+    // The terminal is as it was before anything is said about the outcome.
+    drop(prompt);
+    Ok(say(kept?)?)
+}
+
+/// The prompt, and what offers the page in a browser.
+struct Asking<'a> {
+    prompt: &'a mut KeyPrompt,
+    offer: &'a mut dyn FnMut(),
+}
+
+impl Asking<'_> {
+    /// Whose key it is. With one provider there is nothing to choose.
+    async fn provider(
+        &mut self,
+        credentials: &Credentials,
+        providers: &[String],
+    ) -> Result<String, Failure> {
+        if let [only] = providers {
+            return Ok(only.clone());
+        }
+        self.prompt
+            .say(&format!("Providers: {}", providers.join(", ")))?;
+        loop {
+            let entered = self.entered("provider: ", Typed::Shown).await?;
+            let name = credentials.canonical(entered.reveal());
+            if providers.iter().any(|known| known == name) {
+                return Ok(name.to_owned());
+            }
+            self.prompt.say("That is not one of the providers above.")?;
+        }
+    }
+
+    async fn entered(&mut self, label: &str, typed: Typed) -> Result<Secret, Failure> {
+        self.prompt.ask(label, typed)?;
+        loop {
+            match self.prompt.next().await? {
+                KeyPromptEvent::Entered(entered) => return Ok(entered),
+                KeyPromptEvent::WantsPage => (self.offer)(),
+                other => return Err(ending(&other)),
+            }
+        }
+    }
+
+    /// Waits for `work` while esc and signals still end it; other keys are left alone.
+    async fn unless_given_up<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
+        let mut work = std::pin::pin!(work);
+        self.prompt.ask("asking the provider … ", Typed::Hidden)?;
+        loop {
+            tokio::select! {
+                done = &mut work => return Ok(done),
+                event = self.prompt.next() => match event? {
+                    KeyPromptEvent::Entered(_) | KeyPromptEvent::WantsPage => {}
+                    other => return Err(ending(&other)),
+                },
+            }
+        }
+    }
+}
+
+fn ending(event: &KeyPromptEvent) -> Failure {
+    match event {
+        KeyPromptEvent::Signal(signal) => Failure::Ended(*signal),
+        _ => Failure::GivenUp,
+    }
+}

@@ -1,0 +1,238 @@
+//! Undo does not leave the files that were changed: links, hard links, pipes and other files that
+//! were put in their place since.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::Place;
+
+/// A project whose `d/old.txt` was changed and whose `d/new.txt` was made by `write`, beside a
+/// directory that is none of the agent's business.
+struct Changed {
+    place: Place,
+    outside: PathBuf,
+}
+
+impl Changed {
+    fn new() -> Self {
+        let place = Place::new();
+        place.workdir.write("d/old.txt", "before");
+        place.workdir.write("bystander.txt", "before");
+        let calls = json!([
+            {"name": "write", "args": {"path": "d/old.txt", "content": "after"}},
+            {"name": "write", "args": {"path": "d/new.txt", "content": "after"}},
+            {"name": "write", "args": {"path": "bystander.txt", "content": "after"}},
+        ]);
+        place.prompt(&[&format!("multi:{calls}")]);
+        let outside = place.workdir.parent().join("outside");
+        fs::create_dir(&outside).unwrap();
+        for name in ["old.txt", "new.txt"] {
+            // The content is what the tool left, so that only the identity can tell.
+            fs::write(outside.join(name), "after").unwrap();
+        }
+        Self { place, outside }
+    }
+
+    fn project(&self, name: &str) -> PathBuf {
+        self.place.workdir.path().join(name)
+    }
+
+    fn outside(&self, name: &str) -> PathBuf {
+        self.outside.join(name)
+    }
+
+    fn undo(&self, force: bool) -> Value {
+        let zot = self.place.zot().arguments(["sessions", "undo", "--json"]);
+        let ended = zot.arguments(force.then_some("--force")).run("");
+        assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);
+        serde_json::from_str(&ended.stdout).unwrap()
+    }
+
+    /// The outcome of the file, and why.
+    fn outcome(report: &Value, name: &str) -> (String, String) {
+        let files = report["files"].as_array().unwrap();
+        let file = files
+            .iter()
+            .find(|file| Path::new(file["path"].as_str().unwrap()).ends_with(name))
+            .unwrap_or_else(|| panic!("{name}: {report}"));
+        let word = |key: &str| file[key].as_str().unwrap_or_default().to_owned();
+        (word("outcome"), word("detail"))
+    }
+
+    /// Both files are refused for this reason, with and without `--force`; the third is restored.
+    fn assert_refused(&self, reason: &str) {
+        for force in [false, true] {
+            let report = self.undo(force);
+            for name in ["d/old.txt", "d/new.txt"] {
+                let (outcome, detail) = Self::outcome(&report, name);
+                assert_eq!(outcome, "refused", "{report}");
+                assert!(detail.contains(reason), "{detail}");
+            }
+            assert_eq!(read(&self.project("bystander.txt")), "before");
+        }
+        self.assert_outside_untouched();
+    }
+
+    fn assert_outside_untouched(&self) {
+        for name in ["old.txt", "new.txt"] {
+            assert_eq!(read(&self.outside(name)), "after", "{name}");
+        }
+    }
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn files_replaced_by_links_are_refused() {
+    let changed = Changed::new();
+    for name in ["old.txt", "new.txt"] {
+        let path = changed.project("d").join(name);
+        fs::remove_file(&path).unwrap();
+        symlink(changed.outside(name), &path).unwrap();
+    }
+    changed.assert_refused("is a symbolic link");
+}
+
+#[test]
+fn a_directory_replaced_by_a_link_is_refused() {
+    let changed = Changed::new();
+    fs::rename(changed.project("d"), changed.project("moved")).unwrap();
+    symlink(&changed.outside, changed.project("d")).unwrap();
+    changed.assert_refused("d is a symbolic link");
+    assert_eq!(read(&changed.project("moved/old.txt")), "after");
+}
+
+#[test]
+fn pipes_and_directories_in_place_of_files_are_refused_at_once() {
+    let changed = Changed::new();
+    for name in ["d/old.txt", "d/new.txt"] {
+        fs::remove_file(changed.project(name)).unwrap();
+    }
+    let fifo = rustix::fs::FileType::Fifo;
+    let pipe = changed.project("d/old.txt");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, 0o600.into(), 0).unwrap();
+    fs::create_dir(changed.project("d/new.txt")).unwrap();
+    changed.assert_refused("expected a regular file");
+}
+
+#[test]
+fn a_hard_link_to_another_file_is_refused_and_never_written_through() {
+    let changed = Changed::new();
+    for name in ["old.txt", "new.txt"] {
+        let path = changed.project("d").join(name);
+        fs::remove_file(&path).unwrap();
+        fs::hard_link(changed.outside(name), &path).unwrap();
+    }
+    let report = changed.undo(false);
+    for name in ["d/old.txt", "d/new.txt"] {
+        let (outcome, detail) = Changed::outcome(&report, name);
+        assert_eq!(outcome, "refused", "{report}");
+        assert!(detail.contains("hard link"), "{detail}");
+    }
+    changed.assert_outside_untouched();
+    // What is forced concerns the name in the project, not the file that has others.
+    changed.place.sessions(&["undo", "--force"]);
+    assert_eq!(read(&changed.project("d/old.txt")), "before");
+    assert!(!changed.project("d/new.txt").exists());
+    changed.assert_outside_untouched();
+}
+
+#[test]
+fn a_name_added_since_keeps_what_the_tool_wrote_and_one_that_was_there_is_restored_too() {
+    let place = Place::new();
+    place.workdir.write("one.txt", "before");
+    place.workdir.write("two.txt", "before");
+    let at = |name: &str| place.workdir.path().join(name);
+    fs::hard_link(at("two.txt"), at("two-as-well.txt")).unwrap();
+    let calls = json!([
+        {"name": "write", "args": {"path": "one.txt", "content": "after"}},
+        {"name": "write", "args": {"path": "two.txt", "content": "after"}},
+    ]);
+    place.prompt(&[&format!("multi:{calls}")]);
+    assert_eq!(read(&at("two-as-well.txt")), "after");
+    fs::hard_link(at("one.txt"), at("added.txt")).unwrap();
+    place.sessions(&["undo"]);
+    assert_eq!(read(&at("one.txt")), "before");
+    assert_eq!(read(&at("added.txt")), "after");
+    assert_eq!(read(&at("two.txt")), "before");
+    assert_eq!(read(&at("two-as-well.txt")), "before");
+}
+
+#[test]
+fn a_deleted_file_comes_back_when_forced_with_its_permissions_and_directories() {
+    let place = Place::new();
+    place.workdir.write("deep/er/secret.txt", "before");
+    let path = place.workdir.path().join("deep/er/secret.txt");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    place.prompt(&["tool:write:{\"path\":\"deep/er/secret.txt\",\"content\":\"after\"}"]);
+    fs::remove_dir_all(place.workdir.path().join("deep")).unwrap();
+    let left = place.zot().arguments(["sessions", "undo"]).run("");
+    assert!(left.stdout.contains("changed since"), "{}", left.stdout);
+    assert!(!path.exists());
+    place.sessions(&["undo", "--force"]);
+    assert_eq!(read(&path), "before");
+    let mode = fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_project_that_is_reached_through_a_link_can_be_undone() {
+    let place = Place::new();
+    let alias = place.workdir.parent().join("alias");
+    symlink(place.workdir.path(), &alias).unwrap();
+    let path = json!({"path": alias.join("a.txt"), "content": "after"});
+    let before = place.workdir.read("a.txt");
+    place.prompt(&[&format!("tool:write:{path}")]);
+    assert_eq!(place.workdir.read("a.txt").as_deref(), Some("after"));
+    place.sessions(&["undo"]);
+    assert_eq!(place.workdir.read("a.txt"), before);
+}
+
+#[test]
+fn what_was_kept_is_not_read_through_links_and_not_from_elsewhere() {
+    let changed = Changed::new();
+    let beside = changed.place.only_file().with_extension("files");
+    let changes = beside.join("changes.jsonl");
+    let secret = changed.place.workdir.parent().join("secret");
+    fs::write(&secret, "secret").unwrap();
+    // The digest of a kept copy names a file; this one would name one elsewhere.
+    let text = fs::read_to_string(&changes).unwrap();
+    let digest = text.split("\"before\":\"").nth(1).unwrap();
+    let digest = &digest[..64];
+    fs::write(&changes, text.replace(digest, "../../../../../secret")).unwrap();
+    let (outcome, detail) = Changed::outcome(&changed.undo(false), "d/old.txt");
+    assert_eq!(
+        (outcome.as_str(), detail.contains("damaged")),
+        ("failed", true),
+        "{detail}"
+    );
+    assert_eq!(read(&changed.project("d/old.txt")), "after");
+
+    // A copy, the list of changes and the whole directory as links or pipes.
+    fs::write(&changes, &text).unwrap();
+    let copy = beside.join("objects").join(digest);
+    fs::rename(&copy, &secret).unwrap();
+    symlink(&secret, &copy).unwrap();
+    let (outcome, _) = Changed::outcome(&changed.undo(false), "d/old.txt");
+    assert_ne!(outcome, "restored");
+    fs::remove_file(&changes).unwrap();
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &changes, fifo, 0o600.into(), 0).unwrap();
+    let refused = changed.place.zot().arguments(["sessions", "undo"]).run("");
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused.stderr.contains("a named pipe"),
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        refused.stderr.contains("changes.jsonl"),
+        "{}",
+        refused.stderr
+    );
+}

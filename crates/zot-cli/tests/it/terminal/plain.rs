@@ -1,0 +1,89 @@
+//! A terminal that can do nothing but lines.
+
+use super::*;
+
+impl Terminal {
+    /// Waits until zot asks for the next prompt.
+    fn wait_for_prompt(&self) {
+        self.wait_until("the prompt", |screen| {
+            screen.trim_end().lines().last().map(str::trim_end) == Some(">")
+        });
+    }
+
+    /// Everything that is written to it from now on goes to a file, too.
+    fn record(&self, name: &str) -> std::path::PathBuf {
+        let path = self.workdir.path().join(name);
+        self.tmux(&["pipe-pane", &format!("cat >> '{}'", path.display())]);
+        path
+    }
+}
+
+#[test]
+fn a_chat_of_lines_writes_no_escape_sequence() {
+    for variables in ["TERM=dumb", "env -u TERM"] {
+        let terminal = Terminal::open_with(variables, "MODEL --no-yolo");
+        terminal.wait_for_prompt();
+        terminal.press("C-d");
+        terminal.wait_for_shell();
+        let record = terminal.record("written");
+        terminal.type_line(&terminal.command);
+        terminal.wait_for_prompt();
+        terminal.type_line("lines:3:0:paragraphs");
+        terminal.wait_for("numbered line 3.");
+        terminal.wait_for_prompt();
+        terminal.type_line("/nonsense");
+        terminal.wait_for("there is no command /nonsense");
+        terminal.type_line("!echo shell-$((1+1))");
+        terminal.wait_for("│ shell-2");
+        terminal.type_line("one \\");
+        terminal.type_line("two");
+        terminal.wait_for("\nok");
+        terminal.wait_for_prompt();
+        terminal.type_line("slow:2000:20");
+        terminal.wait_for("alpha beta");
+        terminal.press("C-c");
+        terminal.wait_for("· stopped");
+        terminal.wait_for_prompt();
+        terminal.type_line("/model");
+        terminal.wait_for("write the command with one of these behind it");
+        terminal.press("C-d");
+        terminal.wait_for("to go on: zot --resume ");
+        terminal.wait_for_shell();
+        let written = std::fs::read(&record).unwrap();
+        let text = String::from_utf8_lossy(&written);
+        assert!(text.contains("/help for what can be done here"), "{text}");
+        assert!(!written.contains(&0x1b), "{text:?}");
+        for number in 1..=3 {
+            let line = format!("numbered line {number}.");
+            assert_eq!(text.matches(&line).count(), 1, "{text}");
+        }
+    }
+}
+
+#[test]
+fn questions_are_answered_by_lines() {
+    let terminal = Terminal::open_with("TERM=dumb", "MODEL --no-yolo");
+    terminal.wait_for_prompt();
+    terminal.type_line(r#"tool:bash:{"command":"echo made > made.txt"}"#);
+    terminal.wait_for("may zot run bash?");
+    // What was not meant as an answer is none.
+    terminal.type_line("yes but later");
+    terminal.wait_until("the question again", |screen| {
+        screen.matches("may zot run bash?").count() == 2
+    });
+    assert_eq!(terminal.workdir.read("made.txt"), None);
+    terminal.type_line("y");
+    terminal.wait_for("running bash  echo made > made.txt");
+    terminal.wait_for_prompt();
+    assert_eq!(terminal.workdir.read("made.txt").as_deref(), Some("made\n"));
+    terminal.type_line(r#"tool:bash:{"command":"echo no > refused.txt"}"#);
+    terminal.wait_until("the question", |screen| {
+        screen.matches("may zot run bash?").count() == 3
+    });
+    terminal.type_line("n not today");
+    terminal.wait_for("the user said no: not today");
+    terminal.wait_for_prompt();
+    assert_eq!(terminal.workdir.read("refused.txt"), None);
+    terminal.type_line("/exit");
+    terminal.wait_for_shell();
+}

@@ -1,0 +1,86 @@
+//! How long a response may get.
+
+#[cfg(test)]
+mod tests;
+
+use crate::{ModelError, ModelErrorKind, ModelEvent};
+
+/// The most bytes of one response: text, thinking, signatures, names and arguments of tool calls
+/// together. The longest that models can give today are below 1 MiB.
+pub const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
+
+/// The most tool calls and reasoning blocks of one response.
+pub const MAX_RESPONSE_BLOCKS: usize = 4096;
+
+/// A limit that a response has reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ResponseTooLong {
+    #[error(
+        "the response is longer than {MAX_RESPONSE_BYTES} bytes (MAX_RESPONSE_BYTES): the server \
+         does not stop; nothing more is read of it"
+    )]
+    Bytes,
+    #[error(
+        "the response has more than {MAX_RESPONSE_BLOCKS} tool calls and reasoning blocks \
+         (MAX_RESPONSE_BLOCKS): the server does not stop; nothing more is read of it"
+    )]
+    Blocks,
+}
+
+impl From<ResponseTooLong> for ModelError {
+    fn from(limit: ResponseTooLong) -> Self {
+        Self::new(ModelErrorKind::Stream, limit.to_string())
+    }
+}
+
+/// What a response comes to so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ResponseSize {
+    bytes: usize,
+    blocks: usize,
+}
+
+impl ResponseSize {
+    /// Counts an event, which is the first not to be taken if a limit is reached.
+    pub fn add(&mut self, event: &ModelEvent) -> Result<(), ResponseTooLong> {
+        if matches!(
+            event,
+            ModelEvent::ToolCallStart { .. } | ModelEvent::Reasoning(_)
+        ) {
+            self.blocks += 1;
+            if self.blocks > MAX_RESPONSE_BLOCKS {
+                return Err(ResponseTooLong::Blocks);
+            }
+        }
+        self.add_bytes(length(event))
+    }
+
+    /// Counts bytes that a client keeps without having told anybody.
+    pub fn add_bytes(&mut self, bytes: usize) -> Result<(), ResponseTooLong> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        match self.bytes > MAX_RESPONSE_BYTES {
+            true => Err(ResponseTooLong::Bytes),
+            false => Ok(()),
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// The bytes of an event that are kept or shown.
+fn length(event: &ModelEvent) -> usize {
+    match event {
+        ModelEvent::TextDelta(delta) | ModelEvent::ThinkingDelta(delta) => delta.len(),
+        ModelEvent::ToolCallArguments { delta, .. } => delta.len(),
+        ModelEvent::ToolCallStart { id, name } => id.as_str().len() + name.len(),
+        ModelEvent::Reasoning(reasoning) => reasoning.length(),
+        ModelEvent::Notice(notice) => notice.len(),
+        ModelEvent::Retrying { .. }
+        | ModelEvent::Start
+        | ModelEvent::ToolCallEnd { .. }
+        | ModelEvent::Usage(_)
+        | ModelEvent::Stop(_) => 0,
+    }
+}

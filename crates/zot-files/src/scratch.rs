@@ -1,0 +1,133 @@
+//! Temporary directories that go with their process, however that ends.
+//!
+//! The process holds a lock on its directory. The system gives that back when the process dies, so
+//! whoever starts next can tell an abandoned directory from one in use, whatever became of its
+//! number meanwhile.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::hash::{BuildHasher as _, RandomState};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+
+/// What scratch directories are for, as their names begin.
+const PURPOSES: [&str; 4] = ["zot-jail-", "zot-edit-", "zot-trial-", "zino-exc-"];
+
+/// What a scratch directory is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scratch {
+    /// The temporary files of confined tools.
+    Jail,
+    /// A text that is changed in the user's editor.
+    Edit,
+    /// The home of an extension on trial.
+    Trial,
+    /// The code that `exc` runs.
+    Code,
+}
+
+impl Scratch {
+    fn prefix(self) -> &'static str {
+        PURPOSES[self as usize]
+    }
+}
+
+/// How often another name is tried.
+const ATTEMPTS: usize = 100;
+
+/// A directory that only its owner can enter, removed with everything in it when dropped.
+#[derive(Debug)]
+pub struct ScratchDirectory {
+    path: PathBuf,
+    /// Says that it is in use.
+    _lock: File,
+}
+
+impl ScratchDirectory {
+    /// Makes one for this `purpose` where the system keeps temporary files.
+    pub fn new(purpose: Scratch) -> io::Result<Self> {
+        Self::new_in(&std::env::temp_dir().canonicalize()?, purpose)
+    }
+
+    fn new_in(parent: &Path, purpose: Scratch) -> io::Result<Self> {
+        for _ in 0..ATTEMPTS {
+            let path = parent.join(format!("{}{}", purpose.prefix(), random_hex()));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                made => made?,
+            }
+            // Somebody who sweeps may have taken it for an abandoned one at this moment.
+            if let Some(lock) = try_lock(&path)?
+                && path.is_dir()
+            {
+                return Ok(Self { path, _lock: lock });
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for ScratchDirectory {
+    fn drop(&mut self) {
+        // What cannot be removed now is swept later.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Removes the scratch directories of this user whose processes are gone.
+pub fn sweep_scratch() {
+    if let Ok(parent) = std::env::temp_dir().canonicalize() {
+        sweep(&parent);
+    }
+}
+
+fn sweep(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_str().unwrap_or_default();
+        if !PURPOSES.iter().any(|purpose| name.starts_with(purpose)) {
+            continue;
+        }
+        // Held until it is gone, so that nobody else sweeps it at the same time.
+        if let Ok(Some(_lock)) = try_lock(&entry.path()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// The lock on a directory of our own that is not a link, if nobody holds it.
+fn try_lock(path: &Path) -> io::Result<Option<File>> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path);
+    let directory = match opened {
+        Ok(directory) => directory,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if directory.metadata()?.uid() != rustix::process::geteuid().as_raw() {
+        return Ok(None);
+    }
+    let taken = flock(&directory, FlockOperation::NonBlockingLockExclusive);
+    Ok(taken.is_ok().then_some(directory))
+}
+
+fn random_hex() -> String {
+    // The hasher's keys come from the system's random source; names are created exclusively anyway.
+    let random = RandomState::new().hash_one(std::process::id());
+    format!("{random:016x}")
+}

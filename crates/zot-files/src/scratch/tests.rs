@@ -1,0 +1,54 @@
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use super::{Scratch, ScratchDirectory, sweep};
+
+#[test]
+fn what_is_in_use_stays_and_what_is_abandoned_goes() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = |name: &str| parent.path().join(name);
+    let used = ScratchDirectory::new_in(parent.path(), Scratch::Jail).unwrap();
+    fs::write(used.path().join("file"), "x").unwrap();
+    let mode = fs::metadata(used.path()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+
+    let abandoned = at("zot-jail-0123");
+    fs::create_dir_all(abandoned.join("deep")).unwrap();
+    let outside = at("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("precious"), "x").unwrap();
+    // Links are left, in its place and in it.
+    symlink(&outside, at("zot-jail-link")).unwrap();
+    symlink(&outside, abandoned.join("link")).unwrap();
+    fs::write(at("zot-jail-file"), "x").unwrap();
+    sweep(parent.path());
+    assert!(used.path().join("file").exists());
+    assert!(!abandoned.exists());
+    assert!(outside.join("precious").exists());
+    let path = used.path().to_owned();
+    drop(used);
+    assert!(!path.exists());
+}
+
+#[test]
+fn the_directory_of_a_killed_process_is_swept_and_that_of_a_running_one_is_not() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("zino-exc-other");
+    fs::create_dir(&path).unwrap();
+    let mut holder = std::process::Command::new("flock")
+        .arg(&path)
+        .args(["-c", "echo held; read _"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("flock of util-linux");
+    let mut said = [0; 5];
+    std::io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut said).unwrap();
+    sweep(parent.path());
+    assert!(path.exists());
+    // The shell that flock started holds the lock as well, and ends with its input.
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+    sweep(parent.path());
+    assert!(!path.exists());
+}

@@ -1,0 +1,51 @@
+//! Secrets that a process is given as variables of its environment.
+#![expect(
+    unsafe_code,
+    reason = "the block in which the kernel put the environment has no owner that could be asked \
+              to clear it"
+)]
+
+use std::ffi::OsString;
+
+/// Takes a variable out of the environment, so that neither children nor `/proc/PID/environ` show
+/// it any more.
+///
+/// Only for a program that has a single thread yet: the environment belongs to nobody.
+pub fn take_secret(name: &str) -> Option<OsString> {
+    let value = std::env::var_os(name)?;
+    #[cfg(target_os = "linux")]
+    erase(name);
+    // SAFETY: the caller has a single thread, so nobody reads or changes the environment meanwhile.
+    unsafe {
+        std::env::remove_var(name);
+    }
+    Some(value)
+}
+
+/// Overwrites the values of `name` in the memory that the kernel shows of the environment.
+#[cfg(target_os = "linux")]
+fn erase(name: &str) {
+    unsafe extern "C" {
+        static environ: *const *mut libc::c_char;
+    }
+    // SAFETY: `environ` is null or a list of strings that ends with a null. The strings lie in
+    // memory of this process that may be written to: the block made by the kernel, or copies by the
+    // C library. With a single thread nobody else uses them; the value's length stays as it is.
+    unsafe {
+        let mut entry = environ;
+        while !entry.is_null() && !(*entry).is_null() {
+            let text = *entry;
+            let length = libc::strlen(text);
+            let bytes = std::slice::from_raw_parts_mut(text.cast::<u8>(), length);
+            if let Some((key, value)) = bytes.split_at_mut_checked(name.len() + 1)
+                && key.strip_suffix(b"=") == Some(name.as_bytes())
+            {
+                for byte in value {
+                    // Not left out for being read by nobody in this program.
+                    std::ptr::write_volatile(byte, 0);
+                }
+            }
+            entry = entry.add(1);
+        }
+    }
+}

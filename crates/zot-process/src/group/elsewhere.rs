@@ -1,0 +1,168 @@
+//! Systems other than Linux: a child process together with what stayed in its group. What left the
+//! group (`setsid`) is out of reach, and nothing ends with us when we are killed.
+
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt as _};
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::exit_watch::ExitWatch;
+use super::survivors::any_alive;
+use super::{DROP_TIME, GroupEnd, KILL_TIME, SETTLE_TIME};
+use crate::launch::Confined;
+
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// A running process group. Dropping it kills the group.
+pub struct ProcessGroup {
+    child: Child,
+    group: Pid,
+    watch: ExitWatch,
+    /// Set once the leader is reaped; nothing if its status was lost.
+    reaped: Option<Option<ExitStatus>>,
+    gone: bool,
+}
+
+impl ProcessGroup {
+    /// Starts `command` as the leader of a new group. The command is dropped, and with it our
+    /// copies of the descriptors it passes on.
+    ///
+    /// Must be called inside a tokio runtime.
+    pub fn spawn(command: impl Into<Confined>) -> io::Result<Self> {
+        let mut command = command.into().into_command();
+        let mut child = command.process_group(0).spawn()?;
+        let group = Pid::from_child(&child);
+        match ExitWatch::new(group) {
+            Ok(watch) => Ok(Self {
+                child,
+                group,
+                watch,
+                reaped: None,
+                gone: false,
+            }),
+            Err(error) => {
+                let _ = kill_process_group(group, Signal::KILL);
+                child.wait()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns once the leader has exited. May be dropped and called again.
+    pub async fn exited(&self) {
+        if self.reaped.is_none() {
+            self.watch.exited().await;
+        }
+    }
+
+    /// How the leader exited, if it has; it is not reaped yet.
+    pub fn status(&self) -> Option<ExitStatus> {
+        if let Some(status) = self.reaped {
+            return status;
+        }
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let found = waitid(WaitId::Pid(self.group), options).ok().flatten()?;
+        let code = found.exit_status().map(|code| code << 8);
+        code.or(found.terminating_signal())
+            .map(ExitStatus::from_raw)
+    }
+
+    /// Takes leave of a group whose leader has exited; whoever is left in it is killed.
+    pub async fn close(mut self) -> GroupEnd {
+        self.exited().await;
+        self.reap();
+        let settled = self.wait_until_empty(Instant::now() + SETTLE_TIME).await;
+        if !settled {
+            self.kill().await;
+        }
+        self.end_report(!settled)
+    }
+
+    /// Asks everyone in the group to end, and kills who has not after `grace`.
+    ///
+    /// Who can ask a child to end by other means waits for [`exited`](Self::exited) first, with a
+    /// limit; then [`close`](Self::close) takes leave of one that obeyed, and this ends the others.
+    pub async fn end(mut self, grace: Duration) -> GroupEnd {
+        let deadline = Instant::now() + grace;
+        self.reap();
+        // Looked at before anyone is told to go: who obeys at once was there, too.
+        let mut had_survivors = self.reaped.is_some() && any_alive(self.group);
+        self.gone = self.reaped.is_some() && !had_survivors;
+        self.signal(Signal::TERM);
+        if timeout_at(deadline, self.exited()).await.is_ok() {
+            self.reap();
+            had_survivors |= any_alive(self.group);
+            self.wait_until_empty(deadline).await;
+        }
+        if !self.gone {
+            self.kill().await;
+        }
+        self.end_report(had_survivors)
+    }
+
+    fn end_report(&self, had_survivors: bool) -> GroupEnd {
+        GroupEnd {
+            status: self.reaped.flatten(),
+            had_survivors,
+        }
+    }
+
+    async fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        if timeout(KILL_TIME, self.exited()).await.is_ok() {
+            self.reap();
+            self.wait_until_empty(Instant::now() + KILL_TIME).await;
+        }
+    }
+
+    /// Polls until no member is alive; the leader must be reaped. False when `deadline` came first.
+    async fn wait_until_empty(&mut self, deadline: Instant) -> bool {
+        while any_alive(self.group) {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            sleep(POLL_INTERVAL).await;
+        }
+        self.gone = true;
+        true
+    }
+
+    fn reap(&mut self) {
+        if self.reaped.is_none() {
+            match self.child.try_wait() {
+                Ok(Some(status)) => self.reaped = Some(Some(status)),
+                Ok(None) => {}
+                // Someone else reaped it, for instance because SIGCHLD is ignored.
+                Err(_) => self.reaped = Some(None),
+            }
+        }
+    }
+
+    /// The number is still ours: an unreaped leader or a living member holds it.
+    fn signal(&self, signal: Signal) {
+        if !self.gone {
+            // Fails only when no one is left to hear it.
+            let _ = kill_process_group(self.group, signal);
+        }
+    }
+}
+
+impl Drop for ProcessGroup {
+    /// Kills and reaps at once. A task for it could outlive the runtime; a short wait cannot.
+    fn drop(&mut self) {
+        if self.gone {
+            return;
+        }
+        self.signal(Signal::KILL);
+        let deadline = Instant::now() + DROP_TIME;
+        while self.reaped.is_none() && Instant::now() < deadline {
+            self.reap();
+            if self.reaped.is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+}

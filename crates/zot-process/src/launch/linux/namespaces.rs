@@ -1,0 +1,210 @@
+//! Namespaces: a confined child cannot name processes outside of its own, and sees every file that
+//! it may not change on a read-only mount. Landlock watches contents and names of files; modes,
+//! owners, times and attributes are left to this.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use rustix::io::Errno;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
+    move_mount, open_tree,
+};
+use rustix::process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior};
+use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
+
+use crate::raw::{self, Side};
+
+/// How namespaces can be had here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Means {
+    /// We have the privilege.
+    Privileged,
+    /// By a user namespace, in which our user is itself and nobody else is anyone.
+    UserNamespace,
+}
+
+/// Whether a child can be given namespaces, or why not. Tried once, in a process of its own.
+pub(super) fn available() -> Result<Means, String> {
+    static ANSWER: OnceLock<Result<Means, String>> = OnceLock::new();
+    ANSWER.get_or_init(find_out).clone()
+}
+
+fn find_out() -> Result<Means, String> {
+    let is_privileged =
+        capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));
+    let mut means = vec![Means::UserNamespace];
+    if is_privileged {
+        means.insert(0, Means::Privileged);
+    }
+    let mut refusal = Errno::PERM;
+    for means in means {
+        let mut namespaces = Namespaces::new(means, Path::new("/"), &[])
+            .map_err(|error| format!("namespaces cannot be made ready: {error}"))?;
+        match raw::probe(|| namespaces.try_out()) {
+            Ok(()) => return Ok(means),
+            Err(error) => refusal = error,
+        }
+    }
+    Err(format!(
+        "this system refuses namespaces ({})",
+        io::Error::from(refusal)
+    ))
+}
+
+/// The namespaces of one child, made ready in the parent.
+pub(super) struct Namespaces {
+    /// For `/proc/self/uid_map` and `gid_map`, if there is to be a user namespace.
+    maps: Option<(String, String)>,
+    writable: Vec<Writable>,
+    /// Where the child starts. It has to go there again: it stands on what was mounted before.
+    folder: CString,
+    /// Everything may be written: there is nothing to make read-only.
+    is_all_writable: bool,
+}
+
+/// A file or folder that stays writable.
+struct Writable {
+    path: CString,
+    /// Device and inode, by which it is recognised.
+    identity: (u64, u64),
+    /// Taken by the child: what is mounted at the path in its namespace, and a copy of that.
+    opened: Option<(OwnedFd, OwnedFd)>,
+}
+
+impl Namespaces {
+    pub(super) fn new(means: Means, folder: &Path, writable: &[PathBuf]) -> io::Result<Self> {
+        let maps = (means == Means::UserNamespace).then(|| {
+            let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+            (format!("{user} {user} 1"), format!("{group} {group} 1"))
+        });
+        let mut namespaces = Self {
+            maps,
+            writable: Vec::new(),
+            folder: c_string(&std::path::absolute(folder)?)?,
+            is_all_writable: false,
+        };
+        for path in writable {
+            let path = std::path::absolute(path)?;
+            namespaces.is_all_writable |= path == Path::new("/");
+            let opened = rustix::fs::open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+            namespaces.writable.push(Writable {
+                path: c_string(&path)?,
+                identity: identity(&opened)?,
+                opened: None,
+            });
+        }
+        Ok(namespaces)
+    }
+
+    /// Whether there is a user namespace among them.
+    pub(super) fn changes_user(&self) -> bool {
+        self.maps.is_some()
+    }
+
+    /// Moves this process to its user namespace; the next child is the first in a PID namespace.
+    pub(super) fn prepare_fork(&self) -> rustix::io::Result<()> {
+        let Some((users, groups)) = &self.maps else {
+            return raw::unshare(UnshareFlags::NEWPID);
+        };
+        // The files in `/proc` of a process that must not be dumped belong to root.
+        set_dumpable_behavior(DumpableBehavior::Dumpable)?;
+        raw::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWPID)?;
+        let written = write_to(c"/proc/self/setgroups", b"deny")
+            .and_then(|()| write_to(c"/proc/self/uid_map", users.as_bytes()))
+            .and_then(|()| write_to(c"/proc/self/gid_map", groups.as_bytes()));
+        set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+        written
+    }
+
+    /// Gives this process, the first of its PID namespace, its own view of files.
+    pub(super) fn mount(&mut self) -> rustix::io::Result<()> {
+        raw::unshare(UnshareFlags::NEWNS)?;
+        // What we mount stays here; what the system unmounts goes here as well.
+        let propagation = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+        mount_change(c"/", propagation)?;
+        if !self.is_all_writable {
+            for writable in &mut self.writable {
+                writable.copy()?;
+            }
+            raw::mount_all_read_only()?;
+            for writable in &self.writable {
+                writable.put_back()?;
+            }
+        }
+        // Refused where parts of `/proc` are hidden, as in containers. The old one stays, read-only.
+        let flags =
+            MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+        let _ = mount(c"proc", c"/proc", c"proc", flags, None);
+        // Where this fails, so does all that the child does with relative paths.
+        let _ = rustix::process::chdir(&*self.folder);
+        Ok(())
+    }
+
+    /// All that a child would do, in a process that does nothing else.
+    fn try_out(&mut self) -> rustix::io::Result<()> {
+        self.prepare_fork()?;
+        match raw::fork()? {
+            Side::Child => {
+                let outcome = self.mount();
+                raw::exit(outcome.err().map_or(0, Errno::raw_os_error));
+            }
+            Side::Parent { child } => {
+                let ended =
+                    rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty())?;
+                match ended.and_then(|(_, status)| status.exit_status()) {
+                    Some(0) => Ok(()),
+                    Some(code) => Err(Errno::from_raw_os_error(code)),
+                    None => Err(Errno::PERM),
+                }
+            }
+        }
+    }
+}
+
+impl Writable {
+    /// Takes a copy of what is mounted here and below, to keep it as it is.
+    fn copy(&mut self) -> rustix::io::Result<()> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let target = openat(CWD, &*self.path, flags, Mode::empty())?;
+        if identity(&target)? != self.identity {
+            // Someone has replaced it since it was allowed.
+            return Err(Errno::STALE);
+        }
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_EMPTY_PATH
+            | OpenTreeFlags::AT_RECURSIVE;
+        let copy = open_tree(&target, c"", flags)?;
+        self.opened = Some((target, copy));
+        Ok(())
+    }
+
+    fn put_back(&self) -> rustix::io::Result<()> {
+        let Some((target, copy)) = &self.opened else {
+            return Ok(());
+        };
+        let flags =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        move_mount(copy, c"", target, c"", flags)
+    }
+}
+
+fn identity(opened: &OwnedFd) -> rustix::io::Result<(u64, u64)> {
+    let stat = fstat(opened)?;
+    Ok((stat.st_dev, stat.st_ino))
+}
+
+fn write_to(path: &std::ffi::CStr, bytes: &[u8]) -> rustix::io::Result<()> {
+    let file = openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::write(&file, bytes).map(|_| ())
+}
+
+fn c_string(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
+}

@@ -1,0 +1,23 @@
+use super::Secret;
+
+#[test]
+fn it_is_not_shown_and_can_be_compared() {
+    let secret = Secret::from("sk-canary".to_owned());
+    assert_eq!(format!("{secret:?}"), "[redacted]");
+    assert_eq!(&*secret.clone(), "sk-canary");
+    assert!(secret == Secret::from("sk-canary") && secret != Secret::from("other"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn it_is_kept_out_of_swap() {
+    use rustix::process::{Resource, getrlimit};
+    if getrlimit(Resource::Memlock).current == Some(0) {
+        eprintln!("NOT TESTED: no memory may be locked here");
+        return;
+    }
+    let secret = Secret::from("sk-canary");
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
+    assert_ne!(locked.unwrap().trim(), "0 kB", "{secret:?}");
+}

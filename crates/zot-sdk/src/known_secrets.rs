@@ -1,0 +1,90 @@
+//! Every secret that is known here, whoever it is for: none of them may reach a cassette.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use serde_json::Value;
+use zot_files::read_limited;
+use zot_provider::Providers;
+
+/// The files that may hold keys, below zot's home.
+const FILES: [&str; 3] = ["auth.json", "models.json", "providers.json"];
+
+/// More than any of the files may have.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// Parts of the names of fields that hold secrets, in lower case. `access` and `refresh` are the
+/// original's names for the tokens of a login.
+const SECRET_NAMES: [&str; 8] = [
+    "key",
+    "token",
+    "secret",
+    "password",
+    "access",
+    "refresh",
+    "authorization",
+    "credential",
+];
+
+/// The secrets in the files below `home`, and the values of the variables in which any provider's
+/// key may be.
+pub(crate) fn known_secrets(
+    home: &Path,
+    providers: &Providers,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Vec<String> {
+    let mut secrets = in_files(home);
+    let variables = providers.iter().flat_map(|entry| &entry.key_variables);
+    secrets.extend(variables.filter_map(|name| variable(name)));
+    secrets
+}
+
+/// Files that cannot be read have been complained about where they are used.
+fn in_files(home: &Path) -> Vec<String> {
+    let mut secrets = Vec::new();
+    for name in FILES {
+        let text = read_limited(&home.join(name), MAX_FILE_BYTES);
+        let value = text.ok().flatten().map(|text| serde_json::from_str(&text));
+        if let Some(Ok(value)) = value {
+            // In the file of keys, a text beside the name of a provider is its key.
+            collect(&value, name == FILES[0], &mut secrets);
+        }
+    }
+    secrets
+}
+
+fn collect(value: &Value, is_secret: bool, secrets: &mut Vec<String>) {
+    match value {
+        Value::String(text) if is_secret && may_be_secret(text) => secrets.push(text.clone()),
+        Value::Array(values) => values
+            .iter()
+            .for_each(|value| collect(value, is_secret, secrets)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let name = name.to_ascii_lowercase();
+                let is_named = SECRET_NAMES.iter().any(|part| name.contains(part));
+                // Headers of one's own often carry a key under a name of their own.
+                let is_header = name.contains("header");
+                let is_key = is_secret && is_plain_entry(&name, value);
+                collect(value, is_named || is_header || is_key, secrets);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a text can be a key: not a word such as `optional`, nor the name of a variable, nor an address.
+fn may_be_secret(text: &str) -> bool {
+    let is_variable = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    let is_word = text.len() < 20 && !text.bytes().any(|byte| byte.is_ascii_digit());
+    !is_word && !text.bytes().all(is_variable) && !text.contains("://")
+}
+
+/// Whether an entry of the file of keys may be a key itself, and not what describes one.
+fn is_plain_entry(name: &str, value: &Value) -> bool {
+    let describes = ["type", "expires", "scope", "url", "email", "account", "id"];
+    let is_description = describes.iter().any(|part| name.contains(part)) && value.is_string();
+    !is_description
+}

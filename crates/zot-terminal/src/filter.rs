@@ -1,0 +1,258 @@
+//! The rule: escape sequences are dropped, other characters that a terminal obeys are marked.
+
+#[cfg(test)]
+mod tests;
+
+use unicode_width::UnicodeWidthChar as _;
+
+use crate::characters::{BLACK_FLAG, MARK, is_deceptive, is_tag};
+
+/// So many characters without a width may follow one that has one: no script needs more, and
+/// terminals get slow, or draw over the lines above.
+const MAX_MARKS: usize = 16;
+
+/// A control sequence that is longer is shown as the text that it then is.
+const MAX_SEQUENCE_BYTES: usize = 256;
+
+/// A control string (a title, a link, an image) that is longer, or does not end on its line, is
+/// shown as the text that it then is: an attacker must not hide what follows.
+const MAX_STRING_BYTES: usize = 64 * 1024;
+
+/// What stands for line ends and tabs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    pub line_end: &'static str,
+    pub tab: &'static str,
+    /// For one that no line end follows: obeyed, it would let text overwrite its own line.
+    pub carriage_return: &'static str,
+}
+
+impl Layout {
+    /// Lines stay lines.
+    pub const TEXT: Self = Self {
+        line_end: "\n",
+        tab: "\t",
+        carriage_return: "·",
+    };
+    /// Everything on one line.
+    pub const LINE: Self = Self {
+        line_end: " ",
+        tab: " ",
+        carriage_return: " ",
+    };
+}
+
+/// Takes text in pieces, wherever they are split, and gives what may be shown of it.
+#[derive(Debug)]
+pub struct Filter {
+    layout: Layout,
+    state: State,
+    /// Of the sequence or string that is arriving: dropped at its end, shown if it has none.
+    held: String,
+    /// Characters without a width since the last that has one.
+    marks: usize,
+    /// Whether tags may follow.
+    in_flag: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Text,
+    /// Behind a carriage return.
+    Return,
+    /// Behind ESC.
+    Escape,
+    /// Behind ESC and an intermediate character: a final one follows.
+    Designation,
+    /// In a control sequence (CSI).
+    Sequence,
+    /// In a control string (OSC, DCS, APC, PM, SOS).
+    String,
+    /// Behind an ESC in one, which may end it.
+    StringEscape,
+}
+
+/// What may be shown of a whole text.
+pub fn clean(text: &str, layout: Layout) -> String {
+    let mut filter = Filter::new(layout);
+    let mut shown = String::with_capacity(text.len());
+    filter.push(text, &mut shown);
+    filter.finish(&mut shown);
+    shown
+}
+
+impl Filter {
+    pub fn new(layout: Layout) -> Self {
+        Self {
+            layout,
+            state: State::Text,
+            held: String::new(),
+            marks: 0,
+            in_flag: false,
+        }
+    }
+
+    /// Adds what may be shown of `text` to `shown`. A sequence that `text` ends within is decided
+    /// about when the rest comes.
+    pub fn push(&mut self, text: &str, shown: &mut String) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            if self.state == State::Text {
+                let is_plain = |byte: &u8| (b' '..=b'~').contains(byte);
+                let plain = rest.bytes().take_while(|byte| is_plain(byte)).count();
+                if plain > 0 {
+                    let (run, others) = rest.split_at(plain);
+                    shown.push_str(run);
+                    (self.marks, self.in_flag) = (0, false);
+                    rest = others;
+                    continue;
+                }
+            }
+            let mut characters = rest.chars();
+            if let Some(character) = characters.next() {
+                self.take(character, shown);
+            }
+            rest = characters.as_str();
+        }
+    }
+
+    /// The end of the text: what is held and is no sequence is shown.
+    pub fn finish(&mut self, shown: &mut String) {
+        if matches!(self.state, State::String | State::StringEscape) {
+            self.release(shown);
+        }
+        self.held.clear();
+        self.state = State::Text;
+    }
+
+    fn take(&mut self, character: char, shown: &mut String) {
+        match self.state {
+            State::Text => self.in_text(character, shown),
+            State::Return => match character {
+                // Any number of returns before a line end changes nothing.
+                '\r' => {}
+                '\n' => {
+                    self.state = State::Text;
+                    shown.push_str(self.layout.line_end);
+                }
+                _ => {
+                    self.state = State::Text;
+                    shown.push_str(self.layout.carriage_return);
+                    self.in_text(character, shown);
+                }
+            },
+            State::Escape => self.behind_escape(character, shown),
+            State::Designation => match character {
+                ' '..='/' => {}
+                '0'..='~' => self.state = State::Text,
+                _ => {
+                    self.state = State::Text;
+                    self.in_text(character, shown);
+                }
+            },
+            State::Sequence => match character {
+                ' '..='?' if self.held.len() < MAX_SEQUENCE_BYTES => self.held.push(character),
+                '@'..='~' => {
+                    self.held.clear();
+                    self.state = State::Text;
+                }
+                _ => {
+                    self.release(shown);
+                    self.in_text(character, shown);
+                }
+            },
+            State::String => match character {
+                '\u{7}' | '\u{9c}' => {
+                    self.held.clear();
+                    self.state = State::Text;
+                }
+                '\u{1b}' => self.state = State::StringEscape,
+                '\n' => {
+                    self.release(shown);
+                    self.in_text(character, shown);
+                }
+                _ => {
+                    self.held.push(character);
+                    if self.held.len() > MAX_STRING_BYTES {
+                        self.release(shown);
+                    }
+                }
+            },
+            State::StringEscape => match character {
+                '\\' => {
+                    self.held.clear();
+                    self.state = State::Text;
+                }
+                // Another sequence begins within it.
+                _ => {
+                    self.release(shown);
+                    self.behind_escape(character, shown);
+                }
+            },
+        }
+    }
+
+    fn behind_escape(&mut self, character: char, shown: &mut String) {
+        self.state = match character {
+            '[' => State::Sequence,
+            // The last is the title of GNU screen.
+            ']' | 'P' | '_' | '^' | 'X' | 'k' => State::String,
+            ' '..='/' => State::Designation,
+            '0'..='~' => State::Text,
+            _ => {
+                self.state = State::Text;
+                return self.in_text(character, shown);
+            }
+        };
+    }
+
+    fn in_text(&mut self, character: char, shown: &mut String) {
+        match character {
+            '\u{1b}' => self.state = State::Escape,
+            '\u{9b}' => self.state = State::Sequence,
+            character if is_introducer(character) => self.state = State::String,
+            '\r' => self.state = State::Return,
+            _ => self.show(character, shown),
+        }
+    }
+
+    /// Shows what was held: it turned out to be no sequence.
+    fn release(&mut self, shown: &mut String) {
+        self.state = State::Text;
+        let held = std::mem::take(&mut self.held);
+        // One that was begun within it is dropped as well, not followed: the work stays linear.
+        for character in held.chars().filter(|held| !is_introducer(*held)) {
+            self.show(character, shown);
+        }
+    }
+
+    /// Shows one character as what it is, and never as what it does.
+    fn show(&mut self, character: char, shown: &mut String) {
+        match character {
+            '\n' => shown.push_str(self.layout.line_end),
+            '\t' => shown.push_str(self.layout.tab),
+            '\r' => shown.push_str(self.layout.carriage_return),
+            character if is_tag(character) && self.in_flag => return self.mark(character, shown),
+            character if character.is_control() || is_deceptive(character) => shown.push(MARK),
+            character if character.width() == Some(0) => return self.mark(character, shown),
+            character => shown.push(character),
+        }
+        self.marks = 0;
+        self.in_flag = character == BLACK_FLAG;
+    }
+
+    fn mark(&mut self, character: char, shown: &mut String) {
+        self.marks += 1;
+        if self.marks <= MAX_MARKS {
+            shown.push(character);
+        }
+    }
+}
+
+/// The C1 characters that begin a sequence or a string.
+fn is_introducer(character: char) -> bool {
+    matches!(
+        character,
+        '\u{9b}' | '\u{9d}' | '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}'
+    )
+}

@@ -1,0 +1,162 @@
+//! A key that a command asks for in the terminal: what is typed is a row of bullets.
+//!
+//! The terminal is put back when the prompt is dropped, whatever ended it.
+
+use std::io;
+
+use zot_process::{EndSignal, EndSignals};
+
+use crate::app::{Input, Key, KeyCode};
+use crate::secret::Secret;
+use crate::terminal::{Kind, Terminal};
+use crate::text::clean;
+
+/// What stands for a character of the key.
+const BULLET: &str = "•";
+
+/// What somebody did.
+#[derive(Debug)]
+pub enum KeyPromptEvent {
+    /// This was typed or pasted, and enter pressed.
+    Entered(Secret),
+    /// The tab key: the page in a browser is wanted.
+    WantsPage,
+    /// Esc or ctrl+c.
+    GivenUp,
+    /// The process is to end.
+    Signal(EndSignal),
+    /// The terminal is gone.
+    Gone,
+}
+
+/// Whether what is typed can be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Typed {
+    Shown,
+    Hidden,
+}
+
+/// The terminal while it asks.
+pub struct KeyPrompt {
+    terminal: Terminal,
+    signals: EndSignals,
+    label: String,
+    typed: Typed,
+    text: Secret,
+}
+
+impl KeyPrompt {
+    /// Takes the terminal, which standard input and standard output have to be. Has to be called
+    /// within a tokio runtime.
+    pub fn open() -> io::Result<Self> {
+        Ok(Self {
+            terminal: Terminal::enter(Kind::Screen)?,
+            signals: EndSignals::new()?,
+            label: String::new(),
+            typed: Typed::Hidden,
+            text: Secret::default(),
+        })
+    }
+
+    /// Prints a line above the prompt.
+    pub fn say(&self, text: &str) -> io::Result<()> {
+        self.terminal.write(b"\r\x1b[K")?;
+        for line in text.lines() {
+            self.terminal.write(clean(line).as_bytes())?;
+            self.terminal.write(b"\r\n")?;
+        }
+        Ok(())
+    }
+
+    /// Begins to ask; what was typed before is forgotten.
+    pub fn ask(&mut self, label: &str, typed: Typed) -> io::Result<()> {
+        self.label = label.to_owned();
+        self.typed = typed;
+        self.text.clear();
+        self.draw()
+    }
+
+    /// Waits for what is done next. Cancel-safe: what was typed is kept.
+    pub async fn next(&mut self) -> io::Result<KeyPromptEvent> {
+        loop {
+            let input = tokio::select! {
+                biased;
+                signal = self.signals.next() => return Ok(KeyPromptEvent::Signal(signal)),
+                input = self.terminal.next() => input,
+            };
+            let event = match input {
+                Some(Ok(Input::Key(key))) => self.press(&key)?,
+                Some(Ok(Input::Paste(text))) => {
+                    self.paste(&text)?;
+                    None
+                }
+                Some(Ok(_)) => None,
+                Some(Err(_)) | None => return Ok(KeyPromptEvent::Gone),
+            };
+            if let Some(event) = event {
+                return Ok(event);
+            }
+            self.draw()?;
+        }
+    }
+
+    fn press(&mut self, key: &Key) -> io::Result<Option<KeyPromptEvent>> {
+        match (key.control, key.code) {
+            (_, KeyCode::Escape) | (true, KeyCode::Character('c')) => {
+                return Ok(Some(KeyPromptEvent::GivenUp));
+            }
+            (true, KeyCode::Character('d')) if self.text.is_empty() => {
+                return Ok(Some(KeyPromptEvent::GivenUp));
+            }
+            (_, KeyCode::Enter) | (true, KeyCode::Character('j' | 'm'))
+                if !self.text.is_empty() =>
+            {
+                self.terminal.write(b"\r\n")?;
+                let entered = std::mem::take(&mut self.text);
+                return Ok(Some(KeyPromptEvent::Entered(entered)));
+            }
+            (_, KeyCode::Tab) => return Ok(Some(KeyPromptEvent::WantsPage)),
+            (_, KeyCode::Backspace) | (true, KeyCode::Character('h')) => self.text.pop(),
+            (true, KeyCode::Character('u' | 'w')) => self.text.clear(),
+            (false, KeyCode::Character(character)) if !key.alt => {
+                self.write(std::iter::once(character))?;
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn paste(&mut self, text: &str) -> io::Result<()> {
+        match text.trim().lines().count() > 1 {
+            true => self.say("One line is expected: that was more, and was not taken."),
+            false => self.write(text.trim().chars()),
+        }
+    }
+
+    fn write(&mut self, characters: impl Iterator<Item = char>) -> io::Result<()> {
+        for character in characters {
+            if !self.text.push(character) {
+                self.text.clear();
+                return self.say("That is too long for a key, and was not taken.");
+            }
+        }
+        Ok(())
+    }
+
+    fn draw(&self) -> io::Result<()> {
+        let room = Terminal::size().0.saturating_sub(self.label.len() + 1);
+        let shown = match self.typed {
+            Typed::Hidden => BULLET.repeat(self.text.count().min(room)),
+            Typed::Shown => clean(self.text.reveal()).chars().take(room).collect(),
+        };
+        let line = format!("\r\x1b[K{}{shown}", self.label);
+        self.terminal.write(line.as_bytes())
+    }
+}
+
+impl Drop for KeyPrompt {
+    fn drop(&mut self) {
+        // What is printed next begins at the left.
+        let _ = self.terminal.write(b"\r\x1b[K");
+    }
+}

@@ -1,0 +1,125 @@
+use super::*;
+use crate::app::Item;
+
+fn log(count: usize) -> Log {
+    let mut log = Log::default();
+    for number in 1..=count {
+        log.keep(Item::Note(format!("note {number}")), 2);
+    }
+    log
+}
+
+fn pager(log: &Log) -> Pager {
+    Pager::new(log, Vec::new(), (40, 11), &Theme::DARK)
+}
+
+fn shown(pager: &Pager) -> Vec<String> {
+    let (lines, _) = view::pager(pager, &Theme::DARK);
+    let text = |line: &Line| line.text().trim_end().to_owned();
+    lines.iter().map(text).collect()
+}
+
+fn keys(pager: &mut Pager, keys: &str) {
+    for key in keys.chars() {
+        let code = match key {
+            '\n' => KeyCode::Enter,
+            key => KeyCode::Character(key),
+        };
+        assert_eq!(pager.press(&Key::plain(code)), Reading::GoesOn);
+    }
+}
+
+#[test]
+fn it_begins_at_the_end_and_goes_everywhere() {
+    let mut pager = pager(&log(50));
+    assert_eq!(shown(&pager)[9], "· note 50");
+    let foot = shown(&pager).pop().unwrap();
+    assert!(foot.starts_with("lines 91–100 of 100"), "{foot}");
+    keys(&mut pager, "g");
+    assert_eq!(shown(&pager)[1], "· note 1");
+    keys(&mut pager, " j");
+    assert_eq!(shown(&pager)[0], "· note 6");
+    keys(&mut pager, "bk");
+    assert_eq!(shown(&pager)[1], "· note 1");
+    keys(&mut pager, "G");
+    assert_eq!(shown(&pager)[9], "· note 50");
+    let escape = Key::plain(KeyCode::Escape);
+    for key in [escape, Key::control('o'), Key::control('c')] {
+        assert_eq!(pager.press(&key), Reading::Ends);
+    }
+}
+
+#[test]
+fn a_search_goes_down_and_up_and_around() {
+    let mut pager = pager(&log(50));
+    keys(&mut pager, "g/NOTE 4\n");
+    let foot = shown(&pager).pop().unwrap();
+    assert!(foot.contains("not found: NOTE 4"), "{foot}");
+    keys(&mut pager, "/note 4\n");
+    assert_eq!(shown(&pager)[0], "· note 4");
+    keys(&mut pager, "n");
+    assert_eq!(shown(&pager)[0], "· note 40");
+    keys(&mut pager, "N");
+    assert_eq!(shown(&pager)[0], "· note 4");
+    keys(&mut pager, "N");
+    let rows = shown(&pager);
+    assert!(rows.contains(&"· note 49".to_owned()), "{rows:?}");
+    assert!(rows[10].contains("from the other"), "{rows:?}");
+    let (lines, _) = view::pager(&pager, &Theme::DARK);
+    let stands_out = |line: &Line| line.0.iter().any(|span| span.style.reverse);
+    assert!(lines.iter().any(stands_out));
+    // A search that is given up leaves the one before.
+    keys(&mut pager, "/other");
+    pager.press(&Key::plain(KeyCode::Escape));
+    assert_eq!(pager.query, "note 4");
+}
+
+#[test]
+fn what_is_found_near_the_end_can_be_left_again() {
+    let mut pager = pager(&log(50));
+    keys(&mut pager, "g/note\n");
+    for _ in 0..60 {
+        keys(&mut pager, "n");
+    }
+    // It went around.
+    assert!(pager.top < 60, "{}", pager.top);
+}
+
+#[test]
+fn what_is_new_comes_at_the_end_and_moves_nothing_else() {
+    let mut log = log(50);
+    let mut pager = pager(&log);
+    log.keep(Item::Note("new".to_owned()), 2);
+    pager.update(&log, vec![Line::plain("arriving")], &Theme::DARK);
+    assert_eq!(shown(&pager)[8..10], ["· new", "arriving"]);
+    keys(&mut pager, "g");
+    log.keep(Item::Note("newer".to_owned()), 2);
+    pager.update(&log, Vec::new(), &Theme::DARK);
+    assert_eq!(shown(&pager)[1], "· note 1");
+    keys(&mut pager, "G");
+    assert_eq!(shown(&pager)[9], "· newer");
+}
+
+#[test]
+fn another_width_stays_at_the_same_place() {
+    let mut log = Log::default();
+    for number in 1..=40 {
+        let text = format!("note {number} {}", "word ".repeat(20));
+        log.keep(Item::Note(text), 4);
+    }
+    let mut pager = pager(&log);
+    pager.show(20);
+    assert!(shown(&pager)[1].starts_with("· note 20 "));
+    pager.resize(&log, (90, 24), &Theme::DARK);
+    assert!(shown(&pager)[1].starts_with("· note 20 "));
+    assert_eq!(shown(&pager).len(), 24);
+}
+
+#[test]
+fn capital_letters_count_only_if_they_are_searched_for() {
+    assert_eq!(matches("Error error ÄRGER", "error"), [0..5, 6..11]);
+    assert_eq!(matches("Error error", "Error"), vec![0..5; 1]);
+    assert_eq!(matches("Ärger", "är"), vec![0..3; 1]);
+    assert_eq!(matches("aaa", "aa"), vec![0..2; 1]);
+    assert!(matches("x", "").is_empty());
+}

@@ -1,0 +1,289 @@
+//! The chat in a terminal that can do nothing but lines: no escape sequence is written, answers are
+//! printed as they come, and questions are answered by a line.
+
+use std::io;
+
+use zot_sdk::Event;
+
+use super::{Chat, Ending};
+use crate::app::{Effect, Input, Key, KeyCode, ToolState};
+use crate::text::clean;
+
+/// What is listed of what can be chosen.
+const LISTED: usize = 40;
+
+const ANSWERS: &str = "y yes · n no (n WORDS tells the model why) · e always exactly this call · a always this \
+                       tool · s everything from now on";
+
+#[derive(Default)]
+pub(super) struct Plain {
+    /// What is printed next goes on in the same line.
+    is_within_line: bool,
+    /// An answer is being printed.
+    is_answering: bool,
+    /// It was asked for the next prompt.
+    has_asked: bool,
+    /// The call that was asked about, by its id.
+    question: String,
+    /// Calls that were said to run.
+    announced: Vec<String>,
+    remark: String,
+    /// Lines that end with a backslash go on with the next one.
+    begun: String,
+}
+
+impl Chat {
+    /// What of an answer is to be printed at once.
+    pub(super) fn delta_to_print(&self, input: &Input) -> Option<String> {
+        match (&self.plain, input) {
+            (Some(_), Input::Agent(Event::TextDelta { delta })) => Some(delta.clone()),
+            _ => None,
+        }
+    }
+
+    /// What was said before it is printed first.
+    pub(super) fn print_delta(&mut self, delta: &str) -> io::Result<()> {
+        let mut out = self.finished_text();
+        let Some(plain) = &mut self.plain else {
+            return Ok(());
+        };
+        if !std::mem::replace(&mut plain.is_answering, true) {
+            out.push('\n');
+        }
+        for (index, line) in delta.split('\n').enumerate() {
+            if index > 0 {
+                out.push('\n');
+            }
+            out.push_str(&clean(line));
+        }
+        plain.is_within_line = !out.ends_with('\n');
+        plain.has_asked = false;
+        self.terminal.write(out.as_bytes())
+    }
+
+    /// Prints what is new, and asks for what is needed.
+    pub(super) fn print(&mut self) -> io::Result<()> {
+        let mut out = self.finished_text();
+        self.push_panels(&mut out)?;
+        self.push_state(&mut out);
+        match out.is_empty() {
+            true => Ok(()),
+            false => self.terminal.write(out.as_bytes()),
+        }
+    }
+
+    /// Lines that are finished.
+    fn finished_text(&mut self) -> String {
+        let frame = self.app.frame(0);
+        self.app.pager = None;
+        let mut out = String::new();
+        if !frame.finished.is_empty() {
+            self.end_line(&mut out);
+        }
+        for line in &frame.finished {
+            out.push_str(line.text().trim_end());
+            out.push('\n');
+        }
+        out
+    }
+
+    /// Begins a line, if one has not ended.
+    fn end_line(&mut self, out: &mut String) {
+        if let Some(plain) = &mut self.plain {
+            if std::mem::take(&mut plain.is_within_line) {
+                out.push('\n');
+            }
+            plain.is_answering = false;
+            plain.has_asked = false;
+        }
+    }
+
+    fn push_state(&mut self, out: &mut String) {
+        let remark = self.app.remark.as_ref().map(|(remark, _)| clean(remark));
+        let remark = remark.unwrap_or_default();
+        let is_new = self
+            .plain
+            .as_ref()
+            .is_some_and(|plain| plain.remark != remark);
+        if is_new && !remark.is_empty() {
+            self.push_line(out, &remark);
+        }
+        if let Some(plain) = &mut self.plain {
+            plain.remark = remark;
+        }
+        self.push_calls(out);
+        self.push_choices(out);
+        self.push_question(out);
+        let is_idle = self.app.work.is_none()
+            && self.app.shell.running.is_none()
+            && self.app.approval.is_none();
+        let has_asked = self.plain.as_ref().is_some_and(|plain| plain.has_asked);
+        if is_idle && !has_asked {
+            self.end_line(out);
+            out.push_str("\n> ");
+            if let Some(plain) = &mut self.plain {
+                plain.has_asked = true;
+                plain.is_within_line = true;
+                plain.announced.clear();
+            }
+        }
+    }
+
+    fn push_line(&mut self, out: &mut String, line: &str) {
+        self.end_line(out);
+        out.push_str(line);
+        out.push('\n');
+    }
+
+    /// Calls that have begun to run.
+    fn push_calls(&mut self, out: &mut String) {
+        let Some(plain) = &self.plain else { return };
+        let tools = self.app.chat.tools.iter();
+        let new = tools
+            .filter(|tool| tool.state == ToolState::Running && !plain.announced.contains(&tool.id));
+        let new: Vec<(String, String)> = new
+            .map(|tool| {
+                let subject = tool.arguments.subject().lines().next().unwrap_or_default();
+                let line = format!("running {}  {}", clean(&tool.name), clean(subject));
+                (tool.id.clone(), line)
+            })
+            .collect();
+        for (id, line) in new {
+            self.push_line(out, line.trim_end());
+            if let Some(plain) = &mut self.plain {
+                plain.announced.push(id);
+            }
+        }
+    }
+
+    /// What would be offered in a list.
+    fn push_choices(&mut self, out: &mut String) {
+        if let Some(picker) = self.app.picker.take() {
+            let choices: Vec<String> = picker
+                .choices()
+                .iter()
+                .take(LISTED)
+                .map(|choice| format!("  {}  {}", clean(choice.name), clean(choice.description)))
+                .collect();
+            for choice in choices {
+                self.push_line(out, choice.trim_end());
+            }
+            self.push_line(out, "write the command with one of these behind it");
+        }
+    }
+
+    /// What extensions show. They cannot be given keys here, so they are closed at once.
+    fn push_panels(&mut self, out: &mut String) -> io::Result<()> {
+        for panel in std::mem::take(&mut self.app.panels) {
+            for line in std::iter::once(&panel.title).chain(&panel.lines) {
+                self.push_line(out, &clean(line));
+            }
+            self.perform(Effect::PanelClose {
+                extension: panel.extension,
+                panel: panel.id,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What is printed by the next one begins a line.
+    pub(super) fn last_line_end(&self) -> &'static str {
+        match &self.plain {
+            Some(plain) if plain.is_within_line => "\n",
+            _ => "",
+        }
+    }
+
+    fn push_question(&mut self, out: &mut String) {
+        let Some(approval) = &self.app.approval else {
+            return;
+        };
+        let id = approval.id.clone();
+        if self
+            .plain
+            .as_ref()
+            .is_some_and(|plain| plain.question == id)
+        {
+            return;
+        }
+        let mut lines = vec![
+            String::new(),
+            format!("may zot run {}?", clean(&approval.tool)),
+        ];
+        lines.extend(
+            approval
+                .lines
+                .iter()
+                .map(|line| line.text().trim_end().to_owned()),
+        );
+        lines.push(ANSWERS.to_owned());
+        for line in lines {
+            self.push_line(out, &line);
+        }
+        out.push_str("? ");
+        if let Some(plain) = &mut self.plain {
+            plain.is_within_line = true;
+            plain.question = id;
+        }
+    }
+
+    /// A line that was typed: an answer, a command or a prompt.
+    pub(super) fn take_line(&mut self, line: String) -> io::Result<Option<Ending>> {
+        let Some(plain) = &mut self.plain else {
+            return Ok(None);
+        };
+        // The terminal has shown it, with its end.
+        plain.is_within_line = false;
+        plain.has_asked = false;
+        let ending = if self.app.approval.is_some() {
+            self.answer(&line)?
+        } else if let Some(begun) = line.strip_suffix('\\') {
+            plain.begun.push_str(begun);
+            plain.begun.push('\n');
+            plain.has_asked = true;
+            return Ok(None);
+        } else {
+            let text = std::mem::take(&mut plain.begun) + &line;
+            if text.trim().is_empty() {
+                None
+            } else {
+                self.take(Input::Edited(text))?;
+                let ending = self.take(Input::Key(Key::plain(KeyCode::Enter)))?;
+                // What was not taken is said, and can be typed again.
+                self.take(Input::Edited(String::new()))?;
+                ending
+            }
+        };
+        if ending.is_none() {
+            self.draw()?;
+        }
+        Ok(ending)
+    }
+
+    /// Whoever typed something else did not mean the question.
+    fn answer(&mut self, line: &str) -> io::Result<Option<Ending>> {
+        let line = line.trim();
+        let (word, reason) = line.split_once(' ').unwrap_or((line, ""));
+        let key = match (word.to_lowercase().as_str(), reason) {
+            ("y" | "yes", "") => 'y',
+            ("e", "") => 'e',
+            ("a", "") => 'a',
+            ("s", "") => 's',
+            ("n" | "no", _) => 'n',
+            _ => {
+                if let Some(plain) = &mut self.plain {
+                    plain.question.clear();
+                }
+                return Ok(None);
+            }
+        };
+        let mut ending = self.take(Input::Key(Key::plain(KeyCode::Character(key))))?;
+        if key == 'n' {
+            for character in reason.chars() {
+                self.take(Input::Key(Key::plain(KeyCode::Character(character))))?;
+            }
+            ending = self.take(Input::Key(Key::plain(KeyCode::Enter)))?;
+        }
+        Ok(ending)
+    }
+}

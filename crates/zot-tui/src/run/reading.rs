@@ -1,0 +1,52 @@
+//! The transcript in a screen of its own, in the terminal.
+
+use std::io;
+
+use super::Chat;
+use super::resizing::Resized;
+use crate::renderer::Fullscreen;
+
+/// The chat is covered.
+pub(super) struct Covered {
+    screen: Fullscreen,
+    /// What it had when it was covered.
+    size: (usize, usize),
+}
+
+impl Chat {
+    /// Draws the transcript if that is read; otherwise the chat is uncovered. Whether nothing else is
+    /// to be drawn now.
+    pub(super) fn draw_fullscreen(&mut self) -> io::Result<bool> {
+        let size = self.app.size();
+        let Some((lines, cursor)) = self.app.pager_frame() else {
+            let Some(size) = self.leave_fullscreen()? else {
+                return Ok(false);
+            };
+            // The terminal has moved what was covered, too.
+            self.resized = Some(Resized::settled(size));
+            return Ok(true);
+        };
+        if self.fullscreen.is_none() {
+            self.terminal.enter_fullscreen()?;
+        }
+        let depth = self.renderer.depth();
+        let covered = self.fullscreen.get_or_insert_with(|| Covered {
+            screen: Fullscreen::new(depth),
+            size,
+        });
+        let bytes = covered.screen.draw(lines, cursor, size);
+        self.terminal.write(bytes.as_bytes())?;
+        Ok(true)
+    }
+
+    /// Uncovers the chat, if it is covered. The size it has now, if that is another.
+    pub(super) fn leave_fullscreen(&mut self) -> io::Result<Option<(usize, usize)>> {
+        let Some(covered) = self.fullscreen.take() else {
+            return Ok(None);
+        };
+        self.app.pager = None;
+        self.terminal.leave_fullscreen()?;
+        let size = self.app.size();
+        Ok((size != covered.size).then_some(size))
+    }
+}
