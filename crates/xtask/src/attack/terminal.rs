@@ -115,13 +115,14 @@ fn asking(command: &mut Command, wire: &str, server: &Server) {
 }
 
 fn endless(targets: &Targets) -> anyhow::Result<Outcome> {
-    let said = ["text", "thinking", "arguments", "calls", "pings"];
+    let said = ["text", "thinking", "arguments", "calls"];
     let mut cases: Vec<(&str, &str)> = Vec::new();
     for wire in ["anthropic", "openai", "responses", "gemini"] {
         cases.extend(said.map(|mode| (wire, mode)));
     }
     let others = [
         "signatures",
+        "pings",
         "empty",
         "comments",
         "lines",
@@ -132,6 +133,7 @@ fn endless(targets: &Targets) -> anyhow::Result<Outcome> {
         "chunks",
     ];
     cases.extend(others.map(|mode| ("anthropic", mode)));
+    let count = cases.len();
     let (mut slowest, mut largest, mut shown) = (Duration::ZERO, 0, String::new());
     for (wire, mode) in cases {
         let server = Server::start(mode)?;
@@ -154,7 +156,7 @@ fn endless(targets: &Targets) -> anyhow::Result<Outcome> {
         largest = largest.max(peak);
     }
     Ok(Outcome::Held(format!(
-        "29 endless responses; the slowest ({shown}) ended after {slowest:.1?}, peak memory {} MiB",
+        "{count} endless responses; the slowest ({shown}) ended after {slowest:.1?}, peak memory {} MiB",
         largest >> 20
     )))
 }

@@ -141,10 +141,7 @@ fn a_terminal_that_says_it_has_sixels_gets_them() {
     terminal.send("2;4;22c");
     let written = terminal.wait_for(SIXEL);
     let (before, _) = written.split_once(SIXEL).unwrap();
-    assert!(
-        before.contains("[picture: image/jpeg, 295 bytes]"),
-        "{before:?}"
-    );
+    assert!(before.contains("[halves.jpg image 295 B]"), "{before:?}");
     assert!(!before.contains("stand-in"), "{before:?}");
     let written = terminal.wait_for("stand-in");
     assert_eq!(written.matches(SIXEL).count(), 1);
@@ -163,7 +160,7 @@ fn a_terminal_without_pictures_has_their_description() {
     let mut terminal = Played::open(&[], "what is on @halves.jpg ?");
     terminal.wait_for("\u{1b}[c");
     terminal.send("\u{1b}[?62;22c");
-    terminal.wait_for("[picture: image/jpeg, 295 bytes]");
+    terminal.wait_for("[halves.jpg image 295 B]");
     let written = terminal.wait_for("stand-in");
     assert!(!written.contains("\u{1b}P"), "{written:?}");
     terminal.leave();
@@ -179,7 +176,7 @@ fn a_damaged_picture_is_described_and_the_chat_goes_on() {
     terminal.workdir.write("bomb.png", bomb);
     terminal.workdir.write("cut.jpg", &JPEG[..200]);
     terminal.send("show @bomb.png and @cut.jpg now\r");
-    terminal.wait_for("[picture: image/png, 73 bytes]");
+    terminal.wait_for("[bomb.png image 73 B]");
     let written = terminal.wait_for("stand-in");
     assert!(!written.contains("\u{1b}P"), "{written:?}");
     terminal.leave();

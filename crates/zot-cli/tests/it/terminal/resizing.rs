@@ -8,7 +8,12 @@ const LINES: usize = 90;
 /// A chat below lines of the shell.
 fn open(arguments: &str) -> Terminal {
     let terminal = Terminal::open_with("seq -f 'before zot %g' 1 7;", arguments);
-    terminal.wait_for("/help for what can be done here");
+    // It may have scrolled away already.
+    terminal.wait_until("the chat", |_| {
+        terminal
+            .everything()
+            .contains("/help for what can be done here")
+    });
     terminal
 }
 

@@ -80,7 +80,7 @@ fn a_theme_is_its_colours_or_what_is_wrong_with_it() {
     assert_eq!(theme("light").body, light);
     for (name, problem) in [
         ("bad", "akcent"),
-        ("long", "longer than"),
+        ("long", "larger than"),
         ("none", "no theme"),
     ] {
         let lines = said(&theme(name)).join(" ");

@@ -43,8 +43,8 @@ fn the_whole_table() {
     let expected = [
         "2 agents  1 working  0 waiting for approval  0 done  1 failed  12.3k tokens  $0.0123",
         "AGENT               SOURCE       STATUS                     FOR  TURNS  TOOLS    ERR   TOKENS       COST  LAST",
-        "日本語のとても長…   claude-code  failed                    1m16      0      0      1        0    $0.0000  http 401",
-        "tests               zot          running bash +1           1m15      3      7      0    12.3k    $0.0123  \u{fffd}[2Jrunning",
+        "日本語のとても長…   claude-code  failed                    1m16      0      0      1        0          –  http 401",
+        "tests               zot          running bash +1           1m15      3      7      0    12.3k    $0.0123  running",
     ];
     assert_eq!(lines, expected);
 }
@@ -81,7 +81,7 @@ fn what_runs_and_what_waits_is_shown_even_where_there_is_little_room() {
         [
             "AGENT               STATUS                     FOR  LAST",
             "日本語のとても長…   waiting for approval      1m00  (+1) edit: src/main.rs",
-            "tests               running bash +1           1m15  cargo test \u{fffd}[2J",
+            "tests               running bash +1           1m15  cargo test ",
         ]
     );
     let wide = shown(120);
