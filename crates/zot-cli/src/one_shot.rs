@@ -4,10 +4,10 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use tokio::time::timeout;
+use zot_rpc::EventFilter;
 use zot_rpc::executor::{self, IdleSignal};
 use zot_rpc::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
 use zot_rpc::stdio::{Mark, Output};
-use zot_rpc::{EventFilter, printable};
 use zot_sdk::{
     AgentEvent, ApprovalScope, Config, ErrorReport, Event, EventStream, ExtensionNotice,
     Persistence, Runtime, TurnStop, wire,

@@ -127,6 +127,11 @@ impl App {
                 words.extend(arguments.split_whitespace());
                 self.when_idle(zot(&words))
             }
+            // The terminal itself shows what is typed, a key too.
+            "/login" if self.is_plain => {
+                self.say("this terminal would show the key: leave, and use `zot login PROVIDER`");
+                Vec::new()
+            }
             "/login" if arguments.is_empty() => {
                 self.when_idle(Effect::ListProviders(LogAction::In))
             }

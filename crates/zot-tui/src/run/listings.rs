@@ -4,9 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use zot_sdk::conversation::{ContentBlock, Message};
-use zot_sdk::{
-    ApprovalScope, CredentialKind, CredentialStatus, Credentials, Runtime,
-};
+use zot_sdk::{ApprovalScope, CredentialKind, CredentialStatus, Credentials, Runtime};
 
 use crate::app::{Input, LogAction};
 
@@ -16,7 +14,10 @@ const DESCRIPTION_CHARACTERS: usize = 90;
 /// What the user said, in order.
 pub(super) fn prompts(runtime: &Runtime) -> Vec<String> {
     let messages = runtime.transcript();
-    let prompts = messages.iter().filter_map(|message| prompt(message)).enumerate();
+    let prompts = messages
+        .iter()
+        .filter_map(|message| prompt(message))
+        .enumerate();
     prompts
         .map(|(index, text)| format!("{}  {}", index + 1, first_line(text)))
         .collect()
@@ -25,7 +26,10 @@ pub(super) fn prompts(runtime: &Runtime) -> Vec<String> {
 /// What the user said in the prompt with this index.
 pub(super) fn prompt_at(runtime: &Runtime, index: usize) -> Option<String> {
     let messages = runtime.transcript();
-    let text = messages.iter().filter_map(|message| prompt(message)).nth(index)?;
+    let text = messages
+        .iter()
+        .filter_map(|message| prompt(message))
+        .nth(index)?;
     Some(text.to_owned())
 }
 

@@ -3,10 +3,10 @@
 
 use std::io;
 
-use zot_sdk::Event;
+use zot_sdk::AgentEvent;
 
 use super::{Chat, Ending};
-use crate::app::{Effect, Input, Key, KeyCode, ToolState};
+use crate::app::{Effect, Input, Key, KeyCode, StepLimit, ToolState, steps};
 use crate::text::clean;
 
 /// What is listed of what can be chosen.
@@ -14,6 +14,8 @@ const LISTED: usize = 40;
 
 const ANSWERS: &str = "y yes · n no (n WORDS tells the model why) · e always exactly this call · a always this \
                        tool · s everything from now on";
+
+const STEP_ANSWERS: &str = "y yes · a yes, without a limit for this prompt · n no, stop here";
 
 #[derive(Default)]
 pub(super) struct Plain {
@@ -25,6 +27,8 @@ pub(super) struct Plain {
     has_asked: bool,
     /// The call that was asked about, by its id.
     question: String,
+    /// It was asked whether there may be more steps.
+    has_asked_for_steps: bool,
     /// Calls that were said to run.
     announced: Vec<String>,
     remark: String,
@@ -36,7 +40,7 @@ impl Chat {
     /// What of an answer is to be printed at once.
     pub(super) fn delta_to_print(&self, input: &Input) -> Option<String> {
         match (&self.plain, input) {
-            (Some(_), Input::Agent(Event::TextDelta { delta })) => Some(delta.clone()),
+            (Some(_), Input::Agent(AgentEvent::TextDelta(delta))) => Some(delta.clone()),
             _ => None,
         }
     }
@@ -114,6 +118,7 @@ impl Chat {
         self.push_calls(out);
         self.push_choices(out);
         self.push_question(out);
+        self.push_step_question(out);
         let is_idle = self.app.work.is_none()
             && self.app.shell.running.is_none()
             && self.app.approval.is_none();
@@ -227,6 +232,42 @@ impl Chat {
         }
     }
 
+    fn push_step_question(&mut self, out: &mut String) {
+        let StepLimit::Asked(limit) = self.app.step_limit else {
+            if let Some(plain) = &mut self.plain {
+                plain.has_asked_for_steps = false;
+            }
+            return;
+        };
+        let has_asked = |plain: &mut Plain| std::mem::replace(&mut plain.has_asked_for_steps, true);
+        if self.plain.as_mut().is_some_and(has_asked) {
+            return;
+        }
+        let steps = steps(limit);
+        let question = format!("the limit of {steps} is reached: continue for {steps} more?");
+        self.push_line(out, &question);
+        self.push_line(out, STEP_ANSWERS);
+        out.push_str("? ");
+        if let Some(plain) = &mut self.plain {
+            plain.is_within_line = true;
+        }
+    }
+
+    fn answer_step_question(&mut self, line: &str) -> io::Result<Option<Ending>> {
+        let key = match line.trim().to_lowercase().as_str() {
+            "y" | "yes" => 'y',
+            "a" => 'a',
+            "n" | "no" => 'n',
+            _ => {
+                if let Some(plain) = &mut self.plain {
+                    plain.has_asked_for_steps = false;
+                }
+                return Ok(None);
+            }
+        };
+        self.take(Input::Key(Key::plain(KeyCode::Character(key))))
+    }
+
     /// A line that was typed: an answer, a command or a prompt.
     pub(super) fn take_line(&mut self, line: String) -> io::Result<Option<Ending>> {
         let Some(plain) = &mut self.plain else {
@@ -237,6 +278,8 @@ impl Chat {
         plain.has_asked = false;
         let ending = if self.app.approval.is_some() {
             self.answer(&line)?
+        } else if let StepLimit::Asked(_) = self.app.step_limit {
+            self.answer_step_question(&line)?
         } else if let Some(begun) = line.strip_suffix('\\') {
             plain.begun.push_str(begun);
             plain.begun.push('\n');

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use zot_sdk::conversation::Timestamp;
-use zot_sdk::sessions::{Summary, last_prompts};
 use zot_sdk::conversation::{ContentBlock, Message, Role};
+use zot_sdk::sessions::{Summary, last_prompts};
 use zot_sdk::{Credentials, Runtime, today};
 
 use super::listings::{credential, first_line, turns};

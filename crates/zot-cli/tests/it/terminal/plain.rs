@@ -87,3 +87,24 @@ fn questions_are_answered_by_lines() {
     terminal.type_line("/exit");
     terminal.wait_for_shell();
 }
+
+#[test]
+fn a_limit_on_steps_is_a_question_and_a_key_is_not_asked_for() {
+    let terminal = Terminal::open_with("TERM=dumb", "MODEL --no-session --max-steps 2");
+    terminal.wait_for_prompt();
+    terminal.type_line("loop:5:read:{\"path\":\"a.txt\"}");
+    let question = "continue for 2 steps more?";
+    terminal.wait_for(question);
+    terminal.type_line("perhaps");
+    terminal.wait_until("the question again", |screen| {
+        screen.matches(question).count() == 2
+    });
+    assert_eq!(terminal.server.requests().len(), 2);
+    terminal.type_line("n");
+    terminal.wait_for("stopped at the limit of 2 steps");
+    terminal.wait_for_prompt();
+    terminal.type_line("/login openai");
+    terminal.wait_for("this terminal would show the key");
+    terminal.type_line("/exit");
+    terminal.wait_for_shell();
+}

@@ -201,15 +201,13 @@ fn call(id: String, name: String, arguments: &str) -> ToolCall {
 fn blocks(content: &[ContentBlock]) -> Vec<conversation::ContentBlock> {
     let blocks = content.iter().map(|block| match block {
         ContentBlock::Text { text } => conversation::ContentBlock::Text(text.clone()),
-        ContentBlock::Image { mime_type, bytes } => {
-            conversation::ContentBlock::Image(Image {
-                mime_type: mime_type.clone(),
-                data: vec![0; usize::try_from(*bytes).unwrap()].into(),
-            })
+        ContentBlock::Image { mime_type, bytes } => conversation::ContentBlock::Image(Image {
+            mime_type: mime_type.clone(),
+            data: vec![0; usize::try_from(*bytes).unwrap()].into(),
+        }),
+        ContentBlock::ToolCall { id, name, args } => {
+            conversation::ContentBlock::ToolCall(call(id.clone(), name.clone(), args.get()))
         }
-        ContentBlock::ToolCall { id, name, args } => conversation::ContentBlock::ToolCall(
-            call(id.clone(), name.clone(), args.get()),
-        ),
         ContentBlock::ToolResult {
             call_id,
             is_error,
