@@ -109,7 +109,6 @@ fn agent_event(event: Event) -> AgentEvent {
                 cache_read,
                 cache_write,
                 cost_usd,
-                ..Usage::default()
             },
             cumulative: Usage {
                 cost_usd: cumulative.cost_usd,
