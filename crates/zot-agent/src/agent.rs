@@ -142,7 +142,7 @@ impl Agent {
     }
 
     /// The settings with the model that speaks now.
-    pub(crate) fn speaking(&self) -> Arc<AgentSettings> {
+    pub(crate) fn active_settings(&self) -> Arc<AgentSettings> {
         let settings = self.settings();
         let fallen = self.fallen.load(Ordering::Relaxed);
         let taken_over = fallen
@@ -165,13 +165,13 @@ impl Agent {
     /// Lets the next model speak for the rest of the prompt; says whether there is one.
     pub(crate) fn fall_back(&self) -> bool {
         let fallen = self.fallen.load(Ordering::Relaxed);
-        let there_is = fallen < self.settings().fallbacks.len();
-        if there_is {
+        let has_next = fallen < self.settings().fallbacks.len();
+        if has_next {
             self.fallen.store(fallen + 1, Ordering::Relaxed);
             // It may need to be shown pictures that the one before has seen.
             lock(&self.conversation).fit = 0;
         }
-        there_is
+        has_next
     }
 
     pub fn set_settings(&self, settings: AgentSettings) {
@@ -282,7 +282,7 @@ impl Agent {
 
     /// Adds what one model call used; returns the sum so far.
     pub(crate) fn add_usage(&self, usage: Usage) -> Result<Usage, JournalError> {
-        let model = self.speaking().model_id.clone();
+        let model = self.active_settings().model_id.clone();
         let cumulative = {
             let mut conversation = lock(&self.conversation);
             conversation.usage += usage;
@@ -349,7 +349,7 @@ impl Agent {
     /// calls, and hidden reasoning is counted but not sent again. History is not thrown away for
     /// that.
     pub(crate) fn context_fill(&self) -> ContextFill {
-        let window = self.speaking().context_window;
+        let window = self.active_settings().context_window;
         let reported = lock(&self.conversation).context_tokens;
         let used = reported.min(self.token_ceiling());
         if window > 0 && used.saturating_mul(100) >= window.saturating_mul(COMPACT_AT_PERCENT) {
@@ -392,7 +392,7 @@ impl Agent {
 
     /// The transcript as the model may be given it, mended in place where it was broken.
     pub(crate) fn fit_transcript(&self) -> Transcript {
-        let images = self.speaking().model.tool_images();
+        let images = self.active_settings().model.tool_images();
         let mut conversation = lock(&self.conversation);
         let (fit, tail) = conversation
             .transcript

@@ -64,7 +64,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
         return CompactionResult::Failed(ErrorReport::new(ErrorCode::Budget, reason));
     }
     run.emit(AgentEvent::CompactionStarted).await;
-    let settings = agent.speaking();
+    let settings = agent.active_settings();
     let (head, tail) = transcript.messages().split_at(cut);
     let limit = usize::try_from(settings.context_window)
         .unwrap_or(usize::MAX)

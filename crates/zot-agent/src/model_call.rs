@@ -64,7 +64,7 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
         return ModelOutcome::Stopped;
     }
 
-    let settings = agent.speaking();
+    let settings = agent.active_settings();
     agent.count_model_call();
     let received = {
         let transcript = agent.fit_transcript();
@@ -354,7 +354,7 @@ async fn answered(
     let error = cut_off.map(|call| {
         format!(
             "the answer reached the output limit ({} tokens) inside a call of {}, which is not run",
-            agent.speaking().max_output,
+            agent.active_settings().max_output,
             call.name
         )
     });
@@ -387,7 +387,7 @@ async fn failed(
     received: Option<(Said, Usage)>,
     error: ModelError,
 ) -> ModelOutcome {
-    let failing = agent.speaking();
+    let failing = agent.active_settings();
     let blame = error.image_blame;
     let mut error = ErrorReport::of_provider(error, &failing.provider);
     let mut broke_off = false;
@@ -410,7 +410,7 @@ async fn failed(
         return fail_turn(run, error).await;
     }
     let named = |settings: &AgentSettings| format!("{}/{}", settings.provider, settings.model_id);
-    let (from, to) = (named(&failing), named(&agent.speaking()));
+    let (from, to) = (named(&failing), named(&agent.active_settings()));
     // Nobody continues a message of the assistant's reliably, and some providers refuse to.
     let note = broke_off.then(|| {
         format!("[{from} failed in the middle of the answer above. Go on exactly where it stops.]")

@@ -183,7 +183,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     if let Some(log) = &session.log
         && (config.provider.is_some() || config.model.is_some())
     {
-        log.go_on_with(&selected.provider, &selected.model.id)?;
+        log.set_next_model(&selected.provider, &selected.model.id)?;
     }
     let surroundings = Surroundings::find(&config.context, &cwd, &home);
     let jail = Confines::new(&cwd, &home, surroundings.skills.as_ref());

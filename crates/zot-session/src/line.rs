@@ -174,7 +174,7 @@ impl RawMessage {
             "user" => Role::User,
             "assistant" => Role::Assistant,
             "tool" => Role::Tool,
-            other => return Err(format!("nobody is called {other:?}")),
+            other => return Err(format!("unknown role {other:?}")),
         };
         let content = all_understood(self.content.unwrap_or_default());
         Ok(Read {

@@ -145,7 +145,7 @@ impl SessionLog {
     }
 
     /// Says which model the session goes on with, before the next record that is written.
-    pub fn go_on_with(&self, provider: &str, model: &str) -> Result<(), SessionError> {
+    pub fn set_next_model(&self, provider: &str, model: &str) -> Result<(), SessionError> {
         self.hold_with(provider, model, |log, record| {
             log.owed.extend_from_slice(record);
             Ok(())

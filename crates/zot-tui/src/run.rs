@@ -13,6 +13,7 @@ mod farewell;
 mod files;
 mod guest;
 mod history_file;
+mod image_renderer;
 mod info;
 mod jail;
 mod listings;
@@ -25,7 +26,6 @@ mod reading;
 mod resizing;
 mod sessions;
 mod shell;
-mod studio;
 mod themes;
 
 use std::io;
@@ -48,12 +48,12 @@ use assembling::assemble;
 use events::next_event;
 use farewell::Farewell;
 use guest::{Guest, next_guest};
+use image_renderer::ImageRenderer;
 use login::{Login, next_login};
 pub use model_choice::ModelChoice;
 use plain::Plain;
 use resizing::Resized;
 use shell::{Running, next_output};
-use studio::Studio;
 
 /// While things stream in, the screen is drawn this often at most; for a key it is drawn at once.
 const FRAME: Duration = Duration::from_millis(33);
@@ -148,7 +148,7 @@ struct Chat {
     /// Those that were listed last.
     sessions: Arc<[Summary]>,
     /// Draws the pictures, where the terminal can show them.
-    studio: Studio,
+    image_renderer: ImageRenderer,
     begun: Instant,
     /// Something has changed and is drawn then.
     draw_at: Option<Instant>,
@@ -256,14 +256,14 @@ impl Chat {
                 self.draw()?;
                 None
             }
-            Some(drawings) = self.studio.next() => {
+            Some(drawings) = self.image_renderer.next() => {
                 for drawing in drawings {
                     self.take_soon(Input::Picture(drawing))?;
                 }
                 None
             }
             // What comes after a picture is shown after it.
-            event = next_event(&mut self.work), if !self.studio.is_busy() => {
+            event = next_event(&mut self.work), if !self.image_renderer.is_busy() => {
                 self.take_burst(event)?
             }
             event = next_event(&mut self.aside) => self.take_aside(event)?,
@@ -318,7 +318,7 @@ impl Chat {
 
     fn take(&mut self, input: Input) -> io::Result<Option<Ending>> {
         let now_ms = self.begun.elapsed().as_millis() as u64;
-        if matches!(input, Input::Resized { .. }) && self.studio.is_outdated() {
+        if matches!(input, Input::Resized { .. }) && self.image_renderer.is_outdated() {
             self.app.forget_pictures();
         }
         let mut inputs = vec![input];
@@ -377,7 +377,7 @@ impl Chat {
         let frame = self.app.frame(self.renderer.above());
         let mut bytes = String::new();
         if frame.replaces != Replaces::Nothing {
-            bytes.push_str(self.studio.wipe());
+            bytes.push_str(self.image_renderer.wipe());
         }
         bytes.push_str(&self.renderer.draw(frame, rows));
         if !bytes.is_empty() {
@@ -402,7 +402,7 @@ impl Chat {
             self.app.wind_up();
         }
         self.jobs.shutdown().await;
-        self.studio.shutdown().await;
+        self.image_renderer.shutdown().await;
         let size = self.leave_fullscreen()?;
         if let Some(size) = self.resized.take().map(|resized| resized.size()).or(size) {
             // There is no time left to ask where the cursor is.

@@ -84,7 +84,7 @@ fn read_task<'a>(body: &str, definitions: &'a Definitions) -> Result<Interrupt<'
 fn parse<T: for<'de> Deserialize<'de>>(body: &str) -> Result<T, String> {
     let value: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
     if !value.is_object() {
-        return Err("it is no object".to_owned());
+        return Err("expected a JSON object".to_owned());
     }
     T::deserialize(value).map_err(|error| error.to_string())
 }

@@ -271,7 +271,7 @@ impl Examination<'_> {
             let modified = response.modified_args.as_ref();
             if modified.is_some_and(|args| !args.get().trim_start().starts_with('{')) {
                 let hint = "give the tool's whole arguments as an object";
-                self.fail(check, "modified_args is no object", hint);
+                self.fail(check, "modified_args: expected a JSON object", hint);
             } else if response.block {
                 let reason = if response.reason.is_empty() {
                     "no reason given"

@@ -170,7 +170,7 @@ fn the_model_it_goes_on_with_is_the_sessions() {
     assert_eq!(length(), before, "nothing new");
     log.append_model("openai", "gpt-4o").unwrap();
     assert_eq!(model(), is("openai", "gpt-4o"));
-    log.go_on_with("anthropic", "claude-opus-4-1").unwrap();
+    log.set_next_model("anthropic", "claude-opus-4-1").unwrap();
     assert_eq!(model(), is("openai", "gpt-4o"), "nothing was said with it");
     log.append_message(&said("and now?")).unwrap();
     assert_eq!(model(), is("anthropic", "claude-opus-4-1"));

@@ -7,9 +7,9 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use zot_sdk::Runtime;
 
+use super::image_renderer::ImageRenderer;
 use super::info::info;
 use super::plain::Plain;
-use super::studio::Studio;
 use super::{Chat, Options, history_file, themes};
 use crate::app::{App, History};
 use crate::picture::Surroundings;
@@ -49,7 +49,7 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
     };
     let background = chosen.is_none() && depth != Depth::None && !is_simple;
     terminal.ask(&questions(background, surroundings))?;
-    let studio = Studio::new(surroundings, terminal.answers());
+    let image_renderer = ImageRenderer::new(surroundings, terminal.answers());
     Ok(Chat {
         app,
         renderer: Renderer::new(depth),
@@ -64,7 +64,7 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
         login: None,
         chosen_model: None,
         sessions: Arc::default(),
-        studio,
+        image_renderer,
         begun: Instant::now(),
         draw_at: None,
         resized: None,

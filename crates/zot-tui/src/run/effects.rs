@@ -112,10 +112,7 @@ impl Chat {
             Effect::ListForkPoints => {
                 vec![Input::ForkPoints(listings::prompts(&self.runtime))]
             }
-            Effect::KeepSetting { name, value } => {
-                self.keep_setting(name, &value);
-                Vec::new()
-            }
+            Effect::KeepSetting { name, value } => Vec::from_iter(self.keep_setting(name, &value)),
             Effect::ListPrompts => vec![Input::Prompts(listings::prompts(&self.runtime))],
             Effect::Reprint(index) => listings::earlier(&self.runtime, index),
             Effect::ShowContext => vec![listings::context(&self.runtime)],
@@ -148,8 +145,9 @@ impl Chat {
             }
             Effect::LoadTheme(name) => match themes::load(&name, self.options.themes.as_deref()) {
                 Ok(theme) => {
-                    self.keep_setting("theme", &name);
-                    vec![Input::Theme(Box::new(theme))]
+                    let problem = self.keep_setting("theme", &name);
+                    let theme = Input::Theme(Box::new(theme));
+                    std::iter::once(theme).chain(problem).collect()
                 }
                 Err(error) => failed(&error),
             },
@@ -253,17 +251,6 @@ impl Chat {
             // Whoever runs the chat does these.
             Effect::Resume { .. } | Effect::Fork { .. } | Effect::Quit => Vec::new(),
         })
-    }
-
-    /// Writes a setting to the user's configuration; only a problem is told.
-    fn keep_setting(&mut self, name: &str, value: &str) {
-        let words = ["config", "set", name, value].map(str::to_owned);
-        let cwd = self.runtime.cwd().to_owned();
-        self.jobs.spawn(async move {
-            let kept = own_program::ask(&cwd, words.into(), None).await;
-            let is_problem = matches!(kept, Input::Note { is_error: true, .. });
-            Vec::from_iter(is_problem.then_some(kept))
-        });
     }
 
     /// What the agent is asked, with the files that the user mentioned.

@@ -27,8 +27,8 @@ impl Chat {
                 return Ok(Some(ending));
             }
             let (columns, rows) = self.app.size();
-            self.studio.draw(pictures, columns, rows / 2);
-            if self.studio.is_busy() {
+            self.image_renderer.draw(pictures, columns, rows / 2);
+            if self.image_renderer.is_busy() {
                 break;
             }
             let Some(work) = &mut self.work else { break };

@@ -1,8 +1,8 @@
-//! Keeps the model that was chosen with `/model` for the next start.
+//! Keeps what was chosen in the chat for the next start: the model, the theme, other settings.
 
 use std::path::{Path, PathBuf};
 
-use zot_sdk::config_files::{ConfigError, Layers, Origin, Place, set_model};
+use zot_sdk::config_files::{ConfigError, Layers, Origin, Place, key, set, set_model};
 
 use super::Chat;
 use crate::app::Input;
@@ -36,6 +36,19 @@ impl Chat {
             ))
         });
         said.map(Input::note)
+    }
+}
+
+impl Chat {
+    /// Keeps a setting, before anything else is done: the user may leave at once. There is a note only
+    /// when that failed.
+    pub(super) fn keep_setting(&self, name: &str, value: &str) -> Option<Input> {
+        let choice = self.options.model_choice.as_ref()?;
+        let path = Place::User.path(&choice.home, self.runtime.cwd());
+        let kept = key(name).and_then(|key| set(&path, Place::User, key, value));
+        let error = kept.err()?;
+        let text = format!("{name} is used now, but could not be kept for the next start: {error}");
+        Some(Input::failure(text))
     }
 }
 

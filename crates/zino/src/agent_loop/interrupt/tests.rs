@@ -46,7 +46,7 @@ fn the_model_is_told_what_is_wrong() {
         (
             "tool_call",
             "[]",
-            "Malformed tool_call JSON: it is no object",
+            "Malformed tool_call JSON: expected a JSON object",
         ),
         ("task", r#"{"skill": "x"}"#, "Error: Unknown skill 'x'"),
         (
@@ -54,7 +54,7 @@ fn the_model_is_told_what_is_wrong() {
             r#"{"skill": "shell", "request": ""}"#,
             "Error: Empty task request.",
         ),
-        ("task", "3", "Malformed task JSON: it is no object"),
+        ("task", "3", "Malformed task JSON: expected a JSON object"),
     ];
     let definitions = definitions();
     for (tag, body, expected) in cases {

@@ -22,7 +22,7 @@ const TMUX_TIME: Duration = Duration::from_secs(1);
 const DRAWING_TIME: Duration = Duration::from_secs(3);
 
 /// Makes drawings of pictures, those of one event at a time.
-pub(super) struct Studio {
+pub(super) struct ImageRenderer {
     surroundings: Surroundings,
     answers: watch::Receiver<Answers>,
     jobs: JoinSet<Vec<Drawing>>,
@@ -32,7 +32,7 @@ pub(super) struct Studio {
     cell: Option<(usize, usize)>,
 }
 
-impl Studio {
+impl ImageRenderer {
     pub(super) fn new(surroundings: Surroundings, answers: watch::Receiver<Answers>) -> Self {
         Self {
             surroundings,
