@@ -159,7 +159,7 @@ class Scanner {
     return digits.length === 4 ? String.fromCharCode(parseInt(digits, 16)) : '';
   }
 
-  /** A value that is no string: its text, up to what ends it. A list of strings becomes its strings. */
+  /** A value other than a string: its text, up to what ends it. A list of strings becomes its strings. */
   nested() {
     const from = this.at;
     let depth = 0;

@@ -51,7 +51,7 @@ export function waitingSince(agent) {
   return asked.length > 0 ? Math.min(...asked) : agent.since_ms;
 }
 
-/** The agents in the order of who needs somebody most. */
+/** The agents, those that need attention first. */
 export function byAttention(agents, now) {
   return agents
     .map((agent) => ({ agent, key: attention(agent, now) }))

@@ -271,7 +271,7 @@ fn code_unit(rest: &mut Peekable<Chars<'_>>) -> Option<u16> {
     Some(unit)
 }
 
-/// A value that is no string: its text, up to what ends it. A list of strings becomes its strings.
+/// A value other than a string: its text, up to what ends it. A list of strings becomes its strings.
 fn nested(rest: &mut Peekable<Chars<'_>>) -> String {
     let mut text = String::new();
     let mut depth = 0_usize;

@@ -46,7 +46,7 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
             more => run.meter.allow_steps(agent, more),
         }
     }
-    // Who was asked may have stopped it instead of answering.
+    // The user may have stopped the prompt instead of answering.
     let reached = match run.cancel.is_cancelled() {
         true => None,
         false => run.meter.reached(agent),

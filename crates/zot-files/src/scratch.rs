@@ -1,7 +1,7 @@
 //! Temporary directories that go with their process, however that ends.
 //!
 //! The process holds a lock on its directory. The system gives that back when the process dies, so
-//! whoever starts next can tell an abandoned directory from one in use, whatever became of its
+//! the next process can tell an abandoned directory from one in use, whatever became of its
 //! number meanwhile.
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub fn forbid_dumps() {
         maximum: Some(0),
     };
     // Both only ever take something away from ourselves, which the system has no reason to refuse;
-    // one that does is no reason not to start.
+    // one that does must not prevent a start.
     let _ = setrlimit(Resource::Core, none);
     #[cfg(target_os = "linux")]
     {

@@ -144,7 +144,7 @@ fn close_from(first: libc::c_int, flags: libc::c_uint) {
     let limit = getrlimit(Resource::Nofile).current;
     let limit = limit.and_then(|limit| libc::c_int::try_from(limit).ok());
     for descriptor in first..limit.unwrap_or(MAX_LOOKED_AT).min(MAX_LOOKED_AT) {
-        // SAFETY: as above; a number that is no descriptor is refused.
+        // SAFETY: as above; a number that is not a descriptor is refused.
         unsafe {
             match flags {
                 0 => libc::close(descriptor),

@@ -163,7 +163,7 @@ impl Credentials {
         entries.map(|entry| entry.name.to_string()).collect()
     }
 
-    /// Every secret that is known here, whoever it is for: to keep them out of what is shared.
+    /// Every secret that is known here, for any provider: to keep them out of what is shared.
     pub fn secrets(&self) -> Vec<String> {
         known_secrets(&self.home, &self.tables.providers, &variable)
     }

@@ -1,4 +1,4 @@
-//! Every secret that is known here, whoever it is for: none of them may reach a cassette.
+//! Every secret that is known here, for any provider: none of them may reach a cassette.
 
 #[cfg(test)]
 mod tests;

@@ -116,7 +116,7 @@ impl Filter {
         }
     }
 
-    /// The end of the text: what is held and is no sequence is shown.
+    /// The end of the text: held bytes that do not form a sequence are shown.
     pub fn finish(&mut self, shown: &mut String) {
         if matches!(self.state, State::String | State::StringEscape) {
             self.release(shown);

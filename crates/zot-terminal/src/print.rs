@@ -110,7 +110,7 @@ impl<W: Write> Drop for Printer<W> {
         if let Some(rule) = &mut self.rule {
             rule.finish();
             if !rule.shown.is_empty() {
-                // Whoever minds has flushed before.
+                // Callers that need the bytes written have flushed before.
                 let _ = self.inner.write_all(rule.shown.as_bytes());
             }
         }

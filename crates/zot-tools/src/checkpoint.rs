@@ -32,7 +32,7 @@ pub trait Checkpoint: Send + Sync {
     fn after_change(&self, number: ChangeNumber, path: &Path);
 }
 
-/// A change, as whoever keeps them counts.
+/// A change, as the checkpoints count it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeNumber(pub u64);
 
@@ -79,7 +79,7 @@ pub(crate) fn keep<'a>(
             Err(_) => FileBefore::Unknown,
         },
     };
-    // A file that cannot be found or read is the business of whoever writes to it.
+    // A file that cannot be found or read is reported by the tool that writes to it.
     let number = checkpoint
         .before_change(tool, &path, before, after)
         .map_err(NotKept)?;

@@ -21,7 +21,7 @@ impl Default for Secret {
 }
 
 impl Secret {
-    /// The key, for whoever sends or keeps it.
+    /// The key, to send or keep it.
     pub fn reveal(&self) -> &str {
         std::str::from_utf8(&self.bytes).unwrap_or_default()
     }

@@ -151,7 +151,7 @@ pageTest('orders by attention, and moves nothing without need', async ({ server,
   await order(page, ['failed', 'first', 'second', 'third', 'idle', 'done']);
   agents.third.confirm('bash', { command: 'ls' });
   await order(page, ['third', 'failed', 'first', 'second', 'idle', 'done']);
-  // Who waits longest stays first.
+  // The longest wait stays first.
   agents.second.tool('bash', { command: 'pwd' });
   agents.second.confirm('bash', { command: 'pwd' });
   await order(page, ['third', 'second', 'failed', 'first', 'idle', 'done']);

@@ -84,7 +84,7 @@ pageTest('filters and sorts', async ({ server, open }) => {
   two.send({ type: 'turn.started' }, { type: 'turn.completed' });
   await card(page, 'gamma').getByText('running grep').waitFor();
   await card(page, 'beta').getByText('done').waitFor();
-  // Who is done needs nobody.
+  // A finished agent needs no attention.
   assert.deepEqual(await names(page), ['alpha', 'gamma', 'beta']);
   await page.getByRole('combobox', { name: 'Sort' }).selectOption('attached');
   const expect = (expected) => until(async () => String(await names(page)) === String(expected), `${expected}`);

@@ -80,7 +80,7 @@ impl Dialect for ClaudeCode {
     }
 
     fn finish(&mut self, findings: &mut Vec<Finding>) {
-        // It was answered; whoever works in the background is cut off, not the answer.
+        // It was answered; the stream cut off background agents, not the answer.
         if std::mem::take(&mut self.waiting) {
             push(findings, Event::new(Kind::AgentEnd));
         }

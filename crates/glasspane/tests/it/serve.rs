@@ -156,7 +156,7 @@ fn a_table_of_a_running_server_shows_what_runs_and_what_waits() {
     let text = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(lines.len(), 4, "{text}");
-    // Who waits comes first.
+    // Waiting agents come first.
     assert!(lines[2].starts_with("waiting "), "{text}");
     assert!(lines[2].ends_with("bash: rm -r build"), "{text}");
     assert!(lines[3].contains("running write") && lines[3].contains("notes.txt  content=xxx"));

@@ -105,7 +105,7 @@ fn a_command_leaves_no_process_behind() {
     }
 }
 
-/// Whoever may raise the limit again gets no dump all the same.
+/// Even a process that may raise the limit again gets no dump.
 #[test]
 fn a_dump_of_zot_cannot_be_made() {
     let mut session = Session::start(Wire::OpenAi);

@@ -1,7 +1,7 @@
 //! What a prompt carries besides what was typed, in a few words each.
 //!
 //! What is attached stands behind the prompt's text in a form of ours, in requests and in session
-//! files. This reads it back, for whoever shows the conversation.
+//! files. This reads it back, to show the conversation.
 
 use std::fmt;
 

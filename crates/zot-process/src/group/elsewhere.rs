@@ -70,7 +70,7 @@ impl ProcessGroup {
             .map(ExitStatus::from_raw)
     }
 
-    /// Takes leave of a group whose leader has exited; whoever is left in it is killed.
+    /// Ends a group whose leader has exited; processes left in it are killed.
     pub async fn close(mut self) -> GroupEnd {
         self.exited().await;
         self.reap();
@@ -81,9 +81,9 @@ impl ProcessGroup {
         self.end_report(!settled)
     }
 
-    /// Asks everyone in the group to end, and kills who has not after `grace`.
+    /// Asks every process in the group to end, and kills those that have not after `grace`.
     ///
-    /// Who can ask a child to end by other means waits for [`exited`](Self::exited) first, with a
+    /// Callers that can ask a child to end by other means wait for [`exited`](Self::exited) first, with a
     /// limit; then [`close`](Self::close) takes leave of one that obeyed, and this ends the others.
     pub async fn end(mut self, grace: Duration) -> GroupEnd {
         let deadline = Instant::now() + grace;

@@ -100,7 +100,7 @@ impl ProcessGroup {
 
     /// Asks every process to end, and kills those that have not after `grace`.
     ///
-    /// Who can ask a child to end by other means waits for [`exited`](Self::exited) first, with a
+    /// Callers that can ask a child to end by other means wait for [`exited`](Self::exited) first, with a
     /// limit; then [`close`](Self::close) takes leave of one that obeyed, and this ends the others.
     pub async fn end(mut self, grace: Duration) -> GroupEnd {
         let deadline = Instant::now() + grace;

@@ -43,7 +43,7 @@ impl Ways {
 pub(super) fn is_own_server(entry: &ProviderEntry, base_url: &str) -> bool {
     let known = zot_provider::provider(&entry.name);
     let is_elsewhere = known.is_none_or(|known| known.base_url != base_url);
-    // Whoever asks for no key runs on the user's machine.
+    // A server that needs no key runs on the user's machine.
     is_elsewhere || entry.key != KeyRequirement::Needed
 }
 

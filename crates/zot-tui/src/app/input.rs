@@ -21,7 +21,7 @@ pub(crate) enum Input {
         columns: usize,
         rows: usize,
     },
-    /// Where the cursor is on the screen, counted from zero; for whoever asked.
+    /// Where the cursor is on the screen, counted from zero; the answer to a question.
     Cursor {
         row: usize,
         column: usize,

@@ -14,7 +14,7 @@ pub(crate) enum StepLimit {
     NotReached,
     /// So many steps were allowed: is it to be as many more?
     Asked(u64),
-    /// The prompt ends there, which is no error.
+    /// The prompt ends there, which is not an error.
     Refused(u64),
 }
 

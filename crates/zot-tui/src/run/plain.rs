@@ -303,7 +303,7 @@ impl Chat {
         Ok(ending)
     }
 
-    /// Whoever typed something else did not mean the question.
+    /// A line that is not an answer leaves the question open.
     fn answer(&mut self, line: &str) -> io::Result<Option<Ending>> {
         let line = line.trim();
         let (word, reason) = line.split_once(' ').unwrap_or((line, ""));

@@ -12,13 +12,13 @@ pub(super) const SILENT_AFTER_MS: u64 = 30_000;
 /// that group, so that agents do not move while nothing happens to them. Equal ones stay as they came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Attention {
-    /// A person has to decide; who waits longest comes first.
+    /// A person has to decide; the longest wait comes first.
     Waiting {
         since_ms: u64,
     },
     /// Failed, or not understood.
     Trouble,
-    /// At work, but silent; who has been silent longest comes first.
+    /// At work, but silent; the longest silence comes first.
     Silent {
         last_ms: u64,
     },

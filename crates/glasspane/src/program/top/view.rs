@@ -17,7 +17,7 @@ const PAGE: usize = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Sort {
-    /// Who needs somebody first.
+    /// Agents that need attention first.
     #[default]
     Attention,
     /// The order in which agents came.

@@ -294,7 +294,7 @@ fn an_interrupted_claude_code_is_no_failure() {
     assert!(told(&events).contains(&"retry 1/10 529 in 0.6s: overloaded".to_owned()));
 }
 
-/// A stream whose last line, and more, is missing was interrupted, whoever wrote it.
+/// A stream whose last line, and more, is missing was interrupted, for every source.
 #[test]
 fn a_stream_that_is_cut_is_not_done() {
     for (kind, lines) in [

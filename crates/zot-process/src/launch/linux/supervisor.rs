@@ -20,7 +20,7 @@ use rustix::process::{
 use crate::group::protocol::{GONE, KILL, Report, TERMINATE};
 use crate::raw;
 
-/// How long to wait between two rounds of killing: who was killed takes a moment to be gone, and
+/// How long to wait between two rounds of killing: a killed process takes a moment to be gone, and
 /// what it had started is ours only then.
 const ROUND_TIME: Timespec = Timespec {
     tv_sec: 0,
@@ -184,7 +184,7 @@ impl Told {
     }
 }
 
-/// A program, its group, and who was adopted.
+/// A program, its group, and the processes that were adopted.
 struct Group {
     program: Pid,
     /// How the program ended. It is not reaped before all others are: its number, which is that of
@@ -195,7 +195,7 @@ struct Group {
 }
 
 impl Group {
-    /// Reaps who has ended. Whether anyone but the program is alive.
+    /// Reaps what has ended. Returns whether anything but the program is alive.
     fn look_around(&mut self) -> bool {
         let mut alive = false;
         let listed = for_each_child(|child| {
@@ -302,7 +302,7 @@ fn next_order<const COUNT: usize>(watched: [BorrowedFd<'_>; COUNT], signals: i32
         Err(Errno::INTR | Errno::AGAIN) => Order::None,
         Ok(1) if order == [TERMINATE] => Order::Terminate,
         Ok(1) if order == [KILL] => Order::Kill,
-        // The end: whoever wants the program is gone.
+        // End of input: the process that wanted the program is gone.
         _ => Order::Kill,
     }
 }

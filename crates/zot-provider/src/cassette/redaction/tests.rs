@@ -61,7 +61,7 @@ fn encoded_and_escaped_secrets_go() {
     );
     check(&unicode.replace('\\', "\\\\"), REDACTED);
     check("credential\\x2dof-the-user", REDACTED);
-    // What is no escape of a secret stays.
+    // Text that is not an escaped secret stays.
     for harmless in ["100% sure \\n \\u00e9 %zz %2", "\\", "%"] {
         check(harmless, harmless);
     }

@@ -321,7 +321,7 @@ fn a_limit_on_steps_is_a_question() {
     let rows = chat.rows().join("\n");
     assert!(rows.contains("· stopped at the limit of 2 steps"), "{rows}");
     assert!(!rows.contains('✗'), "{rows}");
-    // Somebody who is writing does not answer.
+    // Keys typed into the editor are not answers.
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.write("the");
