@@ -12,8 +12,8 @@ fn main() {
     let is = |variable: &str, value: &str| env::var(variable).is_ok_and(|set| set == value);
     // Nobody measures a debug build.
     if is("CARGO_CFG_TARGET_OS", "linux") && is("PROFILE", "release") && !is_linker_chosen() {
-        let folder = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
-        let order = Path::new(&folder).join(ORDER);
+        let directory = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+        let order = Path::new(&directory).join(ORDER);
         println!("cargo::rustc-link-arg-bin=zot=-T");
         println!("cargo::rustc-link-arg-bin=zot={}", order.display());
     }

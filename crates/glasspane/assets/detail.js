@@ -63,7 +63,7 @@ export class Detail {
     for (const [name, words, wide] of [
       ['turns', 'turns'], ['tools', 'tools'], ['errors', 'errors'], ['runtime', 'since start'],
       ['input', 'input'], ['output', 'output'], ['cache', 'cached'], ['cost', 'cost'],
-      ['model', 'model', true], ['cwd', 'folder', true],
+      ['model', 'model', true], ['cwd', 'directory', true],
     ]) {
       const fact = element('div', wide ? 'wide' : '');
       const term = element('dt');

@@ -33,8 +33,8 @@ export function launchBrowser() {
 /** `glasspane serve` with a socket of its own. */
 export class Server {
   constructor() {
-    this.folder = mkdtempSync(join(tmpdir(), 'glasspane-page-'));
-    this.socket = join(this.folder, 'agents.sock');
+    this.directory = mkdtempSync(join(tmpdir(), 'glasspane-page-'));
+    this.socket = join(this.directory, 'agents.sock');
     this.listen = '127.0.0.1:0';
     this.agents = [];
   }
@@ -46,7 +46,7 @@ export class Server {
   }
 
   async start(...flags) {
-    const args = ['serve', '--listen', this.listen, '--socket', this.socket, '--token-file', join(this.folder, 'token'), ...flags];
+    const args = ['serve', '--listen', this.listen, '--socket', this.socket, '--token-file', join(this.directory, 'token'), ...flags];
     this.process = spawn(programPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.ended = new Promise((resolve) => { this.process.once('exit', resolve); });
     let complaints = '';
@@ -75,7 +75,7 @@ export class Server {
   async close() {
     for (const agent of this.agents) agent.end();
     await this.stop();
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.directory, { recursive: true, force: true });
   }
 
   async agent(label, about = {}) {

@@ -7,7 +7,7 @@ const MAX_COLOURS = 256;
 /** So many of the commonest stay exactly what they are. */
 const KEPT_COLOURS = 80;
 
-/** The picture with a palette; as it was if it is none that a browser makes. */
+/** The image with a palette; as it was if it is none that a browser makes. */
 export function shrink(png) {
   const { width, height, channels, pixels } = decode(png);
   const counts = new Map();

@@ -25,13 +25,13 @@ export function makeRecords(count, seconds, seed = 11) {
       step += 1;
       event('turn_start', { step }, 600);
       event('message_start', { role: 'assistant' }, 200);
-      for (const word of ['There ', 'are ', `${step * 7} `, 'files ', 'in ', 'the ', 'folder.']) {
+      for (const word of ['There ', 'are ', `${step * 7} `, 'files ', 'in ', 'the ', 'directory.']) {
         event('message_update', { role: 'assistant', text: word }, 90);
       }
       const id = `c${step}`;
       const name = ['bash', 'read', 'grep'][step % 3];
       event('tool_execution_start', { tool_id: id, tool_name: name }, 100);
-      event('message_end', { role: 'assistant', text: `There are ${step * 7} files in the folder.`, whole: true }, 10);
+      event('message_end', { role: 'assistant', text: `There are ${step * 7} files in the directory.`, whole: true }, 10);
       if (step % 4 === 2) event('approval_request', { tool_id: id, tool_name: name }, 800);
       event('turn_end', { stop: 'tool_use' }, 20);
       event('tool_execution_update', { tool_id: id, text: 'working\n' }, 700);

@@ -1,4 +1,4 @@
-// The pictures of docs/glasspane.md. Run it with scripts/screenshots.
+// The images of docs/glasspane.md. Run it with scripts/screenshots.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,8 +8,8 @@ import { Server, launchBrowser, openPage, whatIsMissing } from './harness.js';
 import { shrink } from './png.js';
 import { makeRecords, toLog } from './recording.js';
 
-const folder = process.argv[2];
-const missing = folder ? whatIsMissing() : 'usage: node screenshots.js FOLDER';
+const directory = process.argv[2];
+const missing = directory ? whatIsMissing() : 'usage: node screenshots.js DIRECTORY';
 if (missing) {
   console.error(missing);
   process.exit(1);
@@ -17,8 +17,8 @@ if (missing) {
 
 const browser = await launchBrowser();
 
-async function picture(page, name) {
-  const path = join(folder, `${name}.png`);
+async function image(page, name) {
+  const path = join(directory, `${name}.png`);
   const bytes = shrink(await page.screenshot());
   writeFileSync(path, bytes);
   console.log(`${path}: ${Math.round(bytes.length / 1024)} KiB`);
@@ -35,17 +35,17 @@ async function live() {
     viewport: { width: 390, height: 780 }, deviceScaleFactor: 1.5, isMobile: true, hasTouch: true, colorScheme: 'dark',
   });
   await light.page.waitForTimeout(45_000);
-  await picture(light.page, 'glasspane');
+  await image(light.page, 'glasspane');
   await dark.page.locator('.card').nth(1).click();
   await dark.page.waitForTimeout(1500);
-  await picture(dark.page, 'glasspane-agent');
-  await picture(phone.page, 'glasspane-phone');
+  await image(dark.page, 'glasspane-agent');
+  await image(phone.page, 'glasspane-phone');
   fleet.end();
   await server.close();
 }
 
 async function replay() {
-  const logs = mkdtempSync(join(tmpdir(), 'glasspane-pictures-'));
+  const logs = mkdtempSync(join(tmpdir(), 'glasspane-images-'));
   const log = join(logs, 'nightly.jsonl');
   writeFileSync(log, toLog(makeRecords(8, 90)));
   const server = await Server.start('--replay', log);
@@ -55,7 +55,7 @@ async function replay() {
   await page.locator('#replay-speed').fill(String(Math.log10(5)));
   await page.evaluate(() => document.activeElement.blur());
   await page.waitForTimeout(4000);
-  await picture(page, 'glasspane-replay');
+  await image(page, 'glasspane-replay');
   await server.close();
   rmSync(logs, { recursive: true });
 }

@@ -13,7 +13,7 @@ use crate::{Transcript, Workdir, poll_until};
 /// What runs. Its head says what a script can ask for.
 const PROGRAM: &str = include_str!("extension/scripted.py");
 
-/// An extension that does as it is told. Made in a folder by [`ScriptedExtension::install`].
+/// An extension that does as it is told. Made in a directory by [`ScriptedExtension::install`].
 #[derive(Debug, Clone)]
 pub struct ScriptedExtension {
     name: String,
@@ -21,7 +21,7 @@ pub struct ScriptedExtension {
     script: Value,
 }
 
-/// A scripted extension in its folder.
+/// A scripted extension in its directory.
 #[derive(Debug, Clone)]
 pub struct InstalledExtension {
     name: String,
@@ -77,10 +77,10 @@ impl ScriptedExtension {
         self
     }
 
-    /// Puts it into a folder of its own in `folder`, in the place of an older one.
-    pub fn install(&self, folder: &Path) -> InstalledExtension {
-        let directory = folder.join(&self.name);
-        fs::create_dir_all(&directory).expect("make the folder of an extension");
+    /// Puts it into a directory of its own in `parent`, in the place of an older one.
+    pub fn install(&self, parent: &Path) -> InstalledExtension {
+        let directory = parent.join(&self.name);
+        fs::create_dir_all(&directory).expect("make the directory of an extension");
         let manifest = self.manifest.to_string();
         let script = self.script.to_string();
         for (file, text) in [
@@ -182,10 +182,10 @@ impl InstalledExtension {
 }
 
 impl Workdir {
-    /// Where extensions are that are named on the command line; recordings show the folder above
+    /// Where extensions are that are named on the command line; recordings show the directory above
     /// as `<exts>`.
     pub fn extensions(&self) -> PathBuf {
-        self.extension_folders().join(self.name())
+        self.extension_directories().join(self.name())
     }
 
     /// What zot and the extension itself have logged about an extension.

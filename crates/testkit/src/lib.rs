@@ -21,5 +21,5 @@ pub use extension::{InstalledExtension, ScriptedExtension, echo_tool, register_t
 pub use recording::{Fixtures, Pace, Transcript};
 pub use server::{ModelServer, RecordedRequest, Reply, Wire, refusal};
 pub use terminal::{AtTerminal, assert_harmless, run_at_terminal};
-pub use workdir::{PICTURE, PICTURE_BASE64, Workdir};
+pub use workdir::{IMAGE, IMAGE_BASE64, Workdir};
 pub use zot::{Finished, PATIENCE, Signal, Zot, ZotCommand, poll_until};

@@ -77,7 +77,7 @@ pub enum Pace {
     Extension,
 }
 
-/// A folder of recordings.
+/// A directory of recordings.
 pub struct Fixtures {
     directory: PathBuf,
 }

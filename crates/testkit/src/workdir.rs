@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// A red picture of 2×2 pixels: `pic.png` of [`Workdir::with_files`].
-pub const PICTURE: [u8; 73] = [
+/// A red image of 2×2 pixels: `pic.png` of [`Workdir::with_files`].
+pub const IMAGE: [u8; 73] = [
     0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d, b'I', b'H', b'D', b'R', 0, 0, 0,
     2, 0, 0, 0, 2, 8, 2, 0, 0, 0, 0xfd, 0xd4, 0x9a, 0x73, 0, 0, 0, 0x10, b'I', b'D', b'A', b'T',
     0x78, 0xda, 0x63, 0xf8, 0xcf, 0xc0, 0x00, 0x44, 0x0c, 0x10, 0x0a, 0x00, 0x1f, 0xee, 0x03, 0xfd,
     0x63, 0x5e, 0xbb, 0x5b, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,
 ];
 
-/// [`PICTURE`] as prompts carry it.
-pub const PICTURE_BASE64: &str = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR42mP4z8AARAwQCgAf7gP9Y167WwAAAABJRU5ErkJggg==";
+/// [`IMAGE`] as prompts carry it.
+pub const IMAGE_BASE64: &str = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR42mP4z8AARAwQCgAf7gP9Y167WwAAAABJRU5ErkJggg==";
 
 /// Removed with everything in it when dropped.
 pub struct Workdir {
@@ -30,7 +30,7 @@ impl Workdir {
             .prefix("zot-test-")
             .tempdir()
             .expect("make a temporary directory");
-        // Programs report resolved paths, and a system's temporary folder may be a link.
+        // Programs report resolved paths, and a system's temporary directory may be a link.
         let root = temporary
             .path()
             .canonicalize()
@@ -53,7 +53,7 @@ impl Workdir {
         workdir.write("dup.txt", "x = 1\nx = 1\nend\n");
         workdir.write("crlf.txt", "\u{feff}line1\r\nline2\r\nline3\r\n");
         workdir.write("bin.dat", b"ab\0cd");
-        workdir.write("pic.png", PICTURE);
+        workdir.write("pic.png", IMAGE);
         let long: String = (0..3000).map(|line| format!("line {line}\n")).collect();
         workdir.write("long.txt", long);
         workdir.write("nonl.txt", "no newline at end");
@@ -70,12 +70,12 @@ impl Workdir {
         self.parent().join(&self.name)
     }
 
-    /// The folder that holds [`Workdir::path`]; recordings show it as `<cwd>`.
+    /// The directory that holds [`Workdir::path`]; recordings show it as `<cwd>`.
     pub fn parent(&self) -> PathBuf {
         self.root.join("cwd")
     }
 
-    /// The folder that holds [`Workdir::home`]; recordings show it as `<home>`.
+    /// The directory that holds [`Workdir::home`]; recordings show it as `<home>`.
     pub fn homes(&self) -> PathBuf {
         self.root.join("home")
     }
@@ -84,8 +84,8 @@ impl Workdir {
         self.homes().join(&self.name)
     }
 
-    /// The folder that holds the extensions of runs; recordings show it as `<exts>`.
-    pub(crate) fn extension_folders(&self) -> PathBuf {
+    /// The directory that holds the extensions of runs; recordings show it as `<exts>`.
+    pub(crate) fn extension_directories(&self) -> PathBuf {
         self.root.join("exts")
     }
 
@@ -97,7 +97,7 @@ impl Workdir {
     pub fn write(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
         let path = self.path().join(path);
         if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).expect("make the file's folder");
+            fs::create_dir_all(parent).expect("make the file's directory");
         }
         fs::write(path, content).expect("write a file of the working directory");
     }

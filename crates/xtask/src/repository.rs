@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold nothing we wrote.
+/// Directories that hold nothing we wrote.
 const SKIPPED: [&str; 4] = ["node_modules", "__pycache__", "corpus", "artifacts"];
 
 /// The root of the workspace.
@@ -15,7 +15,7 @@ pub fn root() -> PathBuf {
 }
 
 /// Every file below `directory` that `wanted` holds for, sorted. Build output, dependencies and
-/// hidden folders are left out.
+/// hidden directories are left out.
 pub fn files(directory: &Path, wanted: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut directories = vec![directory.to_owned()];

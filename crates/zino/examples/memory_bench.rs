@@ -68,9 +68,9 @@ impl Zipf {
     }
 }
 
-fn start(folder: &Path) -> Peer {
+fn start(directory: &Path) -> Peer {
     let mut config = Config::default();
-    config.mem.data_dir = folder.to_owned();
+    config.mem.data_dir = directory.to_owned();
     Peer::local(
         Arc::new(MemoryService::new(&config)),
         Log::new("mem", Level::Error),
@@ -111,9 +111,9 @@ fn resident_mebibytes() -> u64 {
     kibibytes.unwrap_or(0) / 1024
 }
 
-async fn channels(folder: &Path) {
+async fn channels(directory: &Path) {
     for length in [10, 10_000, 100_000] {
-        let peer = start(folder);
+        let peer = start(directory);
         let channel = format!("channel{length}");
         let message = json!({ "role": "user", "content": "twenty words or so ".repeat(5) });
         let messages = vec![message.clone(); length];
@@ -121,7 +121,7 @@ async fn channels(folder: &Path) {
         let mut append = request("append_history");
         append["messages"] = messages.into();
         ask(&peer, append.clone()).await;
-        let peer = start(folder);
+        let peer = start(directory);
         append["messages"] = json!([message, message]);
         let first = ask(&peer, append.clone()).await.0;
         let mut times = Vec::new();
@@ -143,8 +143,8 @@ async fn channels(folder: &Path) {
     }
 }
 
-async fn memories(folder: &Path, count: usize, zipf: &mut Zipf) {
-    let file = File::create(folder.join("hard_memories.json")).unwrap();
+async fn memories(directory: &Path, count: usize, zipf: &mut Zipf) {
+    let file = File::create(directory.join("hard_memories.json")).unwrap();
     let mut file = BufWriter::new(file);
     for number in 0..count {
         let opening = if number == 0 { "[" } else { "," };
@@ -158,7 +158,7 @@ async fn memories(folder: &Path, count: usize, zipf: &mut Zipf) {
     file.write_all(b"\n]").unwrap();
     file.into_inner().unwrap();
     let before = resident_mebibytes();
-    let peer = start(folder);
+    let peer = start(directory);
     let first = ask(&peer, json!({ "type": "search_hard", "query": "w5" }))
         .await
         .0;
@@ -217,18 +217,18 @@ fn main() {
     } else {
         given
     };
-    let folder = std::env::temp_dir().join(format!("zino-memory-bench-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
+    let directory = std::env::temp_dir().join(format!("zino-memory-bench-{}", std::process::id()));
+    fs::create_dir_all(&directory).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
     runtime.block_on(async {
-        channels(&folder).await;
+        channels(&directory).await;
         let mut zipf = Zipf::new();
         for count in counts {
-            memories(&folder, count, &mut zipf).await;
+            memories(&directory, count, &mut zipf).await;
         }
     });
-    fs::remove_dir_all(&folder).unwrap();
+    fs::remove_dir_all(&directory).unwrap();
 }

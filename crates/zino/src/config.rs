@@ -30,8 +30,8 @@ pub struct Config {
     pub exc: Executor,
     pub mem: Memory,
     pub ctx: Context,
-    pub tools: Folder,
-    pub skills: Folder,
+    pub tools: Directory,
+    pub skills: Directory,
     pub logging: Logging,
     pub wire: Wire,
     /// Where the file is; `None` for one that was not read from a file.
@@ -238,7 +238,7 @@ impl Default for Context {
 /// `[tools]` and `[skills]`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Folder {
+pub struct Directory {
     pub dir: Option<PathBuf>,
 }
 

@@ -56,11 +56,11 @@ struct ToolFile {
     meta: Meta,
 }
 
-/// The executors that the tools in a folder name, in order of file names; the first of a name
+/// The executors that the tools in a directory name, in order of file names; the first of a name
 /// counts. Files that cannot be read are reported and left out.
-pub fn load_executors(folder: &Path, log: Log) -> Vec<ExecutorDefinition> {
+pub fn load_executors(directory: &Path, log: Log) -> Vec<ExecutorDefinition> {
     let mut executors: Vec<ExecutorDefinition> = Vec::new();
-    for (stem, path) in json_files(folder, log) {
+    for (stem, path) in json_files(directory, log) {
         let Some(ToolFile { meta }) = read(&path, log) else {
             continue;
         };
@@ -77,21 +77,21 @@ pub fn load_executors(folder: &Path, log: Log) -> Vec<ExecutorDefinition> {
     executors
 }
 
-/// The skills in a folder, by file name.
-pub fn load_skills(folder: &Path, log: Log) -> BTreeMap<String, Skill> {
-    json_files(folder, log)
+/// The skills in a directory, by file name.
+pub fn load_skills(directory: &Path, log: Log) -> BTreeMap<String, Skill> {
+    json_files(directory, log)
         .into_iter()
         .filter_map(|(stem, path)| Some((stem, read(&path, log)?)))
         .collect()
 }
 
-/// The `.json` files of a folder with their names, sorted. No folder is no files.
-fn json_files(folder: &Path, log: Log) -> Vec<(String, PathBuf)> {
-    let entries = match fs::read_dir(folder) {
+/// The `.json` files of a directory with their names, sorted. No directory is no files.
+fn json_files(directory: &Path, log: Log) -> Vec<(String, PathBuf)> {
+    let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) => {
             if error.kind() != io::ErrorKind::NotFound {
-                log.warning(format_args!("{}: {error}", folder.display()));
+                log.warning(format_args!("{}: {error}", directory.display()));
             }
             return Vec::new();
         }

@@ -49,7 +49,7 @@ pub struct ExecutorService {
     log: Log,
     limits: Limits,
     /// Where programs run.
-    folder: PathBuf,
+    directory: PathBuf,
     executors: Mutex<Arc<Vec<ExecutorDefinition>>>,
     /// First come, first served.
     slots: Semaphore,
@@ -97,7 +97,7 @@ impl ExecutorService {
             time,
             output_bytes: exc.max_output_bytes,
         };
-        let folder = working_directory(exc.working_dir.as_deref())?;
+        let directory = working_directory(exc.working_dir.as_deref())?;
         if exc.sandbox {
             confined::check(exc.network)?;
         }
@@ -107,7 +107,7 @@ impl ExecutorService {
             config,
             log,
             limits,
-            folder,
+            directory,
             executors,
             slots,
         })
@@ -193,7 +193,7 @@ impl ExecutorService {
         let command = self.command(&executor.name, file.path());
         let command = if self.config.exc.sandbox {
             let network = self.config.exc.network;
-            confined::confine(command, &self.folder, file, network)?
+            confined::confine(command, &self.directory, file, network)?
         } else {
             confined::open(command)?
         };
@@ -238,7 +238,7 @@ impl ExecutorService {
 
     fn command(&self, program: impl AsRef<OsStr>, file: &Path) -> Command {
         let mut command = Command::new(program);
-        command.arg(file).current_dir(&self.folder);
+        command.arg(file).current_dir(&self.directory);
         for variable in secret_variables() {
             command.env_remove(variable);
         }
@@ -345,9 +345,9 @@ fn working_directory(given: Option<&Path>) -> Result<PathBuf, ExecutorError> {
         path: path.to_owned(),
         source,
     };
-    let folder = path.canonicalize().map_err(failed)?;
-    match folder.is_dir() {
-        true => Ok(folder),
+    let directory = path.canonicalize().map_err(failed)?;
+    match directory.is_dir() {
+        true => Ok(directory),
         false => Err(failed(io::ErrorKind::NotADirectory.into())),
     }
 }
@@ -365,9 +365,9 @@ fn validator(executor: &ExecutorDefinition) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(runs);
     }
-    let folders = env::var_os("PATH")?;
-    env::split_paths(&folders)
-        .map(|folder| folder.join(name))
+    let directories = env::var_os("PATH")?;
+    env::split_paths(&directories)
+        .map(|directory| directory.join(name))
         .find(runs)
 }
 

@@ -45,7 +45,7 @@ enum Command {
     Init {
         /// Where to
         #[arg(default_value = ".")]
-        folder: PathBuf,
+        directory: PathBuf,
     },
     /// Run all services in one process
     Up(ConfigArgument),
@@ -156,7 +156,7 @@ fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
 
 fn execute(command: Command) -> Result<ExitCode, Failure> {
     match command {
-        Command::Init { folder } => write_files(&folder),
+        Command::Init { directory } => write_files(&directory),
         Command::Up(config) => serve(config, None),
         Command::Status(config) => show_status(config),
         Command::Check(config) => show_check(config),
@@ -216,8 +216,8 @@ fn mend(argument: ConfigArgument) -> Result<ExitCode, Failure> {
         let _ = writeln!(zot_terminal::stderr(), "zino: not mended: {error}");
     }
     if files.is_empty() && errors.is_empty() {
-        let folder = config.mem.data_dir.display();
-        let _ = writeln!(output, "nothing to mend in {folder}");
+        let directory = config.mem.data_dir.display();
+        let _ = writeln!(output, "nothing to mend in {directory}");
     }
     Ok(match errors.is_empty() {
         true => ExitCode::SUCCESS,
@@ -225,8 +225,8 @@ fn mend(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     })
 }
 
-fn write_files(folder: &Path) -> Result<ExitCode, Failure> {
-    let written = init(folder).map_err(|error| error.to_string())?;
+fn write_files(directory: &Path) -> Result<ExitCode, Failure> {
+    let written = init(directory).map_err(|error| error.to_string())?;
     let mut output = zot_terminal::stdout();
     for file in written {
         let _ = match file {

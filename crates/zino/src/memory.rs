@@ -5,10 +5,10 @@
 
 mod array;
 mod channels;
+mod directory;
 mod element;
 mod error;
 mod file;
-mod folder;
 mod hard;
 mod index;
 mod request;
@@ -32,8 +32,8 @@ use crate::logging::Log;
 use crate::service::{Answer, Answers, Object, Service, unknown_type};
 
 use channels::Channels;
+use directory::Directory;
 use error::StoreError;
-use folder::Folder;
 use hard::{HardMemories, NewMemory};
 use request::{Refused, channel, limit, messages, number, tag, text, wanted};
 use soft::SoftMemory;
@@ -47,7 +47,7 @@ const FRAMES_AHEAD: usize = 4;
 /// A larger soft memory, note or list of channels is not read.
 const MAX_STORED_BYTES: u64 = 256 << 20;
 
-/// Serves what is stored below one folder.
+/// Serves what is stored below one directory.
 pub struct MemoryService(Arc<Store>);
 
 struct Store {
@@ -58,10 +58,10 @@ struct Store {
 
 impl MemoryService {
     pub fn new(config: &Config) -> Self {
-        let folder = &config.mem.data_dir;
-        let root = Folder::new(folder.clone());
+        let directory = &config.mem.data_dir;
+        let root = Directory::new(directory.clone());
         Self(Arc::new(Store {
-            channels: Channels::new(Folder::new(folder.join("channels"))),
+            channels: Channels::new(Directory::new(directory.join("channels"))),
             hard: HardMemories::new(root.clone()),
             soft: SoftMemory::new(root),
         }))
@@ -140,23 +140,23 @@ impl Store {
     fn each_file(
         &self,
         goes_on: &dyn Fn() -> bool,
-        concerns: impl Fn(&Path, &Folder) -> Result<bool, StoreError>,
+        concerns: impl Fn(&Path, &Directory) -> Result<bool, StoreError>,
     ) -> Mended {
         let mut mended = Mended::default();
         let channels = self.channels.paths().unwrap_or_else(|error| {
             mended.errors.push(error.to_string());
             Vec::new()
         });
-        let hard = (self.hard.path().to_owned(), self.hard.folder());
+        let hard = (self.hard.path().to_owned(), self.hard.directory());
         let files = channels
             .into_iter()
-            .map(|path| (path, self.channels.folder()))
+            .map(|path| (path, self.channels.directory()))
             .chain([hard]);
-        for (path, folder) in files {
+        for (path, directory) in files {
             if !goes_on() {
                 break;
             }
-            match concerns(&path, folder) {
+            match concerns(&path, directory) {
                 Ok(true) => mended.files.push(path),
                 Ok(false) => {}
                 Err(error) => mended.errors.push(error.to_string()),

@@ -168,7 +168,7 @@ impl Agent {
         let has_next = fallen < self.settings().fallbacks.len();
         if has_next {
             self.fallen.store(fallen + 1, Ordering::Relaxed);
-            // It may need to be shown pictures that the one before has seen.
+            // It may need to be shown images that the one before has seen.
             lock(&self.conversation).fit = 0;
         }
         has_next

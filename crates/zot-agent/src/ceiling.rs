@@ -10,7 +10,7 @@ use crate::AgentSettings;
 const PROVIDER_TOKENS: u64 = 1_000;
 /// What marks the beginning and end of a block on the wire.
 const BLOCK_TOKENS: u64 = 4;
-/// What a large picture counts for.
+/// What a large image counts for.
 const IMAGE_TOKENS: u64 = 2_000;
 
 pub(crate) fn of_settings(settings: &AgentSettings) -> u64 {

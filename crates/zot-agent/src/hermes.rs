@@ -27,7 +27,7 @@ use stream::HermesStream;
 
 /// A model that is given its tools, and makes its calls, as text.
 ///
-/// The model inside sees text and pictures only. What it writes becomes the events of a native
+/// The model inside sees text and images only. What it writes becomes the events of a native
 /// call, with ids of the form `hermes_1`. A block that is not a call becomes one that fails, so
 /// that the model reads what was wrong. A request without tools gets its answer as it is: a summary
 /// may quote a call.
@@ -61,7 +61,7 @@ impl Model for HermesModel {
         Box::pin(HermesStream::new(self, request))
     }
 
-    /// Pictures follow the results in the same message.
+    /// Images follow the results in the same message.
     fn tool_images(&self) -> ToolImages {
         ToolImages::Seen
     }

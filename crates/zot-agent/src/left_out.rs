@@ -68,7 +68,7 @@ fn without_images(
         ContentBlock::Image(image) => {
             let name = described(image);
             let note = format!("[image left out: {name}, refused by {provider}]");
-            // A picture of a tool's result is shown once more for some wires.
+            // An image of a tool's result is shown once more for some wires.
             if !images.contains(&name) {
                 images.push(name);
             }

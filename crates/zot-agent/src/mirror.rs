@@ -1,4 +1,4 @@
-//! Shows pictures from tool results again, to models that cannot see them there.
+//! Shows images from tool results again, to models that cannot see them there.
 
 #[cfg(test)]
 mod tests;
@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use zot_conversation::{ContentBlock, IMAGE_MIRROR_HEADING, Message, Role};
 
-/// Returns a copy in which every tool message with pictures is followed by a user message that
+/// Returns a copy in which every tool message with images is followed by a user message that
 /// shows them, or `None` when none is missing.
 pub(crate) fn mirror_images(messages: &[Arc<Message>]) -> Option<Vec<Arc<Message>>> {
     let missing = |index: usize| {
         let message = &messages[index];
-        has_pictures(message)
+        has_images(message)
             && !messages
                 .get(index + 1)
                 .is_some_and(|next| next.is_image_mirror())
@@ -28,11 +28,11 @@ pub(crate) fn mirror_images(messages: &[Arc<Message>]) -> Option<Vec<Arc<Message
     Some(mirrored)
 }
 
-fn has_pictures(message: &Message) -> bool {
-    message.role == Role::Tool && pictures(message).next().is_some()
+fn has_images(message: &Message) -> bool {
+    message.role == Role::Tool && images(message).next().is_some()
 }
 
-fn pictures(message: &Message) -> impl Iterator<Item = &ContentBlock> {
+fn images(message: &Message) -> impl Iterator<Item = &ContentBlock> {
     message
         .tool_results()
         .flat_map(|result| &result.content)
@@ -44,7 +44,7 @@ fn mirror_of(message: &Message) -> Message {
     Message {
         role: Role::User,
         content: std::iter::once(heading)
-            .chain(pictures(message).cloned())
+            .chain(images(message).cloned())
             .collect(),
         time: message.time,
     }

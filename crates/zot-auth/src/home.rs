@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folder that holds `auth.json`, `models.json`, sessions and the rest.
+/// The directory that holds `auth.json`, `models.json`, sessions and the rest.
 ///
-/// `$ZOT_HOME`, else `$XDG_STATE_HOME/zot`, else the platform's place below the home folder.
+/// `$ZOT_HOME`, else `$XDG_STATE_HOME/zot`, else the platform's place below the home directory.
 pub fn zot_home(env: &dyn Fn(&str) -> Option<String>) -> PathBuf {
     let set = |name| env(name).filter(|value| !value.is_empty());
     if let Some(home) = set("ZOT_HOME") {
@@ -15,7 +15,7 @@ pub fn zot_home(env: &dyn Fn(&str) -> Option<String>) -> PathBuf {
         return Path::new(&state).join("zot");
     }
     // Without $HOME the standard library asks the user database; without an entry there, the
-    // current folder is all that is left.
+    // current directory is all that is left.
     let home = set("HOME")
         .map(PathBuf::from)
         .or_else(std::env::home_dir)

@@ -1,4 +1,4 @@
-//! Finds, asks for and keeps the credentials of model providers, and knows the folder zot keeps its
+//! Finds, asks for and keeps the credentials of model providers, and knows the directory zot keeps its
 //! files in.
 //!
 //! A credential comes from the command line, from the environment or from `auth.json`, in this

@@ -131,8 +131,9 @@ impl AuthFile {
         &self,
         change: impl FnOnce(&mut Entries) -> serde_json::Result<T>,
     ) -> Result<T, CredentialError> {
-        if let Some(folder) = self.path.parent() {
-            zot_files::create_private_folder(folder).map_err(|error| self.unwritable(error))?;
+        if let Some(directory) = self.path.parent() {
+            zot_files::create_private_directory(directory)
+                .map_err(|error| self.unwritable(error))?;
         }
         let lock = self.path.with_extension("json.lock");
         let _lock = Lock::acquire(&lock, LOCK_PATIENCE).map_err(|error| self.unwritable(error))?;

@@ -56,9 +56,9 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Install an extension from a folder or a git remote into $ZOT_HOME/extensions
+    /// Install an extension from a directory or a git remote into $ZOT_HOME/extensions
     Install {
-        /// A folder with an extension.json, or a URL: https://host/name.git, git@host:name.git@v1.2
+        /// A directory with an extension.json, or a URL: https://host/name.git, git@host:name.git@v1.2
         #[arg(value_name = "PATH | GIT-URL[@REF]")]
         origin: String,
         /// Agree to what it asks for, without being asked (nobody is asked without a terminal)
@@ -95,13 +95,13 @@ enum Action {
         name: String,
         #[arg(long)]
         lang: Language,
-        /// The folder to make instead of ./NAME
+        /// The directory to make instead of ./NAME
         #[arg(long, value_name = "PATH")]
         dir: Option<PathBuf>,
     },
     /// Try everything an extension registers against a scripted host and report what is wrong
     Test {
-        /// The extension's folder
+        /// The extension's directory
         path: PathBuf,
         /// How long a tool may take
         #[arg(long, value_name = "SECONDS", default_value_t = 60)]
@@ -117,7 +117,7 @@ enum Action {
                             panel KEY           sends a key to the open panel (up, down, enter, esc, a letter …)"
     )]
     Dev {
-        /// The extension's folder
+        /// The extension's directory
         path: PathBuf,
     },
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
-use zot_sdk::context::{FoundSkill, Problem, Skill, SkillFolders, SkillSource, find_skills};
+use zot_sdk::context::{FoundSkill, Problem, Skill, SkillDirectories, SkillSource, find_skills};
 use zot_sdk::zot_home;
 
 use crate::command::CommandFailure;
@@ -22,7 +22,7 @@ use crate::output::say_json;
 #[command(
     name = "zot skills",
     bin_name = "zot skills",
-    after_help = "A skill is a folder with a SKILL.md. They are found in ./.zot/skills, $ZOT_HOME/skills, ./.claude/skills,\n\
+    after_help = "A skill is a directory with a SKILL.md. They are found in ./.zot/skills, $ZOT_HOME/skills, ./.claude/skills,\n\
                   ~/.claude/skills, ./.agents/skills and ~/.agents/skills; of two with one name the first wins.\n\
                   Without --with-skills, zot offers the built-in ones only.\n\n\
                   Exit codes: 0 done, 1 failed, 2 usage."
@@ -108,11 +108,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
             description,
             json,
         } => {
-            let folder: PathBuf = match global {
+            let directory: PathBuf = match global {
                 true => home.join("skills"),
                 false => cwd.join(".zot/skills"),
             };
-            let path = new::make(&folder, &name, description.as_deref())?;
+            let path = new::make(&directory, &name, description.as_deref())?;
             match json {
                 true => {
                     let made = json!({ "name": name, "path": path.display().to_string() });
@@ -125,8 +125,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
 }
 
 fn find(cwd: &Path, home: &Path) -> (Vec<FoundSkill>, Vec<Problem>) {
-    let folders = SkillFolders::usual(cwd, home, env::home_dir().as_deref());
-    find_skills(&folders, cwd)
+    let directories = SkillDirectories::usual(cwd, home, env::home_dir().as_deref());
+    find_skills(&directories, cwd)
 }
 
 /// What programs are told about a skill.

@@ -170,16 +170,16 @@ fn change(
         path: path.to_owned(),
         source,
     };
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let directory = path.parent().unwrap_or(Path::new("."));
     match place {
-        Place::User => zot_files::create_private_folder(folder),
-        Place::Project => std::fs::create_dir_all(folder),
+        Place::User => zot_files::create_private_directory(directory),
+        Place::Project => std::fs::create_dir_all(directory),
     }
     .map_err(unwritable)?;
     let _lock = match place {
         Place::User => Lock::acquire(&path.with_extension("json.lock"), LOCK_PATIENCE).map(Some),
         // A lock file would end up in somebody's repository.
-        Place::Project => Lock::acquire_folder(folder, LOCK_PATIENCE),
+        Place::Project => Lock::acquire_directory(directory, LOCK_PATIENCE),
     }
     .map_err(unwritable)?;
     let mut changed = read(path)?.unwrap_or_default();

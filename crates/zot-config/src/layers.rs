@@ -82,7 +82,7 @@ impl Layers {
         let user = Place::User.path(home, cwd);
         let project = Place::Project.path(home, cwd);
         layers.add_file(&user, Place::User)?;
-        // $ZOT_HOME may be the .zot of the folder that is worked in.
+        // $ZOT_HOME may be the .zot of the directory that is worked in.
         if project.exists() && !is_same_file(&user, &project) {
             layers.add_file(&project, Place::Project)?;
         }
@@ -243,9 +243,9 @@ impl Layers {
             &mut settings.extension_paths,
             self.values.get("extension_paths"),
         ) {
-            let folder = file.parent().unwrap_or(Path::new("."));
+            let directory = file.parent().unwrap_or(Path::new("."));
             for path in paths {
-                *path = folder.join(&*path);
+                *path = directory.join(&*path);
             }
         }
         settings

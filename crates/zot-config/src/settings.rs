@@ -41,7 +41,7 @@ pub struct Settings {
     pub jail: Option<bool>,
     /// Whether installed extensions are started; false is --no-ext (the user's file only)
     pub extensions: Option<bool>,
-    /// Folders of extensions to start besides, as --ext (the user's file only)
+    /// Directories of extensions to start besides, as --ext (the user's file only)
     pub extension_paths: Option<Vec<PathBuf>>,
     /// Whether sessions are written; false is --no-session (the user's file only)
     pub session: Option<bool>,

@@ -1,4 +1,4 @@
-//! Attaches the files and folders that a prompt mentions.
+//! Attaches the files and directories that a prompt mentions.
 
 mod parts;
 #[cfg(test)]
@@ -11,7 +11,8 @@ use std::path::{Component, Path, PathBuf};
 use zot_conversation::Image;
 
 use crate::file::{
-    Cut, MAX_FOLDER_ENTRIES, ReadError, entries, read_resolved, require_inside, text_of_beginning,
+    Cut, MAX_DIRECTORY_ENTRIES, ReadError, entries, read_resolved, require_inside,
+    text_of_beginning,
 };
 use crate::mention::{Mention, mentions};
 use crate::problem::Problem;
@@ -27,13 +28,13 @@ const MAX_FILE_BYTES: usize = 64 * 1024;
 /// The most text of all files together.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 
-/// The largest picture, as for `read`.
+/// The largest image, as for `read`.
 const MAX_IMAGE_BYTES: usize = 20 * 1024 * 1024;
 
-/// All pictures together: providers refuse larger requests.
+/// All images together: providers refuse larger requests.
 const MAX_IMAGES_BYTES: usize = 32 * 1024 * 1024;
 
-/// The most entries of a folder.
+/// The most entries of a directory.
 const MAX_ENTRIES: usize = 500;
 
 /// A NUL in so much of a file makes it binary.
@@ -155,7 +156,7 @@ impl Attached {
     fn add(&mut self, shown: &str, path: &Path) -> Result<(), ReadError> {
         let metadata = path.metadata()?;
         if metadata.is_dir() {
-            return self.add_folder(shown, path);
+            return self.add_directory(shown, path);
         }
         let head = read_resolved(path, SNIFF_BYTES)?;
         if let Some(mime_type) = image_type(&head.bytes) {
@@ -213,12 +214,12 @@ impl Attached {
         Ok(())
     }
 
-    fn add_folder(&mut self, shown: &str, path: &Path) -> Result<(), ReadError> {
+    fn add_directory(&mut self, shown: &str, path: &Path) -> Result<(), ReadError> {
         let mut names: Vec<String> = entries(path)?
             .map(|entry| {
-                let is_folder = entry.path().is_dir();
+                let is_directory = entry.path().is_dir();
                 let mut name = entry.file_name().to_string_lossy().into_owned();
-                if is_folder {
+                if is_directory {
                     name.push('/');
                 }
                 name
@@ -227,9 +228,9 @@ impl Attached {
         names.sort();
         let all = names.len();
         names.truncate(MAX_ENTRIES);
-        let mut heading = format!("{shown}, a folder attached by the user");
+        let mut heading = format!("{shown}, a directory attached by the user");
         if all > names.len() {
-            let least = if all == MAX_FOLDER_ENTRIES {
+            let least = if all == MAX_DIRECTORY_ENTRIES {
                 "at least "
             } else {
                 ""
@@ -250,7 +251,7 @@ impl Attached {
         if beginning.bytes.len() > limit {
             return Err(ReadError::TooLong { limit });
         }
-        self.note(&format!("{shown}: a picture, attached by the user"));
+        self.note(&format!("{shown}: an image, attached by the user"));
         self.images.push(Image {
             mime_type: mime_type.to_owned(),
             data: beginning.bytes.into(),
@@ -289,7 +290,7 @@ fn longest_run(text: &str, wanted: char) -> usize {
     longest
 }
 
-/// The type of the picture that starts with `head`, if it is one models can see; names lie.
+/// The type of the image that starts with `head`, if it is one models can see; names lie.
 fn image_type(head: &[u8]) -> Option<&'static str> {
     if head.starts_with(b"\x89PNG\r\n\x1a\n") {
         Some("image/png")

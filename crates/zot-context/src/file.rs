@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use zot_files::{NotRegular, WalkError};
 
-/// How many entries of a folder are looked at.
-pub(crate) const MAX_FOLDER_ENTRIES: usize = 10_000;
+/// How many entries of a directory are looked at.
+pub(crate) const MAX_DIRECTORY_ENTRIES: usize = 10_000;
 
 /// Why a file is not used.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum ReadError {
 
 impl ReadError {
     pub(crate) fn is_absence(&self) -> bool {
-        // A file in the place of a folder on the way is absence, too.
+        // A file in the place of a directory on the way is absence, too.
         matches!(self, Self::System(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
     }
@@ -76,9 +76,11 @@ pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, ReadError> 
     String::from_utf8(beginning.bytes).map_err(|_| ReadError::NotText)
 }
 
-/// The entries of a folder, as far as they are looked at.
-pub(crate) fn entries(folder: &Path) -> io::Result<impl Iterator<Item = DirEntry>> {
-    Ok(fs::read_dir(folder)?.take(MAX_FOLDER_ENTRIES).flatten())
+/// The entries of a directory, as far as they are looked at.
+pub(crate) fn entries(directory: &Path) -> io::Result<impl Iterator<Item = DirEntry>> {
+    Ok(fs::read_dir(directory)?
+        .take(MAX_DIRECTORY_ENTRIES)
+        .flatten())
 }
 
 fn not_a_file(error: io::Error) -> ReadError {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::file::{Cut, ReadError, read_beginning, require_inside, text_of_beginning};
 use crate::problem::{Problem, ProblemCause};
 
-/// The names of such files, in the order they are read in one folder.
+/// The names of such files, in the order they are read in one directory.
 const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".zot/instructions.md"];
 
 /// The most of one file.
@@ -21,7 +21,7 @@ const MAX_FILE_BYTES: usize = 32 * 1024;
 /// The most of all files together: they are paid for with every request.
 const MAX_ALL_BYTES: usize = 64 * 1024;
 
-/// How many folders above the working directory are looked at.
+/// How many directories above the working directory are looked at.
 const MAX_LEVELS: usize = 32;
 
 /// One file of instructions.
@@ -57,21 +57,21 @@ impl Instructions {
         nearest file comes first; where two contradict each other, the first one counts.";
 }
 
-/// Reads the instructions for `cwd` (absolute): in the folder itself and those above it, up to the
-/// root of the repository. Outside a repository, only the folder itself counts.
+/// Reads the instructions for `cwd` (absolute): in the directory itself and those above it, up to the
+/// root of the repository. Outside a repository, only the directory itself counts.
 pub fn find_instructions(cwd: &Path) -> Instructions {
     let mut found = Instructions::default();
-    // A link to a folder of a repository is in the repository.
+    // A link to a directory of a repository is in the repository.
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
-    let folders = folders(&cwd);
-    let Some(root) = folders.last() else {
+    let directories = directories(&cwd);
+    let Some(root) = directories.last() else {
         return found;
     };
     let mut seen = HashSet::new();
     let mut left = MAX_ALL_BYTES;
-    for (level, folder) in folders.iter().enumerate() {
+    for (level, directory) in directories.iter().enumerate() {
         for name in NAMES {
-            let path = folder.join(name);
+            let path = directory.join(name);
             let shown = shown(level, name);
             let file = match read(&path, root, &mut seen) {
                 Ok(Some(file)) => file,
@@ -110,24 +110,24 @@ pub fn find_instructions(cwd: &Path) -> Instructions {
 /// The root of the repository that `cwd` is in, or `cwd` itself.
 pub fn project_root(cwd: &Path) -> PathBuf {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
-    folders(&cwd).pop().unwrap_or(cwd)
+    directories(&cwd).pop().unwrap_or(cwd)
 }
 
-/// The folders to look into, the nearest first.
+/// The directories to look into, the nearest first.
 ///
-/// The climb ends where another user's folder begins: in a shared place such as `/tmp`, anybody can
+/// The climb ends where another user's directory begins: in a shared place such as `/tmp`, anybody can
 /// put a repository above the working directory.
-fn folders(cwd: &Path) -> Vec<PathBuf> {
+fn directories(cwd: &Path) -> Vec<PathBuf> {
     let owner = |path: &Path| path.metadata().ok().as_ref().map(Metadata::uid);
     let own = owner(cwd);
     let reachable: Vec<&Path> = cwd
         .ancestors()
         .take(MAX_LEVELS)
-        .take_while(|folder| owner(folder) == own)
+        .take_while(|directory| owner(directory) == own)
         .collect();
     let root = reachable
         .iter()
-        .position(|folder| folder.join(".git").symlink_metadata().is_ok())
+        .position(|directory| directory.join(".git").symlink_metadata().is_ok())
         .unwrap_or(0);
     let inside = reachable.into_iter().take(root + 1);
     inside.map(Path::to_owned).collect()

@@ -27,5 +27,5 @@ pub use mention::{Mention, mentions};
 pub use problem::{Problem, ProblemCause};
 pub use skill::{AllowedTools, MAX_SKILL_BYTES, Skill, SkillError, SkillSource, check_skill_name};
 pub use skill_tool::{SKILL_TOOL, SkillGuard, SkillTool};
-pub use skills::{FoundSkill, MAX_SKILLS, SkillFolders, SkillSet, find_skills};
+pub use skills::{FoundSkill, MAX_SKILLS, SkillDirectories, SkillSet, find_skills};
 pub use template::{Template, TemplateSource, Templates};

@@ -108,7 +108,7 @@ pub enum SkillError {
     Empty,
 }
 
-/// Refuses a name that could not be a folder or a model's argument.
+/// Refuses a name that could not be a directory or a model's argument.
 pub fn check_skill_name(name: &str) -> Result<(), SkillError> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let good = !name.is_empty()
@@ -122,14 +122,14 @@ pub fn check_skill_name(name: &str) -> Result<(), SkillError> {
 }
 
 impl Skill {
-    /// Reads the skill at `path`, a `SKILL.md` in a folder called `folder`.
+    /// Reads the skill at `path`, a `SKILL.md` in a directory called `directory`.
     pub(crate) fn read(
         path: &Path,
-        folder: &str,
+        directory: &str,
         source: SkillSource,
     ) -> Result<Self, ProblemCause> {
         let text = read_text(path, MAX_SKILL_BYTES)?;
-        let (mut skill, _) = Self::parse(&text, folder, source, Text::File(path.to_owned()))?;
+        let (mut skill, _) = Self::parse(&text, directory, source, Text::File(path.to_owned()))?;
         skill.path = Some(path.to_owned());
         Ok(skill)
     }
@@ -142,12 +142,12 @@ impl Skill {
 
     fn parse<'a>(
         text: &'a str,
-        folder: &str,
+        directory: &str,
         source: SkillSource,
         origin: Text,
     ) -> Result<(Self, &'a str), ProblemCause> {
         let document = front_matter::split(text)?;
-        let header = Header::of(document.fields, folder)?;
+        let header = Header::of(document.fields, directory)?;
         if document.body.trim().is_empty() {
             return Err(SkillError::Empty.into());
         }
@@ -190,10 +190,10 @@ struct Header {
 }
 
 impl Header {
-    fn of(mut fields: Map<String, Value>, folder: &str) -> Result<Self, SkillError> {
+    fn of(mut fields: Map<String, Value>, directory: &str) -> Result<Self, SkillError> {
         let name = match text(&mut fields, "name")? {
             Some(name) => name,
-            None => folder.to_owned(),
+            None => directory.to_owned(),
         };
         check_skill_name(&name)?;
         let description = text(&mut fields, "description")?.ok_or(SkillError::NoDescription)?;

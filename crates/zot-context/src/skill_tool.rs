@@ -63,10 +63,10 @@ impl SkillTool {
         match skill.load() {
             Ok((skill, body)) => {
                 let mut text = String::new();
-                if let Some(folder) = skill.path.as_deref().and_then(Path::parent) {
+                if let Some(directory) = skill.path.as_deref().and_then(Path::parent) {
                     text = format!(
                         "[Relative paths in this skill start at {}]\n",
-                        folder.display()
+                        directory.display()
                     );
                 }
                 if let Some(allowed) = skill.allowed_tools {

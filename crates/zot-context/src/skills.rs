@@ -1,4 +1,4 @@
-//! All skills there are, found in their folders.
+//! All skills there are, found in their directories.
 
 #[cfg(test)]
 mod tests;
@@ -17,12 +17,12 @@ pub const MAX_SKILLS: usize = 256;
 
 /// Where skills are looked for, in order.
 #[derive(Debug, Clone, Default)]
-pub struct SkillFolders(Vec<(SkillSource, PathBuf)>);
+pub struct SkillDirectories(Vec<(SkillSource, PathBuf)>);
 
-impl SkillFolders {
+impl SkillDirectories {
     /// The usual places: those of the project at `cwd`, of zot's own `home`, of the user.
     pub fn usual(cwd: &Path, home: &Path, user: Option<&Path>) -> Self {
-        let mut folders = vec![
+        let mut directories = vec![
             (SkillSource::Project, cwd.join(".zot/skills")),
             (SkillSource::User, home.join("skills")),
         ];
@@ -38,10 +38,10 @@ impl SkillFolders {
                 ".agents/skills",
             ),
         ] {
-            folders.push((project, cwd.join(name)));
-            folders.extend(user.map(|user| (user_source, user.join(name))));
+            directories.push((project, cwd.join(name)));
+            directories.extend(user.map(|user| (user_source, user.join(name))));
         }
-        Self(folders)
+        Self(directories)
     }
 }
 
@@ -96,27 +96,27 @@ impl SkillSet {
     }
 }
 
-/// Looks into all folders, then at the built-in skills. What cannot be used is reported and skipped.
+/// Looks into all directories, then at the built-in skills. What cannot be used is reported and skipped.
 ///
 /// A skill of the project whose files lie outside of `cwd` is not used: a project could show the
 /// model files of its user that way.
-pub fn find_skills(folders: &SkillFolders, cwd: &Path) -> (Vec<FoundSkill>, Vec<Problem>) {
+pub fn find_skills(directories: &SkillDirectories, cwd: &Path) -> (Vec<FoundSkill>, Vec<Problem>) {
     let root = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
     let mut found: Vec<FoundSkill> = Vec::new();
     let mut problems = Vec::new();
     let mut looked_into = HashSet::new();
     let mut left = MAX_SKILLS;
-    for (source, folder) in &folders.0 {
-        // In the user's home, a project's folder and the user's are the same.
-        if let Ok(resolved) = folder.canonicalize()
+    for (source, directory) in &directories.0 {
+        // In the user's home, a project's directory and the user's are the same.
+        if let Ok(resolved) = directory.canonicalize()
             && !looked_into.insert(resolved)
         {
             continue;
         }
-        for (name, path) in candidates(folder) {
+        for (name, path) in candidates(directory) {
             if left == 0 {
                 let cause = ProblemCause::TooMany { limit: MAX_SKILLS };
-                problems.push(Problem::new(folder, cause));
+                problems.push(Problem::new(directory, cause));
                 break;
             }
             left -= 1;
@@ -147,9 +147,9 @@ fn add(found: &mut Vec<FoundSkill>, skill: Skill) {
     found.push(FoundSkill { skill, hidden_by });
 }
 
-/// The folders below `folder` that have a `SKILL.md`, in the order of their names.
-fn candidates(folder: &Path) -> Vec<(String, PathBuf)> {
-    let Ok(entries) = entries(folder) else {
+/// The directories below `directory` that have a `SKILL.md`, in the order of their names.
+fn candidates(directory: &Path) -> Vec<(String, PathBuf)> {
+    let Ok(entries) = entries(directory) else {
         return Vec::new();
     };
     let mut candidates: Vec<(String, PathBuf)> = entries

@@ -16,7 +16,7 @@ use crate::skill::check_skill_name;
 /// The longest template.
 const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
 
-/// How many templates of one folder are looked at.
+/// How many templates of one directory are looked at.
 const MAX_TEMPLATES: usize = 256;
 
 /// How much of a template's first line stands in for a missing description.
@@ -75,7 +75,7 @@ fn first_line(body: &str) -> String {
 /// starting costs nothing and edits count at once.
 #[derive(Debug, Clone, Default)]
 pub struct Templates {
-    folders: Vec<(TemplateSource, PathBuf)>,
+    directories: Vec<(TemplateSource, PathBuf)>,
     /// Nothing of the project may lead out of here.
     root: PathBuf,
 }
@@ -84,7 +84,7 @@ impl Templates {
     /// Those in the usual places: `.zot/prompts` below `cwd`, and `prompts` below zot's `home`.
     pub fn usual(cwd: &Path, home: &Path) -> Self {
         Self {
-            folders: vec![
+            directories: vec![
                 (TemplateSource::Project, cwd.join(".zot/prompts")),
                 (TemplateSource::User, home.join("prompts")),
             ],
@@ -96,9 +96,9 @@ impl Templates {
     pub fn list(&self) -> (Vec<Template>, Vec<Problem>) {
         let mut templates: Vec<Template> = Vec::new();
         let mut problems = Vec::new();
-        for (source, folder) in &self.folders {
-            for name in names(folder) {
-                let path = folder.join(format!("{name}.md"));
+        for (source, directory) in &self.directories {
+            for name in names(directory) {
+                let path = directory.join(format!("{name}.md"));
                 match self.read(&name, path.clone(), *source) {
                     Ok(template) if templates.iter().all(|other| other.name != name) => {
                         templates.push(template);
@@ -118,8 +118,8 @@ impl Templates {
         if check_skill_name(name).is_err() {
             return Ok(None);
         }
-        for (source, folder) in &self.folders {
-            let path = folder.join(format!("{name}.md"));
+        for (source, directory) in &self.directories {
+            let path = directory.join(format!("{name}.md"));
             match self.read(name, path.clone(), *source) {
                 Ok(template) => return Ok(Some(template)),
                 Err(ProblemCause::Read(error)) if error.is_absence() => {}
@@ -176,9 +176,9 @@ fn command(text: &str) -> Option<(&str, &str, &str)> {
     Some((name, arguments.trim(), rest))
 }
 
-/// The names of the Markdown files in a folder, sorted.
-fn names(folder: &Path) -> Vec<String> {
-    let Ok(entries) = entries(folder) else {
+/// The names of the Markdown files in a directory, sorted.
+fn names(directory: &Path) -> Vec<String> {
+    let Ok(entries) = entries(directory) else {
         return Vec::new();
     };
     let mut names: Vec<String> = entries

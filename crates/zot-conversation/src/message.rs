@@ -101,7 +101,7 @@ pub fn joined_text(content: &[ContentBlock]) -> String {
         .collect()
 }
 
-/// A picture, as the bytes of its file.
+/// An image, as the bytes of its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     /// For example `image/png`.

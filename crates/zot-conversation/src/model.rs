@@ -29,13 +29,13 @@ pub trait Model: Send + Sync {
     /// Asks for the next message. Nothing is sent before the stream is polled.
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a>;
 
-    /// Whether pictures in tool results reach the model.
+    /// Whether images in tool results reach the model.
     fn tool_images(&self) -> ToolImages {
         ToolImages::Seen
     }
 }
 
-/// What becomes of pictures in tool results.
+/// What becomes of images in tool results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolImages {
     Seen,

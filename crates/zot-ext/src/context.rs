@@ -45,8 +45,8 @@ impl Context {
         }
     }
 
-    /// Where the extension finds itself: provider, model, working directory, its own folder, and
-    /// the folder for what it wants to keep.
+    /// Where the extension finds itself: provider, model, working directory, its own directory, and
+    /// the directory for what it wants to keep.
     ///
     /// Empty until zot has introduced itself, which it does before it asks for anything.
     pub fn host(&self) -> Arc<HelloAck> {

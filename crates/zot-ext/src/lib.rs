@@ -12,7 +12,7 @@
 //! }
 //! ```
 //!
-//! Build it, put an `extension.json` beside it, and run `zot --ext <folder>`:
+//! Build it, put an `extension.json` beside it, and run `zot --ext <directory>`:
 //!
 //! ```json
 //! {"name": "hello", "version": "1.0.0", "exec": "./hello", "language": "rust"}
@@ -22,7 +22,7 @@
 //!
 //! The type of the argument is the schema that the model sees, and its doc comments are the
 //! descriptions (`serde` and `schemars` have to be among your dependencies). What a tool returns
-//! is text, JSON, a [`ToolResult`] with pictures, or a `Result` of one of them. Arguments that do
+//! is text, JSON, a [`ToolResult`] with images, or a `Result` of one of them. Arguments that do
 //! not fit are refused for you, in words that name the field.
 //!
 //! ```
@@ -107,7 +107,7 @@
 //! - `println!` is safe: standard output belongs to the protocol, and what is printed goes to the
 //!   log, as does standard error (`zot ext logs <name>`).
 //! - When zot ends, handlers are stopped and [`on_shutdown`](Extension::on_shutdown) is called.
-//!   Keep what has to last in the folder [`HelloAck::data_dir`].
+//!   Keep what has to last in the directory [`HelloAck::data_dir`].
 
 mod blocking;
 mod context;

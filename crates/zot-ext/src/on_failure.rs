@@ -30,7 +30,7 @@ struct Manifest {
 }
 
 impl OnFailure {
-    /// What the manifest in the extension's folder says, which also counts for zot when the
+    /// What the manifest in the extension's directory says, which also counts for zot when the
     /// extension does not answer at all.
     pub(crate) fn of_manifest(directory: &Path) -> Self {
         let mut text = String::new();

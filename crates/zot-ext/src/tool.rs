@@ -10,7 +10,7 @@ use zot_wire::extension::ResultBlock;
 
 use crate::handler::describe;
 
-/// What a tool call produced: blocks of text and pictures, or a failure.
+/// What a tool call produced: blocks of text and images, or a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolResult {
     blocks: Vec<ResultBlock>,
@@ -28,7 +28,7 @@ impl ToolResult {
         Self::new().with_text(text)
     }
 
-    /// A picture, such as `("image/png", &bytes)`.
+    /// An image, such as `("image/png", &bytes)`.
     pub fn image(mime_type: impl Into<String>, bytes: &[u8]) -> Self {
         Self::new().with_image(mime_type, bytes)
     }

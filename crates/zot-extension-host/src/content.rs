@@ -16,7 +16,7 @@ pub(crate) fn tool_output(extension: &str, tool: &str, result: ToolResult) -> To
             "text" if block.text.is_empty() => {}
             "text" => content.push(ContentBlock::Text(block.text)),
             "image" => match STANDARD.decode(block.data.as_bytes()) {
-                // One picture that no provider takes would spoil every later request.
+                // One image that no provider takes would spoil every later request.
                 Ok(data) => match Image::recognised(&block.mime_type, data.into()) {
                     Ok(image) => content.push(ContentBlock::Image(image)),
                     Err(error) => {

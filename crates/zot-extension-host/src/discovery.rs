@@ -16,16 +16,16 @@ use crate::manifest::{FailurePolicy, Glimpse, MANIFEST_FILE, Manifest};
 pub struct SearchPaths {
     /// Extensions named one by one (`--ext`).
     pub explicit: Vec<PathBuf>,
-    /// Folders of extensions: `./.zot/extensions`, then `$ZOT_HOME/extensions`.
+    /// Directories of extensions: `./.zot/extensions`, then `$ZOT_HOME/extensions`.
     pub project: Option<PathBuf>,
     pub global: Option<PathBuf>,
-    /// Folders of extensions that intercepted in their last run, without links: no extension of a
+    /// Directories of extensions that intercepted in their last run, without links: no extension of a
     /// project takes their place.
     pub interceptors: Vec<PathBuf>,
 }
 
 impl SearchPaths {
-    /// The folders every zot looks at, for an agent in `cwd`.
+    /// The directories every zot looks at, for an agent in `cwd`.
     pub fn usual(cwd: &Path, home: &Path) -> Self {
         Self {
             explicit: Vec::new(),
@@ -190,10 +190,10 @@ impl Discovery {
             .iter_mut()
             .filter(|found| found.source == Source::Project && found.manifest.name == name);
         for found in of_project {
-            // One that is hidden by the command line hides nothing, and in the folder that holds
+            // One that is hidden by the command line hides nothing, and in the directory that holds
             // zot's own the two are one.
             let is_hidden = matches!(found.standing, Standing::Shadowed { .. });
-            if is_hidden || is_same_folder(&found.directory, guard) {
+            if is_hidden || is_same_directory(&found.directory, guard) {
                 continue;
             }
             found.standing = Standing::Shadowed {
@@ -213,19 +213,19 @@ impl Discovery {
     }
 }
 
-fn is_same_folder(one: &Path, other: &Path) -> bool {
+fn is_same_directory(one: &Path, other: &Path) -> bool {
     one == other
         || fs::canonicalize(one)
             .is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
 }
 
-/// Looks for extensions. The first of a name wins, in a folder in order of file names; but no
+/// Looks for extensions. The first of a name wins, in a directory in order of file names; but no
 /// extension of a project wins against a global one that is required, blocks when it fails, or
 /// intercepted in its last run.
 pub fn discover(paths: &SearchPaths) -> Discovery {
     let mut discovery = Discovery::default();
     for path in &paths.explicit {
-        // The manifest itself may be named instead of its folder.
+        // The manifest itself may be named instead of its root.
         let directory = match path.file_name() {
             Some(name) if name == MANIFEST_FILE => path.parent().unwrap_or(path),
             _ => path,
@@ -236,20 +236,20 @@ pub fn discover(paths: &SearchPaths) -> Discovery {
         };
         discovery.add(directory, Source::CommandLine, &paths.interceptors);
     }
-    let folders = [
+    let roots = [
         (&paths.project, Source::Project),
         (&paths.global, Source::Global),
     ];
-    for (folder, source) in folders {
-        let Some(folder) = folder else { continue };
-        match extensions_in(folder) {
+    for (root, source) in roots {
+        let Some(root) = root else { continue };
+        match extensions_in(root) {
             Ok(directories) => {
                 for directory in directories {
                     discovery.add(&directory, source, &paths.interceptors);
                 }
             }
             Err(error) => {
-                let problem = LoadProblem::new(folder.clone(), source, error.to_string());
+                let problem = LoadProblem::new(root.clone(), source, error.to_string());
                 discovery.problems.push(problem);
             }
         }
@@ -257,9 +257,9 @@ pub fn discover(paths: &SearchPaths) -> Discovery {
     discovery
 }
 
-/// The folders in `folder` that have a manifest, sorted.
-fn extensions_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(folder) {
+/// The roots in `root` that have a manifest, sorted.
+fn extensions_in(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(root) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
@@ -270,7 +270,7 @@ fn extensions_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
         let hidden = directory
             .file_name()
             .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        // Half an installation is hidden, and a folder without a manifest is something else. One that
+        // Half an installation is hidden, and a root without a manifest is something else. One that
         // cannot be looked into may hold a guard.
         if !hidden && directory.join(MANIFEST_FILE).try_exists().unwrap_or(true) {
             directories.push(directory);

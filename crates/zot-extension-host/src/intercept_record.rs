@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::manifest::fingerprint;
 
-/// What the folder in `$ZOT_HOME` is called.
-pub(crate) const RECORD_FOLDER: &str = "interceptors";
+/// What the directory in `$ZOT_HOME` is called.
+pub(crate) const RECORD_DIRECTORY: &str = "interceptors";
 
 /// A record is two short strings.
 const MAX_RECORD_BYTES: u64 = 64 * 1024;
@@ -24,7 +24,7 @@ const MAX_RECORD_BYTES: u64 = 64 * 1024;
 /// The extensions that intercepted in their last run, below one `$ZOT_HOME`.
 #[derive(Debug, Clone)]
 pub struct InterceptRecord {
-    folder: PathBuf,
+    records: PathBuf,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -36,7 +36,7 @@ struct Entry {
 impl InterceptRecord {
     pub fn new(home: &Path) -> Self {
         Self {
-            folder: home.join(RECORD_FOLDER),
+            records: home.join(RECORD_DIRECTORY),
         }
     }
 
@@ -45,9 +45,9 @@ impl InterceptRecord {
         self.file(directory).exists()
     }
 
-    /// The folders of all that did, without links.
+    /// The directories of all that did, without links.
     pub fn directories(&self) -> Vec<PathBuf> {
-        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let files = fs::read_dir(&self.records).into_iter().flatten().flatten();
         let entries = files.filter_map(|file| {
             let text = zot_files::read_limited(&file.path(), MAX_RECORD_BYTES).ok()??;
             serde_json::from_str::<Entry>(&text).ok()
@@ -55,7 +55,7 @@ impl InterceptRecord {
         entries.map(|entry| entry.directory).collect()
     }
 
-    /// Whether an extension in `path`, which may also be a folder of extensions, intercepted.
+    /// Whether an extension in `path`, which may also be a directory of extensions, intercepted.
     pub(crate) fn covers(&self, path: &Path) -> bool {
         let path = identity(path);
         let directories = self.directories();
@@ -71,7 +71,7 @@ impl InterceptRecord {
             name: name.to_owned(),
             directory: identity(directory),
         };
-        zot_files::create_private_folder(&self.folder)?;
+        zot_files::create_private_directory(&self.records)?;
         zot_files::replace(&file, &serde_json::to_vec(&entry)?, 0o600)
     }
 
@@ -85,11 +85,11 @@ impl InterceptRecord {
 
     fn file(&self, directory: &Path) -> PathBuf {
         let name = fingerprint(&identity(directory));
-        self.folder.join(format!("{name}.json"))
+        self.records.join(format!("{name}.json"))
     }
 }
 
-/// The same for every way to write the path of a folder.
+/// The same for every way to write the path of a directory.
 fn identity(directory: &Path) -> PathBuf {
     fs::canonicalize(directory)
         .or_else(|_| std::path::absolute(directory))

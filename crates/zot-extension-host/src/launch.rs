@@ -72,8 +72,8 @@ pub enum LaunchError {
     Program(#[from] ProgramError),
     #[error("{} cannot be started: {source}{}", .program.display(), hint(.source))]
     Spawn { program: PathBuf, source: io::Error },
-    #[error("cannot make its data folder {}: {source}", .path.display())]
-    DataFolder { path: PathBuf, source: io::Error },
+    #[error("cannot make its data directory {}: {source}", .path.display())]
+    DataDirectory { path: PathBuf, source: io::Error },
     #[error("cannot hold it to its permissions: {0}")]
     Confinement(#[from] ConfineError),
     #[error("cannot connect to it: {0}")]

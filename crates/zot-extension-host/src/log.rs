@@ -138,8 +138,8 @@ fn one_short_line(text: &str) -> String {
 }
 
 fn open_for_appending(path: &Path) -> io::Result<(File, u64)> {
-    if let Some(folder) = path.parent() {
-        zot_files::create_private_folder(folder)?;
+    if let Some(directory) = path.parent() {
+        zot_files::create_private_directory(directory)?;
     }
     let mut options = OpenOptions::new();
     options.append(true).create(true);

@@ -19,11 +19,11 @@ pub use permissions::{ExecPermission, Limits, Permissions, PermittedPath, Places
 /// What the file is called.
 pub const MANIFEST_FILE: &str = "extension.json";
 
-/// What the folder in `$ZOT_HOME` is called that holds the data folders of confined extensions.
-pub(crate) const DATA_FOLDER: &str = "extension-data";
+/// What the directory in `$ZOT_HOME` is called that holds the data directories of confined extensions.
+pub(crate) const DATA_DIRECTORY: &str = "extension-data";
 
 /// Where a project has its extensions.
-pub(crate) const PROJECT_FOLDER: &str = ".zot/extensions";
+pub(crate) const PROJECT_DIRECTORY: &str = ".zot/extensions";
 
 /// A manifest is a page of text; more is a mistake.
 pub(crate) const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
@@ -192,26 +192,26 @@ impl Manifest {
     }
 
     /// Where the extension in `directory` may keep what has to outlive it. One that is confined
-    /// cannot write to its own folder: it could give itself more permissions. One that comes with a
+    /// cannot write to its own directory: it could give itself more permissions. One that comes with a
     /// project has nothing in common with others of its name.
     pub fn data_dir(&self, directory: &Path, home: &Path) -> PathBuf {
         if self.permissions.is_none() {
             return directory.to_owned();
         }
         let name = match directory.parent() {
-            Some(folder)
-                if folder.ends_with(PROJECT_FOLDER) && folder != home.join("extensions") =>
+            Some(parent)
+                if parent.ends_with(PROJECT_DIRECTORY) && parent != home.join("extensions") =>
             {
                 // No name has an '@' in it.
                 format!("{}@{}", self.name, fingerprint(directory))
             }
             _ => self.name.clone(),
         };
-        home.join(DATA_FOLDER).join(name)
+        home.join(DATA_DIRECTORY).join(name)
     }
 }
 
-/// The same for the same folder, always.
+/// The same for the same directory, always.
 pub(crate) fn fingerprint(directory: &Path) -> String {
     let digest = Sha256::digest(directory.as_os_str().as_encoded_bytes());
     let start = digest.iter().take(8);

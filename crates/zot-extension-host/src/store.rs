@@ -1,11 +1,11 @@
 //! The extensions of a user: what `$ZOT_HOME/extensions` holds, and how something gets in and out.
 //!
-//! An extension is put together in a hidden folder beside the others and moved into place in one
+//! An extension is put together in a hidden directory beside the others and moved into place in one
 //! step, so that no reader ever sees half of one and a failure leaves nothing behind.
 
 mod copy;
+pub(crate) mod directory;
 mod enabled;
-pub(crate) mod folder;
 mod git;
 mod origin;
 mod program;
@@ -26,7 +26,7 @@ use crate::discovery::{SearchPaths, discover};
 use crate::intercept_record::InterceptRecord;
 use crate::log::log_path;
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError, NameError, check_name};
-use folder::TemporaryFolder;
+use directory::TemporaryDirectory;
 
 /// The extensions below one `$ZOT_HOME`.
 #[derive(Debug, Clone)]
@@ -57,8 +57,8 @@ pub enum Switched {
 pub enum StoreError {
     #[error(transparent)]
     Name(#[from] NameError),
-    #[error("no extension called {name:?} in {}: see `zot ext list`", .folder.display())]
-    NotInstalled { name: String, folder: PathBuf },
+    #[error("no extension called {name:?} in {}: see `zot ext list`", .directory.display())]
+    NotInstalled { name: String, directory: PathBuf },
     #[error(
         "{name:?} is already installed in {}: use --force to replace it", .directory.display()
     )]
@@ -78,15 +78,15 @@ pub enum StoreError {
         error: ProgramError,
     },
     #[error(
-        "{} holds the folder that extensions are installed in: name the extension's own folder",
+        "{} holds the directory that extensions are installed in: name the extension's own directory",
         .0.display()
     )]
     HoldsTheStore(PathBuf),
     #[error("{}: the link leads out of the extension ({}): links must stay inside", .link.display(), .target.display())]
-    LinkLeavesFolder { link: PathBuf, target: PathBuf },
+    LinkLeavesDirectory { link: PathBuf, target: PathBuf },
     #[error("{}: the link leads nowhere ({})", .link.display(), .target.display())]
     LinkIsBroken { link: PathBuf, target: PathBuf },
-    #[error("{}: neither a file nor a folder nor a link: it cannot be copied", .0.display())]
+    #[error("{}: neither a file nor a directory nor a link: it cannot be copied", .0.display())]
     SpecialFile(PathBuf),
     #[error(transparent)]
     Git(#[from] GitError),
@@ -111,8 +111,8 @@ impl Store {
         Self { home: home.into() }
     }
 
-    /// The folder with a folder for each extension.
-    pub fn folder(&self) -> PathBuf {
+    /// The directory with a directory for each extension.
+    pub fn directory(&self) -> PathBuf {
         self.home.join("extensions")
     }
 
@@ -122,12 +122,12 @@ impl Store {
         Ok(log_path(&self.home, name))
     }
 
-    /// The folder of the installed extension called `name`. Its manifest may be broken.
+    /// The directory of the installed extension called `name`. Its manifest may be broken.
     pub fn directory_of(&self, name: &str) -> Result<PathBuf, StoreError> {
         check_name(name)?;
         self.find(name).ok_or_else(|| StoreError::NotInstalled {
             name: name.to_owned(),
-            folder: self.folder(),
+            directory: self.directory(),
         })
     }
 
@@ -138,13 +138,13 @@ impl Store {
         origin: &Origin,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Staged, StoreError> {
-        let store = self.folder();
-        zot_files::create_private_folder(&store).map_err(StoreError::io(&store))?;
-        folder::remove_abandoned(&store);
-        let folder = TemporaryFolder::new_in(&store).map_err(StoreError::io(&store))?;
-        let directory = folder.path().join("extension");
+        let store = self.directory();
+        zot_files::create_private_directory(&store).map_err(StoreError::io(&store))?;
+        directory::remove_abandoned(&store);
+        let temporary = TemporaryDirectory::new_in(&store).map_err(StoreError::io(&store))?;
+        let directory = temporary.path().join("extension");
         match origin {
-            Origin::Folder(source) => {
+            Origin::Directory(source) => {
                 let source = fs::canonicalize(source).map_err(StoreError::io(source))?;
                 let holds_the_store = fs::canonicalize(&store)
                     .map_err(StoreError::io(&store))?
@@ -152,17 +152,17 @@ impl Store {
                 if holds_the_store {
                     return Err(StoreError::HoldsTheStore(source));
                 }
-                // Before anything is copied: the folder may be somebody's home.
+                // Before anything is copied: the directory may be somebody's home.
                 load(&source, origin)?;
                 progress(&format!("copying {}", source.display()));
-                let copied = copy::copy_folder(&source, &directory).await?;
+                let copied = copy::copy_directory(&source, &directory).await?;
                 progress(&format!("copied {} files", copied.files));
             }
             Origin::Git { url, reference } => {
-                let checkout = folder.path().join("checkout");
+                let checkout = temporary.path().join("checkout");
                 git::clone(url, reference.as_deref(), &checkout, progress).await?;
                 load(&checkout, origin)?;
-                copy::copy_folder(&checkout, &directory).await?;
+                copy::copy_directory(&checkout, &directory).await?;
                 fs::remove_dir_all(&checkout).map_err(StoreError::io(&checkout))?;
             }
         }
@@ -171,19 +171,19 @@ impl Store {
             origin: origin.to_string(),
             error,
         })?;
-        Ok(Staged::new(self.clone(), folder, directory, manifest))
+        Ok(Staged::new(self.clone(), temporary, directory, manifest))
     }
 
     /// Deletes the extension called `name`; one that is a link loses the link only.
     pub fn remove(&self, name: &str) -> Result<PathBuf, StoreError> {
         let directory = self.directory_of(name)?;
-        let store = self.folder();
+        let store = self.directory();
         // Out of sight in one step, so that an interrupted removal leaves no half of it.
-        let folder = TemporaryFolder::new_in(&store).map_err(StoreError::io(&store))?;
-        let hidden = folder.path().join("removed");
+        let temporary = TemporaryDirectory::new_in(&store).map_err(StoreError::io(&store))?;
+        let hidden = temporary.path().join("removed");
         self.forget(&directory)?;
         fs::rename(&directory, &hidden).map_err(StoreError::io(&directory))?;
-        folder.remove().map_err(StoreError::io(&directory))?;
+        temporary.remove().map_err(StoreError::io(&directory))?;
         Ok(directory)
     }
 
@@ -212,13 +212,13 @@ impl Store {
     }
 
     fn find(&self, name: &str) -> Option<PathBuf> {
-        let directory = self.folder().join(name);
+        let directory = self.directory().join(name);
         if fs::symlink_metadata(&directory).is_ok() {
             return Some(directory);
         }
-        // Put there by hand, in a folder of another name.
+        // Put there by hand, in a directory of another name.
         let paths = SearchPaths {
-            global: Some(self.folder()),
+            global: Some(self.directory()),
             ..SearchPaths::default()
         };
         let found = discover(&paths).found;

@@ -19,7 +19,7 @@ pub use read::{
     ReadError, check_regular, open_as, open_existing, open_itself, open_regular, read_bytes,
     read_existing, read_existing_text, read_limited, read_to_limit,
 };
-pub use replace::{create_private_folder, replace};
+pub use replace::{create_private_directory, replace};
 pub use scratch::{Scratch, ScratchDirectory, sweep_scratch};
 pub use socket::{SocketError, SocketFile, SocketPlace};
 pub use walked::{FileIdentity, Replacement, WalkError, WalkedFile, open_walked};

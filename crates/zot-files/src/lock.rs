@@ -13,7 +13,7 @@ use rustix::io::Errno;
 /// How often a lock that somebody else holds is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A lock on a file that is there for nothing else, or on a folder. Given back when dropped, and by
+/// A lock on a file that is there for nothing else, or on a directory. Given back when dropped, and by
 /// the system when the process dies; the file stays, because removing it would let two in at once.
 #[derive(Debug)]
 pub struct Lock {
@@ -34,11 +34,11 @@ impl Lock {
         Self::wait(patience, || Self::try_acquire(path))
     }
 
-    /// Waits for the lock on a folder, which leaves nothing behind in it. Blocks the thread.
+    /// Waits for the lock on a directory, which leaves nothing behind in it. Blocks the thread.
     ///
-    /// `None` where folders cannot be locked, as on some network file systems.
-    pub fn acquire_folder(folder: &Path, patience: Duration) -> io::Result<Option<Self>> {
-        let lock = Self::wait(patience, || Self::try_lock(File::open(folder)?));
+    /// `None` where directories cannot be locked, as on some network file systems.
+    pub fn acquire_directory(directory: &Path, patience: Duration) -> io::Result<Option<Self>> {
+        let lock = Self::wait(patience, || Self::try_lock(File::open(directory)?));
         match lock {
             Ok(lock) => Ok(Some(lock)),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(error),

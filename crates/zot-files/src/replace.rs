@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Puts `content` in the place of the file at `path`.
 ///
 /// A file that is there keeps its permissions, and a symbolic link keeps pointing to it; a new one
-/// gets `mode`. The folder must exist.
+/// gets `mode`. The directory must exist.
 pub fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     // People keep settings in other places and link them here.
     let target = match fs::canonicalize(path) {
@@ -25,7 +25,7 @@ pub fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     let temporary = beside(&target);
     let written = write_whole(&temporary, content, mode)
         .and_then(|()| fs::rename(&temporary, &target))
-        .and_then(|()| sync_folder(&target));
+        .and_then(|()| sync_directory(&target));
     if written.is_err() {
         // Already renamed, or of no use to anybody.
         let _ = fs::remove_file(&temporary);
@@ -33,9 +33,12 @@ pub fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     written
 }
 
-/// Makes `folder`, and those above it, for its owner alone. One that is there stays as it is.
-pub fn create_private_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+/// Makes `directory`, and those above it, for its owner alone. One that is there stays as it is.
+pub fn create_private_directory(directory: &Path) -> io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
 }
 
 fn beside(target: &Path) -> PathBuf {
@@ -60,9 +63,9 @@ fn write_whole(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     file.sync_data()
 }
 
-fn sync_folder(target: &Path) -> io::Result<()> {
+fn sync_directory(target: &Path) -> io::Result<()> {
     match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
+        Some(directory) if !directory.as_os_str().is_empty() => File::open(directory)?.sync_all(),
         _ => Ok(()),
     }
 }

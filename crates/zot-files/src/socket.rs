@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::Lock;
 
-/// How long to wait for others that bind in the same folder, which takes none of them long.
+/// How long to wait for others that bind in the same directory, which takes none of them long.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a socket cannot be bound at a path.
@@ -41,20 +41,22 @@ impl SocketError {
 pub struct SocketPlace {
     path: PathBuf,
     /// Held while one looks and binds: of two that start together, each could take the other's socket
-    /// for a stale one. A folder that cannot be locked is no reason not to listen.
+    /// for a stale one. A directory that cannot be locked is no reason not to listen.
     _alone: Option<Lock>,
 }
 
 impl SocketPlace {
     /// Clears the path: the socket of a process that is gone is removed.
     pub fn take(path: &Path) -> Result<Self, SocketError> {
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
+        let directory = match path.parent() {
+            Some(directory) if !directory.as_os_str().is_empty() => directory,
             _ => Path::new("."),
         };
         let place = Self {
             path: path.to_owned(),
-            _alone: Lock::acquire_folder(folder, LOCK_PATIENCE).ok().flatten(),
+            _alone: Lock::acquire_directory(directory, LOCK_PATIENCE)
+                .ok()
+                .flatten(),
         };
         remove_stale(path)?;
         Ok(place)

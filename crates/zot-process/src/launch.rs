@@ -84,7 +84,7 @@ impl Confinement {
 }
 
 /// The files a child may use; everything else is refused with `EACCES`. Paths are absolute, or start
-/// at our own folder. Links in them are not followed, so that what was checked is what is allowed:
+/// at our own directory. Links in them are not followed, so that what was checked is what is allowed:
 /// give canonical paths.
 ///
 /// A program always may read what programs need to start: `/usr`, `/etc` and their like, `/proc`,
@@ -95,10 +95,10 @@ impl Confinement {
 /// be found out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileAccess {
-    /// Files, and folders with all below, that may be read. What is not there when the child
+    /// Files, and directories with all below, that may be read. What is not there when the child
     /// starts is left out.
     pub read: Vec<PathBuf>,
-    /// Files, and folders with all below, that may be read and changed. They must be there.
+    /// Files, and directories with all below, that may be read and changed. They must be there.
     pub write: Vec<PathBuf>,
     pub execute: Execution,
 }
@@ -110,7 +110,7 @@ pub enum Execution {
     #[default]
     Anything,
     /// Itself and these, each with the [`programs_needed`] for it to start: names that are looked
-    /// for in the command's `PATH`, or paths, which start at its folder.
+    /// for in the command's `PATH`, or paths, which start at its directory.
     ///
     /// This is about starting programs, those in memory (`memfd_create`) included. Code that a child loads into itself, by the dynamic loader
     /// for instance, is its own code, and is held by everything else. What is no executable file is
@@ -174,7 +174,7 @@ pub(crate) fn install(confined: Confined, control: std::os::unix::net::UnixStrea
 
 /// Settles what the program of `command` is denied.
 ///
-/// Set the command's folder, `PATH` and `HOME` before: they decide what its program needs. What
+/// Set the command's directory, `PATH` and `HOME` before: they decide what its program needs. What
 /// this system cannot enforce is left out, and the result says so. When the kernel refuses a
 /// restriction that it should know, the child does not start and `spawn` returns the error.
 pub fn confine(

@@ -105,8 +105,8 @@ async fn a_flood_cannot_hold_off_the_time_limit() {
 
 #[tokio::test]
 async fn dropping_a_group_kills_and_reaps_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("id");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("id");
     let script = format!(
         "trap '' TERM; echo $$ > '{0}.new'; mv '{0}.new' '{0}'; sleep 300 & sleep 300",
         path.display()
@@ -121,8 +121,8 @@ async fn dropping_a_group_kills_and_reaps_it() {
 
 #[tokio::test]
 async fn ending_is_asked_for_first_and_then_forced() {
-    let folder = tempfile::tempdir().unwrap();
-    let ready = folder.path().join("ready");
+    let directory = tempfile::tempdir().unwrap();
+    let ready = directory.path().join("ready");
     let check = async |reaction: &str, grace: Duration, expected: i32| {
         let script = format!(
             "exec 2> /dev/null; trap {reaction} TERM; echo $$ > '{0}.new'; mv '{0}.new' '{0}'; while :; do sleep 0.01; done",

@@ -75,7 +75,7 @@ impl Model for GeminiClient {
         ))
     }
 
-    /// Only the newest models take pictures in a function's response.
+    /// Only the newest models take images in a function's response.
     fn tool_images(&self) -> ToolImages {
         ToolImages::NeedMirror
     }

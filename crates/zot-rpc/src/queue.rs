@@ -11,7 +11,7 @@ use zot_wire::rpc::RequestId;
 /// How many prompts may wait.
 const MAX_QUEUED: usize = 10_000;
 
-/// How many bytes of prompts may wait, pictures and ids included.
+/// How many bytes of prompts may wait, images and ids included.
 const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
 
 /// Work that has been accepted but not begun.

@@ -32,7 +32,7 @@ pub struct Config {
     pub http: Option<HttpClient>,
     /// Where the agent works; the process's directory when not given.
     pub cwd: Option<PathBuf>,
-    /// zot's own folder; `$ZOT_HOME` and its defaults when not given.
+    /// zot's own directory; `$ZOT_HOME` and its defaults when not given.
     pub home: Option<PathBuf>,
     /// Replaces the built-in system prompt.
     pub system_prompt: Option<String>,
@@ -153,14 +153,14 @@ impl ToolSelection {
 pub struct ExtensionSearch {
     /// Those in `./.zot/extensions` and `$ZOT_HOME/extensions`.
     pub discover: bool,
-    /// Folders of extensions to start besides; they win over discovered ones of the same name.
+    /// Directories of extensions to start besides; they win over discovered ones of the same name.
     pub paths: Vec<PathBuf>,
 }
 
 /// What is read to tell the model about the project it works in. By default nothing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ContextSearch {
-    /// `AGENTS.md`, `CLAUDE.md` and `.zot/instructions.md` of the working directory and the folders
+    /// `AGENTS.md`, `CLAUDE.md` and `.zot/instructions.md` of the working directory and the directories
     /// above it, up to the root of the repository.
     pub instructions: bool,
     /// Prompt templates in `./.zot/prompts` and `$ZOT_HOME/prompts`: they appear among the

@@ -121,7 +121,7 @@ impl CredentialKind {
 }
 
 impl Credentials {
-    /// Those of the user whose folder `home` is; `$ZOT_HOME` when not given.
+    /// Those of the user whose directory `home` is; `$ZOT_HOME` when not given.
     pub fn open(home: Option<PathBuf>) -> Result<Self, AssemblyError> {
         let home = home.unwrap_or_else(|| zot_auth::zot_home(&variable));
         Ok(Self {

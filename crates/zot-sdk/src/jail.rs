@@ -12,10 +12,10 @@ use crate::surroundings::Skills;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JailReport {
     /// The working directory, without links.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     pub commands: CommandConfinement,
-    /// zot's own folder with keys and sessions, if it lies inside.
-    pub own_folder_inside: Option<PathBuf>,
+    /// zot's own directory with keys and sessions, if it lies inside.
+    pub own_directory_inside: Option<PathBuf>,
 }
 
 impl JailReport {
@@ -28,13 +28,13 @@ impl JailReport {
                 "bash cannot be confined here ({reason}), so it is refused while zot is jailed"
             )),
         };
-        let own_folder = self.own_folder_inside.as_ref().map(|folder| {
+        let own_directory = self.own_directory_inside.as_ref().map(|directory| {
             format!(
-                "zot's own folder, with keys and sessions, is inside of it: {}",
-                folder.display()
+                "zot's own directory, with keys and sessions, is inside of it: {}",
+                directory.display()
             )
         });
-        commands.into_iter().chain(own_folder).collect()
+        commands.into_iter().chain(own_directory).collect()
     }
 }
 
@@ -64,33 +64,33 @@ impl Confines {
     }
 
     pub(crate) fn close(&self) -> Result<JailReport, JailError> {
-        let folder = self.jail.close()?;
-        Ok(self.report_about(folder))
+        let directory = self.jail.close()?;
+        Ok(self.report_about(directory))
     }
 
     pub(crate) fn open(&self) {
         self.jail.open();
     }
 
-    /// The folder of the jail, while it is closed.
-    pub(crate) fn folder(&self) -> Option<&Path> {
-        self.jail.folder()
+    /// The directory of the jail, while it is closed.
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        self.jail.directory()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.jail.folder().is_some()
+        self.jail.directory().is_some()
     }
 
     pub(crate) fn report(&self) -> Option<JailReport> {
-        Some(self.report_about(self.jail.folder()?))
+        Some(self.report_about(self.jail.directory()?))
     }
 
-    fn report_about(&self, folder: &Path) -> JailReport {
+    fn report_about(&self, directory: &Path) -> JailReport {
         let home = self.home.canonicalize().ok();
         JailReport {
-            folder: folder.to_owned(),
+            directory: directory.to_owned(),
             commands: CommandConfinement::here(),
-            own_folder_inside: home.filter(|home| home.starts_with(folder)),
+            own_directory_inside: home.filter(|home| home.starts_with(directory)),
         }
     }
 }

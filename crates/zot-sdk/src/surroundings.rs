@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use zot_agent::{Hooks, ToolVerdict};
 use zot_context::{
-    InstructionFile, SkillFolders, SkillGuard, SkillSet, SkillTool, Templates, find_instructions,
-    find_skills,
+    InstructionFile, SkillDirectories, SkillGuard, SkillSet, SkillTool, Templates,
+    find_instructions, find_skills,
 };
 use zot_conversation::{BoxFuture, Tool, ToolCall};
 
@@ -44,8 +44,8 @@ impl Surroundings {
             SkillSearch::None => None,
             SkillSearch::BuiltIn => Some(SkillSet::built_in()),
             SkillSearch::All => {
-                let folders = SkillFolders::usual(cwd, home, env::home_dir().as_deref());
-                let (found, broken) = find_skills(&folders, cwd);
+                let directories = SkillDirectories::usual(cwd, home, env::home_dir().as_deref());
+                let (found, broken) = find_skills(&directories, cwd);
                 problems.extend(broken);
                 Some(SkillSet::new(found))
             }

@@ -32,8 +32,8 @@ const MAX_CHANGES_BYTES: u64 = 256 * 1024 * 1024;
 /// The largest content that is kept or compared; the tools keep nothing larger.
 const MAX_KEPT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The folder beside a session file that holds what its tools changed.
-pub(crate) fn folder_of(session: &Path) -> PathBuf {
+/// The directory beside a session file that holds what its tools changed.
+pub(crate) fn directory_of(session: &Path) -> PathBuf {
     session.with_extension("files")
 }
 
@@ -101,7 +101,7 @@ pub struct CheckpointError {
 /// The changed files of a session.
 #[derive(Debug)]
 pub struct Checkpoints {
-    folder: PathBuf,
+    directory: PathBuf,
     /// The time of the prompt that runs.
     prompt: Mutex<Timestamp>,
 }
@@ -110,7 +110,7 @@ impl Checkpoints {
     /// Those of the session in the file `session`. Nothing is made before something changes.
     pub fn beside(session: &Path) -> Self {
         Self {
-            folder: folder_of(session),
+            directory: directory_of(session),
             prompt: Mutex::default(),
         }
     }
@@ -129,7 +129,7 @@ impl Checkpoints {
         after: &[u8],
     ) -> Result<u64, CheckpointError> {
         let failed = |source| CheckpointError {
-            path: self.folder.clone(),
+            path: self.directory.clone(),
             source,
         };
         // Held while the change is numbered and written down, because calls may run side by side.
@@ -185,7 +185,7 @@ impl Checkpoints {
 
     fn records(&self) -> io::Result<Records> {
         let text = self.read_changes().map_err(|error| {
-            let path = self.folder.join(CHANGES);
+            let path = self.directory.join(CHANGES);
             io::Error::new(error.kind(), format!("{}: {error}", path.display()))
         })?;
         let mut records = Records::default();
@@ -265,7 +265,7 @@ impl Checkpoints {
     }
 
     fn open_directory(&self) -> io::Result<Option<Directory>> {
-        match Directory::open(&self.folder) {
+        match Directory::open(&self.directory) {
             Ok(directory) => Ok(Some(directory)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -276,8 +276,8 @@ impl Checkpoints {
         if let Some(directory) = self.open_directory()? {
             return Ok(directory);
         }
-        zot_files::create_private_folder(&self.folder)?;
-        Directory::open(&self.folder)
+        zot_files::create_private_directory(&self.directory)?;
+        Directory::open(&self.directory)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Names: of sessions, of their files and folders, and digests as text.
+//! Names: of sessions, of their files and directories, and digests as text.
 
 use std::path::PathBuf;
 
@@ -12,18 +12,18 @@ pub(crate) const EXTENSION: &str = "jsonl";
 /// How much of a session's id its file name holds.
 pub(crate) const SHORT_ID: usize = 8;
 
-/// Where the file of a session lies below the sessions folder.
+/// Where the file of a session lies below the sessions directory.
 pub(crate) fn file_below_sessions(meta: &SessionMeta) -> PathBuf {
     let name = format!(
         "{}-{}.{EXTENSION}",
         meta.started.strftime("%Y%m%d-%H%M%S"),
         meta.id.get(..SHORT_ID).unwrap_or(&meta.id)
     );
-    PathBuf::from(folder_name(&meta.cwd)).join(name)
+    PathBuf::from(directory_name(&meta.cwd)).join(name)
 }
 
-/// The folder of a working directory: the first eight bytes of its SHA-256.
-pub(crate) fn folder_name(cwd: &str) -> String {
+/// The directory of a working directory: the first eight bytes of its SHA-256.
+pub(crate) fn directory_name(cwd: &str) -> String {
     hex(Sha256::digest(cwd.as_bytes()).get(..8).unwrap_or_default())
 }
 

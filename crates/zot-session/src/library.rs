@@ -12,13 +12,13 @@ use std::time::SystemTime;
 
 pub use summary::Summary;
 
-use crate::id::{EXTENSION, SHORT_ID, folder_name};
+use crate::id::{EXTENSION, SHORT_ID, directory_name};
 use crate::{SessionError, lock};
 
 /// How many sessions an ambiguous id is explained with.
 const MAX_CANDIDATES: usize = 5;
 
-/// The folder `$ZOT_HOME/sessions`.
+/// The directory `$ZOT_HOME/sessions`.
 #[derive(Debug, Clone)]
 pub struct Library {
     root: PathBuf,
@@ -145,15 +145,15 @@ impl Library {
         let file = zot_files::open_existing(path).map_err(SessionError::open(path))?;
         lock::take(&file, path)?;
         fs::remove_file(path).map_err(SessionError::write(path))?;
-        let beside = crate::checkpoint::folder_of(path);
+        let beside = crate::checkpoint::directory_of(path);
         match fs::remove_dir_all(&beside) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(SessionError::write(&beside)(error)),
         }
-        if let Some(folder) = path.parent().filter(|folder| *folder != self.root) {
+        if let Some(directory) = path.parent().filter(|directory| *directory != self.root) {
             // Only empty ones go away.
-            let _ = fs::remove_dir(folder);
+            let _ = fs::remove_dir(directory);
         }
         Ok(())
     }
@@ -161,7 +161,7 @@ impl Library {
     fn files(&self, scope: Scope<'_>) -> io::Result<Vec<Found>> {
         let mut files = Vec::new();
         match scope {
-            Scope::Directory(cwd) => collect(&self.root.join(folder_name(cwd)), &mut files)?,
+            Scope::Directory(cwd) => collect(&self.root.join(directory_name(cwd)), &mut files)?,
             Scope::All => {
                 for entry in entries(&self.root)? {
                     let entry = entry?;
@@ -175,9 +175,9 @@ impl Library {
     }
 }
 
-/// The session files of one folder.
-fn collect(folder: &Path, files: &mut Vec<Found>) -> io::Result<()> {
-    for entry in entries(folder)? {
+/// The session files of one directory.
+fn collect(directory: &Path, files: &mut Vec<Found>) -> io::Result<()> {
+    for entry in entries(directory)? {
         let entry = entry?;
         let path = entry.path();
         if path
@@ -201,9 +201,9 @@ fn collect(folder: &Path, files: &mut Vec<Found>) -> io::Result<()> {
     Ok(())
 }
 
-/// What a folder holds: nothing, if there is none.
-fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirEntry>>> {
-    let entries = match fs::read_dir(folder) {
+/// What a directory holds: nothing, if there is none.
+fn entries(directory: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirEntry>>> {
+    let entries = match fs::read_dir(directory) {
         Ok(entries) => Some(entries),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),

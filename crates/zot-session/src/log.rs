@@ -68,7 +68,7 @@ impl SessionLog {
     ) -> Result<Self, SessionError> {
         let path = sessions.join(file_below_sessions(&meta));
         // What is in the way is better heard of before someone has typed a prompt.
-        make_folder(sessions).map_err(SessionError::create(&path))?;
+        make_directory(sessions).map_err(SessionError::create(&path))?;
         Self::announce_at(path, meta, durability)
     }
 
@@ -275,11 +275,11 @@ impl SessionLog {
 
     fn create_file(&self) -> Result<File, SessionError> {
         let failed = SessionError::create(&self.path);
-        let folder = match self.path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
+        let directory = match self.path.parent() {
+            Some(directory) if !directory.as_os_str().is_empty() => directory,
             _ => Path::new("."),
         };
-        make_folder(folder).map_err(&failed)?;
+        make_directory(directory).map_err(&failed)?;
         let file = OpenOptions::new()
             .append(true)
             .create_new(true)
@@ -289,8 +289,8 @@ impl SessionLog {
         lock::take(&file, &self.path)?;
         if self.durability == Durability::PowerLoss {
             // The file's name must survive as well as its content.
-            File::open(folder)
-                .and_then(|folder| folder.sync_all())
+            File::open(directory)
+                .and_then(|directory| directory.sync_all())
                 .map_err(&failed)?;
         }
         Ok(file)
@@ -339,6 +339,9 @@ fn first_records(meta: &SessionMeta, messages: &[Arc<Message>]) -> io::Result<Ve
     Ok(records)
 }
 
-fn make_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+fn make_directory(directory: &Path) -> io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
 }

@@ -10,7 +10,7 @@ use crate::{
     read, search,
 };
 
-/// A session with a picture's mirror, a switch of models and two titles.
+/// A session with an image's mirror, a switch of models and two titles.
 const SESSION: &str = r#"{"type":"meta","meta":{"id":"0f8a2c1e-5d1b-4a77-9a55-3b8f3c0d9e21","cwd":"/work","model":"gpt-4o","provider":"openai","started":"2026-05-11T09:12:33.123456789+02:00","version":"0.2.0"}}
 {"type":"message","message":{"role":"user","content":[{"text":"draw a cat"}],"time":"2026-05-11T09:12:34Z"}}
 {"type":"message","message":{"role":"assistant","content":[{"id":"call_1","name":"read","arguments":{"path":"cat.png"}}],"time":"2026-05-11T09:12:35Z"}}
@@ -27,8 +27,8 @@ const SESSION: &str = r#"{"type":"meta","meta":{"id":"0f8a2c1e-5d1b-4a77-9a55-3b
 {"type":"message","message":{"role":"assistant","content":[{"text":"a dog"}],"time":"2026-05-11T09:13:02Z"}}
 "#;
 
-fn write(folder: &Path, text: &str) -> PathBuf {
-    let path = folder.join("cwd/20260511-071233-0f8a2c1e.jsonl");
+fn write(directory: &Path, text: &str) -> PathBuf {
+    let path = directory.join("cwd/20260511-071233-0f8a2c1e.jsonl");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, text).unwrap();
     path
@@ -43,12 +43,12 @@ fn check(session: &Session) {
 
 #[test]
 fn a_later_meta_and_a_title_count() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = write(folder.path(), SESSION);
+    let directory = tempfile::tempdir().unwrap();
+    let path = write(directory.path(), SESSION);
     let session = read(&path, View::Current).unwrap();
     check(&session);
     assert_eq!(session.meta.id, "0f8a2c1e-5d1b-4a77-9a55-3b8f3c0d9e21");
-    let list = Library::new(folder.path()).list(Scope::All).unwrap();
+    let list = Library::new(directory.path()).list(Scope::All).unwrap();
     let [summary] = &list[..] else {
         panic!("{list:?}");
     };
@@ -62,28 +62,28 @@ fn a_later_meta_and_a_title_count() {
         "{SESSION}{}\n",
         r#"{"type":"model","provider":"kimi","model":"k"}"#
     );
-    let path = write(folder.path(), &switched);
+    let path = write(directory.path(), &switched);
     assert_eq!(read(&path, View::Current).unwrap().meta.model, "k");
     let first = SESSION.lines().next().unwrap();
-    let path = write(folder.path(), &format!("{switched}{first}\n"));
+    let path = write(directory.path(), &format!("{switched}{first}\n"));
     assert_eq!(read(&path, View::Current).unwrap().meta.model, "gpt-4o");
 }
 
 #[test]
 fn a_record_of_another_session_changes_neither_model_nor_title() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let other = r#"{"type":"meta","meta":{"id":"another","model":"m","provider":"p","title":"t"}}"#;
-    let path = write(folder.path(), &format!("{SESSION}{other}\n"));
+    let path = write(directory.path(), &format!("{SESSION}{other}\n"));
     check(&read(&path, View::Current).unwrap());
 }
 
 #[test]
 fn copies_keep_the_model_and_the_title() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = write(folder.path(), SESSION);
+    let directory = tempfile::tempdir().unwrap();
+    let path = write(directory.path(), SESSION);
     let session = read(&path, View::Current).unwrap();
     let forked = fork(
-        folder.path(),
+        directory.path(),
         &session,
         Some(2),
         "/work".into(),
@@ -99,10 +99,10 @@ fn copies_keep_the_model_and_the_title() {
     let exported = export(&path, None).unwrap();
     let text = String::from_utf8(exported.bytes).unwrap();
     assert!(!text.contains("/work"), "{text}");
-    let file = folder.path().join("a.zotsession");
+    let file = directory.path().join("a.zotsession");
     fs::write(&file, &text).unwrap();
     check(&read(&file, View::Current).unwrap());
-    let (imported, _) = import(folder.path(), &file, "/here".into()).unwrap();
+    let (imported, _) = import(directory.path(), &file, "/here".into()).unwrap();
     let imported = read(imported.path(), View::Current).unwrap();
     check(&imported);
     assert_eq!(imported.messages, session.messages);
@@ -110,8 +110,8 @@ fn copies_keep_the_model_and_the_title() {
 
 #[test]
 fn a_mirror_of_tool_results_is_no_prompt() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = write(folder.path(), SESSION);
+    let directory = tempfile::tempdir().unwrap();
+    let path = write(directory.path(), SESSION);
     let prompts = last_prompts(&path, 1 << 20, 10).unwrap();
     assert_eq!(prompts, ["draw a cat", "now a dog"]);
     let hits = search(std::slice::from_ref(&path), "woof");
@@ -128,17 +128,17 @@ fn a_mirror_of_tool_results_is_no_prompt() {
     let mut lines: Vec<&str> = SESSION.lines().collect();
     lines.remove(1);
     lines.retain(|line| !line.contains("rename") && !line.contains("stale"));
-    write(folder.path(), &(lines.join("\n") + "\n"));
-    let list = Library::new(folder.path()).list(Scope::All).unwrap();
+    write(directory.path(), &(lines.join("\n") + "\n"));
+    let list = Library::new(directory.path()).list(Scope::All).unwrap();
     let summary = list.iter().find(|one| one.path == path).unwrap();
     assert_eq!(summary.title, "now a dog");
 }
 
 #[test]
 fn a_compaction_of_the_original_replaces_what_was_said() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let compaction = r###"{"type":"compaction","messages":[{"role":"user","content":[{"text":"## Context Summary (compacted)\n\ncats"}],"time":"2026-05-11T10:00:00Z"}]}"###;
-    let path = write(folder.path(), &format!("{SESSION}{compaction}\n"));
+    let path = write(directory.path(), &format!("{SESSION}{compaction}\n"));
     let session = read(&path, View::Current).unwrap();
     check(&session);
     assert_eq!(session.messages.len(), 1);

@@ -21,7 +21,7 @@ use crate::builtin::definition;
 use crate::file::reason;
 use crate::jail::{Jail, NotConfined, confine};
 use crate::utf8::Utf8Decoder;
-use log::LogFolder;
+use log::LogDirectory;
 use output::CollectedOutput;
 use throttle::Throttle;
 
@@ -95,9 +95,9 @@ impl BashTool {
             Some(walls) => {
                 let (command, scratch) = confine(command, walls)?;
                 // Where the model can read them.
-                (command, LogFolder::InJail(scratch))
+                (command, LogDirectory::InJail(scratch))
             }
-            None => (command.into(), LogFolder::Anywhere(&self.output_dir)),
+            None => (command.into(), LogDirectory::Anywhere(&self.output_dir)),
         };
         let mut listener = Listener {
             output: CollectedOutput::new(logs),
@@ -117,9 +117,9 @@ impl BashTool {
         }
         if let Some(walls) = walls {
             // The kernel's "permission denied" and "read-only file system" do not say why.
-            let folder = walls.root().display();
+            let directory = walls.root().display();
             text.push_str(&format!(
-                "  (confined to {folder} and $TMPDIR; the user can lift this with /unjail)"
+                "  (confined to {directory} and $TMPDIR; the user can lift this with /unjail)"
             ));
         }
         Ok(ToolOutput::error(text))

@@ -1,8 +1,8 @@
-//! Keeps the tools in one folder, for as long as the user wants.
+//! Keeps the tools in one directory, for as long as the user wants.
 //!
 //! A path is followed through all links, compared, and then walked without following any
 //! ([`Place`]). Commands are held by the kernel (`zot_process::launch`), and refused where it cannot.
-//! Both may use a temporary folder of their own, too.
+//! Both may use a temporary directory of their own, too.
 
 mod commands;
 
@@ -33,14 +33,14 @@ pub struct Jail {
 
 /// The tools cannot be confined.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot confine tools to {}: {}", folder.display(), reason(source))]
+#[error("cannot confine tools to {}: {}", directory.display(), reason(source))]
 pub struct JailError {
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     pub source: io::Error,
 }
 
 impl Jail {
-    /// An open jail around the absolute folder `cwd`. While it is closed, what is in `readable` can
+    /// An open jail around the absolute directory `cwd`. While it is closed, what is in `readable` can
     /// be read as well.
     pub fn new(cwd: impl Into<PathBuf>, readable: Vec<PathBuf>) -> Self {
         Self {
@@ -51,10 +51,10 @@ impl Jail {
         }
     }
 
-    /// Confines the tools to the folder that is returned, from the next call on.
+    /// Confines the tools to the directory that is returned, from the next call on.
     pub fn close(&self) -> Result<&Path, JailError> {
         let failed = |source| JailError {
-            folder: self.cwd.clone(),
+            directory: self.cwd.clone(),
             source,
         };
         let walls = match self.walls.get() {
@@ -74,8 +74,8 @@ impl Jail {
         self.closed.store(false, Ordering::SeqCst);
     }
 
-    /// The folder the tools are confined to, without links, if they are.
-    pub fn folder(&self) -> Option<&Path> {
+    /// The directory the tools are confined to, without links, if they are.
+    pub fn directory(&self) -> Option<&Path> {
         self.walls().map(|walls| walls.root.as_path())
     }
 
@@ -102,10 +102,10 @@ pub(crate) struct Walls {
 }
 
 impl Walls {
-    fn around(folder: &Path, readable: &[PathBuf]) -> io::Result<Self> {
+    fn around(directory: &Path, readable: &[PathBuf]) -> io::Result<Self> {
         let readable = readable.iter().filter_map(|path| path.canonicalize().ok());
         Ok(Self {
-            root: folder.canonicalize()?,
+            root: directory.canonicalize()?,
             readable: readable.collect(),
             scratch: OnceLock::new(),
         })
@@ -131,12 +131,12 @@ impl Walls {
             None => Err(PathError::Outside {
                 target: (target != path).then_some(target),
                 path,
-                folder: self.root.clone(),
+                directory: self.root.clone(),
             }),
         }
     }
 
-    /// The temporary folder, which goes with the jail.
+    /// The temporary directory, which goes with the jail.
     pub(crate) fn scratch(&self) -> io::Result<&Path> {
         let scratch = match self.scratch.get() {
             Some(scratch) => scratch,

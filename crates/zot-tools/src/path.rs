@@ -24,14 +24,14 @@ pub enum PathError {
     #[error("path contains a NUL character")]
     ContainsNul,
     #[error(
-        "{}{} is outside of the folder zot is confined to, {}; the user can lift this with /unjail",
-        path.display(), leading_to(target), folder.display()
+        "{}{} is outside of the directory zot is confined to, {}; the user can lift this with /unjail",
+        path.display(), leading_to(target), directory.display()
     )]
     Outside {
         path: PathBuf,
         /// Where links on the way lead to, if there are any.
         target: Option<PathBuf>,
-        folder: PathBuf,
+        directory: PathBuf,
     },
 }
 

@@ -1,4 +1,4 @@
-//! The `read` tool: a window of a text file, or a picture.
+//! The `read` tool: a window of a text file, or an image.
 
 mod image;
 mod window;
@@ -30,12 +30,12 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// How much is read before other tasks get their turn; the skipped part of a file has no limit.
 const BYTES_PER_TURN: usize = 1024 * 1024;
 
-/// The largest picture sent to a model.
+/// The largest image sent to a model.
 const MAX_IMAGE_BYTES: u64 = 20 * 1024 * 1024;
 
 const DESCRIPTION: &str = "Read a file. Text comes back as it is, at most 2000 lines or 50 KiB \
 per call; pass offset and limit to see another part of a longer file. PNG, JPEG, GIF and WebP \
-files come back as pictures. Other binary files and directories are refused.";
+files come back as images. Other binary files and directories are refused.";
 
 const PARAMETERS: &str = concat!(
     r#"{"type":"object","properties":{"#,
@@ -157,7 +157,7 @@ fn read_image(
         path: path.to_owned(),
         size,
         limit: MAX_IMAGE_BYTES,
-        purpose: "pictures",
+        purpose: "images",
     };
     if size > MAX_IMAGE_BYTES {
         return Err(too_large(size).into());

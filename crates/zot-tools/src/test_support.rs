@@ -32,7 +32,7 @@ impl Workspace {
             ("dup.txt", b"x = 1\nx = 1\nend\n"),
             ("crlf.txt", b"\xef\xbb\xbfline1\r\nline2\r\nline3\r\n"),
             ("bin.dat", b"ab\0cd"),
-            ("pic.png", b"\x89PNG\r\n\x1a\nrest of the picture"),
+            ("pic.png", b"\x89PNG\r\n\x1a\nrest of the image"),
             ("long.txt", long.as_bytes()),
             ("nonl.txt", b"no newline at end"),
         ] {

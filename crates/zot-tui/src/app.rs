@@ -37,8 +37,8 @@ mod work;
 use std::collections::VecDeque;
 
 use crate::editor::{Edit, Editor};
+use crate::image::Drawing;
 use crate::pager::Pager;
-use crate::picture::Drawing;
 use crate::renderer::Frame;
 use crate::style::Theme;
 use crate::text::Line;
@@ -133,7 +133,7 @@ pub(crate) struct App {
     /// So many of them, and what is above them, are not in the order of the log.
     mixed: usize,
     /// Each over the finished lines from this one on.
-    pictures: Vec<(usize, Drawing)>,
+    images: Vec<(usize, Drawing)>,
     /// What is on the screen is not right any more.
     redraw: Option<Redraw>,
     /// Answers are printed as they come, and what the user types is on the screen already.
@@ -185,7 +185,7 @@ impl App {
             leave_until_ms: 0,
             finished: Vec::new(),
             mixed: 0,
-            pictures: Vec::new(),
+            images: Vec::new(),
             redraw: None,
             is_plain: false,
             keeps_scrollback: true,
@@ -230,8 +230,8 @@ impl App {
                 self.take_notice(notice);
                 Vec::new()
             }
-            Input::Picture(drawing) => {
-                self.add_picture(drawing);
+            Input::Image(drawing) => {
+                self.add_image(drawing);
                 Vec::new()
             }
             Input::WorkEnded => self.end_work(),
@@ -269,7 +269,10 @@ impl App {
                 Vec::new()
             }
             Input::Sessions(sessions) if sessions.is_empty() => {
-                self.note("there is no session of this folder yet".to_owned(), false);
+                self.note(
+                    "there is no session of this directory yet".to_owned(),
+                    false,
+                );
                 Vec::new()
             }
             Input::Sessions(sessions) => self.offer(PickerKind::Sessions, Choices::named(sessions)),
@@ -419,7 +422,7 @@ impl App {
         Vec::new()
     }
 
-    /// What the screen is to look like. Finished lines and pictures are given once. `above` says
+    /// What the screen is to look like. Finished lines and images are given once. `above` says
     /// how many of those given before are on the screen still.
     pub(crate) fn frame(&mut self, above: usize) -> Frame {
         let replaces = self.redraw(above);
@@ -427,7 +430,7 @@ impl App {
             replaces,
             mixed: std::mem::take(&mut self.mixed),
             finished: std::mem::take(&mut self.finished),
-            pictures: std::mem::take(&mut self.pictures),
+            images: std::mem::take(&mut self.images),
             columns: self.columns,
             ..view::frame(self)
         }
@@ -517,13 +520,13 @@ impl App {
         }
     }
 
-    fn add_picture(&mut self, drawing: Drawing) {
+    fn add_image(&mut self, drawing: Drawing) {
         // The screen may have become narrower meanwhile.
         if drawing.columns <= self.columns {
             let place = self.finished.len();
-            self.add(Item::Picture(drawing.again()));
-            self.chat.log.limit_pictures();
-            self.pictures.push((place, drawing));
+            self.add(Item::Image(drawing.again()));
+            self.chat.log.limit_images();
+            self.images.push((place, drawing));
         }
     }
 

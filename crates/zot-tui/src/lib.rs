@@ -6,10 +6,10 @@
 mod app;
 mod editor;
 mod highlight;
+mod image;
 mod key_prompt;
 mod markdown;
 mod pager;
-mod picture;
 mod renderer;
 mod run;
 mod secret;

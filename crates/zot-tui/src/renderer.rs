@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 pub(crate) use fullscreen::Fullscreen;
 pub(crate) use resizing::Narrowing;
 
-use crate::picture::Drawing;
+use crate::image::Drawing;
 use crate::style::{Depth, Style, write_style};
 use crate::text::Line;
 
@@ -48,7 +48,7 @@ pub(crate) struct Frame {
     /// So many of them, and all that is above, cannot be [replaced](Replaces::Rows).
     pub mixed: usize,
     /// Each over the finished lines from this one on, which are empty; in order.
-    pub pictures: Vec<(usize, Drawing)>,
+    pub images: Vec<(usize, Drawing)>,
     /// Redrawn as they change; none is wider than the screen.
     pub live: Vec<Line>,
     /// So many of them, the first, are of an answer that may still change.
@@ -117,7 +117,7 @@ impl Renderer {
             replaces,
             finished,
             mixed,
-            pictures,
+            images,
             live,
             cursor,
             ..
@@ -131,7 +131,7 @@ impl Renderer {
         let mut pen = Pen::default();
         if is_added || self.is_moved {
             self.make_room(&mut out, replaces, height);
-            self.write_finished(&mut out, &mut pen, &finished, &pictures);
+            self.write_finished(&mut out, &mut pen, &finished, &images);
             if mixed > 0 {
                 self.written = self.written.min(finished.len().saturating_sub(mixed));
                 self.above = self.above.min(self.written);
@@ -151,12 +151,12 @@ impl Renderer {
         out: &mut String,
         pen: &mut Pen,
         finished: &[Line],
-        pictures: &[(usize, Drawing)],
+        images: &[(usize, Drawing)],
     ) {
-        let mut pictures = pictures.iter().peekable();
+        let mut images = images.iter().peekable();
         let mut place = 0;
         while let Some(line) = finished.get(place) {
-            if let Some((_, drawing)) = pictures.next_if(|(first, _)| *first == place) {
+            if let Some((_, drawing)) = images.next_if(|(first, _)| *first == place) {
                 pen.lift(out);
                 write_drawing(out, drawing);
                 place += drawing.rows;

@@ -147,7 +147,7 @@ struct Chat {
     chosen_model: Option<String>,
     /// Those that were listed last.
     sessions: Arc<[Summary]>,
-    /// Draws the pictures, where the terminal can show them.
+    /// Draws the images, where the terminal can show them.
     image_renderer: ImageRenderer,
     begun: Instant,
     /// Something has changed and is drawn then.
@@ -258,11 +258,11 @@ impl Chat {
             }
             Some(drawings) = self.image_renderer.next() => {
                 for drawing in drawings {
-                    self.take_soon(Input::Picture(drawing))?;
+                    self.take_soon(Input::Image(drawing))?;
                 }
                 None
             }
-            // What comes after a picture is shown after it.
+            // What comes after an image is shown after it.
             event = next_event(&mut self.work), if !self.image_renderer.is_busy() => {
                 self.take_burst(event)?
             }
@@ -319,7 +319,7 @@ impl Chat {
     fn take(&mut self, input: Input) -> io::Result<Option<Ending>> {
         let now_ms = self.begun.elapsed().as_millis() as u64;
         if matches!(input, Input::Resized { .. }) && self.image_renderer.is_outdated() {
-            self.app.forget_pictures();
+            self.app.forget_images();
         }
         let mut inputs = vec![input];
         while !inputs.is_empty() {

@@ -93,7 +93,7 @@ impl Question {
     }
 }
 
-/// What the terminal has answered about pictures.
+/// What the terminal has answered about images.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Answers {
     /// Whether it draws sixels; `None` until it has answered.

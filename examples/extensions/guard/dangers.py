@@ -45,7 +45,7 @@ def danger(text):
 
 
 def program(words):
-    """The name of the program that `words` start, without its folder, and its arguments."""
+    """The name of the program that `words` start, without its directory, and its arguments."""
     for at, word in enumerate(words):
         if word not in WRAPPERS and not ASSIGNMENT.match(word):
             return word.rsplit("/", 1)[-1], words[at + 1:]

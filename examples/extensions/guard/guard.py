@@ -17,10 +17,10 @@ def emit(frame):
 
 
 class Audit:
-    """One line for each event, in the folder that the host names."""
+    """One line for each event, in the directory that the host names."""
 
-    def __init__(self, folder):
-        self.file = open(Path(folder) / "audit.jsonl", "a", encoding="utf-8")
+    def __init__(self, directory):
+        self.file = open(Path(directory) / "audit.jsonl", "a", encoding="utf-8")
 
     def write(self, fact):
         line = {"time": datetime.now(timezone.utc).isoformat(timespec="milliseconds"), **fact}

@@ -13,10 +13,10 @@ export class TodoList {
     this.#entries = entries;
   }
 
-  /** The list in `folder`; an empty one when there is none. @param {string} folder */
-  static load(folder) {
-    mkdirSync(folder, { recursive: true });
-    const file = join(folder, "todo.json");
+  /** The list in `directory`; an empty one when there is none. @param {string} directory */
+  static load(directory) {
+    mkdirSync(directory, { recursive: true });
+    const file = join(directory, "todo.json");
     try {
       return new TodoList(file, JSON.parse(readFileSync(file, "utf8")));
     } catch (error) {

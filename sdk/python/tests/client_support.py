@@ -24,7 +24,7 @@ def scripted_model():
 
 
 class ClientTest(unittest.TestCase):
-    """Folders of its own, and nothing of the user's."""
+    """Directories of its own, and nothing of the user's."""
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
@@ -34,7 +34,7 @@ class ClientTest(unittest.TestCase):
         for path in (self.home, self.work, self.temporary):
             path.mkdir()
         (self.work / "notes.txt").write_text("buy milk\ncall Ada\n")
-        # The private folders of clients are made there, so that a test sees what is left.
+        # The private directories of clients are made there, so that a test sees what is left.
         before = tempfile.tempdir
         tempfile.tempdir = str(self.temporary)
         self.addCleanup(setattr, tempfile, "tempdir", before)

@@ -15,7 +15,7 @@ from client_support import PATIENCE, RealTest, ScriptedTest, is_running
 
 import zot
 
-PICTURE = base64.b64decode(
+IMAGE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
 )
 
@@ -202,13 +202,13 @@ class Offline(RealTest):
 
 
 class Scripted(ScriptedTest):
-    def test_a_picture_and_a_budget(self):
+    def test_an_image_and_a_budget(self):
         path = self.work / "dot.png"
-        path.write_bytes(PICTURE)
+        path.write_bytes(IMAGE)
         with zot.Client(**self.options()) as client:
-            for picture in (path, str(path), zot.Image(PICTURE, "image/png")):
-                (first, *_) = client.prompt("say:1", images=[picture])
-                self.assertEqual(first.content[1].bytes, len(PICTURE))
+            for image in (path, str(path), zot.Image(IMAGE, "image/png")):
+                (first, *_) = client.prompt("say:1", images=[image])
+                self.assertEqual(first.content[1].bytes, len(IMAGE))
             with self.assertRaises(ValueError):
                 client.prompt("say:1", images=[self.work / "notes.txt"])
             with self.assertRaises(zot.PromptFailed) as raised:

@@ -152,7 +152,7 @@ class Tools(ScriptedTest):
         self.assertLess(time.monotonic() - begun, 5)
         self.assertEqual(self.left_behind(), [])
 
-    def test_the_folder_and_the_socket_are_private(self):
+    def test_the_directory_and_the_socket_are_private(self):
         with zot.Client(**self.options(tools=[noop])) as client:
             (name,) = self.left_behind()
             directory = self.temporary / name
@@ -182,7 +182,7 @@ class Tools(ScriptedTest):
             self.assertEqual(result_of(client.prompt(call("noop"))).text, "nothing")
             self.assertEqual(len(self.left_behind()), 1)
 
-    def test_a_temporary_folder_with_a_long_name(self):
+    def test_a_temporary_directory_with_a_long_name(self):
         import tempfile
 
         long = self.temporary / ("x" * 100)
@@ -193,16 +193,16 @@ class Tools(ScriptedTest):
             elsewhere = client._link.extension.directory
         self.assertFalse(os.path.exists(elsewhere))
 
-    def test_large_results_and_pictures(self):
+    def test_large_results_and_images(self):
         def big() -> str:
             return "x" * 1_000_000
 
-        def picture():
+        def image():
             return zot.Image(b"\x89PNG\r\n\x1a\n" + bytes(50000), "image/png")
 
-        with zot.Client(**self.options(tools=[big, picture])) as client:
+        with zot.Client(**self.options(tools=[big, image])) as client:
             self.assertGreater(len(result_of(client.prompt(call("big"))).text), 40_000)
-            (block,) = result_of(client.prompt(call("picture"))).content
+            (block,) = result_of(client.prompt(call("image"))).content
             self.assertEqual(block.bytes, 50008)
 
 

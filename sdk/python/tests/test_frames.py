@@ -240,7 +240,7 @@ class Tools(Quiet):
         with Host(ext) as host:
             self.assertTrue(host.call_tool("t").is_error)
         self.check(object(), self.text("TypeError: a tool returned object, which has no JSON form"), True)
-        message = "TypeError: a tool returned bytes: wrap a picture in Image(data, mime), decode a text"
+        message = "TypeError: a tool returned bytes: wrap an image in Image(data, mime), decode a text"
         self.check(b"raw", self.text(message), True)
 
     def test_a_result_too_large_for_a_frame_is_an_error(self):

@@ -73,7 +73,7 @@ class ClientBase(Generic[Approve]):
         - `tools` are Python functions the model can call; `allow_tools` names those of zot it has besides: all
           of them without it, none with an empty list. It also has the tools of extensions that are loaded; a
           name with a leading "-" takes a tool away, whoever brings it.
-        - `extensions` are folders to load besides the installed ones, which `installed_extensions=False`
+        - `extensions` are directories to load besides the installed ones, which `installed_extensions=False`
           leaves out.
         - `on_approval` is asked before every call of a tool, or of those in `confirm`. Without it tools run
           without being asked for, unless `confirm` is given: then the ToolConfirm events want a `confirm`.

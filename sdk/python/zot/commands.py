@@ -219,7 +219,7 @@ def _image(image: ImageInput) -> Frame:
         path = os.fspath(image)
         mime = mimetypes.guess_type(path)[0] or ""
         if not mime.startswith("image/"):
-            raise ValueError(f"what kind of picture is {path!r}? Its name does not tell: pass zot.Image(data, mime)")
+            raise ValueError(f"what kind of image is {path!r}? Its name does not tell: pass zot.Image(data, mime)")
         with open(path, "rb") as file:
             image = Image(file.read(), mime)
     return {"mime_type": image.mime, "data": base64.b64encode(image.data).decode("ascii")}

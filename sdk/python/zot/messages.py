@@ -16,7 +16,7 @@ class TextBlock:
 
 @dataclasses.dataclass
 class ImageBlock:
-    """`bytes` is the size; `data`, the picture in base64, is there in full messages only."""
+    """`bytes` is the size; `data`, the image in base64, is there in full messages only."""
 
     mime_type: str
     bytes: Optional[int]

@@ -1,6 +1,6 @@
 """The program that zot starts as the private extension of a client: it pipes frames to the client.
 
-A copy of this file is started on its own, in the folder with the socket, without this package.
+A copy of this file is started on its own, in the directory with the socket, without this package.
 """
 
 import os

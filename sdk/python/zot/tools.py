@@ -1,6 +1,6 @@
 """Tools written in Python, as a private extension of one zot process.
 
-zot starts a relay, which connects to a socket in a folder that only this user may enter; the
+zot starts a relay, which connects to a socket in a directory that only this user may enter; the
 functions run here. The socket takes one connection and is gone then, so that nothing that the
 agent runs can call the functions behind zot's back.
 """
@@ -112,7 +112,7 @@ class Tools:
 
 
 class PrivateExtension:
-    """The folder, its manifest and the socket, for one process."""
+    """The directory, its manifest and the socket, for one process."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools

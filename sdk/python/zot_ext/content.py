@@ -29,7 +29,7 @@ class Text:
 
 @dataclasses.dataclass(frozen=True)
 class Image:
-    """A picture for the model: `Image(path.read_bytes(), "image/png")`."""
+    """An image for the model: `Image(path.read_bytes(), "image/png")`."""
 
     data: bytes
     mime: str = "image/png"
@@ -74,7 +74,7 @@ def _block(value: object) -> Dict[str, Any]:
     if isinstance(value, HandlerError):
         return {"type": "text", "text": str(value)}
     if isinstance(value, (bytes, bytearray, memoryview)):
-        raise TypeError("a tool returned bytes: wrap a picture in Image(data, mime), decode a text")
+        raise TypeError("a tool returned bytes: wrap an image in Image(data, mime), decode a text")
     return {"type": "text", "text": json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)}
 
 

@@ -80,7 +80,7 @@ describe("an extension that uses everything", () => {
   const results = /** @type {const} */ ([
     ["echo", { a: [1, "é"] }, [{ type: "text", text: '{"a":[1,"é"]}' }], false],
     ["none", {}, [], false],
-    ["picture", {}, [{ type: "image", mime_type: "image/png", data: "AQID" }], false],
+    ["image", {}, [{ type: "image", mime_type: "image/png", data: "AQID" }], false],
     [
       "mixed",
       {},

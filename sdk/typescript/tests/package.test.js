@@ -22,20 +22,20 @@ async function readmeCode(heading) {
 
 for (const flags of [[], ["--install-links"]]) {
   it(`is installed by \`npm install ${[...flags, "./sdk/typescript"].join(" ")}\` without a network, and the README's hello runs`, { skip }, async () => {
-    const folder = await mkdtemp(join(tmpdir(), "zot-ext-install-"));
+    const directory = await mkdtemp(join(tmpdir(), "zot-ext-install-"));
     try {
-      await writeFile(join(folder, "package.json"), '{ "type": "module" }');
-      const install = spawnSync("npm", ["install", "--offline", "--no-audit", "--no-fund", ...flags, project], { cwd: folder, encoding: "utf8" });
+      await writeFile(join(directory, "package.json"), '{ "type": "module" }');
+      const install = spawnSync("npm", ["install", "--offline", "--no-audit", "--no-fund", ...flags, project], { cwd: directory, encoding: "utf8" });
       assert.equal(install.status, 0, install.stderr);
-      await writeFile(join(folder, "extension.json"), await readmeCode("`extension.json`"));
-      await writeFile(join(folder, "hello.js"), await readmeCode("`hello.js`"));
-      const host = await startHost(folder);
+      await writeFile(join(directory, "extension.json"), await readmeCode("`extension.json`"));
+      await writeFile(join(directory, "hello.js"), await readmeCode("`hello.js`"));
+      const host = await startHost(directory);
       const answer = await host.invoke("hello");
       assert.deepEqual([answer.action, "prompt" in answer && answer.prompt], ["prompt", "Greet me in one short sentence."]);
       assert.equal((await host.callTool("weather", { city: "Berlin" })).text, "Berlin: sunny");
       assert.equal((await host.shutdown()).code, 0);
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
     }
   });
 }

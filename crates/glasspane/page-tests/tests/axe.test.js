@@ -83,7 +83,7 @@ for (const colorScheme of ['light', 'dark']) {
     await card(page, 'builder').tap();
     await page.getByRole('complementary', { name: 'builder' }).waitFor();
     await check(page, 'phone, details');
-    const log = join(server.folder, 'log.jsonl');
+    const log = join(server.directory, 'log.jsonl');
     writeFileSync(log, toLog(makeRecords(6, 30)));
     const wide = await open({ colorScheme });
     await wide.locator('#log-file').setInputFiles(log);

@@ -59,7 +59,7 @@ pageTest('is known to a page that comes later, and in a replay', async ({ server
   await page.getByRole('heading', { name: 'No agent fits the filters' }).waitFor();
   await filter(page, '');
 
-  const path = join(server.folder, 'log.jsonl');
+  const path = join(server.directory, 'log.jsonl');
   const event = (seq, more) => ({ seq, at_ms: 1_790_000_000_000 + seq * 1000, agent: 'a1', event: more });
   writeFileSync(path, toLog([
     event(1, { type: 'turn_start', step: 1 }),
@@ -181,7 +181,7 @@ pageTest('no card moves while the pointer does', async ({ server, open }) => {
 });
 
 pageTest('who has been silent for long comes before those who work', async ({ server, open }) => {
-  const path = join(server.folder, 'silent.jsonl');
+  const path = join(server.directory, 'silent.jsonl');
   const start = 1_790_000_000_000;
   const records = [];
   const put = (agent, seconds, event) => records.push({ seq: 0, at_ms: start + seconds * 1000, agent, event });

@@ -181,7 +181,7 @@ pageTest('says when its token is of a former server', async ({ server, open }) =
   const page = await open();
   await page.getByText('live', { exact: true }).waitFor();
   await server.stop();
-  rmSync(`${server.folder}/token`);
+  rmSync(`${server.directory}/token`);
   await server.start();
   await page.getByText('Open the address it printed last').waitFor();
   await page.getByText('not allowed', { exact: true }).waitFor();

@@ -6,10 +6,10 @@ import { after } from 'node:test';
 import { makeRecords, toLog } from '../recording.js';
 import { card, names, pageTest, until } from './setup.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'glasspane-replay-'));
-const log = join(folder, 'recorded.jsonl');
+const directory = mkdtempSync(join(tmpdir(), 'glasspane-replay-'));
+const log = join(directory, 'recorded.jsonl');
 writeFileSync(log, `${toLog(makeRecords(6, 40))}this is no record\n`);
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(directory, { recursive: true }));
 
 const position = (page) => page.locator('#replay-position').evaluate((slider) => Number(slider.value));
 const scrub = (page, value) => page.locator('#replay-position').fill(String(value));

@@ -77,7 +77,7 @@ function essences(agents) {
 
 async function check(records) {
   const server = new Server();
-  const path = join(server.folder, 'log.jsonl');
+  const path = join(server.directory, 'log.jsonl');
   writeFileSync(path, toLog(records));
   await server.start('--file', path);
   try {

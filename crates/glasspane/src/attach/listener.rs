@@ -1,4 +1,4 @@
-//! A socket that only its owner can use, in a folder that only its owner can enter.
+//! A socket that only its owner can use, in a directory that only its owner can enter.
 
 use std::env;
 use std::fs::{self, DirBuilder};
@@ -11,7 +11,7 @@ use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use zot_files::{SocketError, SocketFile, SocketPlace};
 
 const SOCKET_MODE: u32 = 0o600;
-const FOLDER_MODE: u32 = 0o700;
+const DIRECTORY_MODE: u32 = 0o700;
 
 /// How many may wait to be accepted; the system may allow fewer.
 const QUEUED_CONNECTIONS: u32 = 1024;
@@ -22,21 +22,21 @@ pub enum BindError {
     #[error("{0}; --socket names another")]
     Socket(#[from] SocketError),
     #[error("{} belongs to someone else or lets others in: choose another --socket, or chmod 700 it", .0.display())]
-    FolderNotPrivate(PathBuf),
-    #[error("cannot make the folder {}: {source}", path.display())]
-    Folder { path: PathBuf, source: io::Error },
+    DirectoryNotPrivate(PathBuf),
+    #[error("cannot make the directory {}: {source}", path.display())]
+    Directory { path: PathBuf, source: io::Error },
 }
 
-/// Where agents attach unless told otherwise: below `$XDG_RUNTIME_DIR`, else a folder of the user's own in `/tmp`.
+/// Where agents attach unless told otherwise: below `$XDG_RUNTIME_DIR`, else a directory of the user's own in `/tmp`.
 pub fn default_socket() -> PathBuf {
-    let folder = match env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty()) {
-        Some(folder) => PathBuf::from(folder).join("glasspane"),
+    let directory = match env::var_os("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
+        Some(directory) => PathBuf::from(directory).join("glasspane"),
         None => {
             let user = rustix::process::getuid().as_raw();
             env::temp_dir().join(format!("glasspane-{user}"))
         }
     };
-    folder.join("glasspane.sock")
+    directory.join("glasspane.sock")
 }
 
 /// A listening socket. Its file is removed when it is dropped.
@@ -47,9 +47,9 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens at `path`, whose folder is made if it is not there and must let nobody else in.
+    /// Listens at `path`, whose directory is made if it is not there and must let nobody else in.
     pub fn bind(path: &Path) -> Result<Self, BindError> {
-        make_folder(path)?;
+        make_directory(path)?;
         let place = SocketPlace::take(path)?;
         let listener = listen(path).map_err(SocketError::listen(path))?;
         Ok(Self {
@@ -70,32 +70,32 @@ impl Listener {
 /// Listens on a socket that nobody else can use from the moment its file is there.
 fn listen(path: &Path) -> io::Result<UnixListener> {
     let socket = UnixSocket::new_stream()?;
-    // Linux gives the file the mode of the socket. Elsewhere the folder keeps others out.
+    // Linux gives the file the mode of the socket. Elsewhere the directory keeps others out.
     let _ = fchmod(&socket, Mode::from_raw_mode(SOCKET_MODE as _));
     socket.bind(path)?;
     socket.listen(QUEUED_CONNECTIONS)
 }
 
-fn make_folder(path: &Path) -> Result<(), BindError> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
+fn make_directory(path: &Path) -> Result<(), BindError> {
+    let directory = match path.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
         _ => Path::new("."),
     };
-    let failed = |source| BindError::Folder {
-        path: folder.to_owned(),
+    let failed = |source| BindError::Directory {
+        path: directory.to_owned(),
         source,
     };
-    if !folder.exists() {
+    if !directory.exists() {
         DirBuilder::new()
             .recursive(true)
-            .mode(FOLDER_MODE)
-            .create(folder)
+            .mode(DIRECTORY_MODE)
+            .create(directory)
             .map_err(failed)?;
     }
-    let found = fs::metadata(folder).map_err(failed)?;
+    let found = fs::metadata(directory).map_err(failed)?;
     let ours = found.uid() == rustix::process::getuid().as_raw();
     if !ours || found.mode() & 0o077 != 0 {
-        return Err(BindError::FolderNotPrivate(folder.to_owned()));
+        return Err(BindError::DirectoryNotPrivate(directory.to_owned()));
     }
     Ok(())
 }

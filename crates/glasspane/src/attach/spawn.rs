@@ -121,7 +121,7 @@ const SHELL_WORDS: [&str; 16] = [
 
 fn is_program(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+    std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
 }
 
 /// A label of several words whose first is a program: it could as well be a command that sets a variable.
@@ -197,7 +197,7 @@ pub async fn run_agent(
         label: label.clone(),
         cwd: std::env::current_dir()
             .ok()
-            .map(|folder| folder.display().to_string()),
+            .map(|directory| directory.display().to_string()),
         ..Attached::default()
     };
     // A program's name suggests a kind; what it prints decides, unless the caller has.

@@ -56,13 +56,13 @@ struct Following {
     path: PathBuf,
     tasks: JoinSet<Result<(), FileError>>,
     cancel: CancellationToken,
-    _folder: TempDir,
+    _directory: TempDir,
 }
 
 /// Follows a file that is not there yet.
 fn follow() -> Following {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("events.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("events.jsonl");
     let (hub, cancel) = (Hub::new(), CancellationToken::new());
     let file = FileFeed::new(&hub, &path, Attached::default(), None).unwrap();
     let mut tasks = JoinSet::new();
@@ -72,7 +72,7 @@ fn follow() -> Following {
         path,
         tasks,
         cancel,
-        _folder: folder,
+        _directory: directory,
     }
 }
 
@@ -134,18 +134,18 @@ async fn a_file_that_is_rotated_is_read_to_its_end_and_then_the_new_one() {
 
 #[tokio::test]
 async fn what_is_no_file_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let refused = FileFeed::new(&Hub::new(), folder.path(), Attached::default(), None);
+    let directory = tempfile::tempdir().unwrap();
+    let refused = FileFeed::new(&Hub::new(), directory.path(), Attached::default(), None);
     assert!(matches!(refused.err(), Some(FileError::NotAFile { .. })));
 }
 
 #[tokio::test]
 async fn a_child_knows_its_parent_here_and_in_a_log() {
-    let folder = tempfile::tempdir().unwrap();
-    let recorded = folder.path().join("claude.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let recorded = directory.path().join("claude.jsonl");
     let lines = include_bytes!("../../tests/fixtures/claude-code-children.jsonl");
     fs::write(&recorded, lines).unwrap();
-    let log = folder.path().join("log.jsonl");
+    let log = directory.path().join("log.jsonl");
     let lines = "{\"seq\":1,\"at_ms\":5,\"agent\":\"x\",\"attached\":{\"label\":\"claude\",\"source\":\"pi\"}}\n\
                  {\"seq\":2,\"at_ms\":6,\"agent\":\"y\",\"attached\":{\"label\":\"claude › child\",\"source\":\"pi\",\"parent\":\"x\"}}\n";
     fs::write(&log, lines).unwrap();
@@ -173,8 +173,8 @@ async fn a_child_knows_its_parent_here_and_in_a_log() {
 
 #[tokio::test]
 async fn a_log_brings_its_agents_with_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("log.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.jsonl");
     let lines = "{\"seq\":1,\"at_ms\":5,\"agent\":\"x\",\"attached\":{\"label\":\"one\",\"source\":\"pi\"}}\n\
                  {\"seq\":2,\"at_ms\":6,\"agent\":\"y\",\"event\":{\"type\":\"turn_start\",\"step\":1}}\n\
                  {\"seq\":3,\"at_ms\":7,\"agent\":\"x\",\"event\":{\"type\":\"agent_end\"}}\n";
@@ -208,12 +208,12 @@ struct Served {
     path: PathBuf,
     tasks: JoinSet<()>,
     cancel: CancellationToken,
-    _folder: TempDir,
+    _directory: TempDir,
 }
 
 fn serve() -> Served {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("private/glasspane.sock");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("private/glasspane.sock");
     let (hub, cancel) = (Hub::new(), CancellationToken::new());
     let listener = Listener::bind(&path).unwrap();
     let mut tasks = JoinSet::new();
@@ -223,7 +223,7 @@ fn serve() -> Served {
         path,
         tasks,
         cancel,
-        _folder: folder,
+        _directory: directory,
     }
 }
 
@@ -317,23 +317,23 @@ async fn the_socket_is_its_owners_alone() {
     ));
     served.stop().await;
 
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let open = Listener::bind(&folder.path().join("s"));
-    assert!(matches!(open, Err(BindError::FolderNotPrivate(_))));
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
-    fs::write(folder.path().join("s"), "precious").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let open = Listener::bind(&directory.path().join("s"));
+    assert!(matches!(open, Err(BindError::DirectoryNotPrivate(_))));
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(directory.path().join("s"), "precious").unwrap();
     assert!(matches!(
-        Listener::bind(&folder.path().join("s")),
+        Listener::bind(&directory.path().join("s")),
         Err(BindError::Socket(SocketError::NotASocket(_)))
     ));
 }
 
 #[tokio::test]
 async fn a_socket_that_nobody_serves_is_replaced() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
-    let path = folder.path().join("s");
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let path = directory.path().join("s");
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     Listener::bind(&path).unwrap();
 }
@@ -420,8 +420,8 @@ async fn who_takes_no_prompts_is_not_started() {
 #[tokio::test]
 async fn an_agent_ends_with_all_it_started() {
     let hub = Hub::new();
-    let folder = tempfile::tempdir().unwrap();
-    let pid = folder.path().join("pid");
+    let directory = tempfile::tempdir().unwrap();
+    let pid = directory.path().join("pid");
     let script = format!(
         "sleep 1000 & echo $! > {}.new; mv {0}.new {0}; echo; wait",
         pid.display()

@@ -3,7 +3,7 @@
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
-const PICTURE: &str = "image/svg+xml";
+const IMAGE: &str = "image/svg+xml";
 
 macro_rules! assets {
     ($($name:literal $kind:ident),* $(,)?) => {
@@ -25,7 +25,7 @@ const ASSETS: &[(&str, &str, &str)] = assets![
     "feed.js" SCRIPT,
     "filters.js" SCRIPT,
     "format.js" SCRIPT,
-    "icon.svg" PICTURE,
+    "icon.svg" IMAGE,
     "keys.js" SCRIPT,
     "model.js" SCRIPT,
     "overview.js" SCRIPT,

@@ -11,7 +11,7 @@ use super::request::Refusal;
 /// How long one write may wait for a client that does not read.
 pub const WRITE_TIME: Duration = Duration::from_secs(20);
 
-/// No code, style, picture or connection but from here, and no page around this one. The page has no inline code.
+/// No code, style, image or connection but from here, and no page around this one. The page has no inline code.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -49,9 +49,9 @@ impl Dialect for Goose {
         }
         if let Some((_, told)) = line.split_once("session \u{b7} ") {
             self.model(told.split_whitespace().last().map(str::to_owned), findings);
-        } else if let Some((_, folder)) = line.split_once(" \u{b7} /") {
+        } else if let Some((_, directory)) = line.split_once(" \u{b7} /") {
             findings.push(Finding::Identity(Identity {
-                cwd: Some(format!("/{}", folder.trim())),
+                cwd: Some(format!("/{}", directory.trim())),
                 ..Identity::default()
             }));
         }

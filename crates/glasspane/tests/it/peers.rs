@@ -17,8 +17,8 @@ fn records(text: &str) -> Vec<Record> {
         .collect()
 }
 
-fn program(folder: &Path, name: &str, script: &str) -> String {
-    let path = folder.join(name);
+fn program(directory: &Path, name: &str, script: &str) -> String {
+    let path = directory.join(name);
     fs::write(&path, format!("#!/bin/sh\n{script}")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     path.to_str().unwrap().to_owned()
@@ -109,9 +109,9 @@ fn what_is_not_understood_is_not_done() {
 /// Pi ends a run that it will repeat: its input must stay open, or it would give up.
 #[test]
 fn an_agent_that_tries_again_is_waited_for() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let pi = program(
-        folder.path(),
+        directory.path(),
         "pi",
         r#"read -r prompt
 echo '{"type":"agent_start"}'
@@ -147,9 +147,9 @@ while read -r more; do :; done
 
 #[test]
 fn whoever_ends_glasspane_interrupts_the_agent() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let gemini = program(
-        folder.path(),
+        directory.path(),
         "gemini",
         &format!("head -n 4 {}\nexec sleep 1000\n", fixture("gemini.jsonl")),
     );

@@ -17,7 +17,7 @@ fn several_agents_and_the_worst_exit_code() {
     let text = stdout(&output);
     for told in [
         "good  > list the files here",
-        "good  says: In the current folder I found 1 file (notes.txt).",
+        "good  says: In the current directory I found 1 file (notes.txt).",
         "bad   exited with 3",
         "good: done, turns 2, tools 1",
         "bad: failed",
@@ -28,8 +28,8 @@ fn several_agents_and_the_worst_exit_code() {
 
 #[test]
 fn records_are_written_and_printed() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("log.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log.jsonl");
     let path = fixture("codex-exec.jsonl");
     let output = glasspane(&["run", "--json", "--label", "one", "--record"])
         .arg(&log)
@@ -106,8 +106,8 @@ fn agents_end_with_us() {
 
 #[test]
 fn nothing_is_lost_however_fast_agents_are() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("flood.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("flood.jsonl");
     let piece = "{\"type\":\"text_delta\",\"delta\":\"x\"}\n".repeat(25_000);
     fs::write(&path, format!("{{\"type\":\"turn_start\",\"step\":1}}\n{piece}{{\"type\":\"turn_end\",\"stop\":\"end\"}}\n{{\"type\":\"done\"}}\n")).unwrap();
     let agents: Vec<_> = (0..4)

@@ -13,7 +13,7 @@ use super::{fixture, glasspane, stderr};
 /// A server with a socket of its own; killed if a test fails.
 struct Served {
     process: Child,
-    folder: TempDir,
+    directory: TempDir,
     /// `127.0.0.1:4711`.
     address: String,
     token: String,
@@ -25,9 +25,9 @@ impl Served {
     }
 
     fn start_at(address: &str, arguments: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        // In a folder that it makes itself, private.
-        let socket = folder.path().join("own/agents.sock");
+        let directory = tempfile::tempdir().unwrap();
+        // In a directory that it makes itself, private.
+        let socket = directory.path().join("own/agents.sock");
         let mut process = glasspane(&["serve", "--listen", address, "--socket"])
             .arg(&socket)
             .args(arguments)
@@ -47,7 +47,7 @@ impl Served {
             address: address.to_owned(),
             token: token.to_owned(),
             process,
-            folder,
+            directory,
         }
     }
 
@@ -107,7 +107,7 @@ fn agents_come_by_file_command_and_socket() {
     ]);
     served.wait_for("\"label\":\"pi-json.jsonl\"");
     served.wait_for("\"label\":\"started\"");
-    let mut agent = UnixStream::connect(served.folder.path().join("own/agents.sock")).unwrap();
+    let mut agent = UnixStream::connect(served.directory.path().join("own/agents.sock")).unwrap();
     agent
         .write_all(b"{\"glasspane\":\"attach\",\"label\":\"attached\"}\n")
         .unwrap();
@@ -120,7 +120,7 @@ fn agents_come_by_file_command_and_socket() {
 #[test]
 fn a_table_of_a_running_server_shows_what_runs_and_what_waits() {
     let served = Served::start(&[]);
-    let socket = served.folder.path().join("own/agents.sock");
+    let socket = served.directory.path().join("own/agents.sock");
     let send = |label: &str, lines: &[&str]| {
         let mut agent = UnixStream::connect(&socket).unwrap();
         let hello = format!(r#"{{"glasspane":"attach","label":"{label}","source":"zot"}}"#);
@@ -199,8 +199,8 @@ fn what_cannot_be_served_is_said() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
 
-    let folder = tempfile::tempdir().unwrap();
-    let token = folder.path().join("token");
+    let directory = tempfile::tempdir().unwrap();
+    let token = directory.path().join("token");
     fs::write(&token, "known to all").unwrap();
     let output = glasspane(&["serve", "--token-file"])
         .arg(&token)

@@ -59,8 +59,8 @@ fn its_own_output_goes_through_unchanged() {
         .stdin(File::open(fixture("claude-code.jsonl")).unwrap())
         .output()
         .unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("log");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
     std::fs::write(&path, &first.stdout).unwrap();
     let again = glasspane(&["tail", "--source", "glasspane"])
         .stdin(File::open(&path).unwrap())

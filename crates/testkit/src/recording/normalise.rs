@@ -21,7 +21,7 @@ impl Masks {
         Self {
             cwd: workdir.parent().display().to_string(),
             home: workdir.homes().display().to_string(),
-            extensions: workdir.extension_folders().display().to_string(),
+            extensions: workdir.extension_directories().display().to_string(),
         }
     }
 }

@@ -258,20 +258,20 @@ fn python() -> &'static str {
 
 fn memory_program(targets: &Targets) -> anyhow::Result<Outcome> {
     let workdir = Workdir::new("work");
-    let folder = workdir.path().join("extension");
+    let directory = workdir.path().join("extension");
     let report = workdir.path().join("report");
-    fs::create_dir(&folder)?;
+    fs::create_dir(&directory)?;
     fs::write(&report, "")?;
     let manifest = serde_json::json!({
         "name": "memory", "version": "1", "exec": python(),
         "args": ["attack.py", &report],
         "permissions": { "exec": false, "fs_write": [&report] },
     });
-    fs::write(folder.join("extension.json"), manifest.to_string())?;
-    fs::write(folder.join("attack.py"), MEMORY_PROGRAM)?;
+    fs::write(directory.join("extension.json"), manifest.to_string())?;
+    fs::write(directory.join("attack.py"), MEMORY_PROGRAM)?;
     let mut zot = command(&targets.program("zot"), &workdir);
     zot.args(["--json", "--provider", "offline", "--no-ext", "--ext"])
-        .arg(&folder)
+        .arg(&directory)
         .arg("hello");
     let _zot = Running(zot.spawn().context("cannot start zot")?);
     wait_until("the extension has tried", || {

@@ -361,7 +361,7 @@ fn prepare(workdir: &Workdir) -> anyhow::Result<()> {
         ),
     ];
     for (path, content) in files {
-        fs::create_dir_all(path.parent().context("no folder")?)?;
+        fs::create_dir_all(path.parent().context("no directory")?)?;
         fs::write(path, content)?;
     }
     Ok(())

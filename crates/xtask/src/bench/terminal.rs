@@ -23,8 +23,8 @@ const IDLE: Duration = Duration::from_secs(5);
 const PROMPTS_AT_ONCE: usize = 30;
 
 /// Together 100,000 files.
-const FOLDERS: usize = 1_000;
-const FILES_PER_FOLDER: usize = 100;
+const DIRECTORIES: usize = 1_000;
+const FILES_PER_DIRECTORY: usize = 100;
 
 /// 4,000 pieces of an answer, 1,000 a second.
 const STREAM: Stream = Stream {
@@ -217,11 +217,11 @@ impl TerminalBench {
     /// `@` and a name in a repository of 100,000 files.
     pub(super) fn file_picker(&self) -> anyhow::Result<Vec<Row>> {
         let workdir = self.workdir()?;
-        for folder in 0..FOLDERS {
-            let folder = workdir.path().join(format!("crates/part{folder}/src"));
-            fs::create_dir_all(&folder)?;
-            for file in 0..FILES_PER_FOLDER {
-                fs::write(folder.join(format!("module_{file}.rs")), "")?;
+        for directory in 0..DIRECTORIES {
+            let directory = workdir.path().join(format!("crates/part{directory}/src"));
+            fs::create_dir_all(&directory)?;
+            for file in 0..FILES_PER_DIRECTORY {
+                fs::write(directory.join(format!("module_{file}.rs")), "")?;
             }
         }
         let (mut firsts, mut agains, mut keys) = (Vec::new(), Vec::new(), Vec::new());

@@ -94,8 +94,9 @@ fn run(parts: Vec<String>, request: Value) -> Outcome {
         parts,
         asked: Mutex::default(),
     });
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/zino/assets");
-    let config = format!("tools.dir = \"{folder}/tools\"\nskills.dir = \"{folder}/skills\"\n");
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/zino/assets");
+    let config =
+        format!("tools.dir = \"{directory}/tools\"\nskills.dir = \"{directory}/skills\"\n");
     let service = AgentLoopService::new(
         Config::parse(&config).unwrap().config,
         Log::new("agr", Level::Error),
@@ -319,8 +320,8 @@ async fn interlocked(model_waits: bool) -> Vec<Answer> {
             calls: Mutex::new(0),
         }))
     };
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/zino/assets");
-    let config = Config::parse(&format!("tools.dir = \"{folder}/tools\"\n")).unwrap();
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/zino/assets");
+    let config = Config::parse(&format!("tools.dir = \"{directory}/tools\"\n")).unwrap();
     let agent_loop = AgentLoopService::new(
         config.config,
         Log::new("agr", Level::Error),

@@ -7,34 +7,34 @@ use std::path::{Path, PathBuf};
 
 use zot_files::{Scratch, ScratchDirectory};
 
-/// Removed with its folder when it is dropped.
+/// Removed with its directory when it is dropped.
 pub(super) struct CodeFile {
-    folder: ScratchDirectory,
+    directory: ScratchDirectory,
     path: PathBuf,
 }
 
 impl CodeFile {
     pub(super) fn new(code: &str, extension: &str) -> io::Result<Self> {
-        let folder = ScratchDirectory::new(Scratch::Code)?;
+        let directory = ScratchDirectory::new(Scratch::Code)?;
         // An extension comes from a file of definitions: it may not lead elsewhere.
         let extension = extension.replace(['/', '\0'], "_");
-        let path = folder.path().join(format!("code{extension}"));
+        let path = directory.path().join(format!("code{extension}"));
         OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o600)
             .open(&path)?
             .write_all(code.as_bytes())?;
-        Ok(Self { folder, path })
+        Ok(Self { directory, path })
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A folder beside the code for a program's own temporary files.
+    /// A directory beside the code for a program's own temporary files.
     pub(super) fn scratch(&self) -> io::Result<PathBuf> {
-        let scratch = self.folder.path().join("tmp");
+        let scratch = self.directory.path().join("tmp");
         fs::create_dir(&scratch)?;
         Ok(scratch)
     }

@@ -1,4 +1,4 @@
-//! The sandbox: the working folder, what programs need to start, and nothing else.
+//! The sandbox: the working directory, what programs need to start, and nothing else.
 
 use std::path::Path;
 use std::process::Command;
@@ -42,14 +42,14 @@ pub(super) fn open(command: Command) -> Result<Confined, ConfineError> {
     Ok(command)
 }
 
-/// Confines `command` to `folder`, the code it runs and a folder for temporary files.
+/// Confines `command` to `directory`, the code it runs and a directory for temporary files.
 pub(super) fn confine(
     mut command: Command,
-    folder: &Path,
+    directory: &Path,
     code: &CodeFile,
     network: bool,
 ) -> Result<Confined, ConfineError> {
-    let mut write = vec![folder.to_owned()];
+    let mut write = vec![directory.to_owned()];
     // Without one, programs that want temporary files fail; that is no reason not to start.
     if let Ok(scratch) = code.scratch() {
         command.env("TMPDIR", &scratch);

@@ -13,10 +13,10 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 
 use super::array::Shape;
+use super::directory::Directory;
 use super::element::{Elements, Message};
 use super::error::StoreError;
 use super::file::{self, Access, Inspected, Locked};
-use super::folder::Folder;
 
 use names::{Names, Purpose};
 
@@ -24,7 +24,7 @@ use names::{Names, Purpose};
 const REMEMBERED: usize = 1024;
 
 pub(super) struct Channels {
-    folder: Folder,
+    directory: Directory,
     names: Names,
     remembered: Mutex<Remembered>,
 }
@@ -44,10 +44,10 @@ pub(super) struct Listed {
 }
 
 impl Channels {
-    pub(super) fn new(folder: Folder) -> Self {
+    pub(super) fn new(directory: Directory) -> Self {
         Self {
-            names: Names::new(folder.clone()),
-            folder,
+            names: Names::new(directory.clone()),
+            directory,
             remembered: Mutex::default(),
         }
     }
@@ -152,7 +152,7 @@ impl Channels {
                 continue;
             };
             let Some(locked) = file::lock(&path, Access::Append)? else {
-                let _guard = self.folder.lock()?;
+                let _guard = self.directory.lock()?;
                 if file::create(&path, &elements)? {
                     return Ok(());
                 }
@@ -166,7 +166,7 @@ impl Channels {
             }
             return self.put(&path, &locked, &found, &elements);
         }
-        Err(StoreError::Busy(self.folder.path().to_owned()))
+        Err(StoreError::Busy(self.directory.path().to_owned()))
     }
 
     fn put(
@@ -190,7 +190,7 @@ impl Channels {
         let Some(path) = self.names.path(channel, Purpose::Read)? else {
             return Ok(());
         };
-        let _guard = self.folder.lock()?;
+        let _guard = self.directory.lock()?;
         // Writers that wait for the lock notice that the file is gone.
         let locked = file::lock(&path, Access::Append)?;
         if locked.is_some() {
@@ -214,20 +214,20 @@ impl Channels {
 
     /// The files of all channels.
     pub(super) fn paths(&self) -> Result<Vec<PathBuf>, StoreError> {
-        let path = |(stem, _)| self.folder.path().join(format!("{stem}.json"));
+        let path = |(stem, _)| self.directory.path().join(format!("{stem}.json"));
         Ok(self.files()?.into_iter().map(path).collect())
     }
 
-    pub(super) fn folder(&self) -> &Folder {
-        &self.folder
+    pub(super) fn directory(&self) -> &Directory {
+        &self.directory
     }
 
     /// Name without ending, and length, of all files.
     fn files(&self) -> Result<Vec<(String, u64)>, StoreError> {
-        let entries = match fs::read_dir(self.folder.path()) {
+        let entries = match fs::read_dir(self.directory.path()) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(StoreError::io(self.folder.path())(error)),
+            Err(error) => return Err(StoreError::io(self.directory.path())(error)),
         };
         let mut files = Vec::new();
         for entry in entries.flatten() {
@@ -280,7 +280,7 @@ impl Channels {
     }
 
     fn mend(&self, path: &Path) -> Result<(), StoreError> {
-        let _guard = self.folder.lock()?;
+        let _guard = self.directory.lock()?;
         file::normalise(path)
     }
 

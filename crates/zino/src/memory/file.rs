@@ -2,7 +2,7 @@
 //!
 //! Both programs write `[\n  …,\n  …\n]`. An append puts `,\n  …\n]` over the last two bytes with one
 //! write, under a lock on the file; whatever replaces a file does so by renaming, under a lock on the
-//! folder. The other program knows no locks: a file that is not as it was left is looked at again.
+//! directory. The other program knows no locks: a file that is not as it was left is looked at again.
 
 mod repair;
 #[cfg(test)]

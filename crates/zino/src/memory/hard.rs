@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use super::array::Shape;
 use super::channels::parsed;
+use super::directory::Directory;
 use super::element::{Elements, Memory};
 use super::error::StoreError;
 use super::file::{self, Access, Inspected, Locked};
-use super::folder::Folder;
 use super::index::{Index, Wanted};
 
 /// From how long a file takes to go through noticeably.
 const BUILT_AHEAD_BYTES: u64 = 1024 * 1024;
 
 pub(super) struct HardMemories {
-    folder: Folder,
+    directory: Directory,
     path: PathBuf,
     state: Mutex<State>,
 }
@@ -46,10 +46,10 @@ pub(super) struct NewMemory<'value> {
 }
 
 impl HardMemories {
-    pub(super) fn new(folder: Folder) -> Self {
+    pub(super) fn new(directory: Directory) -> Self {
         Self {
-            path: folder.path().join("hard_memories.json"),
-            folder,
+            path: directory.path().join("hard_memories.json"),
+            directory,
             state: Mutex::default(),
         }
     }
@@ -86,7 +86,7 @@ impl HardMemories {
         let mut state = self.state();
         for _ in 0..file::ATTEMPTS {
             let Some(locked) = self.current(&mut state, Access::Append)? else {
-                let _guard = self.folder.lock()?;
+                let _guard = self.directory.lock()?;
                 if file::create(&self.path, &elements)? {
                     return Ok(0);
                 }
@@ -121,9 +121,9 @@ impl HardMemories {
     pub(super) fn delete(&self, number: u64) -> Result<(), StoreError> {
         let mut state = self.state();
         for _ in 0..file::ATTEMPTS {
-            // Mending takes the folder's lock too: first a file that needs none.
+            // Mending takes the directory's lock too: first a file that needs none.
             drop(self.current(&mut state, Access::Read)?);
-            let _guard = self.folder.lock()?;
+            let _guard = self.directory.lock()?;
             let Some(locked) = file::lock(&self.path, Access::Append)? else {
                 return Err(StoreError::NoSuchMemory(number));
             };
@@ -169,8 +169,8 @@ impl HardMemories {
         &self.path
     }
 
-    pub(super) fn folder(&self) -> &Folder {
-        &self.folder
+    pub(super) fn directory(&self) -> &Directory {
+        &self.directory
     }
 
     /// Makes the index of a long file before it is asked for; who asks meanwhile waits for it. One
@@ -251,7 +251,7 @@ impl HardMemories {
     }
 
     fn mend(&self) -> Result<(), StoreError> {
-        let _guard = self.folder.lock()?;
+        let _guard = self.directory.lock()?;
         file::normalise(&self.path)
     }
 

@@ -6,20 +6,20 @@ use std::path::PathBuf;
 use zot_files::read_bytes;
 
 use super::MAX_STORED_BYTES;
+use super::directory::Directory;
 use super::error::StoreError;
 use super::file;
-use super::folder::Folder;
 
 pub(super) struct SoftMemory {
-    folder: Folder,
+    directory: Directory,
     path: PathBuf,
 }
 
 impl SoftMemory {
-    pub(super) fn new(folder: Folder) -> Self {
+    pub(super) fn new(directory: Directory) -> Self {
         Self {
-            path: folder.path().join("soft_memory.txt"),
-            folder,
+            path: directory.path().join("soft_memory.txt"),
+            directory,
         }
     }
 
@@ -29,7 +29,7 @@ impl SoftMemory {
     }
 
     pub(super) fn set(&self, content: &str) -> Result<(), StoreError> {
-        let _guard = self.folder.lock()?;
+        let _guard = self.directory.lock()?;
         file::replace(&self.path, |file| file.write_all(content.as_bytes()))
     }
 }

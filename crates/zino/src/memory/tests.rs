@@ -17,9 +17,9 @@ use crate::logging::{Level, Log};
 use crate::peer::Peer;
 use crate::service::{Answer, Service as _};
 
-pub(super) fn service(folder: &Path) -> MemoryService {
+pub(super) fn service(directory: &Path) -> MemoryService {
     let mut config = Config::default();
-    config.mem.data_dir = folder.to_owned();
+    config.mem.data_dir = directory.to_owned();
     MemoryService::new(&config)
 }
 
@@ -44,8 +44,8 @@ async fn ask(peer: &Peer, request: Value) -> Value {
     frames.remove(0)
 }
 
-fn start(folder: &Path) -> Peer {
-    Peer::local(Arc::new(service(folder)), Log::new("mem", Level::Error))
+fn start(directory: &Path) -> Peer {
+    Peer::local(Arc::new(service(directory)), Log::new("mem", Level::Error))
 }
 
 fn said(text: &str) -> Value {
@@ -54,8 +54,8 @@ fn said(text: &str) -> Value {
 
 #[tokio::test]
 async fn answers_as_the_original() {
-    let folder = TempDir::new().unwrap();
-    let peer = start(folder.path());
+    let directory = TempDir::new().unwrap();
+    let peer = start(directory.path());
     for line in include_str!("tests/captured.jsonl").lines() {
         let captured: Value = serde_json::from_str(line).unwrap();
         // `ping` is answered in front of every service.
@@ -64,7 +64,7 @@ async fn answers_as_the_original() {
         }
         if captured["name"] == "search_files" {
             // Two more were stored at this point of the capture, which ours refuses today.
-            let path = folder.path().join("hard_memories.json");
+            let path = directory.path().join("hard_memories.json");
             let text = fs::read_to_string(&path).unwrap();
             let text = text.strip_suffix("\n]").unwrap();
             let more = r#"{"messages": [], "tag": ""}, {"messages": [{"role": "user"}], "tag": "odd tag"}"#;
@@ -78,11 +78,11 @@ async fn answers_as_the_original() {
             captured["name"]
         );
     }
-    let text = fs::read_to_string(folder.path().join("channels/c1.json")).unwrap();
+    let text = fs::read_to_string(directory.path().join("channels/c1.json")).unwrap();
     let expected = "[\n  {\n    \"role\": \"user\",\n    \"content\": \"one\"\n  },\n  {\n    \"role\": \"assistant\",\n    \"content\": \"zwei é\"\n  },\n";
     assert_eq!(text.get(..expected.len()), Some(expected));
     assert!(text.ends_with("\"four\"\n  }\n]"));
-    let hard = fs::read_to_string(folder.path().join("hard_memories.json")).unwrap();
+    let hard = fs::read_to_string(directory.path().join("hard_memories.json")).unwrap();
     let expected = "[\n  {\n    \"messages\": [\n      {\n        \"role\": \"user\",\n        \"content\": \"how do I list hidden files\"\n      },\n";
     assert_eq!(hard.get(..expected.len()), Some(expected));
     assert!(
@@ -90,7 +90,7 @@ async fn answers_as_the_original() {
         "{hard}"
     );
     for file in ["channels/c1.json", "hard_memories.json", "soft_memory.txt"] {
-        let mode = fs::metadata(folder.path().join(file))
+        let mode = fs::metadata(directory.path().join(file))
             .unwrap()
             .permissions()
             .mode();
@@ -100,8 +100,8 @@ async fn answers_as_the_original() {
 
 #[tokio::test]
 async fn odd_requests_are_refused_by_name() {
-    let folder = TempDir::new().unwrap();
-    let peer = start(folder.path());
+    let directory = TempDir::new().unwrap();
+    let peer = start(directory.path());
     let check = async |request: Value, message: &str| {
         let answer = ask(&peer, request).await;
         assert_eq!(answer, json!({ "type": "error", "message": message }));
@@ -164,27 +164,27 @@ async fn odd_requests_are_refused_by_name() {
     )
     .await;
     check(json!({}), "Unknown message type: None").await;
-    assert!(!folder.path().join("channels/a.json").exists());
+    assert!(!directory.path().join("channels/a.json").exists());
 }
 
 #[tokio::test]
 async fn what_is_on_disk_is_served_and_searched() {
-    let folder = TempDir::new().unwrap();
-    fs::create_dir(folder.path().join("channels")).unwrap();
+    let directory = TempDir::new().unwrap();
+    fs::create_dir(directory.path().join("channels")).unwrap();
     fs::write(
-        folder.path().join("channels/c5.json"),
+        directory.path().join("channels/c5.json"),
         "[\n  1,\n  {\n    \"x\": null\n  }\n]",
     )
     .unwrap();
     fs::write(
-        folder.path().join("hard_memories.json"),
+        directory.path().join("hard_memories.json"),
         r#"[{"messages":[{"role":"user","content":"apples and pears"}],"tag":""}, 7,
             {"messages":[{"role":"user","content":5}],"tag":"odd tag"}, {"messages":"x","tag":["y"]},
             {"tag":"lonely"}, {"messages":[3,null,{"content":"apples"}]}, NaN]
 "#,
     )
     .unwrap();
-    let peer = start(folder.path());
+    let peer = start(directory.path());
     let history = ask(&peer, json!({ "type": "get_history", "channel_id": "c5" })).await;
     assert_eq!(history["messages"], json!([1, { "x": null }]));
     let last = ask(
@@ -212,15 +212,15 @@ async fn what_is_on_disk_is_served_and_searched() {
     )
     .await;
     assert_eq!(stored, json!({ "type": "ok", "id": 7 }));
-    let text = fs::read_to_string(folder.path().join("hard_memories.json")).unwrap();
+    let text = fs::read_to_string(directory.path().join("hard_memories.json")).unwrap();
     assert!(text.starts_with("[\n  {\"messages\":[{\"role\":\"user\",\"content\":\"apples and pears\"}],\"tag\":\"\"},\n  7,\n"), "{text}");
     assert!(text.contains("\n  NaN,\n"), "{text}");
 }
 
 #[tokio::test]
 async fn a_deleted_memory_leaves_the_others_their_numbers() {
-    let folder = TempDir::new().unwrap();
-    let peer = start(folder.path());
+    let directory = TempDir::new().unwrap();
+    let peer = start(directory.path());
     for text in ["red apple", "green pear", "blue plum", "black grape"] {
         ask(
             &peer,
@@ -239,7 +239,7 @@ async fn a_deleted_memory_leaves_the_others_their_numbers() {
     .await;
     assert_eq!(stored["id"], 4);
     // The same from what is known and from the file.
-    for peer in [&peer, &start(folder.path())] {
+    for peer in [&peer, &start(directory.path())] {
         let found = ask(
             peer,
             json!({ "type": "search_hard", "query": "green pear" }),
@@ -251,7 +251,7 @@ async fn a_deleted_memory_leaves_the_others_their_numbers() {
             assert_eq!(found["results"][0]["messages"], json!([said(text)]));
         }
     }
-    let text = fs::read(folder.path().join("hard_memories.json")).unwrap();
+    let text = fs::read(directory.path().join("hard_memories.json")).unwrap();
     let entries: Vec<Value> = serde_json::from_slice(&text).unwrap();
     assert_eq!(entries[1], json!({ "messages": [], "tag": "" }));
     assert_eq!(entries.len(), 5);
@@ -259,8 +259,8 @@ async fn a_deleted_memory_leaves_the_others_their_numbers() {
 
 #[tokio::test]
 async fn two_services_see_what_the_other_stores() {
-    let folder = TempDir::new().unwrap();
-    let peers = [start(folder.path()), start(folder.path())];
+    let directory = TempDir::new().unwrap();
+    let peers = [start(directory.path()), start(directory.path())];
     for number in 0..40_usize {
         let peer = &peers[number % 2];
         let text = format!("word{number} common");
@@ -346,20 +346,20 @@ async fn everything_goes_out_and_in_again() {
 
 #[test]
 fn ends_left_open_are_closed_at_the_start() {
-    let folder = TempDir::new().unwrap();
-    let channels = folder.path().join("channels");
-    assert_eq!(service(folder.path()).mend(), Mended::default());
+    let directory = TempDir::new().unwrap();
+    let channels = directory.path().join("channels");
+    assert_eq!(service(directory.path()).mend(), Mended::default());
     fs::create_dir(&channels).unwrap();
     fs::write(channels.join("torn.json"), "[\n  1,\n  {\"a").unwrap();
     fs::write(channels.join("odd.json"), "[1 ]\n").unwrap();
     fs::write(channels.join("whole.json"), "[\n  1\n]").unwrap();
     fs::write(channels.join("other.json"), "{}").unwrap();
-    fs::write(folder.path().join("hard_memories.json"), "").unwrap();
-    let service = service(folder.path());
+    fs::write(directory.path().join("hard_memories.json"), "").unwrap();
+    let service = service(directory.path());
     let torn = Mended {
         files: vec![
             channels.join("torn.json"),
-            folder.path().join("hard_memories.json"),
+            directory.path().join("hard_memories.json"),
         ],
         errors: Vec::new(),
     };
@@ -372,31 +372,31 @@ fn ends_left_open_are_closed_at_the_start() {
     assert_eq!(text("odd.json"), "[1 ]\n");
     assert_eq!(text("other.json"), "{}");
     assert_eq!(
-        fs::read_to_string(folder.path().join("hard_memories.json")).unwrap(),
+        fs::read_to_string(directory.path().join("hard_memories.json")).unwrap(),
         "[]"
     );
 }
 
-fn many_memories(folder: &Path, count: usize) {
+fn many_memories(directory: &Path, count: usize) {
     let entries: Vec<Value> = (0..count)
         .map(|number| json!({ "messages": [said(&format!("word{number} filler"))], "tag": "" }))
         .collect();
     let text = serde_json::to_string_pretty(&entries).unwrap();
-    fs::write(folder.join("hard_memories.json"), text).unwrap();
+    fs::write(directory.join("hard_memories.json"), text).unwrap();
 }
 
 #[test]
 fn the_index_of_many_memories_is_made_at_the_start() {
-    let folder = TempDir::new().unwrap();
+    let directory = TempDir::new().unwrap();
     let log = Log::new("mem", Level::Error);
     let stop = CancellationToken::new();
-    many_memories(folder.path(), 100);
-    let few = service(folder.path());
+    many_memories(directory.path(), 100);
+    let few = service(directory.path());
     few.prepare(log, &stop);
     assert!(!few.0.hard.has_index());
 
-    many_memories(folder.path(), 20_000);
-    let many = service(folder.path());
+    many_memories(directory.path(), 20_000);
+    let many = service(directory.path());
     // Who asks and stores meanwhile finds everything.
     let store = &many.0;
     std::thread::scope(|scope| {
@@ -420,10 +420,10 @@ fn the_index_of_many_memories_is_made_at_the_start() {
         assert_eq!(found.unwrap().len(), 1);
     }
 
-    let ahead = service(folder.path());
+    let ahead = service(directory.path());
     ahead.prepare(log, &stop);
     assert!(ahead.0.hard.has_index());
-    let ended = service(folder.path());
+    let ended = service(directory.path());
     stop.cancel();
     ended.prepare(log, &stop);
     assert!(!ended.0.hard.has_index());
@@ -432,13 +432,13 @@ fn the_index_of_many_memories_is_made_at_the_start() {
 /// A file that another program holds is waited for, but not by everyone.
 #[tokio::test]
 async fn a_file_in_other_hands_holds_up_nobody_else() {
-    let folder = TempDir::new().unwrap();
-    let peer = start(folder.path());
+    let directory = TempDir::new().unwrap();
+    let peer = start(directory.path());
     let append = json!({ "type": "append_history", "channel_id": "c", "messages": [said("x")] });
     for _ in 0..2 {
         ask(&peer, append.clone()).await;
     }
-    let held = fs::File::open(folder.path().join("channels/c.json")).unwrap();
+    let held = fs::File::open(directory.path().join("channels/c.json")).unwrap();
     held.lock().unwrap();
     let history = json!({ "type": "get_history", "channel_id": "c", "limit": 5 });
     let both = async { tokio::join!(ask(&peer, append), ask(&peer, history)) };

@@ -59,8 +59,8 @@ async fn check(peer: Peer) {
 #[tokio::test(start_paused = true)]
 async fn silence_is_limited_between_frames() {
     let waits = [4, 4, 4].map(Duration::from_secs);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.sock");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.sock");
     let listener = UnixListener::bind(&path).unwrap();
     tokio::select! {
         () = check(Peer::socket(path, 1000)) => {}
@@ -73,8 +73,8 @@ async fn silence_is_limited_between_frames() {
 /// Also while nobody accepts, and for an answer as a whole.
 #[tokio::test(start_paused = true)]
 async fn what_is_asked_is_answered_in_time_or_not_at_all() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.sock");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.sock");
     let socket = tokio::net::UnixSocket::new_stream().unwrap();
     socket.bind(&path).unwrap();
     let _listener = socket.listen(0).unwrap();

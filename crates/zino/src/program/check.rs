@@ -56,8 +56,8 @@ pub async fn check(loaded: &Loaded) -> Vec<Finding> {
     }
     let config = &loaded.config;
     check_template(config, &mut findings);
-    check_folder(config.tools_dir(), "tools", &mut findings);
-    check_folder(config.skills_dir(), "skills", &mut findings);
+    check_directory(config.tools_dir(), "tools", &mut findings);
+    check_directory(config.skills_dir(), "skills", &mut findings);
     check_sockets(config, &mut findings);
     check_data(config, &mut findings);
     let variables = check_environment_file(config, &mut findings);
@@ -85,9 +85,9 @@ fn check_template(config: &Config, findings: &mut Findings) {
 }
 
 /// Every file must be JSON with the program it needs on `PATH`.
-fn check_folder(folder: &Path, subject: &str, findings: &mut Findings) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        let message = format!("no folder {}", folder.display());
+fn check_directory(directory: &Path, subject: &str, findings: &mut Findings) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        let message = format!("no directory {}", directory.display());
         return findings.add(Verdict::Doubtful, subject, message);
     };
     let mut count = 0;
@@ -121,13 +121,13 @@ fn check_folder(folder: &Path, subject: &str, findings: &mut Findings) {
             }
         }
     }
-    let message = format!("{count} in {}", folder.display());
+    let message = format!("{count} in {}", directory.display());
     findings.add(Verdict::Good, subject, message);
 }
 
 fn is_on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
 fn check_sockets(config: &Config, findings: &mut Findings) {
@@ -142,16 +142,16 @@ fn check_sockets(config: &Config, findings: &mut Findings) {
             findings.add(Verdict::Bad, kind.name(), message);
             continue;
         }
-        let folder = socket
+        let directory = socket
             .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
+            .filter(|directory| !directory.as_os_str().is_empty())
             .unwrap_or(Path::new("."));
-        match nearest_existing(folder) {
+        match nearest_existing(directory) {
             Some(existing) if is_writable(existing) => {
                 findings.add(Verdict::Good, kind.name(), socket.display().to_string());
             }
             _ => {
-                let message = format!("{} cannot be written", folder.display());
+                let message = format!("{} cannot be written", directory.display());
                 findings.add(Verdict::Bad, kind.name(), message);
             }
         }
@@ -159,9 +159,9 @@ fn check_sockets(config: &Config, findings: &mut Findings) {
 }
 
 fn check_data(config: &Config, findings: &mut Findings) {
-    let folder = &config.mem.data_dir;
-    let message = folder.display().to_string();
-    match nearest_existing(folder) {
+    let directory = &config.mem.data_dir;
+    let message = directory.display().to_string();
+    match nearest_existing(directory) {
         Some(existing) if is_writable(existing) => findings.add(Verdict::Good, "data", message),
         _ => findings.add(Verdict::Bad, "data", format!("{message} cannot be written")),
     }

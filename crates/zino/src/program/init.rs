@@ -41,12 +41,12 @@ pub enum Written {
     Kept(PathBuf),
 }
 
-/// Writes the files that are not there yet into `folder`.
-pub fn init(folder: &Path) -> Result<Vec<Written>, InitError> {
+/// Writes the files that are not there yet into `directory`.
+pub fn init(directory: &Path) -> Result<Vec<Written>, InitError> {
     FILES
         .iter()
         .map(|(name, text)| {
-            let path = folder.join(name);
+            let path = directory.join(name);
             match write_new(&path, text) {
                 Ok(()) => Ok(Written::New(path)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -59,8 +59,8 @@ pub fn init(folder: &Path) -> Result<Vec<Written>, InitError> {
 }
 
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
     }
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(text.as_bytes())

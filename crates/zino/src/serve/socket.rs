@@ -13,7 +13,7 @@ use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use zot_files::{SocketError, SocketFile, SocketPlace};
 
 const SOCKET_MODE: u32 = 0o660;
-const FOLDER_MODE: u32 = 0o750;
+const DIRECTORY_MODE: u32 = 0o750;
 
 /// How many may wait to be accepted; the system may allow fewer. Who finds the queue full waits.
 const QUEUED_CONNECTIONS: u32 = 4096;
@@ -23,8 +23,8 @@ const QUEUED_CONNECTIONS: u32 = 4096;
 pub enum BindError {
     #[error(transparent)]
     Socket(#[from] SocketError),
-    #[error("cannot make the folder {}: {source}", .path.display())]
-    Folder { path: PathBuf, source: io::Error },
+    #[error("cannot make the directory {}: {source}", .path.display())]
+    Directory { path: PathBuf, source: io::Error },
 }
 
 /// A listening socket. Its file is removed when it is dropped.
@@ -35,7 +35,7 @@ pub struct Socket {
 
 impl Socket {
     pub fn bind(path: &Path) -> Result<Self, BindError> {
-        make_folder(path)?;
+        make_directory(path)?;
         let place = SocketPlace::take(path)?;
         let listener = listen(path).map_err(SocketError::listen(path))?;
         Ok(Self {
@@ -57,30 +57,30 @@ impl Socket {
 fn listen(path: &Path) -> io::Result<UnixListener> {
     let socket = UnixSocket::new_stream()?;
     // Linux gives the file the mode of the socket. Elsewhere this does nothing, and until its mode is
-    // set the file has what the mask leaves; there the folder is what keeps others out.
+    // set the file has what the mask leaves; there the directory is what keeps others out.
     let _ = fchmod(&socket, Mode::from_raw_mode(SOCKET_MODE as _));
     socket.bind(path)?;
     socket.listen(QUEUED_CONNECTIONS)
 }
 
-fn make_folder(path: &Path) -> Result<(), BindError> {
-    let Some(folder) = path
+fn make_directory(path: &Path) -> Result<(), BindError> {
+    let Some(directory) = path
         .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
+        .filter(|directory| !directory.as_os_str().is_empty())
     else {
         return Ok(());
     };
-    if folder.is_dir() {
+    if directory.is_dir() {
         return Ok(());
     }
     DirBuilder::new()
         .recursive(true)
-        .mode(FOLDER_MODE)
-        .create(folder)
+        .mode(DIRECTORY_MODE)
+        .create(directory)
         // The group is let in whatever the mask says.
-        .and_then(|()| fs::set_permissions(folder, fs::Permissions::from_mode(FOLDER_MODE)))
-        .map_err(|source| BindError::Folder {
-            path: folder.to_owned(),
+        .and_then(|()| fs::set_permissions(directory, fs::Permissions::from_mode(DIRECTORY_MODE)))
+        .map_err(|source| BindError::Directory {
+            path: directory.to_owned(),
             source,
         })
 }

@@ -38,10 +38,10 @@ fn told(output: &Output) -> (i32, &str, &str) {
 
 #[test]
 fn what_init_writes_works_at_once() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let mut command = Command::new(BINARY);
-        command.args(arguments).current_dir(folder.path());
+        command.args(arguments).current_dir(directory.path());
         for name in ["ZINO_CONFIG", "ZINO_LOG_LEVEL", "LLM_API_KEY"] {
             command.env_remove(name);
         }
@@ -58,12 +58,12 @@ fn what_init_writes_works_at_once() {
     assert_eq!(down.status.code(), Some(1));
     assert_eq!(text(&down.stdout).matches(" down ").count(), 7);
 
-    let log = fs::File::create(folder.path().join("up.log")).unwrap();
+    let log = fs::File::create(directory.path().join("up.log")).unwrap();
     let mut up = run(&["up"]).stderr(log).spawn().unwrap();
     eventually("everyone answers", || {
         run(&["status"]).output().unwrap().status.success()
     });
-    fs::write(folder.path().join("a-file-to-find"), "").unwrap();
+    fs::write(directory.path().join("a-file-to-find"), "").unwrap();
     for arguments in [
         &["cli", "list the files here"][..],
         &["cli", "-s", "list the files here"],

@@ -39,7 +39,7 @@ fn result(exit_code: i64, stdout: &str, stderr: &str) -> Value {
 
 fn on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
 /// Names the code's file as the captures do.
@@ -162,11 +162,11 @@ async fn long_output_is_cut_and_the_streams_have_a_limit_each() {
 #[tokio::test]
 async fn no_more_run_at_a_time_than_allowed_and_all_have_their_turn() {
     let stack = new("exc.concurrency = 2\n");
-    let folder = stack.path("running");
-    fs::create_dir(&folder).unwrap();
+    let directory = stack.path("running");
+    fs::create_dir(&directory).unwrap();
     let code = format!(
         "touch {0}/$$; ls {0} | wc -l; sleep 0.1; rm {0}/$$",
-        folder.display()
+        directory.display()
     );
     let one = || bash(&stack, &code);
     let answers = tokio::join!(one(), one(), one(), one(), one(), one());

@@ -1,4 +1,4 @@
-//! The real binary in a folder of its own: each service a process, or all of them in one.
+//! The real binary in a directory of its own: each service a process, or all of them in one.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -20,7 +20,7 @@ pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_zino");
 const TEMPLATE: &str = "%%PERSONALITY%%\nYou can run code. Tools:\n%%TOOL_LIST%%\nSkills:\n\
     %%SKILL_LINES%%\nAt most %%MAX_ITERATIONS%% calls.\nNotes:\n%%SOFT_MEMORIES%%\n";
 
-/// A folder with a configuration, the tools and skills of the captures, and room for sockets.
+/// A directory with a configuration, the tools and skills of the captures, and room for sockets.
 pub(crate) struct Installation(TempDir);
 
 /// A process that does not outlive the test.
@@ -31,8 +31,8 @@ pub(crate) struct Process {
 
 impl Installation {
     pub(crate) fn new(base_url: &str, more: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
         let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/zino/assets");
         for kind in ["tools", "skills"] {
             fs::create_dir(root.join(kind)).unwrap();
@@ -51,7 +51,7 @@ impl Installation {
              api.base_url = \"{base_url}\"\napi.key = \"x\"\n{more}"
         );
         fs::write(root.join("ZINO.toml"), text).unwrap();
-        Self(folder)
+        Self(directory)
     }
 
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {

@@ -1,4 +1,4 @@
-//! Services in one temporary folder, each on its own socket.
+//! Services in one temporary directory, each on its own socket.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,17 +25,17 @@ use zot_wire::MAX_FRAME_BYTES;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Stack {
-    folder: TempDir,
+    directory: TempDir,
     pub(crate) config: Config,
     stop: CancellationToken,
     servers: JoinSet<()>,
 }
 
 impl Stack {
-    /// A folder with the tools and skills of the captures; nothing is served yet.
+    /// A directory with the tools and skills of the captures; nothing is served yet.
     pub(crate) fn new(base_url: &str, more: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().display();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().display();
         let assets = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/zino/assets");
         let sockets: String = ["rtr", "agr", "exc"]
             .map(|name| format!("{name}.socket = \"{root}/{name}.sock\"\n"))
@@ -48,7 +48,7 @@ impl Stack {
         let loaded = Config::parse(&text).unwrap();
         assert_eq!(loaded.warnings, Vec::<String>::new());
         Self {
-            folder,
+            directory,
             config: loaded.config,
             stop: CancellationToken::new(),
             servers: JoinSet::new(),
@@ -96,7 +96,7 @@ impl Stack {
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     pub(crate) fn peer(&self, kind: ServiceKind) -> Peer {

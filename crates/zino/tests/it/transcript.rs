@@ -40,8 +40,8 @@ pub(crate) fn read_records(name: &str) -> Vec<Record> {
 }
 
 fn read(name: &str) -> Option<Vec<Record>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/zino");
-    let text = fs::read_to_string(folder.join(name)).ok()?;
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/zino");
+    let text = fs::read_to_string(directory.join(name)).ok()?;
     let lines = text.lines();
     Some(
         lines

@@ -110,37 +110,37 @@ fn call_block(call: &ToolCall) -> String {
     format!("<tool_call>\n{}\n</tool_call>", without_tags(&written))
 }
 
-/// All results as one text, then the pictures they hold.
+/// All results as one text, then the images they hold.
 fn results(blocks: &[ContentBlock], calls: &[&ToolCall]) -> Vec<ContentBlock> {
     let mut content = Vec::new();
-    let mut pictures = Vec::new();
+    let mut images = Vec::new();
     for block in blocks {
         match block {
             ContentBlock::ToolResult(result) => {
                 let call = calls.iter().find(|call| call.id == result.call_id);
-                let response = response_block(result, call.copied(), &mut pictures);
+                let response = response_block(result, call.copied(), &mut images);
                 add_text(&mut content, &response);
             }
             ContentBlock::Text(text) => add_text(&mut content, text),
-            other => pictures.push(other.clone()),
+            other => images.push(other.clone()),
         }
     }
-    content.extend(pictures);
+    content.extend(images);
     content
 }
 
 fn response_block(
     result: &ToolResult,
     call: Option<&ToolCall>,
-    pictures: &mut Vec<ContentBlock>,
+    images: &mut Vec<ContentBlock>,
 ) -> String {
     let mut lines: Vec<Cow<'_, str>> = Vec::new();
     for block in &result.content {
         match block {
             ContentBlock::Text(text) => lines.push(text.into()),
             ContentBlock::Image(_) => {
-                pictures.push(block.clone());
-                lines.push(format!("[image {} of those below]", pictures.len()).into());
+                images.push(block.clone());
+                lines.push(format!("[image {} of those below]", images.len()).into());
             }
             _ => {}
         }

@@ -16,7 +16,7 @@ fn results(blocks: Vec<ContentBlock>) -> Arc<Message> {
     })
 }
 
-fn picture() -> ContentBlock {
+fn image() -> ContentBlock {
     ContentBlock::Image(Image {
         mime_type: "image/png".to_owned(),
         data: b"png".as_slice().into(),
@@ -28,24 +28,24 @@ fn user(text: &str) -> Arc<Message> {
 }
 
 #[test]
-fn results_without_pictures_need_no_mirror() {
+fn results_without_images_need_no_mirror() {
     let text = ContentBlock::Text("out".to_owned());
     assert_eq!(mirror_images(&[user("hi"), results(vec![text])]), None);
 }
 
 #[test]
-fn every_picture_is_mirrored_once() {
+fn every_image_is_mirrored_once() {
     let messages = [
         user("hi"),
-        results(vec![picture(), picture()]),
+        results(vec![image(), image()]),
         user("next"),
-        results(vec![picture()]),
+        results(vec![image()]),
     ];
     let mirrored = mirror_images(&messages).unwrap();
     assert_eq!(mirrored.len(), 6);
     assert_eq!(mirrored[2].text(), IMAGE_MIRROR_HEADING);
     assert_eq!(mirrored[2].content.len(), 3);
-    assert_eq!(mirrored[5].content[1], picture());
+    assert_eq!(mirrored[5].content[1], image());
     assert!(Arc::ptr_eq(&mirrored[3], &messages[2]));
     assert_eq!(mirror_images(&mirrored), None);
 }

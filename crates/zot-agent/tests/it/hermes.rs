@@ -206,8 +206,8 @@ async fn malformed_blocks_and_unknown_tools_are_answered_to_the_model() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pictures_of_results_follow_in_the_same_message() {
-    let picture = || {
+async fn images_of_results_follow_in_the_same_message() {
+    let image = || {
         ContentBlock::Image(Image {
             mime_type: "image/png".to_owned(),
             data: b"png".as_slice().into(),
@@ -217,7 +217,7 @@ async fn pictures_of_results_follow_in_the_same_message() {
         Box::pin(async move {
             ToolOutput {
                 is_error: false,
-                content: vec![picture()],
+                content: vec![image()],
             }
         })
     });
@@ -233,7 +233,7 @@ async fn pictures_of_results_follow_in_the_same_message() {
     scene.prompt("hi").await;
     let sent = scene.model.sent();
     assert_eq!(sent[1].messages.len(), 3);
-    assert_eq!(sent[1].messages[2].content[1..], [picture()]);
+    assert_eq!(sent[1].messages[2].content[1..], [image()]);
     assert_eq!(scene.transcript().len(), 4);
 }
 

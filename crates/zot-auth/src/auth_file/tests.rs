@@ -10,18 +10,18 @@ use crate::{Credential, CredentialError, CredentialRequest, CredentialSource, Lo
 const SECRET: &str = "sk-canary-7f3a";
 
 struct Home {
-    _folder: TempDir,
+    _directory: TempDir,
     auth_file: PathBuf,
 }
 
 impl Home {
     fn new(content: &str, mode: u32) -> Self {
-        let folder = TempDir::new().unwrap();
-        let auth_file = folder.path().join("auth.json");
+        let directory = TempDir::new().unwrap();
+        let auth_file = directory.path().join("auth.json");
         fs::write(&auth_file, content).unwrap();
         fs::set_permissions(&auth_file, Permissions::from_mode(mode)).unwrap();
         Self {
-            _folder: folder,
+            _directory: directory,
             auth_file,
         }
     }
@@ -185,11 +185,11 @@ fn a_file_of_another_user_is_refused() {
 #[test]
 fn a_symbolic_link_is_followed_and_its_target_judged() {
     let target = Home::new(r#"{"openai":"k"}"#, 0o600);
-    let folder = TempDir::new().unwrap();
-    let link = folder.path().join("auth.json");
+    let directory = TempDir::new().unwrap();
+    let link = directory.path().join("auth.json");
     symlink(&target.auth_file, &link).unwrap();
     let linked = Home {
-        _folder: folder,
+        _directory: directory,
         auth_file: link,
     };
     assert_eq!(linked.find("openai").unwrap().secret(), "k");
@@ -220,14 +220,14 @@ fn malformed_files_give_a_position_and_never_their_content() {
 }
 
 #[test]
-fn folders_and_oversized_files_are_unreadable() {
-    let folder = TempDir::new().unwrap();
-    let as_folder = folder.path().join("auth.json");
-    fs::create_dir(&as_folder).unwrap();
+fn directories_and_oversized_files_are_unreadable() {
+    let directory = TempDir::new().unwrap();
+    let as_directory = directory.path().join("auth.json");
+    fs::create_dir(&as_directory).unwrap();
     let oversized = Home::new(&" ".repeat((1 << 20) + 1), 0o600);
-    for auth_file in [as_folder, oversized.auth_file.clone()] {
+    for auth_file in [as_directory, oversized.auth_file.clone()] {
         let home = Home {
-            _folder: TempDir::new().unwrap(),
+            _directory: TempDir::new().unwrap(),
             auth_file,
         };
         let error = home.find("openai").unwrap_err();
@@ -240,15 +240,15 @@ fn folders_and_oversized_files_are_unreadable() {
 
 #[test]
 fn a_named_pipe_does_not_stall() {
-    let folder = TempDir::new().unwrap();
-    let auth_file = folder.path().join("auth.json");
+    let directory = TempDir::new().unwrap();
+    let auth_file = directory.path().join("auth.json");
     let made = std::process::Command::new("mkfifo")
         .arg(&auth_file)
         .status()
         .unwrap();
     assert!(made.success());
     let home = Home {
-        _folder: folder,
+        _directory: directory,
         auth_file,
     };
     let error = home.find("openai").unwrap_err();

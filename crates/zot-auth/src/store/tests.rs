@@ -6,9 +6,9 @@ use super::{AuthFile, StoredCredential};
 use crate::{CredentialError, Tokens};
 
 fn file() -> (tempfile::TempDir, AuthFile) {
-    let folder = tempfile::tempdir().unwrap();
-    let file = AuthFile::new(folder.path().join("home/auth.json"));
-    (folder, file)
+    let directory = tempfile::tempdir().unwrap();
+    let file = AuthFile::new(directory.path().join("home/auth.json"));
+    (directory, file)
 }
 
 fn mode(file: &AuthFile) -> u32 {
@@ -17,7 +17,7 @@ fn mode(file: &AuthFile) -> u32 {
 
 #[test]
 fn keys_join_what_is_there() {
-    let (_folder, file) = file();
+    let (_directory, file) = file();
     file.put_key("openai", " sk-one \n").unwrap();
     assert_eq!(mode(&file), 0o600);
     let theirs = r#"{"other":{"type":"oauth","access":"a","n":12345678901234567890123},"x":"k"}"#;
@@ -44,7 +44,7 @@ fn keys_join_what_is_there() {
 
 #[test]
 fn a_login_comes_back_as_it_was() {
-    let (_folder, file) = file();
+    let (_directory, file) = file();
     let expires = SystemTime::UNIX_EPOCH + Duration::from_secs(2_000_000_000);
     let tokens = Tokens::new("access", Some("refresh"), Some(expires));
     file.put_login("company", &tokens).unwrap();
@@ -55,7 +55,7 @@ fn a_login_comes_back_as_it_was() {
 
 #[test]
 fn what_cannot_be_sent_is_not_stored() {
-    let (_folder, file) = file();
+    let (_directory, file) = file();
     for bad in ["", "  ", "two words", "schlüssel"] {
         assert!(file.put_key("openai", bad).is_err(), "{bad:?}");
     }
@@ -64,7 +64,7 @@ fn what_cannot_be_sent_is_not_stored() {
 
 #[test]
 fn a_file_that_others_can_read_is_not_added_to() {
-    let (_folder, file) = file();
+    let (_directory, file) = file();
     file.put_key("openai", "sk-one").unwrap();
     fs::set_permissions(file.path(), fs::Permissions::from_mode(0o644)).unwrap();
     let refused = file.put_key("openai", "sk-two");
@@ -73,7 +73,7 @@ fn a_file_that_others_can_read_is_not_added_to() {
 
 #[test]
 fn many_at_a_time_lose_nothing() {
-    let (_folder, file) = file();
+    let (_directory, file) = file();
     std::thread::scope(|scope| {
         for number in 0..8 {
             let file = &file;
@@ -85,7 +85,7 @@ fn many_at_a_time_lose_nothing() {
 
 #[test]
 fn what_others_wrote_keeps_its_order_and_its_words() {
-    let (_folder, file) = file();
+    let (_directory, file) = file();
     file.put_key("x", "k").unwrap();
     let theirs = r#"{"zeta":{"n":1.50},"openai":{"oauth":{"access_token":"a","id_token":"i"}},"broken":5,"additional_api_key_creds":{"groq":{"api_key":"g"},"odd":{"n":2.50}},"kimi":{}}"#;
     fs::write(file.path(), theirs).unwrap();

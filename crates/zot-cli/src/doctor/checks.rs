@@ -1,4 +1,4 @@
-//! What is zot's own: its folder, its files, the credentials in them.
+//! What is zot's own: its directory, its files, the credentials in them.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,7 +13,7 @@ use crate::configuration;
 /// Permission bits with which group or others could change what zot trusts.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// `$ZOT_HOME`: a folder of the user's that others cannot change.
+/// `$ZOT_HOME`: a directory of the user's that others cannot change.
 pub(super) fn home() -> Vec<Check> {
     let home = configuration::home();
     let shown = home.display();
@@ -26,15 +26,15 @@ pub(super) fn home() -> Vec<Check> {
             )];
         }
         Err(error) => {
-            let fix = "make it readable, or name another folder in ZOT_HOME";
+            let fix = "make it readable, or name another directory in ZOT_HOME";
             return vec![Check::wrong("home", format!("{shown}: {error}"), fix)];
         }
     };
     if !metadata.is_dir() {
-        let fix = "move it away, or name a folder in ZOT_HOME";
+        let fix = "move it away, or name a directory in ZOT_HOME";
         return vec![Check::wrong(
             "home",
-            format!("{shown} is not a folder"),
+            format!("{shown} is not a directory"),
             fix,
         )];
     }
@@ -45,15 +45,15 @@ pub(super) fn home() -> Vec<Check> {
     }
     if let Err(error) = try_writing(&home) {
         let found = format!("{shown} cannot be written to: {error}");
-        let fix = "make room, change its owner or mode, or name another folder in ZOT_HOME";
+        let fix = "make room, change its owner or mode, or name another directory in ZOT_HOME";
         return vec![Check::wrong("home", found, fix)];
     }
     vec![Check::good("home", shown.to_string())]
 }
 
 /// The only way to know is to do it.
-fn try_writing(folder: &Path) -> io::Result<()> {
-    let path = folder.join(format!(".doctor-{}", std::process::id()));
+fn try_writing(directory: &Path) -> io::Result<()> {
+    let path = directory.join(format!(".doctor-{}", std::process::id()));
     File::create(&path)?;
     fs::remove_file(&path)
 }

@@ -89,8 +89,8 @@ pub(super) fn programs() -> Vec<Check> {
 
 fn is_there(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| {
-        let metadata = folder.join(program).metadata();
+    env::split_paths(&path).any(|directory| {
+        let metadata = directory.join(program).metadata();
         metadata.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     })
 }

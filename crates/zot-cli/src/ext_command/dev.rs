@@ -19,7 +19,7 @@ use super::{Failure, home};
 use crate::output::say;
 use watch::Snapshot;
 
-/// How often the folder is looked at.
+/// How often the directory is looked at.
 const WATCH_INTERVAL: Duration = Duration::from_millis(300);
 
 /// As long as nobody has anything to say.
@@ -30,7 +30,7 @@ pub(super) async fn run(path: &Path) -> Result<ExitCode, Failure> {
     if !directory.is_dir() {
         let path = directory.display();
         return Err(Failure::Refused(format!(
-            "{path}: no such folder: name the extension's folder"
+            "{path}: no such directory: name the extension's directory"
         )));
     }
     let mut bench = Bench {

@@ -235,7 +235,7 @@ fn tools_json(introduction: &Introduction) -> Value {
         .collect()
 }
 
-/// A broken manifest tells no name; its folder does.
+/// A broken manifest tells no name; its directory does.
 fn name_of(problem: &LoadProblem) -> String {
     let name = problem.path.file_name().unwrap_or(problem.path.as_os_str());
     name.to_string_lossy().into_owned()
@@ -243,7 +243,7 @@ fn name_of(problem: &LoadProblem) -> String {
 
 fn source_of(problem: &LoadProblem, paths: &SearchPaths) -> Source {
     let project = paths.project.as_ref();
-    match project.is_some_and(|folder| problem.path.starts_with(folder)) {
+    match project.is_some_and(|directory| problem.path.starts_with(directory)) {
         true => Source::Project,
         false => Source::Global,
     }

@@ -33,7 +33,7 @@ pub(super) fn run(
     match fs::create_dir(&directory) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(Failure::Refused(format!(
-                "{shown} exists already: choose another name, or another folder with --dir"
+                "{shown} exists already: choose another name, or another directory with --dir"
             )));
         }
         made => made.map_err(failed)?,

@@ -85,7 +85,7 @@ pub(super) fn details(permissions: Option<&Permissions>) -> Vec<String> {
     };
     let asked = asked_for(permissions);
     if asked.is_empty() {
-        return vec!["asks for nothing beyond its own folder and its data".to_owned()];
+        return vec!["asks for nothing beyond its own directory and its data".to_owned()];
     }
     let mut lines = vec!["asks for".to_owned()];
     let asked = asked.into_iter();

@@ -147,7 +147,7 @@ fn write_mirror(output: &mut dyn Print, message: &Message) -> io::Result<()> {
 fn write_image(output: &mut dyn Print, image: &Image) -> io::Result<()> {
     let size = image.data.len();
     let kind = output.cell(&image.mime_type);
-    writeln!(output, "  (a picture: {kind}, {size} bytes)")
+    writeln!(output, "  (an image: {kind}, {size} bytes)")
 }
 
 fn indented(output: &mut dyn Print, mark: &str, text: &str) -> io::Result<()> {

@@ -13,21 +13,21 @@ use crate::output::say;
 const DESCRIPTION: &str =
     "What this skill is for, and when to use it. Say it in the words of a request that it fits.";
 
-/// Makes the folder and its file; returns the file.
+/// Makes the directory and its file; returns the file.
 pub(super) fn make(
-    folder: &Path,
+    directory: &Path,
     name: &str,
     description: Option<&str>,
 ) -> Result<PathBuf, Failure> {
     check_skill_name(name).map_err(|error| Failure::Refused(error.to_string()))?;
-    let folder = folder.join(name);
-    let shown = folder.display();
+    let directory = directory.join(name);
+    let shown = directory.display();
     let failed = |error: io::Error| Failure::Refused(format!("{shown}: {error}"));
-    if let Some(parent) = folder.parent() {
+    if let Some(parent) = directory.parent() {
         fs::create_dir_all(parent).map_err(failed)?;
     }
     // Fails when there is anything of that name.
-    match fs::create_dir(&folder) {
+    match fs::create_dir(&directory) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(Failure::Refused(format!(
                 "{shown} exists already: choose another name"
@@ -35,7 +35,7 @@ pub(super) fn make(
         }
         made => made.map_err(failed)?,
     }
-    let path = folder.join("SKILL.md");
+    let path = directory.join("SKILL.md");
     fs::write(&path, skeleton(name, description.unwrap_or(DESCRIPTION))).map_err(failed)?;
     Ok(path)
 }
@@ -61,7 +61,7 @@ fn skeleton(name: &str, description: &str) -> String {
          1. What to look at first.\n\
          2. What to do, with the commands to run.\n\
          3. How to tell that it worked.\n\n\
-         Files beside this one can be named by their path from this folder, such as `reference.md`;\n\
+         Files beside this one can be named by their path from this directory, such as `reference.md`;\n\
          they are read only when they are needed.\n"
     )
 }

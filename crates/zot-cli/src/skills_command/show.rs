@@ -21,11 +21,14 @@ pub(super) fn load(
             .load()
             .map_err(|cause| Failure::Refused(format!("the skill {name:?}: {cause}")));
     }
-    let folder = |problem: &&Problem| {
-        let folder = problem.path.parent().and_then(|folder| folder.file_name());
-        folder.is_some_and(|folder| folder == name)
+    let directory = |problem: &&Problem| {
+        let directory = problem
+            .path
+            .parent()
+            .and_then(|directory| directory.file_name());
+        directory.is_some_and(|directory| directory == name)
     };
-    Err(Failure::Refused(match problems.iter().find(folder) {
+    Err(Failure::Refused(match problems.iter().find(directory) {
         Some(problem) => problem.to_string(),
         None => {
             let names: Vec<&str> = counted().map(|found| found.skill.name.as_str()).collect();

@@ -91,7 +91,7 @@ fn mistakes_on_the_command_line_exit_with_2() {
             "--provider",
             "offline",
             "--cwd",
-            "/no/such/folder",
+            "/no/such/directory",
             "hi",
         ],
     ] {

@@ -14,7 +14,7 @@ use testkit::{Finished, ModelServer, RecordedRequest, Wire, Workdir, ZotCommand}
 
 use crate::support::binary;
 
-/// A working folder and a model.
+/// A working directory and a model.
 struct Place {
     server: ModelServer,
     workdir: Workdir,

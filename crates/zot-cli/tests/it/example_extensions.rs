@@ -17,7 +17,7 @@ use support::{Example, Need, invoke, results};
 #[test]
 fn hello_has_the_agent_greet() {
     let example = Example::new("hello", &[]);
-    fs::copy(hello_program(), example.folder().join("hello")).unwrap();
+    fs::copy(hello_program(), example.directory().join("hello")).unwrap();
     let mut session = example.start();
     let invoked = invoke(&mut session, "hello", "Ada");
     assert_eq!(
@@ -137,7 +137,7 @@ fn weather_runs_on_its_recording() {
         .command()
         .argument("-p")
         .argument("--cassette")
-        .argument(example.folder().join("weather.cassette"))
+        .argument(example.directory().join("weather.cassette"))
         .arguments(["--tools", "weather"])
         .arguments(["--system-prompt", "Answer in one sentence."])
         .argument("what is the weather in Oslo?")

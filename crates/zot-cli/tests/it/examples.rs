@@ -101,12 +101,12 @@ fn go_client() -> Option<&'static Path> {
     CLIENT
         .get_or_init(|| {
             Command::new("go").arg("version").output().ok()?;
-            let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+            let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
             // Tests run side by side, in processes of their own: none may see a half-written file.
-            let built = folder.join(format!("rpc-client-{}", std::process::id()));
+            let built = directory.join(format!("rpc-client-{}", std::process::id()));
             let output = go(&["build", "-o", built.to_str().unwrap(), "."]);
             assert!(output.status.success(), "{output:?}");
-            let client = folder.join("rpc-client");
+            let client = directory.join("rpc-client");
             std::fs::rename(built, &client).unwrap();
             Some(client)
         })

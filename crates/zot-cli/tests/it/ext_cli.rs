@@ -69,7 +69,7 @@ impl Bench {
         self.0.zot_home().join("extensions")
     }
 
-    /// What is in the folder of installed extensions, hidden files included.
+    /// What is in the directory of installed extensions, hidden files included.
     pub(crate) fn store(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.installed()) else {
             return Vec::new();
@@ -81,8 +81,8 @@ impl Bench {
     }
 
     /// An extension in the working directory.
-    pub(crate) fn extension(&self, folder: &str, manifest: &str, script: &str) -> PathBuf {
-        let path = self.0.path().join(folder);
+    pub(crate) fn extension(&self, directory: &str, manifest: &str, script: &str) -> PathBuf {
+        let path = self.0.path().join(directory);
         write_extension(&path, manifest, script);
         path
     }
@@ -96,10 +96,10 @@ pub(crate) fn manifest(name: &str) -> String {
     format!(r#"{{"name": "{name}", "version": "1.0.0", "exec": "./run.sh"}}"#)
 }
 
-pub(crate) fn write_extension(folder: &Path, manifest: &str, script: &str) {
-    fs::create_dir_all(folder).unwrap();
-    fs::write(folder.join("extension.json"), manifest).unwrap();
-    write_program(&folder.join("run.sh"), script);
+pub(crate) fn write_extension(directory: &Path, manifest: &str, script: &str) {
+    fs::create_dir_all(directory).unwrap();
+    fs::write(directory.join("extension.json"), manifest).unwrap();
+    write_program(&directory.join("run.sh"), script);
 }
 
 pub(crate) fn write_program(path: &Path, script: &str) {

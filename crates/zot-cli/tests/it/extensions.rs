@@ -35,9 +35,9 @@ impl Extended {
         adapt: impl FnOnce(ZotCommand) -> ZotCommand,
     ) -> Self {
         let (workdir, server) = (Workdir::with_files("work"), ModelServer::start());
-        let folder = workdir.extensions();
+        let directory = workdir.extensions();
         let installed: Vec<InstalledExtension> =
-            scripted.iter().map(|s| s.install(&folder)).collect();
+            scripted.iter().map(|s| s.install(&directory)).collect();
         let command = ZotCommand::rpc(binary(), &workdir, &server, Wire::OpenAi);
         Self {
             zot: adapt(command.extensions(&installed)).spawn(),

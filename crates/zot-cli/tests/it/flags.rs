@@ -30,9 +30,10 @@ impl Ran {
     }
 
     fn session_files(&self) -> usize {
-        let folders = fs::read_dir(self.workdir.zot_home().join("sessions"));
-        let files = folders.into_iter().flatten().flatten();
-        let files = files.filter_map(|folder| Some(fs::read_dir(folder.path()).ok()?.count()));
+        let directories = fs::read_dir(self.workdir.zot_home().join("sessions"));
+        let files = directories.into_iter().flatten().flatten();
+        let files =
+            files.filter_map(|directory| Some(fs::read_dir(directory.path()).ok()?.count()));
         files.sum()
     }
 

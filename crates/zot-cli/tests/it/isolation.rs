@@ -16,7 +16,7 @@ fn has_all_programs() -> bool {
         .filter(|name| {
             !["/bin", "/usr/bin"]
                 .iter()
-                .any(|folder| std::path::Path::new(folder).join(name).exists())
+                .any(|directory| std::path::Path::new(directory).join(name).exists())
         })
         .collect();
     if !missing.is_empty() {

@@ -50,7 +50,10 @@ fn files_beside_the_working_directory_are_out_of_reach() {
     assert!(free[0].0 && free[0].1.contains("a secret"), "{free:?}");
     let held = place.results(&["--jail"], READ_BESIDE);
     assert!(!held[0].0, "{held:?}");
-    assert!(held[0].1.contains("is outside of the folder"), "{held:?}");
+    assert!(
+        held[0].1.contains("is outside of the directory"),
+        "{held:?}"
+    );
 
     let commands = [
         ("run: cat ../beside.txt", false),
@@ -107,7 +110,7 @@ fn the_pipe_tells_that_it_is_jailed_and_else_nothing_new() {
 }
 
 #[test]
-fn no_temporary_folder_is_left_behind() {
+fn no_temporary_directory_is_left_behind() {
     let place = Place::new();
     let temporary = place.workdir.parent().join("temporary");
     std::fs::create_dir(&temporary).unwrap();

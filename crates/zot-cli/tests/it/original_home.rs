@@ -24,13 +24,13 @@ fn install(server: &ModelServer, workdir: &Workdir) {
     copy(&fixture, &home);
     fs::set_permissions(home.join("auth.json"), fs::Permissions::from_mode(0o600)).unwrap();
     let cwd = workdir.path().display().to_string();
-    let folder: String = Sha256::digest(&cwd)
+    let directory: String = Sha256::digest(&cwd)
         .iter()
         .take(8)
         .map(|byte| format!("{byte:02x}"))
         .collect();
     let sessions = home.join("sessions");
-    fs::rename(sessions.join("cwd"), sessions.join(folder)).unwrap();
+    fs::rename(sessions.join("cwd"), sessions.join(directory)).unwrap();
     let session = session_file(workdir);
     let text = fs::read_to_string(&session).unwrap();
     fs::write(&session, text.replace("@CWD@", &cwd)).unwrap();
@@ -57,10 +57,10 @@ fn copy(from: &Path, to: &Path) {
 }
 
 fn session_file(workdir: &Workdir) -> PathBuf {
-    let folders = fs::read_dir(workdir.zot_home().join("sessions")).unwrap();
-    let mut files = folders.map(|folder| {
-        let folder = folder.unwrap().path();
-        folder.join("20260511-071233-0f8a2c1e.jsonl")
+    let directories = fs::read_dir(workdir.zot_home().join("sessions")).unwrap();
+    let mut files = directories.map(|directory| {
+        let directory = directory.unwrap().path();
+        directory.join("20260511-071233-0f8a2c1e.jsonl")
     });
     files.find(|file| file.exists()).unwrap()
 }
@@ -188,7 +188,7 @@ fn a_session_is_resumed_with_the_model_it_was_switched_to_and_copied_with_its_ti
     );
     assert!(system.contains("\n\nCurrent date: 20"), "{system}");
     assert!(system.trim_end().ends_with(here.trim_end()), "{system}");
-    // The picture is not shown a second time.
+    // The image is not shown a second time.
     let text = body["messages"].to_string();
     assert_eq!(text.matches("Tool output included").count(), 2, "{text}");
 

@@ -1,7 +1,7 @@
 //! Images that a provider does not take: refused before they are sent, or left out afterwards.
 
 use serde_json::{Value, json};
-use testkit::{ModelServer, PICTURE_BASE64, Reply, Wire, ZotCommand};
+use testkit::{IMAGE_BASE64, ModelServer, Reply, Wire, ZotCommand};
 
 use crate::support::{Session, assert_no_error, binary, of_kind, streamed_text};
 
@@ -45,7 +45,7 @@ fn a_refused_image_is_told_and_does_not_stay_in_the_way() {
                 Reply::directive("say:1"),
             ]);
             let mut session = Session::on(server, wire, |zot| zot);
-            let frames = send_image(&mut session, "1", "image/png", PICTURE_BASE64);
+            let frames = send_image(&mut session, "1", "image/png", IMAGE_BASE64);
             let error = of_kind(&frames, "error")[0];
             assert_eq!(error["code"], "invalid_request", "{wire:?}");
             let message = error["message"].as_str().unwrap();
@@ -56,7 +56,7 @@ fn a_refused_image_is_told_and_does_not_stay_in_the_way() {
             let frames = session.zot.turn("2", "and now?");
             assert_no_error(&frames);
             let sent = last_request(&session.server);
-            assert!(!sent.contains(PICTURE_BASE64), "{wire:?} {body}");
+            assert!(!sent.contains(IMAGE_BASE64), "{wire:?} {body}");
             assert!(sent.contains("what is this?"), "{sent}");
             assert!(
                 sent.contains("[image left out: image/png, 73 bytes"),
@@ -77,13 +77,13 @@ fn images_that_were_accepted_stay() {
             Reply::directive("say:1"),
         ]);
         let mut session = Session::on(server, wire, |zot| zot);
-        assert_no_error(&send_image(&mut session, "1", "image/png", PICTURE_BASE64));
+        assert_no_error(&send_image(&mut session, "1", "image/png", IMAGE_BASE64));
         let frames = session.zot.turn("2", "something odd");
         let message = of_kind(&frames, "error")[0]["message"].as_str().unwrap();
         assert!(!message.contains("left out"), "{message}");
         assert_no_error(&session.zot.turn("3", "go on"));
         assert!(
-            last_request(&session.server).contains(PICTURE_BASE64),
+            last_request(&session.server).contains(IMAGE_BASE64),
             "{wire:?}"
         );
     }
@@ -105,7 +105,7 @@ fn an_image_of_a_tool_result_is_left_out_too() {
         assert_no_error(&frames);
         assert_eq!(streamed_text(&frames), "alpha ");
         assert!(
-            !last_request(&session.server).contains(PICTURE_BASE64),
+            !last_request(&session.server).contains(IMAGE_BASE64),
             "{wire:?}"
         );
     }
@@ -122,7 +122,7 @@ fn a_resumed_session_is_without_the_image() {
         let mut session = Session::on(server, wire, |zot| {
             zot.arguments(["--session", "kept.jsonl"])
         });
-        let frames = send_image(&mut session, "1", "image/png", PICTURE_BASE64);
+        let frames = send_image(&mut session, "1", "image/png", IMAGE_BASE64);
         assert_eq!(of_kind(&frames, "error").len(), 1);
         let Session {
             zot,
@@ -136,7 +136,7 @@ fn a_resumed_session_is_without_the_image() {
         assert_no_error(&again.turn("2", "and now?"));
         let sent = last_request(&server);
         assert!(sent.contains("what is this?"), "{sent}");
-        assert!(!sent.contains(PICTURE_BASE64), "{sent}");
+        assert!(!sent.contains(IMAGE_BASE64), "{sent}");
     }
 }
 
@@ -145,7 +145,7 @@ fn a_resumed_session_is_without_the_image() {
 fn what_an_image_is_declared_as_is_checked() {
     for wire in Wire::BOTH {
         let mut session = Session::start(wire);
-        let frames = send_image(&mut session, "1", "image/jpeg", PICTURE_BASE64);
+        let frames = send_image(&mut session, "1", "image/jpeg", IMAGE_BASE64);
         let block = json!({"type": "image", "mime_type": "image/png", "bytes": 73});
         assert_eq!(of_kind(&frames, "user_message")[0]["content"][1], block);
         let sent = last_request(&session.server);

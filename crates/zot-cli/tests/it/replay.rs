@@ -7,7 +7,7 @@ mod secrets;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use testkit::{Finished, ModelServer, PICTURE_BASE64, Wire, Workdir, Zot, ZotCommand};
+use testkit::{Finished, IMAGE_BASE64, ModelServer, Wire, Workdir, Zot, ZotCommand};
 
 use crate::support::{binary, of_kind};
 
@@ -195,12 +195,12 @@ fn parallel_tools() {
 }
 
 #[test]
-fn pictures() {
+fn images() {
     for source in WIRES {
         same_again(source, |zot| {
             zot.send(json!({
                 "id": "1", "type": "prompt", "message": "say:1",
-                "images": [{"mime_type": "image/png", "data": PICTURE_BASE64}],
+                "images": [{"mime_type": "image/png", "data": IMAGE_BASE64}],
             }));
             zot.event("done");
             turns(zot, &[r#"tool:read:{"path":"pic.png"}"#, "say:1"]);

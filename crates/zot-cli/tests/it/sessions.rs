@@ -58,10 +58,10 @@ impl Place {
     /// The session files there are.
     fn files(&self) -> Vec<PathBuf> {
         let mut files = Vec::new();
-        let folders = fs::read_dir(self.workdir.zot_home().join("sessions"));
-        for folder in folders.into_iter().flatten() {
-            let folder = folder.unwrap().path();
-            for file in fs::read_dir(folder).into_iter().flatten() {
+        let directories = fs::read_dir(self.workdir.zot_home().join("sessions"));
+        for directory in directories.into_iter().flatten() {
+            let directory = directory.unwrap().path();
+            for file in fs::read_dir(directory).into_iter().flatten() {
                 let file = file.unwrap().path();
                 if file
                     .extension()

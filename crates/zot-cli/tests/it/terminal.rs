@@ -354,10 +354,10 @@ fn an_answer_of_the_terminal_is_not_typed_text() {
 fn a_theme_of_the_user_is_taken_and_a_broken_one_explained() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
-    let folder = terminal.workdir.zot_home().join("themes");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("mine.json"), r#"{"error": "green"}"#).unwrap();
-    std::fs::write(folder.join("bad.json"), r#"{"akcent": "red"}"#).unwrap();
+    let directory = terminal.workdir.zot_home().join("themes");
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join("mine.json"), r#"{"error": "green"}"#).unwrap();
+    std::fs::write(directory.join("bad.json"), r#"{"akcent": "red"}"#).unwrap();
     terminal.type_line("/theme bad");
     terminal.wait_for("\"akcent\" is nothing that has a colour");
     terminal.type_line("/theme none");

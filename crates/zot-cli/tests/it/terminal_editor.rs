@@ -9,13 +9,13 @@ use testkit::Workdir;
 
 use crate::terminal::Terminal;
 
-/// A program of the user's, in a folder of its own.
+/// A program of the user's, in a directory of its own.
 fn program(name: &str, script: &str) -> (Workdir, PathBuf) {
-    let folder = Workdir::new("programs");
-    let path = folder.path().join(name);
-    folder.write(name, format!("#!/bin/sh\n{script}\n"));
+    let directory = Workdir::new("programs");
+    let path = directory.path().join(name);
+    directory.write(name, format!("#!/bin/sh\n{script}\n"));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    (folder, path)
+    (directory, path)
 }
 
 fn signal(name: &str, process: &str) {
@@ -46,7 +46,7 @@ fn wait_for_written(terminal: &Terminal, text: &str) {
 fn the_answer_goes_on_while_the_editor_has_the_terminal() {
     let script = "echo \"$1\" > started; until [ -e go ]; do sleep 0.05; done; \
                   printf 'and more\\n' >> \"$2\"";
-    let (_folder, editor) = program("editor", script);
+    let (_directory, editor) = program("editor", script);
     let variables = format!("EDITOR='{} --wait'", editor.display());
     let terminal = Terminal::open_with(&variables, "MODEL slow:100:20");
     terminal.wait_for("alpha beta");
@@ -78,7 +78,7 @@ fn the_answer_goes_on_while_the_editor_has_the_terminal() {
 
 #[test]
 fn an_editor_that_fails_changes_nothing() {
-    let (_folder, editor) = program("editor", "echo lost > \"$1\"; exit 3");
+    let (_directory, editor) = program("editor", "echo lost > \"$1\"; exit 3");
     let terminal = Terminal::open_with(
         &format!("VISUAL='{}'", editor.display()),
         "--provider offline",

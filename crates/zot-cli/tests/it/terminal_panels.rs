@@ -265,13 +265,13 @@ fn the_todo_list_of_the_original_works_over_the_pipe() {
 }
 
 fn fixture(name: &str) -> std::path::PathBuf {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/original");
-    std::path::Path::new(folder).join(name)
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/original");
+    std::path::Path::new(directory).join(name)
 }
 
 /// A copy of an extension among the fixtures: it writes beside itself.
-fn copied(name: &str, folder: &std::path::Path) -> std::path::PathBuf {
-    let directory = folder.join(name);
+fn copied(name: &str, parent: &std::path::Path) -> std::path::PathBuf {
+    let directory = parent.join(name);
     std::fs::create_dir_all(&directory).unwrap();
     for file in std::fs::read_dir(fixture("extensions").join(name)).unwrap() {
         let file = file.unwrap();

@@ -1,7 +1,7 @@
 //! Tools as the model and the client see them.
 
 use serde_json::{Value, json};
-use testkit::{PICTURE_BASE64, Wire};
+use testkit::{IMAGE_BASE64, Wire};
 
 use crate::support::{Session, assert_no_error, of_kind, streamed_text};
 
@@ -37,24 +37,24 @@ fn changes_of_one_batch_happen_in_call_order() {
 }
 
 #[test]
-fn pictures_of_a_prompt_reach_the_model() {
+fn images_of_a_prompt_reach_the_model() {
     for wire in Wire::BOTH {
         let mut session = Session::start(wire);
         session.zot.send(json!({
             "id": "1", "type": "prompt", "message": "say:1",
-            "images": [{"mime_type": "image/png", "data": PICTURE_BASE64}],
+            "images": [{"mime_type": "image/png", "data": IMAGE_BASE64}],
         }));
         let frames = session.zot.collect_until(|frame| frame["type"] == "done");
         assert_no_error(&frames);
         let block = json!({"type": "image", "mime_type": "image/png", "bytes": 73});
         assert_eq!(of_kind(&frames, "user_message")[0]["content"][1], block);
         let request = session.server.requests().pop().unwrap();
-        assert!(request.body.to_string().contains(PICTURE_BASE64));
+        assert!(request.body.to_string().contains(IMAGE_BASE64));
     }
 }
 
 #[test]
-fn pictures_that_are_not_base64_are_refused() {
+fn images_that_are_not_base64_are_refused() {
     let mut session = Session::start(Wire::OpenAi);
     let refused = session.zot.call(json!({
         "id": "1", "type": "prompt", "message": "say:1",
@@ -65,7 +65,7 @@ fn pictures_that_are_not_base64_are_refused() {
 }
 
 #[test]
-fn pictures_of_a_tool_reach_the_model() {
+fn images_of_a_tool_reach_the_model() {
     for wire in Wire::BOTH {
         let mut session = Session::start(wire);
         let frames = session.zot.turn("1", "tool:read:{\"path\":\"pic.png\"}");
@@ -73,12 +73,12 @@ fn pictures_of_a_tool_reach_the_model() {
         let block = json!([{"type": "image", "mime_type": "image/png", "bytes": 73}]);
         assert_eq!(of_kind(&frames, "tool_result")[0]["content"], block);
         let request = session.server.requests().pop().unwrap();
-        assert!(request.body.to_string().contains(PICTURE_BASE64));
+        assert!(request.body.to_string().contains(IMAGE_BASE64));
     }
 }
 
 #[test]
-fn nothing_is_mirrored_without_a_picture() {
+fn nothing_is_mirrored_without_a_image() {
     let mut session = Session::start(Wire::OpenAi);
     session.zot.turn("1", "tool:bash:{\"command\":\"echo hi\"}");
     let request = session.server.requests().pop().unwrap();

@@ -6,8 +6,8 @@ use crate::{ConfigError, Place, key};
 
 #[test]
 fn setting_one_leaves_the_others_as_they_are() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("home/config.json");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("home/config.json");
     set(&path, Place::User, key("model").unwrap(), "gpt-5").unwrap();
     assert_eq!(
         fs::read_to_string(&path).unwrap(),
@@ -40,8 +40,8 @@ fn setting_one_leaves_the_others_as_they_are() {
 
 #[test]
 fn the_formatting_of_a_file_is_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("config.json");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("config.json");
     let original = "{\n\t\"provider\": \"\",\n\t\"temperature\" : 0.70,\n\n\t\"quick_model_shortcuts\": [\n\t\t{}\n\t]\n}";
     fs::write(&path, original).unwrap();
     set_model(&path, "openai", "gpt-5").unwrap();
@@ -67,8 +67,8 @@ fn the_formatting_of_a_file_is_kept() {
 
 #[test]
 fn an_empty_value_unsets() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("config.json");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("config.json");
     fs::write(&path, r#"{"model": "a", "max_steps": 3}"#).unwrap();
     for name in ["model", "max_steps"] {
         let value = set(&path, Place::User, key(name).unwrap(), " ").unwrap();
@@ -79,20 +79,23 @@ fn an_empty_value_unsets() {
 
 #[test]
 fn a_projects_file_is_for_everybody_and_without_a_lock_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join(".zot/config.json");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(".zot/config.json");
     set(&path, Place::Project, key("model").unwrap(), "gpt-5").unwrap();
     let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o644);
-    assert_eq!(fs::read_dir(folder.path().join(".zot")).unwrap().count(), 1);
+    assert_eq!(
+        fs::read_dir(directory.path().join(".zot")).unwrap().count(),
+        1
+    );
     let refused = set(&path, Place::Project, key("extension_paths").unwrap(), "x");
     assert!(matches!(refused, Err(ConfigError::UserOnly { .. })));
 }
 
 #[test]
 fn a_broken_file_is_not_overwritten() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("config.json");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("config.json");
     fs::write(&path, "{\n  \"model\": oops\n}").unwrap();
     let error = set(&path, Place::User, key("model").unwrap(), "b").unwrap_err();
     let text = error.to_string();
@@ -112,8 +115,8 @@ fn many_at_a_time_lose_nothing() {
         ("reasoning", "high"),
     ];
     for place in [Place::User, Place::Project] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("config.json");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("config.json");
         // Often enough for them to meet.
         for _ in 0..25 {
             let _ = fs::remove_file(&path);

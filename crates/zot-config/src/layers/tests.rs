@@ -8,15 +8,15 @@ use super::{Layers, Origin};
 use crate::{ConfigError, Dialect, Effort, KEYS, Settings, WireName};
 
 struct Places {
-    _folder: TempDir,
+    _directory: TempDir,
     home: PathBuf,
     cwd: PathBuf,
 }
 
 impl Places {
     fn new(user: &str, project: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (home, cwd) = (folder.path().join("home"), folder.path().join("work"));
+        let directory = tempfile::tempdir().unwrap();
+        let (home, cwd) = (directory.path().join("home"), directory.path().join("work"));
         for (path, text) in [
             (home.join("config.json"), user),
             (cwd.join(".zot/config.json"), project),
@@ -27,7 +27,7 @@ impl Places {
             }
         }
         Self {
-            _folder: folder,
+            _directory: directory,
             home,
             cwd,
         }
@@ -234,13 +234,13 @@ fn every_kind_of_value_reaches_the_settings() {
 
 #[test]
 fn one_file_is_not_read_twice() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = folder.path().join(".zot");
+    let directory = tempfile::tempdir().unwrap();
+    let home = directory.path().join(".zot");
     fs::create_dir(&home).unwrap();
     fs::write(home.join("config.json"), r#"{"session": false}"#).unwrap();
     let load = |cwd: &Path| Layers::load(&home, cwd, &|_| None).unwrap();
-    assert_eq!(load(folder.path()).warnings(), &[] as &[String]);
-    assert_eq!(load(folder.path()).settings().session, Some(false));
+    assert_eq!(load(directory.path()).warnings(), &[] as &[String]);
+    assert_eq!(load(directory.path()).settings().session, Some(false));
 }
 
 #[test]

@@ -5,6 +5,17 @@
 
 use std::fmt;
 
+/// How the names in a directory are headed, now and in sessions of earlier versions.
+const DIRECTORY_HEADINGS: [&str; 2] = [
+    ", a directory attached by the user",
+    ", a folder attached by the user",
+];
+/// How an image is announced, now and in sessions of earlier versions.
+const IMAGE_HEADINGS: [&str; 2] = [
+    ": an image, attached by the user",
+    ": a picture, attached by the user",
+];
+
 /// Something that was mentioned in a prompt, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
@@ -25,8 +36,8 @@ pub enum Outcome {
         bytes: u64,
         of: u64,
     },
-    /// The names in a folder.
-    Folder {
+    /// The names in a directory.
+    Directory {
         entries: u64,
     },
     /// How large it is, where that is known.
@@ -63,8 +74,8 @@ impl fmt::Display for Part {
             Outcome::Beginning { bytes, of } => {
                 write!(formatter, "{name} {} of {}", size(*bytes), size(*of))
             }
-            Outcome::Folder { entries: 1 } => write!(formatter, "{name} 1 entry"),
-            Outcome::Folder { entries } => write!(formatter, "{name} {entries} entries"),
+            Outcome::Directory { entries: 1 } => write!(formatter, "{name} 1 entry"),
+            Outcome::Directory { entries } => write!(formatter, "{name} {entries} entries"),
             Outcome::Image { bytes: None } => write!(formatter, "{name} image"),
             Outcome::Image { bytes: Some(bytes) } => {
                 write!(formatter, "{name} image {}", size(*bytes))
@@ -130,14 +141,14 @@ fn part(text: &str) -> Option<(Part, &str)> {
     })
 }
 
-/// A file or a folder between fences.
+/// A file or a directory between fences.
 fn block<'a>(heading: &str, text: &'a str) -> Option<(Part, &'a str)> {
     let (fence, content) = text.split_once('\n')?;
     if fence.len() < 3 || !fence.bytes().all(|byte| byte == b'`') {
         return None;
     }
     let closing = format!("\n{fence}");
-    // An empty folder has not even a line.
+    // An empty directory has not even a line.
     let (content, behind) = match content.strip_prefix(fence) {
         Some(behind) => ("", behind),
         None => content.split_once(closing.as_str())?,
@@ -146,13 +157,14 @@ fn block<'a>(heading: &str, text: &'a str) -> Option<(Part, &'a str)> {
         let (name, rest) = heading.split_once(what)?;
         Some((name.to_owned(), rest))
     };
-    let (name, outcome) = match name_before(", a folder attached by the user") {
+    let directory = DIRECTORY_HEADINGS.iter().find_map(|what| name_before(what));
+    let (name, outcome) = match directory {
         Some((name, rest)) => {
             let listed = content.lines().filter(|line| !line.is_empty()).count();
             let all = rest.trim_end_matches(" entries").rsplit(' ').next();
             let entries = all.and_then(|all| all.parse().ok());
             let entries = entries.unwrap_or(listed as u64);
-            (name, Outcome::Folder { entries })
+            (name, Outcome::Directory { entries })
         }
         None => {
             let (name, rest) = name_before(", attached by the user")?;
@@ -178,7 +190,10 @@ fn block<'a>(heading: &str, text: &'a str) -> Option<(Part, &'a str)> {
 
 /// What is said about an image, or about something that was not attached.
 fn note(heading: &str) -> Option<Part> {
-    if let Some(name) = heading.strip_suffix(": a picture, attached by the user") {
+    let image = IMAGE_HEADINGS
+        .iter()
+        .find_map(|what| heading.strip_suffix(what));
+    if let Some(name) = image {
         return Some(Part {
             name: name.to_owned(),
             outcome: Outcome::Image { bytes: None },

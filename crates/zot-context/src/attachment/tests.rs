@@ -8,8 +8,8 @@ use super::{
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0";
 
 fn place() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
     fs::create_dir_all(path.join("src/deep")).unwrap();
     for (name, content) in [
         ("a.txt", &b"one\ntwo\n"[..]),
@@ -22,7 +22,7 @@ fn place() -> tempfile::TempDir {
     ] {
         fs::write(path.join(name), content).unwrap();
     }
-    folder
+    directory
 }
 
 fn attached(text: &str, cwd: &Path) -> Attached {
@@ -31,8 +31,8 @@ fn attached(text: &str, cwd: &Path) -> Attached {
 
 #[test]
 fn texts_come_marked_and_fenced() {
-    let folder = place();
-    let text = |prompt: &str| attached(prompt, folder.path()).text;
+    let directory = place();
+    let text = |prompt: &str| attached(prompt, directory.path()).text;
     assert_eq!(
         text("explain @a.txt."),
         "[a.txt, attached by the user]\n```\none\ntwo\n```"
@@ -46,26 +46,26 @@ fn texts_come_marked_and_fenced() {
 }
 
 #[test]
-fn folders_are_listed() {
-    let folder = place();
-    let attached = attached("what is in @src?", folder.path());
+fn directories_are_listed() {
+    let directory = place();
+    let attached = attached("what is in @src?", directory.path());
     assert_eq!(
         attached.text,
-        "[src, a folder attached by the user]\n```\ndeep/\nmain.rs\n```"
+        "[src, a directory attached by the user]\n```\ndeep/\nmain.rs\n```"
     );
 }
 
 #[test]
-fn pictures_are_recognised_by_content() {
-    let folder = place();
-    let attached = attached("@pic.txt", folder.path());
-    assert_eq!(attached.text, "[pic.txt: a picture, attached by the user]");
+fn images_are_recognised_by_content() {
+    let directory = place();
+    let attached = attached("@pic.txt", directory.path());
+    assert_eq!(attached.text, "[pic.txt: an image, attached by the user]");
     assert_eq!(attached.images[0].mime_type, "image/png");
     assert_eq!(&attached.images[0].data[..], PNG);
 }
 
 #[test]
-fn the_pictures_that_models_can_see() {
+fn the_images_that_models_can_see() {
     for (head, expected) in [
         (PNG, Some("image/png")),
         (b"\xff\xd8\xff\xe0", Some("image/jpeg")),
@@ -80,8 +80,8 @@ fn the_pictures_that_models_can_see() {
 
 #[test]
 fn binary_files_are_named_and_not_dumped() {
-    let folder = place();
-    let attached = attached("@bin.dat @latin.txt", folder.path());
+    let directory = place();
+    let attached = attached("@bin.dat @latin.txt", directory.path());
     assert_eq!(
         attached.text,
         "[bin.dat: a binary file of 5 bytes, not attached]\n\n\
@@ -91,9 +91,9 @@ fn binary_files_are_named_and_not_dumped() {
 
 #[test]
 fn what_names_nothing_stays_text() {
-    let folder = place();
+    let directory = place();
     for prompt in ["ask @ada", "ada@a.txt", "@missing.txt", "@", "no mention"] {
-        let attached = attached(prompt, folder.path());
+        let attached = attached(prompt, directory.path());
         assert_eq!(
             (attached.text.as_str(), attached.images.len()),
             ("", 0),
@@ -115,8 +115,8 @@ fn what_is_there_but_cannot_be_read_is_told() {
 
 #[test]
 fn lengths_and_counts_are_limited() {
-    let folder = place();
-    let path = folder.path();
+    let directory = place();
+    let path = directory.path();
     fs::write(path.join("long"), "é".repeat(MAX_FILE_BYTES)).unwrap();
     let long = attached("@long", path);
     assert!(
@@ -152,8 +152,8 @@ fn lengths_and_counts_are_limited() {
 
 #[test]
 fn one_thing_is_attached_once() {
-    let folder = place();
-    let attached = attached("@a.txt and again @a.txt", folder.path());
+    let directory = place();
+    let attached = attached("@a.txt and again @a.txt", directory.path());
     assert_eq!(attached.text.matches("one\ntwo").count(), 1);
 }
 
@@ -169,16 +169,16 @@ fn what_became_of_every_mention_is_told_and_read_back() {
     write("empty", b"");
     write(
         "a [b].txt",
-        b"[x, attached by the user]\n```\n\n[y: a picture, attached by the user]",
+        b"[x, attached by the user]\n```\n\n[y: an image, attached by the user]",
     );
     write("bin.dat", b"a\0b");
     write("long.txt", &[b'x'; 200_000]);
     write("pic.png", b"\x89PNG\r\n\x1a\n12345678");
-    std::fs::create_dir(place.path().join("folder")).unwrap();
+    std::fs::create_dir(place.path().join("directory")).unwrap();
     std::fs::create_dir(place.path().join("none")).unwrap();
-    write("folder/x", b"");
-    write("folder/y", b"");
-    let prompt = "see @ends.txt @open.txt @empty @\"a [b].txt\" @bin.dat @long.txt @pic.png @folder \
+    write("directory/x", b"");
+    write("directory/y", b"");
+    let prompt = "see @ends.txt @open.txt @empty @\"a [b].txt\" @bin.dat @long.txt @pic.png @directory \
                   @none and @gone.txt.";
     let attached = super::attach(prompt, place.path(), None, place.path());
     let told: Vec<String> = attached.parts.iter().map(ToString::to_string).collect();
@@ -188,7 +188,7 @@ fn what_became_of_every_mention_is_told_and_read_back() {
         "bin.dat: a binary file of 3 bytes",
         "long.txt 64.0 KiB of 195.3 KiB",
         "pic.png image",
-        "folder 2 entries",
+        "directory 2 entries",
         "none 0 entries",
     ];
     let mut expected = vec!["ends.txt 8 B", "open.txt 7 B"];

@@ -4,9 +4,9 @@ use std::path::Path;
 use super::skills;
 
 #[test]
-fn every_skill_in_the_folder_is_built_in() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("skills");
-    let mut names: Vec<String> = fs::read_dir(folder)
+fn every_skill_in_the_directory_is_built_in() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("skills");
+    let mut names: Vec<String> = fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();

@@ -5,8 +5,8 @@ use super::{Cut, ReadError, read_beginning, read_text, require_inside, text_of_b
 
 #[test]
 fn only_the_beginning_is_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("long");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("long");
     fs::write(&path, "0123456789").unwrap();
     let beginning = read_beginning(&path, 4).unwrap();
     assert_eq!(
@@ -22,8 +22,8 @@ fn only_the_beginning_is_read() {
 
 #[test]
 fn what_is_not_a_file_is_refused_without_waiting_for_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let fifo = folder.path().join("fifo");
+    let directory = tempfile::tempdir().unwrap();
+    let fifo = directory.path().join("fifo");
     rustix::fs::mknodat(
         rustix::fs::CWD,
         &fifo,
@@ -32,13 +32,13 @@ fn what_is_not_a_file_is_refused_without_waiting_for_it() {
         0,
     )
     .unwrap();
-    for path in [fifo.as_path(), folder.path(), "/dev/zero".as_ref()] {
+    for path in [fifo.as_path(), directory.path(), "/dev/zero".as_ref()] {
         assert!(matches!(
             read_text(path, 10),
             Err(ReadError::NotAFile { .. })
         ));
     }
-    let missing = read_text(&folder.path().join("none"), 10).unwrap_err();
+    let missing = read_text(&directory.path().join("none"), 10).unwrap_err();
     assert!(missing.is_absence());
 }
 
@@ -53,11 +53,11 @@ fn a_character_cut_in_two_is_left_out_and_nothing_else() {
 
 #[test]
 fn a_link_may_not_lead_out() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap().join("root");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap().join("root");
     fs::create_dir(&root).unwrap();
     fs::write(root.join("inside"), "").unwrap();
-    fs::write(folder.path().join("outside"), "").unwrap();
+    fs::write(directory.path().join("outside"), "").unwrap();
     symlink("inside", root.join("good")).unwrap();
     symlink("../outside", root.join("bad")).unwrap();
     assert_eq!(

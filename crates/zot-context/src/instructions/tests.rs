@@ -6,13 +6,13 @@ use super::{MAX_ALL_BYTES, MAX_FILE_BYTES, find_instructions};
 
 struct Tree {
     root: PathBuf,
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
 }
 
-/// Files below a folder that holds a repository called `repo`.
+/// Files below a directory that holds a repository called `repo`.
 fn tree(files: &[(&str, &str)]) -> Tree {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
     fs::create_dir_all(root.join("repo/.git")).unwrap();
     fs::create_dir_all(root.join("repo/a/b")).unwrap();
     for (path, text) in files {
@@ -22,7 +22,7 @@ fn tree(files: &[(&str, &str)]) -> Tree {
     }
     Tree {
         root,
-        _folder: folder,
+        _directory: directory,
     }
 }
 
@@ -67,13 +67,13 @@ fn the_nearest_comes_first_and_the_repository_is_the_end() {
 }
 
 #[test]
-fn outside_a_repository_only_the_folder_itself_counts() {
+fn outside_a_repository_only_the_directory_itself_counts() {
     let tree = tree(&[("AGENTS.md", "above"), ("plain/AGENTS.md", "here")]);
     assert_eq!(shown(&tree.root.join("plain")), [pair("AGENTS.md", "here")]);
 }
 
 #[test]
-fn a_link_to_a_folder_of_a_repository_is_in_it() {
+fn a_link_to_a_directory_of_a_repository_is_in_it() {
     let tree = tree(&[("repo/AGENTS.md", "root"), ("AGENTS.md", "beside the link")]);
     symlink("repo/a", tree.root.join("link")).unwrap();
     assert_eq!(

@@ -4,7 +4,7 @@ use super::{AllowedTools, Skill, SkillSource, Text, check_skill_name};
 
 fn parse(text: &str) -> Result<Skill, String> {
     let origin = Text::BuiltIn("");
-    Skill::parse(text, "folder", SkillSource::Project, origin)
+    Skill::parse(text, "directory", SkillSource::Project, origin)
         .map(|(skill, _)| skill)
         .map_err(|cause| cause.to_string())
 }
@@ -24,9 +24,9 @@ fn the_front_matter_says_what_a_skill_is() {
 }
 
 #[test]
-fn the_folder_names_a_skill_that_does_not() {
+fn the_directory_names_a_skill_that_does_not() {
     let skill = parse("---\ndescription: d\n---\nbody").unwrap();
-    assert_eq!(skill.name, "folder");
+    assert_eq!(skill.name, "directory");
     assert_eq!(skill.allowed_tools, None);
 }
 

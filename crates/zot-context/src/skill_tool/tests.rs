@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use zot_conversation::{BoxFuture, Progress, Tool as _, ToolCallId, ToolInvocation, ToolOutput};
 
 use super::{SkillGuard, SkillTool};
-use crate::{SkillFolders, SkillSet, find_skills};
+use crate::{SkillDirectories, SkillSet, find_skills};
 
 struct NoProgress;
 
@@ -19,13 +19,13 @@ impl Progress for NoProgress {
 
 fn tool(cwd: &Path, skills: &[(&str, &str)]) -> (SkillTool, Arc<SkillGuard>) {
     for (name, allowed) in skills {
-        let folder = cwd.join(".zot/skills").join(name);
-        fs::create_dir_all(&folder).unwrap();
+        let directory = cwd.join(".zot/skills").join(name);
+        fs::create_dir_all(&directory).unwrap();
         let text = format!("---\ndescription: d\n{allowed}\n---\nDo {name}.\n");
-        fs::write(folder.join("SKILL.md"), text).unwrap();
+        fs::write(directory.join("SKILL.md"), text).unwrap();
     }
-    let folders = SkillFolders::usual(cwd, Path::new("/none"), None);
-    let set = SkillSet::new(find_skills(&folders, cwd).0);
+    let directories = SkillDirectories::usual(cwd, Path::new("/none"), None);
+    let set = SkillSet::new(find_skills(&directories, cwd).0);
     let guard = Arc::new(SkillGuard::default());
     (SkillTool::new(Arc::new(set), Arc::clone(&guard)), guard)
 }
@@ -42,14 +42,14 @@ async fn call(tool: &SkillTool, arguments: serde_json::Value) -> ToolOutput {
 }
 
 #[tokio::test]
-async fn a_skill_comes_with_its_folder() {
-    let folder = tempfile::tempdir().unwrap();
-    let (tool, guard) = tool(folder.path(), &[("plain", "")]);
+async fn a_skill_comes_with_its_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let (tool, guard) = tool(directory.path(), &[("plain", "")]);
     let output = call(&tool, json!({"name": "plain"})).await;
     assert!(!output.is_error);
     let expected = format!(
         "[Relative paths in this skill start at {}]\n\nDo plain.\n",
-        folder.path().join(".zot/skills/plain").display()
+        directory.path().join(".zot/skills/plain").display()
     );
     assert_eq!(output.joined_text(), expected);
     assert_eq!(guard.refusal("bash"), None);
@@ -57,14 +57,14 @@ async fn a_skill_comes_with_its_folder() {
     let built_in = call(&tool, json!({"name": "write-zot-extension"})).await;
     assert!(
         built_in.joined_text().starts_with("# "),
-        "no folder to name"
+        "no directory to name"
     );
 }
 
 #[tokio::test]
 async fn mistakes_are_told_to_the_model() {
-    let folder = tempfile::tempdir().unwrap();
-    let (tool, _) = tool(folder.path(), &[("plain", "")]);
+    let directory = tempfile::tempdir().unwrap();
+    let (tool, _) = tool(directory.path(), &[("plain", "")]);
     for (arguments, expected) in [
         (json!({}), "name must be a string"),
         (json!({"name": 1}), "name must be a string"),
@@ -77,15 +77,18 @@ async fn mistakes_are_told_to_the_model() {
         assert!(output.is_error);
         assert!(output.joined_text().contains(expected), "{output:?}");
     }
-    fs::remove_dir_all(folder.path().join(".zot")).unwrap();
+    fs::remove_dir_all(directory.path().join(".zot")).unwrap();
     let output = call(&tool, json!({"name": "plain"})).await;
     assert!(output.is_error && output.joined_text().contains("cannot be used any more"));
 }
 
 #[tokio::test]
 async fn a_restriction_holds_until_it_is_lifted() {
-    let folder = tempfile::tempdir().unwrap();
-    let (tool, guard) = tool(folder.path(), &[("careful", "allowed-tools: Read, edit")]);
+    let directory = tempfile::tempdir().unwrap();
+    let (tool, guard) = tool(
+        directory.path(),
+        &[("careful", "allowed-tools: Read, edit")],
+    );
     let output = call(&tool, json!({"name": "careful"})).await;
     assert!(
         output
@@ -103,9 +106,9 @@ async fn a_restriction_holds_until_it_is_lifted() {
 
 #[tokio::test]
 async fn several_restrictions_all_hold() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let (tool, guard) = tool(
-        folder.path(),
+        directory.path(),
         &[
             ("one", "allowed-tools: [read, bash]"),
             ("two", "allowed-tools: [read, write]"),

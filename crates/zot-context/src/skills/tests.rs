@@ -2,47 +2,47 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::{MAX_SKILLS, SkillFolders, SkillSet, find_skills};
+use super::{MAX_SKILLS, SkillDirectories, SkillSet, find_skills};
 use crate::SkillSource;
 
 struct Place {
     root: PathBuf,
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
 }
 
 impl Place {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         for name in ["cwd", "home", "user"] {
             fs::create_dir(root.join(name)).unwrap();
         }
         Self {
             root,
-            _folder: folder,
+            _directory: directory,
         }
     }
 
-    fn skill(&self, folder: &str, description: &str) {
+    fn skill(&self, directory: &str, description: &str) {
         self.file(
-            folder,
+            directory,
             &format!("---\ndescription: {description}\n---\nbody\n"),
         );
     }
 
-    fn file(&self, folder: &str, text: &str) {
-        let folder = self.root.join(folder);
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("SKILL.md"), text).unwrap();
+    fn file(&self, directory: &str, text: &str) {
+        let directory = self.root.join(directory);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("SKILL.md"), text).unwrap();
     }
 
     fn cwd(&self) -> PathBuf {
         self.root.join("cwd")
     }
 
-    fn folders(&self) -> SkillFolders {
+    fn directories(&self) -> SkillDirectories {
         let [home, user] = ["home", "user"].map(|name| self.root.join(name));
-        SkillFolders::usual(&self.cwd(), &home, Some(&user))
+        SkillDirectories::usual(&self.cwd(), &home, Some(&user))
     }
 }
 
@@ -59,16 +59,19 @@ fn the_first_of_a_name_wins() {
         ("cwd/.agents/skills/s", SkillSource::ProjectAgents),
         ("user/.agents/skills/s", SkillSource::UserAgents),
     ];
-    for (folder, _) in order.iter().rev() {
-        place.skill(folder, folder);
+    for (directory, _) in order.iter().rev() {
+        place.skill(directory, directory);
     }
-    for (folder, source) in order {
-        let (found, problems) = find_skills(&place.folders(), &place.cwd());
+    for (directory, source) in order {
+        let (found, problems) = find_skills(&place.directories(), &place.cwd());
         assert!(problems.is_empty());
         let set = SkillSet::new(found);
         let skill = set.get("s").unwrap();
-        assert_eq!((skill.source, skill.description.as_str()), (source, folder));
-        fs::remove_dir_all(place.root.join(folder)).unwrap();
+        assert_eq!(
+            (skill.source, skill.description.as_str()),
+            (source, directory)
+        );
+        fs::remove_dir_all(place.root.join(directory)).unwrap();
     }
 }
 
@@ -76,7 +79,7 @@ fn the_first_of_a_name_wins() {
 fn hidden_ones_say_by_whom_and_built_in_ones_can_be_replaced() {
     let place = Place::new();
     place.skill(&format!("home/skills/{BUILT_IN}"), "mine");
-    let (found, _) = find_skills(&place.folders(), &place.cwd());
+    let (found, _) = find_skills(&place.directories(), &place.cwd());
     let hidden: Vec<_> = found.iter().map(|found| found.hidden_by).collect();
     assert_eq!(hidden, [None, Some(SkillSource::User)]);
     let set = SkillSet::new(found);
@@ -90,9 +93,9 @@ fn broken_ones_are_reported_by_path_and_skipped() {
     place.file("cwd/.zot/skills/bad", "---\ndescription: a: b\n---\nx");
     place.file("home/skills/empty", "");
     fs::create_dir_all(place.root.join("home/skills/not-a-skill")).unwrap();
-    fs::create_dir_all(place.root.join("home/skills/folder/SKILL.md")).unwrap();
+    fs::create_dir_all(place.root.join("home/skills/directory/SKILL.md")).unwrap();
     fs::write(place.root.join("home/skills/file"), "").unwrap();
-    let (found, problems) = find_skills(&place.folders(), &place.cwd());
+    let (found, problems) = find_skills(&place.directories(), &place.cwd());
     let names: Vec<_> = found.iter().map(|found| &found.skill.name).collect();
     assert_eq!(names, ["good", BUILT_IN]);
     let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -100,7 +103,7 @@ fn broken_ones_are_reported_by_path_and_skipped() {
     for (problem, expected) in problems.iter().zip([
         "cwd/.zot/skills/bad/SKILL.md: line 2: ",
         "home/skills/empty/SKILL.md: it needs a description",
-        "home/skills/folder/SKILL.md: is a directory, expected a regular file",
+        "home/skills/directory/SKILL.md: is a directory, expected a regular file",
     ]) {
         assert!(problem.contains(expected), "{problem}");
     }
@@ -120,7 +123,7 @@ fn links_of_the_user_are_followed_and_those_of_a_project_stay_inside() {
         fs::create_dir_all(link.parent().unwrap()).unwrap();
         symlink(place.root.join(target), link).unwrap();
     }
-    let (found, problems) = find_skills(&place.folders(), &place.cwd());
+    let (found, problems) = find_skills(&place.directories(), &place.cwd());
     let names: Vec<_> = found.iter().map(|found| &found.skill.name).collect();
     assert_eq!(names, ["own", "linked", BUILT_IN]);
     assert_eq!(problems.len(), 1);
@@ -128,13 +131,13 @@ fn links_of_the_user_are_followed_and_those_of_a_project_stay_inside() {
 }
 
 #[test]
-fn one_folder_is_looked_into_once_and_the_count_is_limited() {
+fn one_directory_is_looked_into_once_and_the_count_is_limited() {
     let place = Place::new();
     for number in 0..MAX_SKILLS + 3 {
         place.skill(&format!("cwd/.claude/skills/s{number:04}"), "d");
     }
-    let folders = SkillFolders::usual(&place.cwd(), Path::new("/none"), Some(&place.cwd()));
-    let (found, problems) = find_skills(&folders, &place.cwd());
+    let directories = SkillDirectories::usual(&place.cwd(), Path::new("/none"), Some(&place.cwd()));
+    let (found, problems) = find_skills(&directories, &place.cwd());
     assert_eq!(found.len(), MAX_SKILLS + 1);
     assert!(found.iter().all(|found| found.hidden_by.is_none()));
     assert_eq!(problems.len(), 1);
@@ -144,7 +147,7 @@ fn one_folder_is_looked_into_once_and_the_count_is_limited() {
 fn the_manifest_has_a_line_for_each() {
     let place = Place::new();
     place.skill("cwd/.zot/skills/deploy", "Puts it out.");
-    let (found, _) = find_skills(&place.folders(), &place.cwd());
+    let (found, _) = find_skills(&place.directories(), &place.cwd());
     let manifest = SkillSet::new(found).manifest();
     assert!(manifest.contains("\n- deploy: Puts it out.\n- write-zot-extension: "));
 }
@@ -153,7 +156,7 @@ fn the_manifest_has_a_line_for_each() {
 fn a_skill_is_read_when_it_is_used() {
     let place = Place::new();
     place.skill("cwd/.zot/skills/s", "d");
-    let (found, _) = find_skills(&place.folders(), &place.cwd());
+    let (found, _) = find_skills(&place.directories(), &place.cwd());
     let set = SkillSet::new(found);
     place.file(
         "cwd/.zot/skills/s",

@@ -16,9 +16,9 @@ fn templates(root: &Path, files: &[(&str, &str)]) -> Templates {
 
 #[test]
 fn the_project_wins_and_broken_ones_are_reported() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let templates = templates(
-        folder.path(),
+        directory.path(),
         &[
             (
                 "cwd/.zot/prompts/review.md",
@@ -59,8 +59,8 @@ fn the_project_wins_and_broken_ones_are_reported() {
 
 #[test]
 fn only_a_known_name_at_the_beginning_is_a_command() {
-    let folder = tempfile::tempdir().unwrap();
-    let templates = templates(folder.path(), &[("home/prompts/say.md", "Say $@!")]);
+    let directory = tempfile::tempdir().unwrap();
+    let templates = templates(directory.path(), &[("home/prompts/say.md", "Say $@!")]);
     for (text, expected) in [
         ("/say hi", Some("Say hi!")),
         ("  /say hi  you ", Some("Say hi  you!")),
@@ -85,21 +85,21 @@ fn only_a_known_name_at_the_beginning_is_a_command() {
 
 #[test]
 fn a_broken_template_that_is_asked_for_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let templates = templates(folder.path(), &[("home/prompts/bad.md", "---\na: b")]);
+    let directory = tempfile::tempdir().unwrap();
+    let templates = templates(directory.path(), &[("home/prompts/bad.md", "---\na: b")]);
     assert!(templates.expand("/bad").is_err());
 }
 
 #[test]
 fn a_template_of_a_project_stays_in_it() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let templates = templates(
-        folder.path(),
+        directory.path(),
         &[("secret", "key"), ("cwd/.zot/prompts/a.md", "a")],
     );
     symlink(
         "../../../secret",
-        folder.path().join("cwd/.zot/prompts/leak.md"),
+        directory.path().join("cwd/.zot/prompts/leak.md"),
     )
     .unwrap();
     assert!(templates.expand("/leak").is_err());

@@ -107,18 +107,18 @@ async fn check_broken_guard(host: TestHost, blocks: bool) {
     }
 }
 
-/// A host that has `manifest` in the extension's folder.
+/// A host that has `manifest` in the extension's directory.
 async fn start_beside(extension: Extension, manifest: &str) -> (TempDir, TestHost) {
-    let folder = TempDir::new().expect("a folder");
-    std::fs::write(folder.path().join("extension.json"), manifest).expect("written");
+    let directory = TempDir::new().expect("a directory");
+    std::fs::write(directory.path().join("extension.json"), manifest).expect("written");
     let host = HelloAck {
-        extension_dir: folder.path().display().to_string(),
+        extension_dir: directory.path().display().to_string(),
         ..HelloAck::default()
     };
     // Read by the time it is asked: the introduction comes before everything else. Whether that is
-    // before its `ready`, too, is not said, so the folder has to last.
+    // before its `ready`, too, is not said, so the directory has to last.
     let host = TestHost::start_as(extension, host).await;
-    (folder, host.expect("starts"))
+    (directory, host.expect("starts"))
 }
 
 #[tokio::test]
@@ -130,10 +130,10 @@ async fn a_broken_guard_allows_and_tells_the_user() {
 #[tokio::test]
 async fn a_broken_guard_does_as_its_manifest_says() {
     let block = r#"{"name":"guard","on_failure":"block"}"#;
-    let (_folder, host) = start_beside(broken_guard(), block).await;
+    let (_directory, host) = start_beside(broken_guard(), block).await;
     check_broken_guard(host, true).await;
     for manifest in [r#"{"name":"guard"}"#, r#"{"on_failure":"explode"}"#, "{"] {
-        let (_folder, host) = start_beside(broken_guard(), manifest).await;
+        let (_directory, host) = start_beside(broken_guard(), manifest).await;
         check_broken_guard(host, false).await;
     }
 }
@@ -144,7 +144,7 @@ async fn a_broken_guard_does_as_its_author_says_first() {
     let host = TestHost::start(guard).await.expect("starts");
     check_broken_guard(host, true).await;
     let guard = broken_guard().on_interceptor_failure(OnFailure::Allow);
-    let (_folder, host) = start_beside(guard, r#"{"on_failure":"block"}"#).await;
+    let (_directory, host) = start_beside(guard, r#"{"on_failure":"block"}"#).await;
     check_broken_guard(host, false).await;
 }
 

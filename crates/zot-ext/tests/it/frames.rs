@@ -143,13 +143,13 @@ async fn commands_answer_with_every_action() {
 }
 
 #[tokio::test]
-async fn tools_give_text_json_pictures_and_errors() {
+async fn tools_give_text_json_images_and_errors() {
     let extension = Extension::new("tools", "1")
         .tool("text", "", async |City { city }: City| city)
         .tool("static", "", async |_: NoArguments| "fixed")
         .tool("json", "", async |args: Value| args)
         .tool("nothing", "", async |_: NoArguments| {})
-        .tool("picture", "", async |_: NoArguments| {
+        .tool("image", "", async |_: NoArguments| {
             ToolResult::text("look").with_image("image/png", b"\x89PNG")
         })
         .tool("fails", "", async |_: NoArguments| {
@@ -178,11 +178,11 @@ async fn tools_give_text_json_pictures_and_errors() {
         call("fails", json!({})).await,
         ToolResult::error("invalid digit found in string")
     );
-    let picture = call("picture", json!({})).await;
-    assert_eq!(picture.blocks()[0].text, "look");
-    assert_eq!(picture.blocks()[1].kind, "image");
-    assert_eq!(picture.blocks()[1].mime_type, "image/png");
-    assert_eq!(picture.blocks()[1].data, "iVBORw==");
+    let image = call("image", json!({})).await;
+    assert_eq!(image.blocks()[0].text, "look");
+    assert_eq!(image.blocks()[1].kind, "image");
+    assert_eq!(image.blocks()[1].mime_type, "image/png");
+    assert_eq!(image.blocks()[1].data, "iVBORw==");
     assert_eq!(
         call("missing", json!({})).await,
         ToolResult::error("there is no tool \"missing\"")

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// What zot gives an extension to end.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(2);
 
-/// `cargo test` builds the examples and puts them beside the folder of the tests.
+/// `cargo test` builds the examples and puts them beside the directory of the tests.
 fn example(name: &str) -> Command {
     let test = std::env::current_exe().expect("has a path");
     let profile = test

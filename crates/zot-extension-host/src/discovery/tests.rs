@@ -1,7 +1,7 @@
 use super::*;
 
-fn extension(folder: &Path, directory: &str, name: &str, more: &str) -> PathBuf {
-    let directory = folder.join(directory);
+fn extension(root: &Path, directory: &str, name: &str, more: &str) -> PathBuf {
+    let directory = root.join(directory);
     fs::create_dir_all(&directory).unwrap();
     let manifest = format!(r#"{{"name":{name:?},"exec":"./run"{more}}}"#);
     fs::write(directory.join(MANIFEST_FILE), manifest).unwrap();
@@ -140,15 +140,15 @@ fn a_project_does_not_switch_off_a_guard() {
 #[test]
 fn a_guard_does_not_give_way_to_itself() {
     let root = tempfile::tempdir().unwrap();
-    let folder = root.path().join("extensions");
-    extension(&folder, "guard", "guard", r#","on_failure":"block""#);
+    let directory = root.path().join("extensions");
+    extension(&directory, "guard", "guard", r#","on_failure":"block""#);
     let alias = root.path().join("alias");
-    std::os::unix::fs::symlink(&folder, &alias).unwrap();
-    for project in [&folder, &alias] {
+    std::os::unix::fs::symlink(&directory, &alias).unwrap();
+    for project in [&directory, &alias] {
         let discovery = discover(&SearchPaths {
             explicit: Vec::new(),
             project: Some(project.clone()),
-            global: Some(folder.clone()),
+            global: Some(directory.clone()),
             interceptors: Vec::new(),
         });
         assert_eq!(discovery.problems, []);

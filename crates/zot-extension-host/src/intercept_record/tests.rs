@@ -3,10 +3,10 @@ use std::fs;
 use super::InterceptRecord;
 
 #[test]
-fn what_is_remembered_is_found_by_every_way_to_the_folder_until_it_is_forgotten() {
+fn what_is_remembered_is_found_by_every_way_to_the_directory_until_it_is_forgotten() {
     let home = tempfile::tempdir().unwrap();
-    let folder = home.path().join("extensions");
-    let guard = folder.join("guard");
+    let directory = home.path().join("extensions");
+    let guard = directory.join("guard");
     fs::create_dir_all(&guard).unwrap();
     let link = home.path().join("link");
     std::os::unix::fs::symlink(&guard, &link).unwrap();
@@ -18,18 +18,18 @@ fn what_is_remembered_is_found_by_every_way_to_the_folder_until_it_is_forgotten(
     record.remember("guard", &guard).unwrap();
     assert!(record.contains(&guard) && record.contains(&link));
     assert_eq!(record.directories(), [guard.canonicalize().unwrap()]);
-    assert!(record.covers(&folder) && record.covers(&guard));
-    assert!(!record.covers(&folder.join("other")) && !record.covers(&folder.join("gua")));
+    assert!(record.covers(&directory) && record.covers(&guard));
+    assert!(!record.covers(&directory.join("other")) && !record.covers(&directory.join("gua")));
     record.forget(&link).unwrap();
-    assert!(!record.contains(&guard) && !record.covers(&folder));
+    assert!(!record.contains(&guard) && !record.covers(&directory));
 }
 
 #[test]
 fn what_is_no_record_is_no_reason_to_stop() {
     let home = tempfile::tempdir().unwrap();
-    let folder = home.path().join("interceptors");
-    fs::create_dir_all(folder.join("folder.json")).unwrap();
-    fs::write(folder.join("a.json"), "not json").unwrap();
-    fs::write(folder.join("b.json"), "{}").unwrap();
+    let directory = home.path().join("interceptors");
+    fs::create_dir_all(directory.join("directory.json")).unwrap();
+    fs::write(directory.join("a.json"), "not json").unwrap();
+    fs::write(directory.join("b.json"), "{}").unwrap();
     assert!(InterceptRecord::new(home.path()).directories().is_empty());
 }

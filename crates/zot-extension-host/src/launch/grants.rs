@@ -1,7 +1,7 @@
 //! From the files a manifest asks for to those that are granted.
 //!
 //! What is granted is decided by people who read the manifest, so that nothing an extension can
-//! change itself may move it: no link it may have made, and no folder it is loaded from.
+//! change itself may move it: no link it may have made, and no directory it is loaded from.
 
 #[cfg(test)]
 mod tests;
@@ -16,8 +16,8 @@ use std::path::{Component, Path, PathBuf};
 use zot_process::launch::{Execution, FileAccess};
 
 use super::{Launch, LaunchError};
-use crate::intercept_record::RECORD_FOLDER;
-use crate::manifest::{DATA_FOLDER, ExecPermission, Permissions, PermittedPath, Places};
+use crate::intercept_record::RECORD_DIRECTORY;
+use crate::manifest::{DATA_DIRECTORY, ExecPermission, Permissions, PermittedPath, Places};
 
 /// How many links a path may lead through; the kernel follows as many.
 const MAX_LINKS: usize = 40;
@@ -34,14 +34,14 @@ pub(super) struct Grants {
     pub(super) refusals: Vec<String>,
 }
 
-/// Its own folder to read, its data folder to write, and what it asks for.
+/// Its own directory to read, its data directory to write, and what it asks for.
 pub(super) fn grants(
     launch: &Launch<'_>,
     permissions: &Permissions,
 ) -> Result<Grants, LaunchError> {
-    let data_dir = zot_files::create_private_folder(launch.data_dir)
+    let data_dir = zot_files::create_private_directory(launch.data_dir)
         .and_then(|()| launch.data_dir.canonicalize())
-        .map_err(|source| LaunchError::DataFolder {
+        .map_err(|source| LaunchError::DataDirectory {
             path: launch.data_dir.to_owned(),
             source,
         })?;
@@ -82,7 +82,7 @@ pub(super) fn grants(
     }
     let mut execute = execution(permissions);
     if let Execution::Only(programs) = &mut execute {
-        *programs = inside_folder(programs, &directory, &mut refusals);
+        *programs = inside_directory(programs, &directory, &mut refusals);
     }
     Ok(Grants {
         files: FileAccess {
@@ -111,7 +111,7 @@ enum Refusal {
     Missing,
     /// A link in a place that the extension may write to.
     OwnLink(PathBuf),
-    /// A link out of the folder that the permission names.
+    /// A link out of the directory that the permission names.
     LeavesBase(PathBuf),
     /// It holds, or is part of, what zot decides by.
     Guarded(&'static str),
@@ -129,12 +129,12 @@ impl Refusal {
                 link.display()
             ),
             Self::LeavesBase(target) => format!(
-                "{permission}: {path} is not granted: it leads to {}, out of the folder it is said to be in",
+                "{permission}: {path} is not granted: it leads to {}, out of the directory it is said to be in",
                 target.display()
             ),
             Self::Guarded(what) => {
                 format!(
-                    "{permission}: {path} is not granted: with it goes {what}; name a narrower folder"
+                    "{permission}: {path} is not granted: with it goes {what}; name a narrower directory"
                 )
             }
             Self::Unreadable(kind) => format!("{permission}: {path} is not granted: {kind}"),
@@ -221,7 +221,7 @@ impl Guarded {
     fn of(launch: &Launch<'_>, directory: &Path, data_dir: &Path) -> Self {
         let parent = launch.data_dir.parent();
         let zot_home = match parent {
-            Some(parent) if parent.ends_with(DATA_FOLDER) => parent.parent().map(Path::to_owned),
+            Some(parent) if parent.ends_with(DATA_DIRECTORY) => parent.parent().map(Path::to_owned),
             _ => env::var_os("ZOT_HOME").map(PathBuf::from),
         };
         Self {
@@ -242,21 +242,23 @@ impl Guarded {
         let overlaps = |place: &Path| place.starts_with(path) || path.starts_with(place);
         if let Some(home) = &self.zot_home {
             if home.starts_with(path) {
-                return Err(Refusal::Guarded("zot's own folder"));
+                return Err(Refusal::Guarded("zot's own directory"));
             }
             if overlaps(&as_far_as_there(&home.join("extensions"))) {
-                return Err(Refusal::Guarded("the folder of your extensions"));
+                return Err(Refusal::Guarded("the directory of your extensions"));
             }
-            if overlaps(&as_far_as_there(&home.join(RECORD_FOLDER))) {
+            if overlaps(&as_far_as_there(&home.join(RECORD_DIRECTORY))) {
                 return Err(Refusal::Guarded("the record of extensions that intercept"));
             }
         }
         let is_work = self.cwd.starts_with(path);
         if overlaps(&self.directory) && !(is_work && self.directory.starts_with(&self.project)) {
-            return Err(Refusal::Guarded("the extension's own folder"));
+            return Err(Refusal::Guarded("the extension's own directory"));
         }
         if overlaps(&self.project) && !is_work {
-            return Err(Refusal::Guarded("the folder of the project's extensions"));
+            return Err(Refusal::Guarded(
+                "the directory of the project's extensions",
+            ));
         }
         Ok(overlaps(&self.project))
     }
@@ -275,7 +277,7 @@ fn as_far_as_there(path: &Path) -> PathBuf {
 }
 
 /// Programs with those that are given by a relative path looked up: these must be the extension's.
-fn inside_folder(
+fn inside_directory(
     programs: &[PathBuf],
     directory: &Path,
     refusals: &mut Vec<String>,
@@ -287,7 +289,7 @@ fn inside_folder(
             continue;
         }
         let reason = match directory.join(program).canonicalize() {
-            Ok(path) if !path.starts_with(directory) => "it leads out of the extension's folder",
+            Ok(path) if !path.starts_with(directory) => "it leads out of the extension's directory",
             Ok(path) if !is_program(&path) => "it is no executable file",
             Ok(path) => {
                 granted.push(path);

@@ -9,9 +9,9 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Permissions {
-    /// Files and folders it may read: absolute, or below `$CWD`, `$HOME`, `~` or `$DATA_DIR`.
+    /// Files and directories it may read: absolute, or below `$CWD`, `$HOME`, `~` or `$DATA_DIR`.
     pub fs_read: Vec<String>,
-    /// Files and folders it may read and write.
+    /// Files and directories it may read and write.
     pub fs_write: Vec<String>,
     pub network: bool,
     pub exec: ExecPermission,
@@ -35,7 +35,7 @@ impl Default for ExecPermission {
     }
 }
 
-/// What the folders in permissions stand for.
+/// What the directories in permissions stand for.
 pub struct Places<'a> {
     pub cwd: &'a Path,
     pub home: Option<&'a Path>,
@@ -82,7 +82,7 @@ impl Permissions {
         places.resolve_all(&self.fs_write)
     }
 
-    /// Whether it may write everything in the folder that the agent works in.
+    /// Whether it may write everything in the directory that the agent works in.
     pub(crate) fn writes_whole_project(&self) -> bool {
         let is_whole = |path: &String| {
             variable_and_rest(path).is_some_and(|(variable, rest)| {

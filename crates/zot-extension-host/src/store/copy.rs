@@ -1,4 +1,4 @@
-//! Copies the folder of an extension, and nothing that could reach out of it.
+//! Copies the directory of an extension, and nothing that could reach out of it.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -9,7 +9,7 @@ use super::StoreError;
 /// What only its owner may give a file: rights of another user or group.
 const SPECIAL_MODE_BITS: u32 = 0o7000;
 
-/// Without these a folder could neither be filled nor removed.
+/// Without these a directory could neither be filled nor removed.
 const OWNER_MAY_ALL: u32 = 0o700;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,10 +19,10 @@ pub(super) struct Copied {
 
 /// Copies `source` to `target`, which must not exist; `.git` stays behind. `source` must be
 /// canonical. Yields between files so that the caller can be interrupted.
-pub(super) async fn copy_folder(source: &Path, target: &Path) -> Result<Copied, StoreError> {
+pub(super) async fn copy_directory(source: &Path, target: &Path) -> Result<Copied, StoreError> {
     let mut copied = Copied::default();
-    let mut folders = vec![(source.to_owned(), target.to_owned())];
-    while let Some((from, to)) = folders.pop() {
+    let mut directories = vec![(source.to_owned(), target.to_owned())];
+    while let Some((from, to)) = directories.pop() {
         fs::create_dir(&to).map_err(StoreError::io(&to))?;
         let mode = fs::metadata(&from)
             .map_err(StoreError::io(&from))?
@@ -38,7 +38,7 @@ pub(super) async fn copy_folder(source: &Path, target: &Path) -> Result<Copied, 
             let kind = entry.file_type().map_err(StoreError::io(&path))?;
             let target = to.join(&name);
             if kind.is_dir() {
-                folders.push((path, target));
+                directories.push((path, target));
             } else if kind.is_symlink() {
                 copy_link(source, &path, &target)?;
             } else if kind.is_file() {
@@ -64,12 +64,12 @@ fn copy_link(root: &Path, link: &Path, copy: &Path) -> Result<(), StoreError> {
     let target = fs::read_link(link).map_err(StoreError::io(link))?;
     let (link, leaves) = (link.to_owned(), leaves(root, link, &target));
     if leaves {
-        return Err(StoreError::LinkLeavesFolder { link, target });
+        return Err(StoreError::LinkLeavesDirectory { link, target });
     }
     // What the path looks like is not enough: `..` after a link goes up from where that leads.
     match fs::canonicalize(&link) {
         Ok(real) if real.starts_with(root) => {}
-        Ok(_) => return Err(StoreError::LinkLeavesFolder { link, target }),
+        Ok(_) => return Err(StoreError::LinkLeavesDirectory { link, target }),
         Err(_) => return Err(StoreError::LinkIsBroken { link, target }),
     }
     symlink(&target, copy).map_err(StoreError::io(copy))
@@ -77,7 +77,7 @@ fn copy_link(root: &Path, link: &Path, copy: &Path) -> Result<(), StoreError> {
 
 /// Whether `target`, seen from `link`, is written as something outside of `root`.
 fn leaves(root: &Path, link: &Path, target: &Path) -> bool {
-    // An absolute link into the folder would still lead to the original after the copy.
+    // An absolute link into the directory would still lead to the original after the copy.
     if target.is_absolute() {
         return true;
     }

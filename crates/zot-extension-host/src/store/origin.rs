@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::manifest::MANIFEST_FILE;
 
-/// A folder, or a remote repository.
+/// A directory, or a remote repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    Folder(PathBuf),
+    Directory(PathBuf),
     Git {
         url: String,
         /// A branch, a tag or a whole commit id.
@@ -20,11 +20,11 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OriginError {
     #[error(
-        "{0}: no such folder (a remote is given by its URL, such as https://host/name.git or git@host:name.git)"
+        "{0}: no such directory (a remote is given by its URL, such as https://host/name.git or git@host:name.git)"
     )]
-    NoSuchFolder(String),
-    #[error("{0}: not a folder: name the folder that holds {MANIFEST_FILE}")]
-    NotAFolder(String),
+    NoSuchDirectory(String),
+    #[error("{0}: not a directory: name the directory that holds {MANIFEST_FILE}")]
+    NotADirectory(String),
     #[error("{0:?} is no branch, tag or commit")]
     Reference(String),
 }
@@ -35,19 +35,19 @@ impl Origin {
     pub fn parse(text: &str) -> Result<Self, OriginError> {
         let path = Path::new(text);
         if path.is_dir() {
-            return Ok(Self::Folder(path.to_owned()));
+            return Ok(Self::Directory(path.to_owned()));
         }
         if path.exists() {
             return match path.file_name() {
-                Some(name) if name == MANIFEST_FILE => Ok(Self::Folder(match path.parent() {
+                Some(name) if name == MANIFEST_FILE => Ok(Self::Directory(match path.parent() {
                     Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
                     _ => PathBuf::from("."),
                 })),
-                _ => Err(OriginError::NotAFolder(text.to_owned())),
+                _ => Err(OriginError::NotADirectory(text.to_owned())),
             };
         }
         if !looks_remote(text) {
-            return Err(OriginError::NoSuchFolder(text.to_owned()));
+            return Err(OriginError::NoSuchDirectory(text.to_owned()));
         }
         let (url, reference) = split_reference(text);
         let refused = |reference: &str| {
@@ -70,7 +70,7 @@ impl Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Folder(path) => path.display().fmt(formatter),
+            Self::Directory(path) => path.display().fmt(formatter),
             Self::Git {
                 url,
                 reference: None,

@@ -18,11 +18,11 @@ pub enum ProgramError {
         "\"exec\": {0} is neither a file beside the manifest nor a program on PATH: install it, or give a path such as ./{0}"
     )]
     NotOnPath(String),
-    #[error("\"exec\": {0} leaves the extension's folder: give a path inside it")]
-    LeavesFolder(String),
-    #[error("\"exec\": {0} is a folder, not a program")]
+    #[error("\"exec\": {0} leaves the extension's directory: give a path inside it")]
+    LeavesDirectory(String),
+    #[error("\"exec\": {0} is a directory, not a program")]
     NotAFile(String),
-    #[error("\"exec\": {0} is not executable: run `chmod +x {0}` in the extension's folder")]
+    #[error("\"exec\": {0} is not executable: run `chmod +x {0}` in the extension's directory")]
     NotExecutable(String),
 }
 
@@ -38,7 +38,7 @@ pub fn check_program(manifest: &Manifest, directory: &Path) -> Result<PathBuf, P
         .components()
         .any(|component| component == Component::ParentDir);
     if upwards {
-        return Err(ProgramError::LeavesFolder(exec()));
+        return Err(ProgramError::LeavesDirectory(exec()));
     }
     let Ok(metadata) = fs::metadata(&program) else {
         return Err(ProgramError::Missing(exec()));
@@ -55,7 +55,7 @@ pub fn check_program(manifest: &Manifest, directory: &Path) -> Result<PathBuf, P
 fn on_path(program: &Path) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path)
-        .map(|folder| folder.join(program))
+        .map(|directory| directory.join(program))
         .find(|candidate| {
             fs::metadata(candidate).is_ok_and(|metadata| {
                 metadata.is_file() && metadata.permissions().mode() & 0o111 != 0

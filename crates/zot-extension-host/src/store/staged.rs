@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use super::folder::TemporaryFolder;
+use super::directory::TemporaryDirectory;
 use super::{Store, StoreError};
 use crate::manifest::Manifest;
 
@@ -20,7 +20,7 @@ pub enum IfTaken {
 #[derive(Debug)]
 pub struct Staged {
     store: Store,
-    folder: TemporaryFolder,
+    temporary: TemporaryDirectory,
     directory: PathBuf,
     manifest: Manifest,
 }
@@ -28,13 +28,13 @@ pub struct Staged {
 impl Staged {
     pub(super) fn new(
         store: Store,
-        folder: TemporaryFolder,
+        temporary: TemporaryDirectory,
         directory: PathBuf,
         manifest: Manifest,
     ) -> Self {
         Self {
             store,
-            folder,
+            temporary,
             directory,
             manifest,
         }
@@ -44,7 +44,7 @@ impl Staged {
         &self.manifest
     }
 
-    /// The folder of the installed extension of the same name.
+    /// The directory of the installed extension of the same name.
     pub fn taken_by(&self) -> Option<PathBuf> {
         self.store.find(&self.manifest.name)
     }
@@ -63,16 +63,16 @@ impl Staged {
     /// Moves it to its place in one step; one that it replaces stays until then.
     pub fn put_in_place(self, if_taken: IfTaken) -> Result<PathBuf, StoreError> {
         self.check_taken(if_taken)?;
-        let place = self.store.folder().join(&self.manifest.name);
+        let place = self.store.directory().join(&self.manifest.name);
         match self.taken_by() {
             Some(old) if old == place => {
-                let aside = self.folder.path().join("replaced");
+                let aside = self.temporary.path().join("replaced");
                 exchange(&self.directory, &place, &aside)?;
             }
             Some(old) => {
-                // In a folder of another name: it must not shadow the new one.
+                // In a directory of another name: it must not shadow the new one.
                 move_new(&self.directory, &place)?;
-                let aside = self.folder.path().join("replaced");
+                let aside = self.temporary.path().join("replaced");
                 fs::rename(&old, &aside).map_err(StoreError::io(&old))?;
             }
             None => move_new(&self.directory, &place)?,
@@ -84,7 +84,7 @@ impl Staged {
 /// Moves `from` to `to`, where nothing may be.
 fn move_new(from: &Path, to: &Path) -> Result<(), StoreError> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Not every file system can promise it; a folder that holds something is safe anyway.
+        // Not every file system can promise it; a directory that holds something is safe anyway.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
             fs::rename(from, to).map_err(StoreError::io(to))
         }

@@ -49,10 +49,10 @@ fn passwords_are_not_shown() {
 
 #[test]
 fn what_is_no_origin() {
-    for text in ["no/such/folder", "name", "@v1", "-x:y", ""] {
+    for text in ["no/such/directory", "name", "@v1", "-x:y", ""] {
         let parsed = Origin::parse(text);
         assert!(
-            matches!(parsed, Err(OriginError::NoSuchFolder(_))),
+            matches!(parsed, Err(OriginError::NoSuchDirectory(_))),
             "{text}: {parsed:?}"
         );
     }
@@ -66,23 +66,23 @@ fn what_is_no_origin() {
 }
 
 #[test]
-fn a_manifest_may_be_named_instead_of_its_folder() {
-    let folder = TempDir::new().unwrap();
-    let manifest = folder.path().join(MANIFEST_FILE);
+fn a_manifest_may_be_named_instead_of_its_directory() {
+    let directory = TempDir::new().unwrap();
+    let manifest = directory.path().join(MANIFEST_FILE);
     fs::write(&manifest, "{}").unwrap();
     let parsed = Origin::parse(manifest.to_str().unwrap());
-    assert_eq!(parsed, Ok(Origin::Folder(folder.path().to_owned())));
-    let other = folder.path().join("other");
+    assert_eq!(parsed, Ok(Origin::Directory(directory.path().to_owned())));
+    let other = directory.path().join("other");
     fs::write(&other, "").unwrap();
     let parsed = Origin::parse(other.to_str().unwrap());
-    assert!(matches!(parsed, Err(OriginError::NotAFolder(_))));
+    assert!(matches!(parsed, Err(OriginError::NotADirectory(_))));
 }
 
 /// A store with one extension whose manifest is `text`.
 fn store_with(text: &str) -> (TempDir, Store) {
     let home = TempDir::new().unwrap();
     let store = Store::new(home.path());
-    let directory = store.folder().join("x");
+    let directory = store.directory().join("x");
     fs::create_dir_all(&directory).unwrap();
     fs::write(directory.join(MANIFEST_FILE), text).unwrap();
     (home, store)
@@ -92,7 +92,7 @@ fn switched_off(text: &str) -> String {
     let (_home, store) = store_with(text);
     let switched = store.switch("x", Switch::Off).unwrap();
     assert_eq!(switched, Switched::Changed, "{text}");
-    fs::read_to_string(store.folder().join("x").join(MANIFEST_FILE)).unwrap()
+    fs::read_to_string(store.directory().join("x").join(MANIFEST_FILE)).unwrap()
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn only_the_top_level_counts() {
 #[test]
 fn a_manifest_that_is_a_link_stays_one_and_modes_stay() {
     let (home, store) = store_with("{\"name\":\"x\",\"exec\":\"y\"}");
-    let link = store.folder().join("x").join(MANIFEST_FILE);
+    let link = store.directory().join("x").join(MANIFEST_FILE);
     let target = home.path().join("elsewhere.json");
     fs::rename(&link, &target).unwrap();
     fs::set_permissions(&target, fs::Permissions::from_mode(0o600)).unwrap();
@@ -133,7 +133,7 @@ fn a_manifest_that_is_a_link_stays_one_and_modes_stay() {
 fn a_broken_manifest_is_not_touched() {
     let (_home, store) = store_with("{\"name\":");
     assert!(store.switch("x", Switch::Off).is_err());
-    let text = fs::read_to_string(store.folder().join("x").join(MANIFEST_FILE)).unwrap();
+    let text = fs::read_to_string(store.directory().join("x").join(MANIFEST_FILE)).unwrap();
     assert_eq!(text, "{\"name\":");
 }
 
@@ -145,7 +145,10 @@ fn names_cannot_lead_out() {
         assert!(store.remove(name).is_err(), "{name:?}");
         assert!(store.log_file(name).is_err(), "{name:?}");
     }
-    assert_eq!(store.directory_of("x").unwrap(), store.folder().join("x"));
+    assert_eq!(
+        store.directory_of("x").unwrap(),
+        store.directory().join("x")
+    );
 }
 
 #[tokio::test]
@@ -160,7 +163,7 @@ async fn copies_are_not_more_than_the_original() {
     mode(&source.join("closed/file"), 0o4755);
     mode(&source.join("closed"), 0o555);
     let target = place.path().join("target");
-    let copied = copy::copy_folder(&source, &target).await.unwrap();
+    let copied = copy::copy_directory(&source, &target).await.unwrap();
     assert_eq!(copied.files, 1);
     let copied_mode = |path: &str| {
         fs::metadata(target.join(path))
@@ -184,14 +187,14 @@ async fn what_is_staged_and_not_placed_is_gone() {
     )
     .unwrap();
     let store = Store::new(home.path().join("home"));
-    let origin = Origin::Folder(source);
+    let origin = Origin::Directory(source);
     let staged = store.stage(&origin, &mut |_| {}).await.unwrap();
     assert_eq!(staged.manifest().name, "x");
-    assert_eq!(fs::read_dir(store.folder()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(store.directory()).unwrap().count(), 1);
     drop(staged);
-    assert_eq!(fs::read_dir(store.folder()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(store.directory()).unwrap().count(), 0);
     let staged = store.stage(&origin, &mut |_| {}).await.unwrap();
     let place = staged.put_in_place(IfTaken::Refuse).unwrap();
-    assert_eq!(place, store.folder().join("x"));
-    assert_eq!(fs::read_dir(store.folder()).unwrap().count(), 1);
+    assert_eq!(place, store.directory().join("x"));
+    assert_eq!(fs::read_dir(store.directory()).unwrap().count(), 1);
 }

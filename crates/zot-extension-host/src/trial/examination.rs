@@ -52,7 +52,9 @@ const HELLO_TIME: Duration = Duration::from_secs(10);
 
 fn manifest_hint(error: &ManifestError) -> &'static str {
     match error {
-        ManifestError::Missing(_) => "name the extension's folder, or start one: zot ext new NAME",
+        ManifestError::Missing(_) => {
+            "name the extension's directory, or start one: zot ext new NAME"
+        }
         ManifestError::Parse(_) => "it has to be one JSON object",
         ManifestError::Permissions(_) => "see \"Permissions\" in docs/extensions.md",
         _ => "an extension.json needs at least \"name\" and \"exec\"",
@@ -60,7 +62,7 @@ fn manifest_hint(error: &ManifestError) -> &'static str {
 }
 
 /// Examines the extension in `directory`. `found` is told each finding as it is made, `log` each
-/// line of the extension's standard error. The extension works in temporary folders.
+/// line of the extension's standard error. The extension works in temporary directories.
 pub async fn examine(
     directory: &Path,
     options: &ExaminationOptions,
@@ -81,13 +83,13 @@ pub async fn examine(
         format!("{} {}", manifest.name, manifest.version),
     ));
     if let Err(error) = check_program(&manifest, directory) {
-        let hint = "zot starts \"exec\" of the manifest in the extension's folder";
+        let hint = "zot starts \"exec\" of the manifest in the extension's directory";
         found(Finding::fail("start", error.to_string(), hint));
         return;
     }
     let Ok(scratch) = Scratch::new() else {
-        let hint = "make sure the temporary folder can be written to, or set TMPDIR";
-        found(Finding::fail("start", "no temporary folder", hint));
+        let hint = "make sure the temporary directory can be written to, or set TMPDIR";
+        found(Finding::fail("start", "no temporary directory", hint));
         return;
     };
     let stage = Stage {
@@ -127,26 +129,26 @@ fn not_started(error: &LaunchError) -> Finding {
             "a script needs a first line such as #!/usr/bin/env python3 and must be executable"
         }
         LaunchError::Confinement(_) => "correct \"permissions\" in the manifest",
-        _ => "zot starts \"exec\" of the manifest in the extension's folder",
+        _ => "zot starts \"exec\" of the manifest in the extension's directory",
     };
     Finding::fail("start", error.to_string(), hint)
 }
 
-/// Where the extension works. Apart, because a confined one may write to its data folder without
+/// Where the extension works. Apart, because a confined one may write to its data directory without
 /// having asked.
 struct Scratch {
     cwd: PathBuf,
     data_dir: PathBuf,
-    _folder: ScratchDirectory,
+    _directory: ScratchDirectory,
 }
 
 impl Scratch {
     fn new() -> io::Result<Self> {
-        let folder = ScratchDirectory::new(zot_files::Scratch::Trial)?;
+        let directory = ScratchDirectory::new(zot_files::Scratch::Trial)?;
         let scratch = Self {
-            cwd: folder.path().join("project"),
-            data_dir: folder.path().join("data"),
-            _folder: folder,
+            cwd: directory.path().join("project"),
+            data_dir: directory.path().join("data"),
+            _directory: directory,
         };
         fs::create_dir(&scratch.cwd)?;
         fs::create_dir(&scratch.data_dir)?;

@@ -48,14 +48,14 @@ fn arguments_fit_their_schema() {
     assert!(arguments_for(&circle).is_object());
 }
 
-/// A started extension in sh; its folder is removed with it.
+/// A started extension in sh; its directory is removed with it.
 async fn start(script: &str) -> (TempDir, Trial) {
     start_with(r#"{"name":"x","exec":"./run.sh"}"#, script).await
 }
 
 async fn start_with(manifest: &str, script: &str) -> (TempDir, Trial) {
-    let folder = TempDir::new().unwrap();
-    let program = folder.path().join("run.sh");
+    let directory = TempDir::new().unwrap();
+    let program = directory.path().join("run.sh");
     fs::write(&program, format!("#!/bin/sh\n{script}")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let manifest = Manifest::parse(manifest.as_bytes()).unwrap();
@@ -63,12 +63,12 @@ async fn start_with(manifest: &str, script: &str) -> (TempDir, Trial) {
         zot_version: "0".to_owned(),
         provider: "p".to_owned(),
         model: "m".to_owned(),
-        cwd: folder.path().to_owned(),
-        data_dir: folder.path().join("data"),
+        cwd: directory.path().to_owned(),
+        data_dir: directory.path().join("data"),
     };
-    let trial = Trial::start(&manifest, folder.path(), &stage).await;
+    let trial = Trial::start(&manifest, directory.path(), &stage).await;
     let trial = trial.unwrap();
-    (folder, trial)
+    (directory, trial)
 }
 
 async fn introduced(trial: &mut Trial) -> Result<Introduction, IntroductionError> {
@@ -80,17 +80,17 @@ const HELLO: &str = "echo '{\"type\":\"hello\",\"name\":\"x\",\"version\":\"1\"}
 
 #[tokio::test]
 async fn hello_ack_tells_where_the_extension_is() {
-    let (folder, mut trial) = start(&format!(
+    let (directory, mut trial) = start(&format!(
         "{HELLO}IFS= read -r ack; printf '%s\\n' \"$ack\" >ack.json; echo '{{\"type\":\"ready\"}}'; cat >/dev/null"
     ))
     .await;
     assert!(introduced(&mut trial).await.unwrap().ready);
-    let ack = fs::read_to_string(folder.path().join("ack.json")).unwrap();
+    let ack = fs::read_to_string(directory.path().join("ack.json")).unwrap();
     let ack: Value = serde_json::from_str(&ack).unwrap();
     assert_eq!(ack["type"], "hello_ack");
     assert_eq!(ack["protocol_version"], 1);
-    assert_eq!(ack["extension_dir"], folder.path().to_str().unwrap());
-    let data = folder.path().join("data");
+    assert_eq!(ack["extension_dir"], directory.path().to_str().unwrap());
+    let data = directory.path().join("data");
     assert_eq!(ack["data_dir"], data.to_str().unwrap());
     let farewell = trial.shut_down(&mut |_| {}).await;
     assert!(!farewell.acknowledged && farewell.status.is_some_and(|status| status.success()));
@@ -98,7 +98,7 @@ async fn hello_ack_tells_where_the_extension_is() {
 
 #[tokio::test]
 async fn silence_counts_as_ready() {
-    let (_folder, mut trial) = start(&format!(
+    let (_directory, mut trial) = start(&format!(
         "{HELLO}echo '{{\"type\":\"register_command\",\"name\":\"a\"}}'\nexec cat >/dev/null"
     ))
     .await;
@@ -108,30 +108,30 @@ async fn silence_counts_as_ready() {
 
 #[tokio::test]
 async fn what_ignores_every_request_to_end_is_killed_with_its_children() {
-    let (folder, mut trial) = start(&format!(
+    let (directory, mut trial) = start(&format!(
         "trap '' TERM\n(while :; do sleep 1; done) &\necho $! >child\n{HELLO}while :; do sleep 1; done"
     ))
     .await;
     introduced(&mut trial).await.unwrap();
     let farewell = trial.shut_down(&mut |_| {}).await;
     assert_eq!(farewell.status, None);
-    assert_gone(&folder);
+    assert_gone(&directory);
 }
 
 #[tokio::test]
 async fn dropping_a_trial_kills_everything() {
-    let (folder, mut trial) = start(&format!(
+    let (directory, mut trial) = start(&format!(
         "sleep 1000 &\necho $! >child\n{HELLO}exec cat >/dev/null"
     ))
     .await;
     introduced(&mut trial).await.unwrap();
     drop(trial);
-    assert_gone(&folder);
+    assert_gone(&directory);
 }
 
 /// Polls until the process whose number is in the file `child` has ended.
-fn assert_gone(folder: &TempDir) {
-    let child = fs::read_to_string(folder.path().join("child")).unwrap();
+fn assert_gone(directory: &TempDir) {
+    let child = fs::read_to_string(directory.path().join("child")).unwrap();
     let deadline = std::time::Instant::now() + Duration::from_secs(10);
     // A zombie that nobody reaps has ended, too.
     let runs = || {
@@ -150,7 +150,7 @@ fn assert_gone(folder: &TempDir) {
 
 #[tokio::test]
 async fn one_that_never_reads_does_not_hold_us_up() {
-    let (_folder, mut trial) = start(&format!("{HELLO}sleep 1000")).await;
+    let (_directory, mut trial) = start(&format!("{HELLO}sleep 1000")).await;
     introduced(&mut trial).await.unwrap();
     let start = Instant::now();
     let sent = trial.send_bytes(&vec![b' '; 4 * 1024 * 1024]).await;
@@ -164,7 +164,8 @@ async fn one_that_never_reads_does_not_hold_us_up() {
 
 #[tokio::test]
 async fn a_flood_is_held_back_by_the_pipe() {
-    let (_folder, mut trial) = start(&format!("{HELLO}exec yes '{{\"type\":\"notify\"}}'")).await;
+    let (_directory, mut trial) =
+        start(&format!("{HELLO}exec yes '{{\"type\":\"notify\"}}'")).await;
     let now = Instant::now();
     let ready_deadline = now + Duration::from_millis(500);
     let introduction = trial
@@ -186,7 +187,7 @@ async fn permissions_hold_as_in_the_host() {
     }
     let manifest = r#"{"name":"x","exec":"./run.sh","limits":{"memory_mb":256},
         "permissions":{"fs_write":["/nowhere/at/all"],"exec":["sleep"]}}"#;
-    let (folder, mut trial) = start_with(
+    let (directory, mut trial) = start_with(
         manifest,
         &format!(
             "{HELLO}IFS= read -r ack\n(echo own >own) 2>/dev/null; echo data >data/written\n\
@@ -201,7 +202,7 @@ async fn permissions_hold_as_in_the_host() {
         ["fs_write: /nowhere/at/all is not there and cannot be written"]
     );
     assert!(introduced(&mut trial).await.unwrap().ready);
-    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+    let read = |name: &str| fs::read_to_string(directory.path().join(name)).unwrap_or_default();
     assert_eq!(read("own"), "");
     assert_eq!(read("data/written"), "data\n");
     assert_eq!(read("data/memory"), format!("{}\n", 256 * 1024));

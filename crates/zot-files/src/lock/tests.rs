@@ -6,8 +6,8 @@ use super::Lock;
 
 #[test]
 fn only_one_holds_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("lock");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lock");
     let first = Lock::try_acquire(&path).unwrap().unwrap();
     assert!(Lock::try_acquire(&path).unwrap().is_none());
     assert!(Lock::acquire(&path, Duration::from_millis(30)).is_err());
@@ -17,8 +17,8 @@ fn only_one_holds_it() {
 
 #[test]
 fn who_waits_gets_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("lock");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lock");
     let first = Lock::try_acquire(&path).unwrap().unwrap();
     let released = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -32,13 +32,13 @@ fn who_waits_gets_it() {
 }
 
 #[test]
-fn a_folder_is_locked_and_stays_empty() {
-    let folder = tempfile::tempdir().unwrap();
-    let acquire = || Lock::acquire_folder(folder.path(), Duration::from_millis(20));
+fn a_directory_is_locked_and_stays_empty() {
+    let directory = tempfile::tempdir().unwrap();
+    let acquire = || Lock::acquire_directory(directory.path(), Duration::from_millis(20));
     let lock = acquire().unwrap();
     assert!(lock.is_some());
     assert_eq!(acquire().unwrap_err().kind(), std::io::ErrorKind::TimedOut);
     drop(lock);
     assert!(acquire().unwrap().is_some());
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }

@@ -4,8 +4,8 @@ use super::read_limited;
 
 #[test]
 fn what_is_there_is_read_and_what_is_not_is_none() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.json");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.json");
     assert_eq!(read_limited(&path, 10).unwrap(), None);
     fs::write(&path, "{}").unwrap();
     assert_eq!(read_limited(&path, 10).unwrap().as_deref(), Some("{}"));
@@ -13,10 +13,10 @@ fn what_is_there_is_read_and_what_is_not_is_none() {
 }
 
 #[test]
-fn folders_and_long_files_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    assert!(read_limited(folder.path(), 10).is_err());
-    let path = folder.path().join("long");
+fn directories_and_long_files_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(read_limited(directory.path(), 10).is_err());
+    let path = directory.path().join("long");
     fs::write(&path, "12345678901").unwrap();
     assert!(read_limited(&path, 10).is_err());
     assert!(read_limited(&path, 11).unwrap().is_some());
@@ -24,19 +24,19 @@ fn folders_and_long_files_are_refused() {
 
 #[test]
 fn what_has_no_end_or_no_writer_is_refused_by_name_at_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("pipe");
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
     let fifo = rustix::fs::FileType::Fifo;
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, 0o600.into(), 0).unwrap();
-    let link = folder.path().join("link");
+    let link = directory.path().join("link");
     std::os::unix::fs::symlink(&pipe, &link).unwrap();
-    let socket = folder.path().join("socket");
+    let socket = directory.path().join("socket");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     for (path, found) in [
         (pipe.as_path(), "a named pipe"),
         (&link, "a named pipe"),
         (&socket, "a socket"),
-        (folder.path(), "a directory"),
+        (directory.path(), "a directory"),
         (std::path::Path::new("/dev/zero"), "a device"),
     ] {
         let expected = format!("it is {found}, expected a regular file");

@@ -10,8 +10,8 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn a_new_file_gets_the_mode_and_an_old_one_keeps_its_own() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a");
     replace(&path, b"one", 0o600).unwrap();
     assert_eq!(
         (fs::read(&path).unwrap(), mode(&path)),
@@ -24,7 +24,7 @@ fn a_new_file_gets_the_mode_and_an_old_one_keeps_its_own() {
         (b"two".to_vec(), 0o640)
     );
     assert_eq!(
-        fs::read_dir(folder.path()).unwrap().count(),
+        fs::read_dir(directory.path()).unwrap().count(),
         1,
         "nothing is left behind"
     );
@@ -32,8 +32,11 @@ fn a_new_file_gets_the_mode_and_an_old_one_keeps_its_own() {
 
 #[test]
 fn a_link_stays_a_link() {
-    let folder = tempfile::tempdir().unwrap();
-    let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+    let directory = tempfile::tempdir().unwrap();
+    let (target, link) = (
+        directory.path().join("target"),
+        directory.path().join("link"),
+    );
     fs::write(&target, "old").unwrap();
     symlink(&target, &link).unwrap();
     replace(&link, b"new", 0o600).unwrap();
@@ -43,10 +46,10 @@ fn a_link_stays_a_link() {
 
 #[test]
 fn a_failure_changes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("folder");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("directory");
     fs::create_dir(&path).unwrap();
     fs::write(path.join("inside"), "x").unwrap();
     assert!(replace(&path, b"new", 0o600).is_err());
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }

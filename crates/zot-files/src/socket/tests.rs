@@ -4,8 +4,8 @@ use super::*;
 
 #[test]
 fn who_listens_is_left_alone_and_who_is_gone_is_followed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.sock");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.sock");
     let place = SocketPlace::take(&path).unwrap();
     let listener = UnixListener::bind(&path).unwrap();
     let file = place.bound(0o600).unwrap();
@@ -20,7 +20,7 @@ fn who_listens_is_left_alone_and_who_is_gone_is_followed() {
     let place = SocketPlace::take(&path).unwrap();
     assert!(!path.exists());
     // Takes the number of the old file, so that this also holds where no birth times are known.
-    fs::write(folder.path().join("other"), "").unwrap();
+    fs::write(directory.path().join("other"), "").unwrap();
     let _listener = UnixListener::bind(&path).unwrap();
     let successor = place.bound(0o660).unwrap();
     drop(file);
@@ -31,8 +31,8 @@ fn who_listens_is_left_alone_and_who_is_gone_is_followed() {
 
 #[test]
 fn a_file_is_not_taken_for_a_socket() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("notes.txt");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("notes.txt");
     fs::write(&path, "mine").unwrap();
     assert!(matches!(
         SocketPlace::take(&path),

@@ -6,14 +6,14 @@ use super::{Replacement, WalkError, WalkedFile};
 
 /// A directory without links in its path, as a path that was recorded has none.
 fn place() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().canonicalize().unwrap();
-    (folder, path)
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().canonicalize().unwrap();
+    (directory, path)
 }
 
 #[test]
 fn a_file_is_read_replaced_and_removed() {
-    let (_folder, at) = place();
+    let (_directory, at) = place();
     let path = at.join("f");
     fs::write(&path, "old").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
@@ -32,7 +32,7 @@ fn a_file_is_read_replaced_and_removed() {
 
 #[test]
 fn a_missing_file_is_made_with_the_directories_above_it() {
-    let (_folder, at) = place();
+    let (_directory, at) = place();
     let path = at.join("a/b/f");
     let file = WalkedFile::find(&path).unwrap();
     assert!(!file.exists());
@@ -44,7 +44,7 @@ fn a_missing_file_is_made_with_the_directories_above_it() {
 
 #[test]
 fn links_and_everything_that_is_not_a_regular_file_are_refused_by_name() {
-    let (_folder, at) = place();
+    let (_directory, at) = place();
     fs::create_dir(at.join("real")).unwrap();
     fs::write(at.join("real/f"), "x").unwrap();
     symlink("real", at.join("link")).unwrap();
@@ -78,7 +78,7 @@ fn links_and_everything_that_is_not_a_regular_file_are_refused_by_name() {
 
 #[test]
 fn what_takes_the_place_of_a_checked_file_is_not_touched() {
-    let (_folder, at) = place();
+    let (_directory, at) = place();
     let (path, other) = (at.join("f"), at.join("other"));
     for replacement in [Replacement::Rename, Replacement::InPlace] {
         fs::write(&path, "old").unwrap();
@@ -110,7 +110,7 @@ fn what_takes_the_place_of_a_checked_file_is_not_touched() {
 
 #[test]
 fn a_directory_that_is_moved_away_takes_the_change_with_it() {
-    let (_folder, at) = place();
+    let (_directory, at) = place();
     fs::create_dir(at.join("d")).unwrap();
     fs::write(at.join("d/f"), "old").unwrap();
     fs::create_dir(at.join("outside")).unwrap();
@@ -125,7 +125,7 @@ fn a_directory_that_is_moved_away_takes_the_change_with_it() {
 
 #[test]
 fn a_name_is_replaced_alone_or_all_names_of_a_file() {
-    let (_folder, at) = place();
+    let (_directory, at) = place();
     let (path, second) = (at.join("f"), at.join("second"));
     fs::write(&path, "old").unwrap();
     fs::hard_link(&path, &second).unwrap();

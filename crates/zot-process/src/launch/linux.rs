@@ -68,9 +68,9 @@ fn isolation(
     command: &Command,
     access: &FileAccess,
 ) -> Result<Isolation, ConfineError> {
-    let folder = command.get_current_dir().unwrap_or(Path::new("."));
+    let directory = command.get_current_dir().unwrap_or(Path::new("."));
     let made = || {
-        let namespaces = Namespaces::new(means, folder, &access.write)?;
+        let namespaces = Namespaces::new(means, directory, &access.write)?;
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         Ok(Isolation {
             namespaces,
@@ -171,7 +171,7 @@ fn needs(command: &Command, access: &FileAccess) -> Needs {
     let search_path = variable(command, "PATH").unwrap_or_else(|| DEFAULT_SEARCH_PATH.into());
     let surroundings = Surroundings {
         search_path: &search_path,
-        folder: command.get_current_dir(),
+        directory: command.get_current_dir(),
         home: variable(command, "HOME")
             .map(PathBuf::from)
             .or_else(std::env::home_dir),

@@ -28,7 +28,7 @@ const INSTALLED: [&str; 6] = ["lib", "lib32", "lib64", "libexec", "ssl", "pyvenv
 pub fn programs_needed(program: &Path, search_path: &OsStr) -> Vec<PathBuf> {
     let surroundings = Surroundings {
         search_path,
-        folder: None,
+        directory: None,
         home: std::env::home_dir(),
     };
     let mut needs = Needs::default();
@@ -39,8 +39,8 @@ pub fn programs_needed(program: &Path, search_path: &OsStr) -> Vec<PathBuf> {
 /// By what a program is found.
 pub(super) struct Surroundings<'a> {
     pub(super) search_path: &'a OsStr,
-    /// Where the program starts, when that is not our own folder.
-    pub(super) folder: Option<&'a Path>,
+    /// Where the program starts, when that is not our own directory.
+    pub(super) directory: Option<&'a Path>,
     /// Never readable as a whole because a program is installed in it.
     pub(super) home: Option<PathBuf>,
 }
@@ -57,7 +57,7 @@ impl Surroundings<'_> {
 pub(super) struct Needs {
     /// Files, links resolved.
     pub(super) execute: Vec<PathBuf>,
-    /// Files and folders beside those, which must be readable.
+    /// Files and directories beside those, which must be readable.
     pub(super) read: Vec<PathBuf>,
     /// Programs that have been looked for, by the names and paths they were given by.
     known: Vec<PathBuf>,
@@ -104,14 +104,14 @@ impl Needs {
     }
 
     fn add_installation(&mut self, program: &Path, surroundings: &Surroundings<'_>) {
-        let Some(folder) = program.parent() else {
+        let Some(directory) = program.parent() else {
             return;
         };
-        let name = folder.file_name().map(OsStrExt::as_bytes);
+        let name = directory.file_name().map(OsStrExt::as_bytes);
         if !matches!(name, Some(b"bin" | b"sbin" | b"libexec")) {
             return;
         }
-        let Some(root) = folder.parent() else {
+        let Some(root) = directory.parent() else {
             return;
         };
         if surroundings.is_home_or_above(root) {
@@ -135,16 +135,16 @@ impl Needs {
 
 /// The file by which `program` is started.
 fn find(program: &Path, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
-    let in_folder = |path: &Path| match surroundings.folder {
-        Some(folder) => folder.join(path),
+    let in_directory = |path: &Path| match surroundings.directory {
+        Some(directory) => directory.join(path),
         None => path.to_owned(),
     };
     if program.as_os_str().as_bytes().contains(&b'/') {
         // Anything else may be a secret that a link or a first line leads to.
-        return Some(in_folder(program)).filter(|path| is_executable(path));
+        return Some(in_directory(program)).filter(|path| is_executable(path));
     }
     std::env::split_paths(surroundings.search_path)
-        .map(|folder| in_folder(&folder.join(program)))
+        .map(|directory| in_directory(&directory.join(program)))
         .find(|path| is_executable(path))
 }
 

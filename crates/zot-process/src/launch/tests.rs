@@ -122,7 +122,7 @@ fn has_call_filters() -> bool {
 fn installed(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
+        .map(|directory| directory.join(name))
         .find(|path| path.is_file());
     if found.is_none() {
         eprintln!("NOT TESTED: {name} is not installed");
@@ -151,9 +151,9 @@ fn writing(paths: &[&Path]) -> FileAccess {
 
 #[test]
 fn a_default_confinement_denies_nothing() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let mut command = shell("echo x > file && cat file");
-    command.current_dir(folder.path());
+    command.current_dir(directory.path());
     let (output, enforcement) = output(command, &Confinement::default());
     assert_eq!(output.stdout, b"x\n");
     for (part, status) in enforcement.parts() {
@@ -167,15 +167,15 @@ fn a_default_confinement_denies_nothing() {
 
 #[tokio::test]
 async fn a_process_group_takes_a_confined_command() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let mut command = shell("echo x > file");
-    command.current_dir(folder.path());
-    let confinement = Confinement::default().filesystem(writing(&[folder.path()]));
+    command.current_dir(directory.path());
+    let confinement = Confinement::default().filesystem(writing(&[directory.path()]));
     let (command, _) = confine(command, &confinement).unwrap();
     let group = ProcessGroup::spawn(command).unwrap();
     let end = group.close().await;
     assert!(end.status.unwrap().success());
-    assert!(folder.path().join("file").exists());
+    assert!(directory.path().join("file").exists());
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The normalised form of a request: what counts when two are compared, and nothing else.
 //!
-//! Times are left out. Pictures are kept as a digest: they are never sent again, only compared.
+//! Times are left out. Images are kept as a digest: they are never sent again, only compared.
 
 use std::sync::Arc;
 

@@ -425,9 +425,9 @@ fn models_can_be_shared_with_another_provider() {
 
 #[test]
 fn no_file_means_the_built_in_models() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let count = Catalog::builtin().models.len();
-    let missing = folder.path().join("models.json");
+    let missing = directory.path().join("models.json");
     assert_eq!(Catalog::load(None).0.models.len(), count);
     assert_eq!(Catalog::load(Some(&missing)).0.models.len(), count);
     for empty in [
@@ -612,8 +612,8 @@ fn models_that_the_original_knows_are_known() {
 
 #[test]
 fn an_unreadable_file_leaves_the_built_in_models() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("models.json");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("models.json");
     fs::create_dir(&path).unwrap();
     let huge = models_file(&" ".repeat((4 << 20) + 1));
     for path in [path.as_path(), huge.path()] {

@@ -69,8 +69,8 @@ fn add_named(roots: &mut RootCertStore, network: &NetworkSettings) -> Result<boo
         let found = load_certs_from_paths(Some(path), None);
         stores.push((variable, path.to_owned(), found));
     }
-    if let Some((variable, folders)) = network.certificate_folders() {
-        for path in folders {
+    if let Some((variable, directories)) = network.certificate_directories() {
+        for path in directories {
             let found = load_certs_from_paths(None, Some(&path));
             stores.push((variable, path, found));
         }

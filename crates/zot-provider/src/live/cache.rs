@@ -110,8 +110,8 @@ impl ModelCache {
             path: path.to_owned(),
             source,
         };
-        if let Some(folder) = path.parent() {
-            zot_files::create_private_folder(folder).map_err(failed)?;
+        if let Some(directory) = path.parent() {
+            zot_files::create_private_directory(directory).map_err(failed)?;
         }
         let lock = path.with_extension("json.lock");
         let _lock = Lock::acquire(&lock, LOCK_PATIENCE).map_err(failed)?;

@@ -135,8 +135,8 @@ fn lists_are_read_as_servers_write_them() {
 
 #[test]
 fn what_is_remembered_comes_back_for_that_address_only() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("home/models-cache.json");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("home/models-cache.json");
     assert!(ModelCache::load(&path).get("a", "http://x").is_none());
     let list = vec![
         model("m", "M", 7, 8),
@@ -154,8 +154,8 @@ fn what_is_remembered_comes_back_for_that_address_only() {
 
 #[test]
 fn an_old_or_foreign_file_does_no_harm() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("models-cache.json");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("models-cache.json");
     for foreign in [
         "",
         "[]",

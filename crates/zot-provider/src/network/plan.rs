@@ -60,7 +60,7 @@ pub enum CertificateSource {
     System,
     /// The public authorities built into the program.
     BuiltIn,
-    /// A file or folder, and the environment variable that names it.
+    /// A file or directory, and the environment variable that names it.
     Named {
         variable: &'static str,
         path: PathBuf,
@@ -150,8 +150,8 @@ fn certificates(network: &NetworkSettings) -> Vec<CertificateSource> {
         let path = path.to_owned();
         sources.push(CertificateSource::Named { variable, path });
     }
-    if let Some((variable, folders)) = network.certificate_folders() {
-        let named = folders
+    if let Some((variable, directories)) = network.certificate_directories() {
+        let named = directories
             .into_iter()
             .map(|path| CertificateSource::Named { variable, path });
         sources.extend(named);

@@ -17,7 +17,7 @@ pub struct NetworkSettings {
     https_proxy: Option<Setting>,
     no_proxy: Option<Setting>,
     certificate_file: Option<Setting>,
-    certificate_folders: Option<Setting>,
+    certificate_directories: Option<Setting>,
     extra_certificates: Option<Setting>,
 }
 
@@ -84,7 +84,7 @@ impl NetworkSettings {
             https_proxy: first(&["HTTPS_PROXY", "https_proxy"]).or(all),
             no_proxy: first(&["NO_PROXY", "no_proxy"]),
             certificate_file: first(&["SSL_CERT_FILE"]),
-            certificate_folders: first(&["SSL_CERT_DIR"]),
+            certificate_directories: first(&["SSL_CERT_DIR"]),
             extra_certificates: first(&["ZOT_EXTRA_CA_CERTS"]),
         }
     }
@@ -129,11 +129,11 @@ impl NetworkSettings {
         self.certificate_file.as_ref().map(Setting::path)
     }
 
-    /// The folders that replace the system's certificates, and the variable that names them.
-    pub(crate) fn certificate_folders(&self) -> Option<(&'static str, Vec<PathBuf>)> {
-        let setting = self.certificate_folders.as_ref()?;
-        let folders = std::env::split_paths(&setting.value).collect();
-        Some((setting.variable, folders))
+    /// The directories that replace the system's certificates, and the variable that names them.
+    pub(crate) fn certificate_directories(&self) -> Option<(&'static str, Vec<PathBuf>)> {
+        let setting = self.certificate_directories.as_ref()?;
+        let directories = std::env::split_paths(&setting.value).collect();
+        Some((setting.variable, directories))
     }
 
     /// The file whose certificates are trusted as well, and the variable that names it.

@@ -7,7 +7,7 @@ use super::reply::Reply;
 /// English text and code come to about this much per token with the tokenizers in use.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// What a picture costs about, whatever its size.
+/// What an image costs about, whatever its size.
 const IMAGE_BYTES: usize = 1_000 * BYTES_PER_TOKEN as usize;
 
 /// The estimated usage of one call.

@@ -36,7 +36,7 @@ pub(super) enum Intent {
 }
 
 impl Intent {
-    /// The file or folder it is about.
+    /// The file or directory it is about.
     fn path(&self) -> Option<&str> {
         match self {
             Self::List(selection) | Self::Count(_, selection) => selection.path.as_deref(),
@@ -46,10 +46,10 @@ impl Intent {
     }
 }
 
-/// Some files: one, those of a folder, or those of a kind below a folder.
+/// Some files: one, those of a directory, or those of a kind below a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Selection {
-    /// The current folder when `None`.
+    /// The current directory when `None`.
     pub(super) path: Option<String>,
     /// Without the dot.
     pub(super) extension: Option<String>,
@@ -317,8 +317,8 @@ fn list(words: &[Word<'_>], last_path: Option<&str>) -> Vec<Intent> {
     selections.into_iter().map(Intent::List).collect()
 }
 
-/// Looks at each of `paths`, folders by listing them. Without any, a look at the folder answers
-/// what is said about files, folders and projects in general.
+/// Looks at each of `paths`, directories by listing them. Without any, a look at the directory answers
+/// what is said about files, directories and projects in general.
 fn look_at(
     paths: Vec<String>,
     words: &[Word<'_>],

@@ -177,7 +177,7 @@ fn opening(
     }
     let has_image = |block: &ContentBlock| matches!(block, ContentBlock::Image(_));
     if prompt.content.iter().any(has_image) {
-        text.add("I cannot see pictures.".to_owned());
+        text.add("I cannot see images.".to_owned());
     }
     for step in unavailable {
         text.add(format!(

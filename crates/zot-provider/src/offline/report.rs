@@ -4,7 +4,7 @@ use zot_conversation::{ContentBlock, ToolResult};
 
 use super::describe::describe;
 use super::intent::{Intent, Measure, Selection};
-use super::step::{LEFT_OUT, Step, bytes, folder, place};
+use super::step::{LEFT_OUT, Step, bytes, directory, place};
 
 const MAX_NAMES: usize = 20;
 const MAX_SHOWN_LINES: usize = 12;
@@ -114,7 +114,7 @@ fn run_report(command: &str, output: &Output<'_>, is_error: bool) -> String {
 
 fn list_report(selection: &Selection, body: &str) -> String {
     let names: Vec<&str> = body.lines().filter(|line| !line.is_empty()).collect();
-    let place = folder(selection);
+    let place = directory(selection);
     if let Some(extension) = &selection.extension {
         return match names.as_slice() {
             [] => format!(
@@ -130,18 +130,18 @@ fn list_report(selection: &Selection, body: &str) -> String {
             ),
         };
     }
-    let (folders, files): (Vec<&str>, Vec<&str>) =
+    let (directories, files): (Vec<&str>, Vec<&str>) =
         names.iter().copied().partition(|name| name.ends_with('/'));
-    match (folders.as_slice(), files.as_slice()) {
+    match (directories.as_slice(), files.as_slice()) {
         ([], []) => format!("There is nothing in {place}."),
         ([], files) => format!("In {place} I found {}.", counted(files, "file", "files")),
-        (folders, []) => format!(
+        (directories, []) => format!(
             "In {place} I found {}.",
-            counted(folders, "folder", "folders")
+            counted(directories, "directory", "directories")
         ),
-        (folders, files) => format!(
+        (directories, files) => format!(
             "In {place} I found {} and {}.",
-            counted(folders, "folder", "folders"),
+            counted(directories, "directory", "directories"),
             counted(files, "file", "files")
         ),
     }
@@ -176,7 +176,7 @@ fn count_report(measure: Measure, selection: &Selection, body: &str) -> String {
             return format!("I counted {count} {noun} in {}.{noted}", place(selection));
         }
     };
-    let (verb, place) = (if count == 1 { "is" } else { "are" }, folder(selection));
+    let (verb, place) = (if count == 1 { "is" } else { "are" }, directory(selection));
     format!("There {verb} {counted} below {place}.{}", left_out_note())
 }
 

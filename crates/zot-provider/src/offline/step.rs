@@ -134,8 +134,8 @@ fn find_command(selection: &Selection) -> String {
         None => ".".to_owned(),
     };
     let mut command = format!("find {root} -type f");
-    for folder in LEFT_OUT {
-        command.push_str(&format!(" -not -path '*/{folder}/*'"));
+    for directory in LEFT_OUT {
+        command.push_str(&format!(" -not -path '*/{directory}/*'"));
     }
     if let Some(extension) = &selection.extension {
         let pattern = shell_quoted(&format!("*.{extension}"));
@@ -149,15 +149,15 @@ fn shell_quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// "the files in src", "the .rs files below the current folder".
+/// "the files in src", "the .rs files below the current directory".
 fn described(selection: &Selection) -> String {
     match &selection.extension {
-        Some(extension) => format!("the .{extension} files below {}", folder(selection)),
-        None => format!("the files in {}", folder(selection)),
+        Some(extension) => format!("the .{extension} files below {}", directory(selection)),
+        None => format!("the files in {}", directory(selection)),
     }
 }
 
-/// "README.md", "the .rs files below src", "the files in the current folder".
+/// "README.md", "the .rs files below src", "the files in the current directory".
 pub(super) fn place(selection: &Selection) -> String {
     match &selection.path {
         Some(path) if !selection.is_tree() => path.clone(),
@@ -165,8 +165,8 @@ pub(super) fn place(selection: &Selection) -> String {
     }
 }
 
-pub(super) fn folder(selection: &Selection) -> &str {
-    selection.path.as_deref().unwrap_or("the current folder")
+pub(super) fn directory(selection: &Selection) -> &str {
+    selection.path.as_deref().unwrap_or("the current directory")
 }
 
 pub(super) fn bytes(count: usize) -> String {

@@ -79,13 +79,14 @@ fn plain(rest: &str, start: usize) -> (Word<'_>, usize) {
     let whole = rest.get(..length).unwrap_or(rest);
     let trimmed = whole.trim_end_matches(PUNCTUATION);
     let marks = whole.get(trimmed.len()..).unwrap_or_default();
-    // `.` and `src/..` are folders, not ends of sentences.
-    let is_folder = matches!(marks, "." | "..") && (trimmed.is_empty() || trimmed.ends_with('/'));
-    let text = if is_folder { whole } else { trimmed };
+    // `.` and `src/..` are directories, not ends of sentences.
+    let is_directory =
+        matches!(marks, "." | "..") && (trimmed.is_empty() || trimmed.ends_with('/'));
+    let text = if is_directory { whole } else { trimmed };
     let word = Word {
         text: text.trim_start_matches('('),
         quoted: false,
-        after: marks.chars().next().filter(|_| !is_folder),
+        after: marks.chars().next().filter(|_| !is_directory),
         start,
         end: start + text.len(),
     };

@@ -6,8 +6,8 @@ use crate::openai::{CallIdForm, EffortField, OutputLimitField, ReasoningReplay, 
 const COMPATIBLE: OpenAiQuirks = OpenAiQuirks::COMPATIBLE;
 
 fn load(json: &str) -> Providers {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("providers.json");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("providers.json");
     fs::write(&path, json).unwrap();
     Providers::load(&path)
 }
@@ -152,8 +152,8 @@ fn a_known_name_is_corrected_field_by_field() {
 
 #[test]
 fn no_file_changes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let missing = folder.path().join("providers.json");
+    let directory = tempfile::tempdir().unwrap();
+    let missing = directory.path().join("providers.json");
     assert_eq!(Providers::load(&missing), Providers::builtin());
     assert_eq!(load(r#"{"providers":{}}"#), Providers::builtin());
 }
@@ -208,10 +208,10 @@ fn mistakes_are_named_with_what_is_known() {
 
 #[test]
 fn a_file_that_cannot_be_used_leaves_what_is_built_in() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let huge = " ".repeat((1 << 20) + 1);
     for table in [
-        Providers::load(folder.path()),
+        Providers::load(directory.path()),
         load(&huge),
         load("[1]"),
         load("{"),

@@ -100,7 +100,7 @@ async fn answer(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), text: &str) 
 
 /// A certificate authority that only its own file vouches for.
 struct Authority {
-    folder: TempDir,
+    directory: TempDir,
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
@@ -110,14 +110,14 @@ impl Authority {
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
         let issuer = CertifiedIssuer::self_signed(parameters, key).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("ca.pem"), issuer.pem()).unwrap();
-        Self { folder, issuer }
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("ca.pem"), issuer.pem()).unwrap();
+        Self { directory, issuer }
     }
 
     /// The file with its certificate.
     fn file(&self) -> PathBuf {
-        self.folder.path().join("ca.pem")
+        self.directory.path().join("ca.pem")
     }
 
     /// What makes a server `host`.

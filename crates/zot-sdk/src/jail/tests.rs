@@ -7,20 +7,20 @@ use crate::{
 };
 
 struct Places {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Places {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir_all(folder.path().join("work")).unwrap();
-        fs::create_dir_all(folder.path().join("home/skills/tidy")).unwrap();
-        fs::write(folder.path().join("secret.txt"), "the secret\n").unwrap();
-        Self { folder }
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir_all(directory.path().join("work")).unwrap();
+        fs::create_dir_all(directory.path().join("home/skills/tidy")).unwrap();
+        fs::write(directory.path().join("secret.txt"), "the secret\n").unwrap();
+        Self { directory }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join(name)
+        self.directory.path().canonicalize().unwrap().join(name)
     }
 
     fn config(&self) -> Config {
@@ -65,8 +65,8 @@ async fn the_jail_is_closed_and_opened_between_two_calls() {
     assert!(result(&runtime, &prompt).await.0);
 
     let report = runtime.jail().unwrap();
-    assert_eq!(report.folder, places.path("work"));
-    assert_eq!(report.own_folder_inside, None);
+    assert_eq!(report.directory, places.path("work"));
+    assert_eq!(report.own_directory_inside, None);
     assert_eq!(runtime.jailed(), Some(report));
     assert_eq!(jailed(&runtime.state()), Some(true));
     let (success, text) = result(&runtime, &prompt).await;
@@ -129,9 +129,9 @@ async fn what_is_less_than_one_would_think_is_said() {
 
     let caveats = |commands| {
         let report = JailReport {
-            folder: places.path("work"),
+            directory: places.path("work"),
             commands,
-            own_folder_inside: None,
+            own_directory_inside: None,
         };
         report.caveats()
     };

@@ -6,11 +6,11 @@ use crate::{AgentEvent, Config, Persistence, Role, Runtime};
 /// Every so many cuts the conversation also goes on.
 const PROMPTED: usize = 211;
 
-fn runtime(folder: &Path, session: &Path) -> Runtime {
+fn runtime(directory: &Path, session: &Path) -> Runtime {
     Runtime::new(Config {
         provider: Some("offline".to_owned()),
-        cwd: Some(folder.to_owned()),
-        home: Some(folder.join("home")),
+        cwd: Some(directory.to_owned()),
+        home: Some(directory.join("home")),
         persistence: Persistence::File(session.to_owned()),
         ..Config::default()
     })
@@ -26,9 +26,9 @@ async fn prompt(runtime: &Runtime, text: &str) {
 
 #[tokio::test]
 async fn a_recorded_run_cut_at_any_byte_is_taken_up_with_all_its_complete_messages() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("run.jsonl");
-    let recorded = runtime(folder.path(), &path);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.jsonl");
+    let recorded = runtime(directory.path(), &path);
     prompt(&recorded, "write a.txt: one").await;
     prompt(&recorded, "run: echo two").await;
     let messages = serde_json::to_value(recorded.full_messages()).unwrap();
@@ -45,10 +45,10 @@ async fn a_recorded_run_cut_at_any_byte_is_taken_up_with_all_its_complete_messag
         }
     }
     assert_eq!(ends.len(), messages.len());
-    let cut_path = folder.path().join("cut.jsonl");
+    let cut_path = directory.path().join("cut.jsonl");
     for cut in 0..=bytes.len() {
         fs::write(&cut_path, &bytes[..cut]).unwrap();
-        let runtime = runtime(folder.path(), &cut_path);
+        let runtime = runtime(directory.path(), &cut_path);
         let complete = ends.iter().filter(|end| **end <= cut).count();
         let opened = serde_json::to_value(runtime.full_messages()).unwrap();
         let opened = opened.as_array().unwrap();

@@ -45,11 +45,11 @@ impl Runtime {
         self.templates.expand(text)
     }
 
-    /// The files and folders that a text mentions as `@path`, to be put behind it. This is for what
+    /// The files and directories that a text mentions as `@path`, to be put behind it. This is for what
     /// a user typed: text from elsewhere could mention what its author is not to see.
     pub fn attach_mentions(&self, text: &str) -> Attached {
-        let root = match self.jail.folder() {
-            Some(folder) => folder.to_owned(),
+        let root = match self.jail.directory() {
+            Some(directory) => directory.to_owned(),
             None => project_root(&self.cwd),
         };
         attach(text, &self.cwd, env::home_dir().as_deref(), &root)

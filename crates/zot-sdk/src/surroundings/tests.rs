@@ -15,12 +15,12 @@ fn runtime(cwd: &Path, context: ContextSearch) -> Runtime {
 }
 
 fn place() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("AGENTS.md"), "Use tabs.").unwrap();
-    let prompts = folder.path().join(".zot/prompts");
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("AGENTS.md"), "Use tabs.").unwrap();
+    let prompts = directory.path().join(".zot/prompts");
     fs::create_dir_all(&prompts).unwrap();
     fs::write(prompts.join("say.md"), "Say $1.").unwrap();
-    folder
+    directory
 }
 
 fn kinds(runtime: &Runtime) -> Vec<ContextKind> {
@@ -32,8 +32,8 @@ fn kinds(runtime: &Runtime) -> Vec<ContextKind> {
 /// A program that serves strangers must not read their files by default.
 #[tokio::test]
 async fn nothing_is_read_unless_it_is_asked_for() {
-    let folder = place();
-    let runtime = runtime(folder.path(), ContextSearch::default());
+    let directory = place();
+    let runtime = runtime(directory.path(), ContextSearch::default());
     assert_eq!(
         kinds(&runtime),
         [
@@ -49,13 +49,13 @@ async fn nothing_is_read_unless_it_is_asked_for() {
 
 #[tokio::test]
 async fn everything_that_is_asked_for_is_there() {
-    let folder = place();
+    let directory = place();
     let search = ContextSearch {
         instructions: true,
         templates: true,
         skills: SkillSearch::BuiltIn,
     };
-    let runtime = runtime(folder.path(), search);
+    let runtime = runtime(directory.path(), search);
     assert_eq!(
         kinds(&runtime),
         [
@@ -75,12 +75,12 @@ async fn everything_that_is_asked_for_is_there() {
 
 #[tokio::test]
 async fn a_prompt_set_while_running_replaces_all_parts() {
-    let folder = place();
+    let directory = place();
     let search = ContextSearch {
         instructions: true,
         ..ContextSearch::default()
     };
-    let runtime = runtime(folder.path(), search);
+    let runtime = runtime(directory.path(), search);
     runtime.set_system_prompt(Some("Be brief.")).unwrap();
     assert_eq!(
         kinds(&runtime),

@@ -5,11 +5,11 @@ use zot_session::{FileOutcome, IfChanged};
 use super::UndoError;
 use crate::{Config, Persistence, Runtime};
 
-fn runtime(folder: &std::path::Path, persistence: Persistence) -> Runtime {
+fn runtime(directory: &std::path::Path, persistence: Persistence) -> Runtime {
     Runtime::new(Config {
         provider: Some("offline".to_owned()),
-        cwd: Some(folder.to_owned()),
-        home: Some(folder.join("home")),
+        cwd: Some(directory.to_owned()),
+        home: Some(directory.join("home")),
         persistence,
         ..Config::default()
     })
@@ -23,10 +23,10 @@ async fn prompt(runtime: &Runtime, text: &str) {
 
 #[tokio::test]
 async fn a_runtime_takes_its_session_up_again_and_undoes_what_was_changed() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("a.txt");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("a.txt");
     fs::write(&file, "before").unwrap();
-    let first = runtime(folder.path(), Persistence::SessionFile);
+    let first = runtime(directory.path(), Persistence::SessionFile);
     prompt(&first, "write a.txt: after").await;
     assert_eq!(fs::read_to_string(&file).unwrap(), "after");
     let id = first.session().unwrap().id.clone();
@@ -35,7 +35,7 @@ async fn a_runtime_takes_its_session_up_again_and_undoes_what_was_changed() {
     // It has the session to itself until it goes.
     drop(first);
 
-    let second = runtime(folder.path(), Persistence::Resume(id.clone()));
+    let second = runtime(directory.path(), Persistence::Resume(id.clone()));
     let session = second.session().unwrap();
     assert_eq!(session.id, id);
     assert_eq!(session.resumed_messages, count);
@@ -48,8 +48,8 @@ async fn a_runtime_takes_its_session_up_again_and_undoes_what_was_changed() {
 
 #[tokio::test]
 async fn without_a_session_there_is_nothing_to_undo() {
-    let folder = tempfile::tempdir().unwrap();
-    let runtime = runtime(folder.path(), Persistence::Never);
+    let directory = tempfile::tempdir().unwrap();
+    let runtime = runtime(directory.path(), Persistence::Never);
     assert!(runtime.session().is_none());
     assert!(matches!(
         runtime.undo(1, IfChanged::Refuse),

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use zot_conversation::Timestamp;
 
-use super::{Before, Checkpoints, FileOutcome, IfChanged, folder_of};
+use super::{Before, Checkpoints, FileOutcome, IfChanged, directory_of};
 
 /// Changes a file as a tool does.
 fn change(checkpoints: &Checkpoints, path: &Path, after: &str) {
@@ -25,12 +25,12 @@ fn at(second: i64) -> Timestamp {
 
 #[test]
 fn the_changes_of_a_prompt_are_undone_together_and_then_those_before() {
-    let folder = tempfile::tempdir().unwrap();
-    let session = folder.path().join("s.jsonl");
-    let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+    let directory = tempfile::tempdir().unwrap();
+    let session = directory.path().join("s.jsonl");
+    let (old, new) = (directory.path().join("old"), directory.path().join("new"));
     fs::write(&old, "0").unwrap();
     let checkpoints = Checkpoints::beside(&session);
-    assert!(!folder_of(&session).exists(), "nothing before a change");
+    assert!(!directory_of(&session).exists(), "nothing before a change");
     checkpoints.begin_prompt(at(1));
     change(&checkpoints, &old, "1");
     checkpoints.begin_prompt(at(2));
@@ -65,10 +65,10 @@ fn the_changes_of_a_prompt_are_undone_together_and_then_those_before() {
 
 #[test]
 fn a_file_that_was_changed_since_is_left_alone_or_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("f");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("f");
     fs::write(&path, "theirs").unwrap();
-    let checkpoints = Checkpoints::beside(&folder.path().join("s.jsonl"));
+    let checkpoints = Checkpoints::beside(&directory.path().join("s.jsonl"));
     change(&checkpoints, &path, "tool's");
     fs::write(&path, "mine").unwrap();
     let refused = checkpoints.undo(1, IfChanged::Refuse).unwrap();
@@ -85,11 +85,14 @@ fn a_file_that_was_changed_since_is_left_alone_or_kept() {
 
 #[test]
 fn what_was_never_changed_or_never_kept_is_said() {
-    let folder = tempfile::tempdir().unwrap();
-    let (spared, huge) = (folder.path().join("spared"), folder.path().join("huge"));
+    let directory = tempfile::tempdir().unwrap();
+    let (spared, huge) = (
+        directory.path().join("spared"),
+        directory.path().join("huge"),
+    );
     fs::write(&spared, "as it was").unwrap();
     fs::write(&huge, "x").unwrap();
-    let checkpoints = Checkpoints::beside(&folder.path().join("s.jsonl"));
+    let checkpoints = Checkpoints::beside(&directory.path().join("s.jsonl"));
     // Killed between keeping and changing.
     checkpoints
         .keep("edit", &spared, Before::Content(b"as it was"), b"new")
@@ -105,20 +108,20 @@ fn what_was_never_changed_or_never_kept_is_said() {
 
 #[test]
 fn a_torn_record_and_a_damaged_copy_are_noticed() {
-    let folder = tempfile::tempdir().unwrap();
-    let session = folder.path().join("s.jsonl");
-    let path = folder.path().join("f");
+    let directory = tempfile::tempdir().unwrap();
+    let session = directory.path().join("s.jsonl");
+    let path = directory.path().join("f");
     fs::write(&path, "before").unwrap();
     let checkpoints = Checkpoints::beside(&session);
     change(&checkpoints, &path, "one");
-    let changes = folder_of(&session).join("changes.jsonl");
+    let changes = directory_of(&session).join("changes.jsonl");
     let mut text = fs::read_to_string(&changes).unwrap();
     text.push_str("{\"type\":\"change\",\"chan");
     fs::write(&changes, text).unwrap();
     change(&checkpoints, &path, "two");
     assert_eq!(checkpoints.changes().unwrap().len(), 2);
 
-    for object in fs::read_dir(folder_of(&session).join("objects")).unwrap() {
+    for object in fs::read_dir(directory_of(&session).join("objects")).unwrap() {
         fs::write(object.unwrap().path(), "other").unwrap();
     }
     let undone = checkpoints.undo(1, IfChanged::Refuse).unwrap();

@@ -177,7 +177,10 @@ impl Checkpoints {
                 return Ok(FileOutcome::ChangedSince);
             }
             if let Some(present) = &present {
-                let kept = self.folder.join(super::OBJECTS).join(self.store(present)?);
+                let kept = self
+                    .directory
+                    .join(super::OBJECTS)
+                    .join(self.store(present)?);
                 outcome = FileOutcome::Overwritten { kept };
             }
         }

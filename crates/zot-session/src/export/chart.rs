@@ -1,4 +1,4 @@
-//! Tokens and cost of each turn as a small picture.
+//! Tokens and cost of each turn as a small image.
 
 use std::fmt::Write as _;
 

@@ -11,8 +11,8 @@ use super::rendered::rendered;
 use super::{Edits, gist, minute, pretty, spent};
 use crate::Session;
 
-/// The pictures that are shown. Others, SVG before all, could hold more than a picture.
-const SHOWN_PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+/// The images that are shown. Others, SVG before all, could hold more than an image.
+const SHOWN_IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// A session as a page.
 pub fn html(session: &Session) -> String {
@@ -113,7 +113,7 @@ fn add_block(page: &mut String, block: &ContentBlock, edits: &Edits<'_>) {
             )
         }
         ContentBlock::Image(image) => {
-            add_picture(page, image);
+            add_image(page, image);
             Ok(())
         }
         ContentBlock::Reasoning(reasoning) if reasoning.text.is_empty() => Ok(()),
@@ -139,16 +139,16 @@ fn add_block(page: &mut String, block: &ContentBlock, edits: &Edits<'_>) {
     };
 }
 
-fn add_picture(page: &mut String, image: &Image) {
-    let _ = if SHOWN_PICTURES.contains(&image.mime_type.as_str()) {
+fn add_image(page: &mut String, image: &Image) {
+    let _ = if SHOWN_IMAGES.contains(&image.mime_type.as_str()) {
         writeln!(
             page,
-            "<img alt=\"a picture\" src=\"data:{};base64,{}\">",
+            "<img alt=\"an image\" src=\"data:{};base64,{}\">",
             image.mime_type,
             STANDARD.encode(&image.data)
         )
     } else {
-        writeln!(page, "<p>(a picture: {})</p>", escaped(&image.mime_type))
+        writeln!(page, "<p>(an image: {})</p>", escaped(&image.mime_type))
     };
 }
 
@@ -167,7 +167,7 @@ fn add_result(page: &mut String, result: &ToolResult, edits: &Edits<'_>) {
             ContentBlock::Text(text) => {
                 let _ = write!(page, "<pre>{}</pre>", escaped(text));
             }
-            ContentBlock::Image(image) => add_picture(page, image),
+            ContentBlock::Image(image) => add_image(page, image),
             _ => {}
         }
     }

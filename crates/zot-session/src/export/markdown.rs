@@ -50,7 +50,7 @@ fn add_block(text: &mut String, block: &ContentBlock, edits: &Edits<'_>) {
         ContentBlock::Text(part) => writeln!(text, "{}\n", part.trim_end()),
         ContentBlock::Image(image) => writeln!(
             text,
-            "*(a picture, {}, {} bytes)*\n",
+            "*(an image, {}, {} bytes)*\n",
             image.mime_type,
             image.data.len()
         ),
@@ -77,7 +77,7 @@ fn add_result(text: &mut String, result: &ToolResult, edits: &Edits<'_>) {
     for block in &result.content {
         match block {
             ContentBlock::Text(part) => content.push_str(part),
-            _ => content.push_str("(a picture)"),
+            _ => content.push_str("(an image)"),
         }
     }
     let summary = match result.is_error {

@@ -7,9 +7,9 @@ use crate::{Durability, SessionLog, SessionMeta, View, read};
 
 #[test]
 fn a_fork_begins_before_the_prompt_it_is_made_at() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let meta = SessionMeta::new("/work".into(), "p".into(), "m".into());
-    let log = SessionLog::announce(folder.path(), meta, Durability::ProcessEnd).unwrap();
+    let log = SessionLog::announce(directory.path(), meta, Durability::ProcessEnd).unwrap();
     let said = |role, text: &str| {
         Arc::new(Message {
             role,
@@ -25,7 +25,7 @@ fn a_fork_begins_before_the_prompt_it_is_made_at() {
     let parent = read(log.path(), View::Current).unwrap();
     let make = |prompt| {
         fork(
-            folder.path(),
+            directory.path(),
             &parent,
             prompt,
             "/elsewhere".into(),

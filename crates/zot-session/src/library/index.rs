@@ -33,7 +33,7 @@ const WORTH_A_THREAD: usize = 32;
 #[derive(Serialize, Deserialize)]
 struct Row<'a> {
     v: u32,
-    /// Below the sessions folder.
+    /// Below the sessions directory.
     #[serde(borrow)]
     file: Cow<'a, str>,
     bytes: u64,

@@ -124,11 +124,11 @@ fn a_session_is_found_by_its_path_and_by_the_beginning_of_its_id() {
 #[test]
 fn a_damaged_session_is_listed_and_an_empty_file_is_not() {
     let root = tempfile::tempdir().unwrap();
-    let folder = root.path().join("0123456789abcdef");
-    fs::create_dir(&folder).unwrap();
-    fs::write(folder.join("empty.jsonl"), "").unwrap();
-    fs::write(folder.join("bad.jsonl"), "garbage\n").unwrap();
-    fs::write(folder.join("unrelated.txt"), "x").unwrap();
+    let directory = root.path().join("0123456789abcdef");
+    fs::create_dir(&directory).unwrap();
+    fs::write(directory.join("empty.jsonl"), "").unwrap();
+    fs::write(directory.join("bad.jsonl"), "garbage\n").unwrap();
+    fs::write(directory.join("unrelated.txt"), "x").unwrap();
     let list = Library::new(root.path()).list(Scope::All).unwrap();
     assert_eq!(list.len(), 1);
     assert!(list[0].damaged);
@@ -159,5 +159,5 @@ fn a_session_that_is_open_is_not_deleted() {
     fs::create_dir(&beside).unwrap();
     library.delete(&path).unwrap();
     assert!(!path.exists() && !beside.exists());
-    assert!(!path.parent().unwrap().exists(), "nor an empty folder");
+    assert!(!path.parent().unwrap().exists(), "nor an empty directory");
 }

@@ -8,7 +8,7 @@ use zot_conversation::{
 };
 
 use super::{Durability, OpenLog, SessionLog, SessionMeta, State};
-use crate::id::{folder_name, random_id};
+use crate::id::{directory_name, random_id};
 use crate::{SessionError, View, read};
 
 fn meta() -> SessionMeta {
@@ -18,8 +18,8 @@ fn meta() -> SessionMeta {
     }
 }
 
-fn announce(folder: &Path) -> SessionLog {
-    SessionLog::announce(folder, meta(), Durability::ProcessEnd).unwrap()
+fn announce(directory: &Path) -> SessionLog {
+    SessionLog::announce(directory, meta(), Durability::ProcessEnd).unwrap()
 }
 
 fn said(text: &str) -> Arc<Message> {
@@ -28,8 +28,8 @@ fn said(text: &str) -> Arc<Message> {
 
 #[test]
 fn records_have_the_originals_shape() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = announce(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let log = announce(directory.path());
     let message = Arc::new(Message {
         role: Role::Assistant,
         content: vec![
@@ -92,8 +92,8 @@ fn records_have_the_originals_shape() {
 
 #[test]
 fn the_file_is_private_and_lies_where_the_original_puts_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = announce(&folder.path().join("sessions"));
+    let directory = tempfile::tempdir().unwrap();
+    let log = announce(&directory.path().join("sessions"));
     assert!(!log.path().exists(), "no file without a message");
     log.append_message(&said("hi")).unwrap();
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
@@ -105,17 +105,17 @@ fn the_file_is_private_and_lies_where_the_original_puts_it() {
         "{name}"
     );
     // printf /work | sha256sum
-    assert_eq!(folder_name("/work").len(), 16);
+    assert_eq!(directory_name("/work").len(), 16);
     assert_eq!(
         log.path().parent().unwrap().file_name().unwrap().to_str(),
-        Some(folder_name("/work").as_str())
+        Some(directory_name("/work").as_str())
     );
 }
 
 #[test]
 fn a_session_that_was_cleared_before_it_began_leaves_no_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = announce(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let log = announce(directory.path());
     log.append_replacement(&[]).unwrap();
     assert!(!log.path().exists());
 }
@@ -131,8 +131,8 @@ fn ids_are_version_four_uuids() {
 
 #[test]
 fn a_failed_write_is_reported_and_leaves_whole_records_only() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = announce(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let log = announce(directory.path());
     log.append_message(&said("kept")).unwrap();
     let before = std::fs::read(log.path()).unwrap();
     // A descriptor that cannot be written to fails like a full disk does.
@@ -152,8 +152,8 @@ fn a_failed_write_is_reported_and_leaves_whole_records_only() {
 
 #[test]
 fn the_model_it_goes_on_with_is_the_sessions() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = announce(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let log = announce(directory.path());
     log.append_model("openai", "o3").unwrap();
     assert!(!log.path().exists(), "no file without a message");
     log.append_message(&said("hi")).unwrap();
@@ -178,8 +178,8 @@ fn the_model_it_goes_on_with_is_the_sessions() {
 
 #[test]
 fn a_second_writer_is_told_who_the_first_is() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = announce(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let log = announce(directory.path());
     log.append_message(&said("hi")).unwrap();
     let refused = SessionLog::open(log.path(), Durability::ProcessEnd).unwrap_err();
     let SessionError::InUse { holder, .. } = &refused else {
@@ -207,8 +207,8 @@ fn a_second_writer_is_told_who_the_first_is() {
 
 #[test]
 fn an_empty_file_becomes_the_session_it_is_described_as() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("own.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("own.jsonl");
     std::fs::write(&path, "").unwrap();
     let (mut log, session) = SessionLog::open(&path, Durability::ProcessEnd).unwrap();
     assert!(session.messages.is_empty() && session.report.is_clean());
@@ -223,8 +223,8 @@ fn an_empty_file_becomes_the_session_it_is_described_as() {
 
 #[test]
 fn a_file_that_is_no_session_is_not_written_to() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("notes.txt");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("notes.txt");
     for text in ["buy milk\nand bread\n", "buy milk", "{\"a\":1}\n"] {
         std::fs::write(&path, text).unwrap();
         let refused = SessionLog::open(&path, Durability::ProcessEnd).unwrap_err();

@@ -7,9 +7,9 @@ use crate::{Durability, SessionLog, SessionMeta, View, read};
 
 #[test]
 fn a_session_travels_without_the_place_it_was_held_in() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let meta = SessionMeta::new("/secret/project".into(), "p".into(), "m".into());
-    let log = SessionLog::announce(folder.path(), meta, Durability::ProcessEnd).unwrap();
+    let log = SessionLog::announce(directory.path(), meta, Durability::ProcessEnd).unwrap();
     for text in ["hello", "see /secret/project/a.txt", "and /home/me/b"] {
         log.append_message(&Arc::new(Message::user_text(text, Timestamp::UNIX_EPOCH)))
             .unwrap();
@@ -28,9 +28,9 @@ fn a_session_travels_without_the_place_it_was_held_in() {
     let first = exported.bytes.split(|byte| *byte == b'\n').next().unwrap();
     assert!(!String::from_utf8_lossy(first).contains("cwd"));
 
-    let file = folder.path().join("talk.zotsession");
+    let file = directory.path().join("talk.zotsession");
     std::fs::write(&file, exported.bytes).unwrap();
-    let (imported, report) = import(folder.path(), &file, "/here".into()).unwrap();
+    let (imported, report) = import(directory.path(), &file, "/here".into()).unwrap();
     assert!(report.is_clean(), "{report:?}");
     let arrived = read(imported.path(), View::Current).unwrap();
     assert_eq!(arrived.messages.len(), 1);

@@ -45,16 +45,16 @@ fn result(id: &str) -> ToolResult {
 }
 
 /// A session with every kind of record, and its messages.
-fn recorded(folder: &Path) -> (Vec<u8>, Vec<Arc<Message>>) {
+fn recorded(directory: &Path) -> (Vec<u8>, Vec<Arc<Message>>) {
     let meta = SessionMeta::new("/work".into(), "openai".into(), "gpt-4o".into());
-    let path = folder.join("recorded.jsonl");
+    let path = directory.join("recorded.jsonl");
     let log = SessionLog::announce_at(path.clone(), meta, Durability::ProcessEnd).unwrap();
-    let picture = ContentBlock::Image(Image {
+    let image = ContentBlock::Image(Image {
         mime_type: "image/png".to_owned(),
         data: b"\x89PNG\0\xff".as_slice().into(),
     });
     let messages = vec![
-        message(Role::User, vec![text("look at “this”\n"), picture]),
+        message(Role::User, vec![text("look at “this”\n"), image]),
         message(
             Role::Assistant,
             vec![text("two calls"), call("1"), call("2")],
@@ -85,20 +85,20 @@ fn recorded(folder: &Path) -> (Vec<u8>, Vec<Arc<Message>>) {
     (bytes, messages)
 }
 
-fn write(folder: &Path, bytes: &[u8]) -> std::path::PathBuf {
-    let path = folder.join("cut.jsonl");
+fn write(directory: &Path, bytes: &[u8]) -> std::path::PathBuf {
+    let path = directory.join("cut.jsonl");
     std::fs::write(&path, bytes).unwrap();
     path
 }
 
-fn open(folder: &Path, bytes: &[u8]) -> Session {
-    read(&write(folder, bytes), View::Current).unwrap()
+fn open(directory: &Path, bytes: &[u8]) -> Session {
+    read(&write(directory, bytes), View::Current).unwrap()
 }
 
 #[test]
 fn the_originals_files_are_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let session = open(folder.path(), ORIGINALS.as_bytes());
+    let directory = tempfile::tempdir().unwrap();
+    let session = open(directory.path(), ORIGINALS.as_bytes());
     assert!(session.report.is_clean(), "{:?}", session.report);
     assert_eq!(session.meta.id, "0f8a2c1e-5d1b-4a77-9a55-3b8f3c0d9e21");
     assert_eq!(session.meta.cwd, "/work");
@@ -122,8 +122,8 @@ fn the_originals_files_are_read() {
 
 #[test]
 fn a_log_cut_at_any_byte_has_all_its_complete_messages_and_can_be_gone_on_with() {
-    let folder = tempfile::tempdir().unwrap();
-    let (bytes, messages) = recorded(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let (bytes, messages) = recorded(directory.path());
     // Where each message is complete, with or without its line feed.
     let mut complete_at = Vec::new();
     let mut position = 0;
@@ -145,7 +145,7 @@ fn a_log_cut_at_any_byte_has_all_its_complete_messages_and_can_be_gone_on_with()
         .unwrap();
     let new = message(Role::User, vec![text("new")]);
     for cut in 0..=bytes.len() {
-        let path = write(folder.path(), &bytes[..cut]);
+        let path = write(directory.path(), &bytes[..cut]);
         let session = read(&path, View::Current).unwrap();
         let complete = complete_at.iter().filter(|end| **end <= cut).count();
         // The result of the first call counts while the message of both is missing.
@@ -181,8 +181,8 @@ fn a_log_cut_at_any_byte_has_all_its_complete_messages_and_can_be_gone_on_with()
 
 #[test]
 fn garbage_is_reported_with_its_place_and_nothing_else_is_lost() {
-    let folder = tempfile::tempdir().unwrap();
-    let (bytes, messages) = recorded(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let (bytes, messages) = recorded(directory.path());
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     let garbage: [&[u8]; 5] = [
         b"\0\0\0\0\n",
@@ -197,7 +197,7 @@ fn garbage_is_reported_with_its_place_and_nothing_else_is_lost() {
             let offset = damaged.len() as u64;
             damaged.extend_from_slice(junk);
             damaged.extend(lines[at..].concat());
-            let session = open(folder.path(), &damaged);
+            let session = open(directory.path(), &damaged);
             assert_eq!(session.messages, messages);
             assert_eq!(session.report.damaged_lines, 1);
             assert_eq!(session.report.damaged[0].line, at + 1);
@@ -209,8 +209,8 @@ fn garbage_is_reported_with_its_place_and_nothing_else_is_lost() {
 
 #[test]
 fn a_byte_that_changed_costs_no_more_than_its_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let (bytes, messages) = recorded(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let (bytes, messages) = recorded(directory.path());
     let mut start = 0;
     let mut places = Vec::new();
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -224,7 +224,7 @@ fn a_byte_that_changed_costs_no_more_than_its_line() {
         for changed in [byte ^ 1, b'\n'] {
             let mut damaged = bytes.clone();
             damaged[index] = changed;
-            let session = open(folder.path(), &damaged);
+            let session = open(directory.path(), &damaged);
             let mut left = session.messages.iter();
             for (message, place) in messages.iter().zip(&places) {
                 assert!(
@@ -238,12 +238,12 @@ fn a_byte_that_changed_costs_no_more_than_its_line() {
 
 #[test]
 fn a_file_of_a_newer_version_is_read_as_far_as_it_is_understood() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let text = r#"{"type":"meta","meta":{"id":"x","cwd":"/w","model":"m","provider":"p","started":"2030-01-01T00:00:00Z","version":"99.1.0","mood":"good"}}
 {"type":"mood","mood":{"level":3},"message":"a word"}
 {"type":"message","message":{"role":"user","content":[{"text":"hi","language":"en"},{"sound":"…"}],"time":"2030-01-01T00:00:00Z","mood":1},"extra":true}
 "#;
-    let session = open(folder.path(), text.as_bytes());
+    let session = open(directory.path(), text.as_bytes());
     assert_eq!(session.messages.len(), 1);
     assert_eq!(session.messages[0].text(), "hi");
     let report = &session.report;
@@ -255,10 +255,10 @@ fn a_file_of_a_newer_version_is_read_as_far_as_it_is_understood() {
 
 #[test]
 fn a_session_without_its_first_line_is_one_nevertheless() {
-    let folder = tempfile::tempdir().unwrap();
-    let (bytes, messages) = recorded(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let (bytes, messages) = recorded(directory.path());
     let start = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1;
-    let session = open(folder.path(), &bytes[start..]);
+    let session = open(directory.path(), &bytes[start..]);
     assert_eq!(session.messages, messages);
     assert!(session.report.meta_missing);
     assert_eq!(session.meta.id, "cut");
@@ -266,8 +266,8 @@ fn a_session_without_its_first_line_is_one_nevertheless() {
 
 #[test]
 fn a_replaced_transcript_is_what_the_model_sees_and_everything_is_still_there() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("compacted.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("compacted.jsonl");
     let meta = SessionMeta::new("/work".into(), "p".into(), "m".into());
     let log = SessionLog::announce_at(path.clone(), meta, Durability::ProcessEnd).unwrap();
     let old: Vec<_> = (0..6)
@@ -287,8 +287,8 @@ fn a_replaced_transcript_is_what_the_model_sees_and_everything_is_still_there() 
 #[test]
 fn when_a_conversation_began() {
     let began = |lines: &[&str]| {
-        let folder = tempfile::tempdir().unwrap();
-        let began = open(folder.path(), (lines.join("\n") + "\n").as_bytes()).began;
+        let directory = tempfile::tempdir().unwrap();
+        let began = open(directory.path(), (lines.join("\n") + "\n").as_bytes()).began;
         began.map(|time| time.to_string())
     };
     let meta = r#"{"type":"meta","meta":{"id":"i","cwd":"/w","model":"m","provider":"p","started":"2026-03-01T10:00:00Z","version":"1"}}"#;

@@ -6,8 +6,8 @@ use zot_conversation::{ContentBlock, Message, Role, Timestamp, ToolResult};
 use super::search;
 use crate::{Durability, SessionLog, SessionMeta};
 
-fn session(folder: &Path, name: &str, texts: &[&str]) -> PathBuf {
-    let path = folder.join(name);
+fn session(directory: &Path, name: &str, texts: &[&str]) -> PathBuf {
+    let path = directory.join(name);
     let meta = SessionMeta::new("/work".into(), "p".into(), "m".into());
     let log = SessionLog::announce_at(path.clone(), meta, Durability::ProcessEnd).unwrap();
     for text in texts {
@@ -19,15 +19,15 @@ fn session(folder: &Path, name: &str, texts: &[&str]) -> PathBuf {
 
 #[test]
 fn all_words_must_be_in_one_message_in_any_case() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let files = [
         session(
-            folder.path(),
+            directory.path(),
             "a",
             &["Fix the Parser", "then \"run\" tests"],
         ),
         session(
-            folder.path(),
+            directory.path(),
             "b",
             &["the tests of the parser", "ÜBER\nalles"],
         ),
@@ -58,8 +58,8 @@ fn all_words_must_be_in_one_message_in_any_case() {
 
 #[test]
 fn what_tools_said_is_found_and_shown_in_its_surroundings() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a");
     let meta = SessionMeta::new("/work".into(), "p".into(), "m".into());
     let log = SessionLog::announce_at(path.clone(), meta, Durability::ProcessEnd).unwrap();
     let output = format!("{} needle {}", "x ".repeat(200), "y ".repeat(200));

@@ -12,10 +12,10 @@ const MAX_LOG_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Where to make such a file.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum LogFolder<'a> {
-    /// In a folder that is made if need be.
+pub(super) enum LogDirectory<'a> {
+    /// In a directory that is made if need be.
     Anywhere(&'a Path),
-    /// In a folder that commands can change, too: links in the way are not followed.
+    /// In a directory that commands can change, too: links in the way are not followed.
     InJail(&'a Path),
 }
 
@@ -29,21 +29,21 @@ pub(super) struct OutputLog {
 
 impl OutputLog {
     /// Makes a file only its owner can read.
-    pub(super) fn create(folder: LogFolder<'_>) -> Self {
+    pub(super) fn create(directory: LogDirectory<'_>) -> Self {
         let name = format!("zot-bash-{}.log", random_hex());
-        let (path, file) = match folder {
-            LogFolder::Anywhere(folder) => {
-                let path = folder.join(name);
+        let (path, file) = match directory {
+            LogDirectory::Anywhere(directory) => {
+                let path = directory.join(name);
                 let mut builder = DirBuilder::new();
-                let made = builder.recursive(true).mode(0o700).create(folder);
+                let made = builder.recursive(true).mode(0o700).create(directory);
                 let place = Place::Anywhere(path.clone());
                 (path, made.and_then(|()| create_private(&place)))
             }
-            LogFolder::InJail(folder) => {
-                let path = folder.join(&name);
+            LogDirectory::InJail(directory) => {
+                let path = directory.join(&name);
                 let file = create_private(&Place::Below {
                     shown: path.clone(),
-                    root: folder.to_owned(),
+                    root: directory.to_owned(),
                     inside: name.into(),
                 });
                 (path, file)

@@ -6,7 +6,7 @@
 use crate::limits::{MAX_RESULT_BYTES, MAX_RESULT_LINES};
 use crate::utf8::{complete_len, to_text};
 
-use super::log::{LogFolder, OutputLog};
+use super::log::{LogDirectory, OutputLog};
 
 const HEAD_BYTES: usize = MAX_RESULT_BYTES / 5;
 const HEAD_LINES: usize = MAX_RESULT_LINES / 5;
@@ -17,7 +17,7 @@ const TAIL_LINES: usize = MAX_RESULT_LINES - HEAD_LINES;
 const RECENT_BYTES: usize = 4 * TAIL_BYTES;
 
 pub(super) struct CollectedOutput<'a> {
-    log_folder: LogFolder<'a>,
+    log_directory: LogDirectory<'a>,
     log: Option<OutputLog>,
     /// The first bytes, at most `HEAD_BYTES`.
     head: Vec<u8>,
@@ -28,10 +28,10 @@ pub(super) struct CollectedOutput<'a> {
 }
 
 impl<'a> CollectedOutput<'a> {
-    /// Collects; `log_folder` is where the whole goes if it gets too long.
-    pub(super) fn new(log_folder: LogFolder<'a>) -> Self {
+    /// Collects; `log_directory` is where the whole goes if it gets too long.
+    pub(super) fn new(log_directory: LogDirectory<'a>) -> Self {
         Self {
-            log_folder,
+            log_directory,
             log: None,
             head: Vec::new(),
             recent: Vec::new(),
@@ -51,7 +51,7 @@ impl<'a> CollectedOutput<'a> {
             log.append(chunk);
         } else if self.is_too_long() {
             // Nothing has been dropped yet: that takes more than the limit.
-            let mut log = OutputLog::create(self.log_folder);
+            let mut log = OutputLog::create(self.log_directory);
             log.append(&self.head);
             log.append(&self.recent);
             self.log = Some(log);

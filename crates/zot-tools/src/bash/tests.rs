@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{BoxFuture, Progress, ToolOutput};
 
-use super::log::LogFolder;
+use super::log::LogDirectory;
 use super::output::CollectedOutput;
 use crate::limits::{MAX_RESULT_BYTES, MAX_RESULT_LINES};
 use crate::test_support::{Recorder, Workspace, wait_until_group_is_gone};
@@ -342,7 +342,7 @@ async fn a_script_that_cannot_start_says_why() {
 
 fn collected(output: &[u8], chunk: usize) -> String {
     let directory = tempfile::tempdir().unwrap();
-    let mut collected = CollectedOutput::new(LogFolder::Anywhere(directory.path()));
+    let mut collected = CollectedOutput::new(LogDirectory::Anywhere(directory.path()));
     for piece in output.chunks(chunk) {
         collected.push(piece);
     }
@@ -388,7 +388,7 @@ fn a_directory_that_cannot_be_made_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let mut output = CollectedOutput::new(LogFolder::Anywhere(&file));
+    let mut output = CollectedOutput::new(LogDirectory::Anywhere(&file));
     output.push(&b"x\n".repeat(5000));
     let text = output.into_text();
     assert!(text.contains("left out; not kept: "), "{text}");

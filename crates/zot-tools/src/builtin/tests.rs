@@ -58,9 +58,9 @@ fn names_order_effects_and_schemas_are_the_contract() {
 
 #[test]
 fn previews_tell_what_a_call_would_do_and_do_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("a.txt"), "one\ntwo\n").unwrap();
-    let tools = builtin_tools(ToolsConfig::new(folder.path(), folder.path()));
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("a.txt"), "one\ntwo\n").unwrap();
+    let tools = builtin_tools(ToolsConfig::new(directory.path(), directory.path()));
     let preview = |name: &str, arguments: serde_json::Value| {
         let tool = tools.iter().find(|t| t.definition().name == name).unwrap();
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();
@@ -87,8 +87,8 @@ fn previews_tell_what_a_call_would_do_and_do_nothing() {
     assert_eq!(preview("edit", json!({"path": "missing.txt"})), None);
     assert_eq!(preview("read", json!({"path": "a.txt"})), None);
     assert_eq!(
-        std::fs::read_to_string(folder.path().join("a.txt")).unwrap(),
+        std::fs::read_to_string(directory.path().join("a.txt")).unwrap(),
         "one\ntwo\n"
     );
-    assert!(!folder.path().join("new.txt").exists());
+    assert!(!directory.path().join("new.txt").exists());
 }

@@ -1,6 +1,6 @@
-//! Where a file is: anywhere, or below a folder that must not be left.
+//! Where a file is: anywhere, or below a directory that must not be left.
 //!
-//! Below a folder the way is walked step by step, each from the folder opened before it, and a link
+//! Below a directory the way is walked step by step, each from the directory opened before it, and a link
 //! ends it. Links were followed when the place was decided on; whoever puts one there since then
 //! gets an error, not another file. No system but Linux does that in one call, and some containers
 //! forbid that one.
@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use super::replace::{follow_links, make_parents};
 use super::{FileError, links};
 
-/// What to open on the way. Nothing is read of folders, so that the right to search them is enough.
+/// What to open on the way. Nothing is read of directories, so that the right to search them is enough.
 #[cfg(target_os = "linux")]
 const STEP: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
@@ -31,7 +31,7 @@ pub(crate) enum Place {
     Below {
         /// The path as it was asked for.
         shown: PathBuf,
-        /// The folder not to be left, without links.
+        /// The directory not to be left, without links.
         root: PathBuf,
         /// The path below it, without links and without `..`.
         inside: PathBuf,
@@ -55,21 +55,21 @@ impl Place {
         }
     }
 
-    /// Opens the folder the file is in.
+    /// Opens the directory the file is in.
     pub(super) fn anchor(&self) -> io::Result<Anchor> {
         match self {
             Self::Anywhere(path) => Ok(Anchor::anywhere(path.clone())),
             Self::Below { root, inside, .. } => {
-                let mut folder = open_step(CWD, root)?;
+                let mut directory = open_step(CWD, root)?;
                 for step in inside.parent().into_iter().flatten() {
-                    folder = open_step(folder.as_fd(), Path::new(step))?;
+                    directory = open_step(directory.as_fd(), Path::new(step))?;
                 }
-                Ok(Anchor::within(folder, inside))
+                Ok(Anchor::within(directory, inside))
             }
         }
     }
 
-    /// Opens the folder the file itself is or will be in, and makes what is missing on the way.
+    /// Opens the directory the file itself is or will be in, and makes what is missing on the way.
     pub(super) fn anchor_for_writing(&self) -> Result<Anchor, FileError> {
         let (root, inside) = match self {
             Self::Anywhere(path) => {
@@ -79,34 +79,34 @@ impl Place {
             Self::Below { root, inside, .. } => (root, inside),
         };
         let mut walked = root.clone();
-        let mut folder = open_step(CWD, root).map_err(FileError::during("open", root))?;
+        let mut directory = open_step(CWD, root).map_err(FileError::during("open", root))?;
         for step in inside.parent().into_iter().flatten() {
             walked.push(step);
-            folder =
-                open_or_make(folder.as_fd(), step).map_err(FileError::during("mkdir", &walked))?;
+            directory = open_or_make(directory.as_fd(), step)
+                .map_err(FileError::during("mkdir", &walked))?;
         }
-        Ok(Anchor::within(folder, inside))
+        Ok(Anchor::within(directory, inside))
     }
 }
 
-/// A name in an opened folder, or a path from anywhere.
+/// A name in an opened directory, or a path from anywhere.
 pub(super) struct Anchor {
     /// Without one, `name` is a whole path and links in it are followed.
-    folder: Option<OwnedFd>,
+    directory: Option<OwnedFd>,
     name: PathBuf,
 }
 
 impl Anchor {
     fn anywhere(path: PathBuf) -> Self {
         Self {
-            folder: None,
+            directory: None,
             name: path,
         }
     }
 
-    fn within(folder: OwnedFd, inside: &Path) -> Self {
+    fn within(directory: OwnedFd, inside: &Path) -> Self {
         Self {
-            folder: Some(folder),
+            directory: Some(directory),
             name: inside.file_name().unwrap_or(OsStr::new(".")).into(),
         }
     }
@@ -116,11 +116,11 @@ impl Anchor {
     }
 
     pub(super) fn stat(&self) -> io::Result<Stat> {
-        let flags = match self.folder {
+        let flags = match self.directory {
             Some(_) => AtFlags::SYMLINK_NOFOLLOW,
             None => AtFlags::empty(),
         };
-        Ok(rustix::fs::statat(self.folder(), &self.name, flags)?)
+        Ok(rustix::fs::statat(self.directory(), &self.name, flags)?)
     }
 
     pub(super) fn open(&self, flags: OFlags) -> io::Result<File> {
@@ -134,45 +134,53 @@ impl Anchor {
 
     fn open_as(&self, name: &Path, mut flags: OFlags, mode: Mode) -> io::Result<File> {
         flags |= OFlags::CLOEXEC;
-        if self.folder.is_some() {
+        if self.directory.is_some() {
             flags |= OFlags::NOFOLLOW;
         }
         let opened =
-            rustix::io::retry_on_intr(|| rustix::fs::openat(self.folder(), name, flags, mode))?;
+            rustix::io::retry_on_intr(|| rustix::fs::openat(self.directory(), name, flags, mode))?;
         Ok(opened.into())
     }
 
     /// Gives what is called `name` the name of this.
     pub(super) fn put_in_place(&self, name: &Path) -> io::Result<()> {
-        let folder = self.folder();
-        Ok(rustix::fs::renameat(folder, name, folder, &self.name)?)
+        let directory = self.directory();
+        Ok(rustix::fs::renameat(
+            directory, name, directory, &self.name,
+        )?)
     }
 
     pub(super) fn remove(&self, name: &Path) -> io::Result<()> {
-        Ok(rustix::fs::unlinkat(self.folder(), name, AtFlags::empty())?)
+        Ok(rustix::fs::unlinkat(
+            self.directory(),
+            name,
+            AtFlags::empty(),
+        )?)
     }
 
-    fn folder(&self) -> BorrowedFd<'_> {
-        self.folder.as_ref().map_or(CWD, |folder| folder.as_fd())
+    fn directory(&self) -> BorrowedFd<'_> {
+        self.directory
+            .as_ref()
+            .map_or(CWD, |directory| directory.as_fd())
     }
 }
 
-fn open_step(folder: BorrowedFd<'_>, name: &Path) -> io::Result<OwnedFd> {
+fn open_step(directory: BorrowedFd<'_>, name: &Path) -> io::Result<OwnedFd> {
     let flags = STEP | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened =
-        rustix::io::retry_on_intr(|| rustix::fs::openat(folder, name, flags, Mode::empty()));
+        rustix::io::retry_on_intr(|| rustix::fs::openat(directory, name, flags, Mode::empty()));
     Ok(opened?)
 }
 
-fn open_or_make(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
+fn open_or_make(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
     let name = Path::new(name);
-    match open_step(folder, name) {
+    match open_step(directory, name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened,
     }
-    match rustix::fs::mkdirat(folder, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
+    match rustix::fs::mkdirat(directory, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
         // Somebody else was faster.
-        Ok(()) | Err(Errno::EXIST) => open_step(folder, name),
+        Ok(()) | Err(Errno::EXIST) => open_step(directory, name),
         Err(error) => Err(error.into()),
     }
 }

@@ -45,19 +45,19 @@ impl From<Status> for CommandConfinement {
 pub(crate) enum NotConfined {
     #[error(
         "commands cannot be confined here ({reason}), and zot is confined to {}: use read, write and \
-         edit; the user can lift this with /unjail", folder.display()
+         edit; the user can lift this with /unjail", directory.display()
     )]
     Impossible {
         reason: String,
-        folder: std::path::PathBuf,
+        directory: std::path::PathBuf,
     },
-    #[error("make a temporary folder for commands: {}", reason(.0))]
+    #[error("make a temporary directory for commands: {}", reason(.0))]
     Scratch(#[source] io::Error),
     #[error("the command cannot be confined: {0}; the user can lift this with /unjail")]
     Refused(#[from] ConfineError),
 }
 
-/// Makes `command`, whose folder is set, run within `walls`. Returns its temporary folder, too.
+/// Makes `command`, whose directory is set, run within `walls`. Returns its temporary directory, too.
 pub(crate) fn confine(
     mut command: Command,
     walls: &Walls,
@@ -81,7 +81,7 @@ fn require_possible(here: CommandConfinement, walls: &Walls) -> Result<(), NotCo
         CommandConfinement::Full | CommandConfinement::Partial(_) => Ok(()),
         CommandConfinement::Impossible(reason) => Err(NotConfined::Impossible {
             reason,
-            folder: walls.root.clone(),
+            directory: walls.root.clone(),
         }),
     }
 }

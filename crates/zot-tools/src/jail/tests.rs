@@ -10,21 +10,21 @@ use crate::file::Place;
 use crate::path::{PathError, PathResolver};
 use crate::test_support::Workspace;
 
-/// A folder to be confined to, and one beside it.
-struct Folders {
+/// A directory to be confined to, and one beside it.
+struct Directories {
     _both: tempfile::TempDir,
     inside: PathBuf,
     outside: PathBuf,
 }
 
-impl Folders {
+impl Directories {
     fn new() -> Self {
         let both = tempfile::tempdir().unwrap();
         let root = both.path().canonicalize().unwrap();
         let (inside, outside) = (root.join("inside"), root.join("outside"));
-        for folder in [&inside, &outside] {
-            fs::create_dir_all(folder.join("sub")).unwrap();
-            fs::write(folder.join("file"), "old").unwrap();
+        for directory in [&inside, &outside] {
+            fs::create_dir_all(directory.join("sub")).unwrap();
+            fs::write(directory.join("file"), "old").unwrap();
         }
         Self {
             _both: both,
@@ -42,13 +42,13 @@ impl Folders {
 
 #[test]
 fn paths_that_lead_out_are_refused() {
-    let folders = Folders::new();
-    let Folders {
+    let directories = Directories::new();
+    let Directories {
         inside, outside, ..
-    } = &folders;
+    } = &directories;
     for (target, link) in [
         (outside.join("file"), "to-file"),
-        (outside.clone(), "to-folder"),
+        (outside.clone(), "to-directory"),
         (outside.join("missing"), "to-nothing"),
         (PathBuf::from("../outside"), "relative"),
         (PathBuf::from("relative"), "twice"),
@@ -57,7 +57,7 @@ fn paths_that_lead_out_are_refused() {
     ] {
         symlink(target, inside.join(link)).unwrap();
     }
-    let resolver = folders.resolver();
+    let resolver = directories.resolver();
     for requested in [
         "/etc/passwd",
         "/",
@@ -68,9 +68,9 @@ fn paths_that_lead_out_are_refused() {
         "~",
         "~/file",
         "to-file",
-        "to-folder/file",
-        "to-folder/new/deep/file",
-        "to-folder/sub/../file",
+        "to-directory/file",
+        "to-directory/new/deep/file",
+        "to-directory/sub/../file",
         "to-nothing",
         "relative/file",
         "twice/file",
@@ -78,7 +78,7 @@ fn paths_that_lead_out_are_refused() {
         "to-root/etc/passwd",
         "/proc/self/root/etc/passwd",
         "/proc/self/fd/0",
-        // The name of the folder is the beginning of another's.
+        // The name of the directory is the beginning of another's.
         "../inside-out",
         "../insid",
     ] {
@@ -94,7 +94,7 @@ fn paths_that_lead_out_are_refused() {
     assert_eq!(
         refusal.to_string(),
         format!(
-            "/etc/passwd is outside of the folder zot is confined to, {}; the user can lift this \
+            "/etc/passwd is outside of the directory zot is confined to, {}; the user can lift this \
              with /unjail",
             inside.display()
         )
@@ -106,13 +106,13 @@ fn paths_that_lead_out_are_refused() {
 
 #[test]
 fn paths_that_stay_inside_are_found() {
-    let folders = Folders::new();
-    let inside = &folders.inside;
+    let directories = Directories::new();
+    let inside = &directories.inside;
     symlink("sub", inside.join("near")).unwrap();
     symlink(inside.join("sub"), inside.join("absolute")).unwrap();
     symlink("/proc/self/root", inside.join("to-root")).unwrap();
     let round_about = format!("to-root{}/file", inside.display());
-    let resolver = folders.resolver();
+    let resolver = directories.resolver();
     let cases = [
         ("file", "file"),
         (".", ""),
@@ -127,7 +127,7 @@ fn paths_that_stay_inside_are_found() {
     for (requested, expected) in cases {
         match resolver.locate(requested, Access::Change) {
             Ok(Place::Below { root, inside, .. }) => {
-                assert_eq!(root, folders.inside, "{requested}");
+                assert_eq!(root, directories.inside, "{requested}");
                 assert_eq!(inside, Path::new(expected), "{requested}");
             }
             other => panic!("{requested}: {other:?}"),
@@ -137,18 +137,18 @@ fn paths_that_stay_inside_are_found() {
 
 #[test]
 fn a_working_directory_behind_a_link_is_confined_to_what_it_leads_to() {
-    let folders = Folders::new();
-    let link = folders.outside.join("link");
-    symlink(&folders.inside, &link).unwrap();
+    let directories = Directories::new();
+    let link = directories.outside.join("link");
+    symlink(&directories.inside, &link).unwrap();
     let jail = Arc::new(Jail::new(&link, Vec::new()));
     jail.close().unwrap();
-    assert_eq!(jail.folder(), Some(folders.inside.as_path()));
+    assert_eq!(jail.directory(), Some(directories.inside.as_path()));
     let resolver = PathResolver::new(&link, None).within(Arc::clone(&jail));
     resolver.locate("file", Access::Change).unwrap();
 
     // The jail stays where it was, whoever changes the link.
     fs::remove_file(&link).unwrap();
-    symlink(&folders.outside, &link).unwrap();
+    symlink(&directories.outside, &link).unwrap();
     resolver.locate("file", Access::Read).unwrap_err();
     jail.open();
     resolver.locate("file", Access::Read).unwrap();
@@ -158,11 +158,11 @@ fn a_working_directory_behind_a_link_is_confined_to_what_it_leads_to() {
 
 #[test]
 fn a_link_that_is_put_in_the_way_afterwards_ends_it() {
-    let folders = Folders::new();
-    let Folders {
+    let directories = Directories::new();
+    let Directories {
         inside, outside, ..
-    } = &folders;
-    let resolver = folders.resolver();
+    } = &directories;
+    let resolver = directories.resolver();
     fs::create_dir(inside.join("sub/deep")).unwrap();
     fs::write(inside.join("sub/deep/file"), "old").unwrap();
     fs::create_dir(outside.join("deep")).unwrap();
@@ -213,7 +213,7 @@ async fn the_tools_work_inside_and_say_why_they_do_not_outside() {
         let output = workspace.call(tool, arguments.clone()).await;
         let text = output.joined_text();
         assert!(output.is_error, "{tool} {arguments}: {text}");
-        assert!(text.contains("is outside of the folder"), "{text}");
+        assert!(text.contains("is outside of the directory"), "{text}");
         assert!(text.contains("/unjail"), "{text}");
     }
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
@@ -235,8 +235,8 @@ async fn the_tools_work_inside_and_say_why_they_do_not_outside() {
         assert!(!output.is_error, "{tool}: {}", output.joined_text());
     }
     assert_eq!(workspace.content("new/deep/file.txt"), b"changed\n");
-    let folder = workspace.call("read", json!({"path": "."})).await;
-    assert!(folder.joined_text().ends_with("is a directory"));
+    let directory = workspace.call("read", json!({"path": "."})).await;
+    assert!(directory.joined_text().ends_with("is a directory"));
 
     workspace.jail.open();
     let output = workspace.call("read", refused[1].1.clone()).await;
@@ -244,12 +244,12 @@ async fn the_tools_work_inside_and_say_why_they_do_not_outside() {
 }
 
 #[tokio::test]
-async fn folders_to_be_read_can_be_read_only() {
-    let folders = Folders::new();
-    let jail = Jail::new(&folders.inside, vec![folders.outside.join("sub")]);
+async fn directories_to_be_read_can_be_read_only() {
+    let directories = Directories::new();
+    let jail = Jail::new(&directories.inside, vec![directories.outside.join("sub")]);
     jail.close().unwrap();
-    let resolver = PathResolver::new(&folders.inside, None).within(Arc::new(jail));
-    let path = folders.outside.join("sub/file");
+    let resolver = PathResolver::new(&directories.inside, None).within(Arc::new(jail));
+    let path = directories.outside.join("sub/file");
     let path = path.to_str().unwrap();
     resolver.locate(path, Access::Read).unwrap();
     resolver.locate(path, Access::Change).unwrap_err();
@@ -259,10 +259,10 @@ async fn folders_to_be_read_can_be_read_only() {
 }
 
 #[test]
-fn a_folder_that_is_gone_is_no_jail() {
+fn a_directory_that_is_gone_is_no_jail() {
     let gone = tempfile::tempdir().unwrap().path().join("gone");
     let jail = Jail::new(&gone, Vec::new());
     let error = jail.close().unwrap_err().to_string();
     assert!(error.starts_with("cannot confine tools to "), "{error}");
-    assert_eq!(jail.folder(), None);
+    assert_eq!(jail.directory(), None);
 }

@@ -1,6 +1,6 @@
-//! Recognises pictures by their first bytes; names lie.
+//! Recognises images by their first bytes; names lie.
 
-/// The type of the picture that starts with `head`, if it is one models can see.
+/// The type of the image that starts with `head`, if it is one models can see.
 pub(super) fn mime_type(head: &[u8]) -> Option<&'static str> {
     if head.starts_with(b"\x89PNG\r\n\x1a\n") {
         Some("image/png")

@@ -140,7 +140,7 @@ async fn an_offset_far_behind_the_byte_limit_works() {
 }
 
 #[tokio::test]
-async fn pictures_are_known_by_their_bytes() {
+async fn images_are_known_by_their_bytes() {
     let workspace = Workspace::recorded();
     for (content, mime_type) in [
         (&b"\x89PNG\r\n\x1a\nrest"[..], "image/png"),
@@ -173,7 +173,7 @@ async fn pictures_are_known_by_their_bytes() {
         .check(
             "read",
             json!({"path": "pic.png"}),
-            Error("<cwd>/pic.png has 20971521 bytes; the limit for pictures is 20971520"),
+            Error("<cwd>/pic.png has 20971521 bytes; the limit for images is 20971520"),
         )
         .await;
 }

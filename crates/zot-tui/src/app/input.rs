@@ -7,7 +7,7 @@ use zot_sdk::conversation::Message;
 use zot_sdk::{AgentEvent, ApprovalScope, ExtensionNotice};
 
 use super::{Choices, Key, PanelView, Preview, Prompt, ShellOutput, Subject};
-use crate::picture::Drawing;
+use crate::image::Drawing;
 use crate::style::Theme;
 
 /// Something happened.
@@ -33,8 +33,8 @@ pub(crate) enum Input {
     /// Of the answer to a question on the side.
     Aside(AgentEvent),
     AsideEnded,
-    /// A picture of what was told last.
-    Picture(Drawing),
+    /// An image of what was told last.
+    Image(Drawing),
     /// The prompt or compaction is over, and its stream has ended.
     WorkEnded,
     /// What the agent is like now.
@@ -52,7 +52,7 @@ pub(crate) enum Input {
     ForkPoints(Vec<String>),
     /// A session was made of a file, and is at this path.
     Imported(String),
-    /// Sessions of this folder, each beginning with its id.
+    /// Sessions of this directory, each beginning with its id.
     Sessions(Vec<String>),
     /// What the model can load: name, description.
     Skills(Vec<(String, String)>),

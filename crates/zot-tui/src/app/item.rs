@@ -5,7 +5,7 @@ use std::sync::Arc;
 use zot_sdk::conversation::{ContentBlock, Message, Role};
 
 use super::{Arguments, Said};
-use crate::picture::Drawing;
+use crate::image::Drawing;
 
 /// What of a finished tool's output is kept, for unfolding it, and how much of that is its end: that
 /// says what came of it.
@@ -27,7 +27,7 @@ pub(crate) enum Item {
     /// Far larger than the others, and far fewer.
     Tool(Box<Tool>),
     /// Of what is before it. Without a sequence it cannot be drawn any more.
-    Picture(Drawing),
+    Image(Drawing),
     /// A question on the side.
     Aside {
         question: String,
@@ -43,7 +43,7 @@ impl Item {
         matches!(self, Self::User(_) | Self::Thinking(_) | Self::Tool(_))
     }
 
-    /// About what it takes in memory. Pictures have a limit of their own.
+    /// About what it takes in memory. Images have a limit of their own.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>()
             + match self {
@@ -53,7 +53,7 @@ impl Item {
                 | Self::Thinking(text)
                 | Self::Note(text)
                 | Self::Error(text) => text.len(),
-                Self::Picture(_) => 0,
+                Self::Image(_) => 0,
                 Self::Tool(tool) => tool.arguments.text().len() + tool.output.len(),
                 Self::Aside { question, answer } => question.len() + answer.len(),
             }
@@ -161,7 +161,7 @@ pub(super) fn text_of(content: &[ContentBlock]) -> String {
                     text.push('\n');
                 }
                 let (kind, bytes) = (&image.mime_type, image.data.len());
-                text.push_str(&format!("[picture: {kind}, {bytes} bytes]"));
+                text.push_str(&format!("[image: {kind}, {bytes} bytes]"));
             }
             ContentBlock::Reasoning(_)
             | ContentBlock::ToolCall(_)

@@ -7,8 +7,8 @@ use super::Item;
 /// What is kept. More lines than this makes no terminal remembers by itself.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
 
-/// What is kept of pictures, the last of them: each takes as much as a long conversation.
-const MAX_PICTURE_BYTES: usize = 4 * 1024 * 1024;
+/// What is kept of images, the last of them: each takes as much as a long conversation.
+const MAX_IMAGE_BYTES: usize = 4 * 1024 * 1024;
 
 #[derive(Default)]
 pub(crate) struct Log {
@@ -39,19 +39,19 @@ impl Log {
         }
     }
 
-    /// What is too much of pictures is left to their descriptions.
-    pub(crate) fn limit_pictures(&mut self) {
-        self.forget_pictures_beyond(MAX_PICTURE_BYTES);
+    /// What is too much of images is left to their descriptions.
+    pub(crate) fn limit_images(&mut self) {
+        self.forget_images_beyond(MAX_IMAGE_BYTES);
     }
 
     /// They cannot be drawn again as they are.
-    pub(crate) fn forget_pictures(&mut self) {
-        self.forget_pictures_beyond(0);
+    pub(crate) fn forget_images(&mut self) {
+        self.forget_images_beyond(0);
     }
 
-    fn forget_pictures_beyond(&mut self, mut room: usize) {
+    fn forget_images_beyond(&mut self, mut room: usize) {
         for entry in self.entries.iter_mut().rev() {
-            if let Item::Picture(drawing) = &mut entry.item {
+            if let Item::Image(drawing) = &mut entry.item {
                 match room.checked_sub(drawing.sequence.len()) {
                     Some(left) => room = left,
                     None => {

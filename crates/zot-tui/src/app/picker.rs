@@ -236,7 +236,7 @@ fn is_simple(query: &str) -> bool {
     !query.contains([' ', '!', '^', '$', '\'', '\\'])
 }
 
-/// The score of a name that was written out, a folder's also without its slash.
+/// The score of a name that was written out, a directory's also without its slash.
 fn exactness(name: &str, query: &str) -> Option<u32> {
     match name.strip_prefix(query)? {
         "" => Some(u32::MAX),

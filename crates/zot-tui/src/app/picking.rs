@@ -109,7 +109,7 @@ impl App {
         };
         let name = choice.name.to_owned();
         match picker.kind {
-            // What is in the folder comes next.
+            // What is in the directory comes next.
             PickerKind::Files if name.ends_with('/') && !name.contains(char::is_whitespace) => {
                 let typed = picker.query.len() + 1;
                 self.editor.replace_before(typed, &format!("@{name}"));

@@ -19,7 +19,7 @@ pub(crate) enum Subject {
     Prompt(usize),
     /// By the beginning of its id.
     Session(String),
-    /// Below the working directory; a folder ends with a slash.
+    /// Below the working directory; a directory ends with a slash.
     File(String),
     Skill(String),
     Theme(String),

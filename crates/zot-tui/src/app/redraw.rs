@@ -76,7 +76,7 @@ impl App {
         }
         // The entries know what is new as well.
         let new = std::mem::take(&mut self.finished).len();
-        let new_pictures = std::mem::take(&mut self.pictures);
+        let new_images = std::mem::take(&mut self.images);
         let replaces = match redraw {
             Redraw::Visible | Redraw::Unfolded => {
                 let (lines, covered) = self.last_rows(above + new);
@@ -90,9 +90,9 @@ impl App {
                 let (mut lines, _) = self.last_rows(room);
                 let surplus = lines.len().saturating_sub(room);
                 self.finished = lines.split_off(surplus);
-                // Part of a picture is none.
-                self.pictures.retain(|(place, _)| *place >= surplus);
-                for (place, _) in &mut self.pictures {
+                // Part of an image is none.
+                self.images.retain(|(place, _)| *place >= surplus);
+                for (place, _) in &mut self.images {
                     *place -= surplus;
                 }
                 Replaces::Screen
@@ -103,7 +103,7 @@ impl App {
                     let text = "… the beginning is in the session: /jump or /export show it";
                     let line = Line::styled(text, self.theme.muted);
                     self.finished.push(line.clipped(self.columns));
-                    for (place, _) in &mut self.pictures {
+                    for (place, _) in &mut self.images {
                         *place += 1;
                     }
                 }
@@ -111,8 +111,8 @@ impl App {
                 Replaces::Everything
             }
         };
-        for (_, drawing) in &mut self.pictures {
-            let new = new_pictures.iter().find(|(_, new)| new.is(drawing));
+        for (_, drawing) in &mut self.images {
+            let new = new_images.iter().find(|(_, new)| new.is(drawing));
             if let Some((_, new)) = new {
                 drawing.first.clone_from(&new.first);
             }
@@ -121,8 +121,8 @@ impl App {
     }
 
     /// Those that are on the screen no longer fill their cells.
-    pub(crate) fn forget_pictures(&mut self) {
-        self.chat.log.forget_pictures();
+    pub(crate) fn forget_images(&mut self) {
+        self.chat.log.forget_images();
     }
 
     /// Whether the first rows of something do not tell if it is folded.
@@ -158,7 +158,7 @@ impl App {
     }
 
     /// What was shown in the last `wanted` rows as it is shown now, and how many rows it was. The
-    /// pictures among them are drawn again.
+    /// images among them are drawn again.
     fn last_rows(&mut self, wanted: usize) -> (Vec<Line>, usize) {
         let mut answer = match wanted {
             usize::MAX => self.chat.rewrap(self.columns, &self.theme),
@@ -194,11 +194,11 @@ impl App {
                 true => covered.saturating_sub(wanted),
                 false => 0,
             };
-            if let Item::Picture(drawing) = &entry.item
+            if let Item::Image(drawing) = &entry.item
                 && skipped == 0
                 && (1..self.rows).contains(&rows)
             {
-                self.pictures.push((lines.len(), drawing.again()));
+                self.images.push((lines.len(), drawing.again()));
             }
             lines.extend(now.into_iter().skip(skipped));
             self.chat.log.set_rows(index, rows);

@@ -58,7 +58,7 @@ impl Said {
         if !known.is_empty() {
             parts = known;
         }
-        let unnamed = images.map(|(kind, bytes)| format!("picture: {kind}, {bytes} bytes"));
+        let unnamed = images.map(|(kind, bytes)| format!("image: {kind}, {bytes} bytes"));
         let (attached, others): (Vec<&Part>, Vec<&Part>) =
             parts.iter().partition(|part| part.is_attached());
         Self {

@@ -7,8 +7,8 @@ use super::draft::is_mark;
 /// Inside a word to Unicode (`main.rs`), but where readers of code see two.
 const JOINTS: [char; 6] = ['.', ':', ',', ';', '·', '．'];
 
-/// Pictures are words of their own.
-const FIRST_PICTURE: char = '\u{1f000}';
+/// Images are words of their own.
+const FIRST_IMAGE: char = '\u{1f000}';
 
 /// Where the word before the end of `text` begins.
 pub(super) fn start_of_last(text: &str) -> usize {
@@ -56,6 +56,6 @@ fn is_word(piece: &str) -> bool {
         character.is_alphanumeric()
             || character == '_'
             || is_mark(character)
-            || character >= FIRST_PICTURE
+            || character >= FIRST_IMAGE
     })
 }

@@ -112,7 +112,7 @@ impl Renderer {
         if matches!(frame.replaces, Replaces::Screen | Replaces::Everything) {
             self.buried.clear();
         }
-        if frame.pictures.is_empty() {
+        if frame.images.is_empty() {
             let (known, buried) = common(&frame.finished, &self.buried);
             frame.finished.drain(..known);
             frame.mixed = frame.mixed.saturating_sub(known);

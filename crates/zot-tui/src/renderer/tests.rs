@@ -124,12 +124,12 @@ fn clearing_leaves_the_finished_lines_only() {
 }
 
 #[test]
-fn a_picture_has_its_rows_between_the_lines() {
+fn an_image_has_its_rows_between_the_lines() {
     let mut screen = Screen::new(8, 20);
     screen.draw(&["one"], &["live"]);
     let frame = Frame {
         finished: ["two", "", "", "three"].iter().map(Line::plain).collect(),
-        pictures: vec![(
+        images: vec![(
             1,
             Drawing {
                 rows: 2,

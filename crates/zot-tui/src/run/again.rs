@@ -111,7 +111,7 @@ impl Chat {
     /// Made at once, so that everything can be done with the copy that can be done with a session.
     fn copy_of(&self, parent: &Path, before: Option<usize>) -> Result<PathBuf, String> {
         let Some(sessions) = &self.options.sessions else {
-            return Err("there is no folder for sessions".to_owned());
+            return Err("there is no directory for sessions".to_owned());
         };
         let cwd = self.runtime.cwd().display().to_string();
         let whole = read(parent, View::Current).map_err(|error| error.to_string())?;

@@ -12,7 +12,7 @@ use super::info::info;
 use super::plain::Plain;
 use super::{Chat, Options, history_file, themes};
 use crate::app::{App, History};
-use crate::picture::Surroundings;
+use crate::image::Surroundings;
 use crate::renderer::{Narrowing, Renderer};
 use crate::style::Depth;
 use crate::terminal::{Kind, Question, Terminal};

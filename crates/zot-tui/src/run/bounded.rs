@@ -14,7 +14,7 @@ pub(super) enum Opened {
         file: File,
         bytes: u64,
     },
-    Folder,
+    Directory,
     /// Reading it could wait for ever or do something.
     Special(&'static str),
 }
@@ -55,7 +55,7 @@ fn other_than_file(metadata: &Metadata) -> Option<Opened> {
     let kind = metadata.file_type();
     match () {
         () if kind.is_file() => None,
-        () if kind.is_dir() => Some(Opened::Folder),
+        () if kind.is_dir() => Some(Opened::Directory),
         () if kind.is_fifo() => Some(Opened::Special("named pipe")),
         () if kind.is_socket() => Some(Opened::Special("socket")),
         () => Some(Opened::Special("device")),

@@ -5,7 +5,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
+const IMAGES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
 /// More than anybody drops at once; looking all of them up would take a moment.
 const MAX_DROPPED: usize = 64;
@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 16 * 1024;
 
 /// The mentions of files, if `pasted` is their paths and nothing else.
 ///
-/// What is dropped comes with its whole path. Of other paths only those of pictures are taken for
+/// What is dropped comes with its whole path. Of other paths only those of images are taken for
 /// more than text.
 pub(super) fn mentions(pasted: &str, cwd: &Path, home: Option<&Path>) -> Option<String> {
     let pasted = pasted.trim();
@@ -36,7 +36,7 @@ pub(super) fn mentions(pasted: &str, cwd: &Path, home: Option<&Path>) -> Option<
 fn mention(path: &Path, cwd: &Path) -> Option<String> {
     let ending = path.extension().and_then(|ending| ending.to_str());
     let ending = ending.unwrap_or("").to_lowercase();
-    if !path.is_absolute() && !PICTURES.contains(&ending.as_str()) {
+    if !path.is_absolute() && !IMAGES.contains(&ending.as_str()) {
         return None;
     }
     let path = cwd.join(path);

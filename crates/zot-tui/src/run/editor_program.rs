@@ -27,8 +27,8 @@ pub(super) async fn edit(text: &str) -> Result<String, EditError> {
     let editor = variable("VISUAL")
         .or_else(|| variable("EDITOR"))
         .ok_or(EditError::NoEditor)?;
-    let folder = zot_files::ScratchDirectory::new(zot_files::Scratch::Edit)?;
-    let path = folder.path().join("prompt.md");
+    let directory = zot_files::ScratchDirectory::new(zot_files::Scratch::Edit)?;
+    let path = directory.path().join("prompt.md");
     fs::write(&path, text)?;
     // The variable may hold arguments, which is a shell's business.
     let status = Command::new("sh")

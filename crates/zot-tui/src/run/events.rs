@@ -22,12 +22,12 @@ impl Chat {
                 self.take_soon(info)?;
                 return self.take_soon(Input::WorkEnded);
             };
-            let pictures = pictures(&event);
+            let images = images(&event);
             if let Some(ending) = self.take_soon(Input::Agent(event))? {
                 return Ok(Some(ending));
             }
             let (columns, rows) = self.app.size();
-            self.image_renderer.draw(pictures, columns, rows / 2);
+            self.image_renderer.draw(images, columns, rows / 2);
             if self.image_renderer.is_busy() {
                 break;
             }
@@ -62,8 +62,8 @@ pub(super) async fn next_event(work: &mut Option<EventStream>) -> Option<AgentEv
     }
 }
 
-/// The pictures that an event brings.
-fn pictures(event: &AgentEvent) -> Vec<Image> {
+/// The images that an event brings.
+fn images(event: &AgentEvent) -> Vec<Image> {
     let content = match event {
         AgentEvent::UserMessage(message) => &message.content,
         AgentEvent::ToolFinished { result, .. } => &result.content,

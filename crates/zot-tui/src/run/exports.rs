@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// What the name of a file can say it is.
 const ENDINGS: [&str; 5] = ["html", "htm", "md", "markdown", "zotsession"];
 
-/// How many files without a name of their own there can be in a folder.
+/// How many files without a name of their own there can be in a directory.
 const MAX_UNNAMED: usize = 1_000;
 
 /// A file that is not there yet. The error is for the user.

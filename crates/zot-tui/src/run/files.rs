@@ -25,7 +25,7 @@ const ROOM_BYTES: usize = 40 << 20;
 /// Threads are not worth their start for fewer.
 const MAX_THREADS: usize = 4;
 
-/// The uppermost files and folders below `root`, for the moment until [`list`] is done.
+/// The uppermost files and directories below `root`, for the moment until [`list`] is done.
 pub(super) fn list_near(root: &Path) -> Choices {
     let mut found = Found::default();
     let walk = walk(root).max_depth(Some(NEAR_LEVELS)).build();
@@ -38,7 +38,7 @@ pub(super) fn list_near(root: &Path) -> Choices {
     found.sorted()
 }
 
-/// All files and folders below `root` that git would not ignore, folders with a slash, the upper
+/// All files and directories below `root` that git would not ignore, directories with a slash, the upper
 /// ones first.
 pub(super) fn list(root: &Path) -> Choices {
     let all = Mutex::new(Found {

@@ -47,8 +47,8 @@ pub(super) fn append(path: &Path, draft: &Draft) -> io::Result<()> {
     if draft.bytes() > MAX_PROMPT_BYTES {
         return Ok(());
     }
-    if let Some(folder) = path.parent() {
-        zot_files::create_private_folder(folder)?;
+    if let Some(directory) = path.parent() {
+        zot_files::create_private_directory(directory)?;
     }
     let mut file = locked(path)?;
     if file.metadata()?.len() > MAX_FILE_BYTES {
@@ -103,11 +103,11 @@ fn shortened(path: &Path, mut old: File) -> io::Result<File> {
     let surplus = bytes.len().saturating_sub(KEPT_BYTES);
     let start = bytes[surplus..].iter().position(|byte| *byte == b'\n');
     let start = start.map_or(bytes.len(), |at| surplus + at + 1);
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let directory = path.parent().unwrap_or(Path::new("."));
     let mut kept = tempfile::Builder::new()
         .prefix(".history-")
         .append(true)
-        .tempfile_in(folder)?;
+        .tempfile_in(directory)?;
     kept.write_all(&bytes[start..])?;
     kept.as_file().lock()?;
     Ok(kept.persist(path)?)

@@ -1,4 +1,4 @@
-//! Draws pictures beside the loop, so that keys are answered meanwhile.
+//! Draws images beside the loop, so that keys are answered meanwhile.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -9,24 +9,24 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use zot_sdk::Image;
 
-use crate::picture::{Drawing, Easel, Protocol, Surroundings, TMUX_FORMAT, in_tmux, number};
+use crate::image::{Drawing, Easel, Protocol, Surroundings, TMUX_FORMAT, in_tmux, number};
 use crate::terminal::{Answers, Terminal};
 
-/// How long the terminal may take to say what it can, from the first picture on.
+/// How long the terminal may take to say what it can, from the first image on.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
 
 /// The same for tmux.
 const TMUX_TIME: Duration = Duration::from_secs(1);
 
-/// The conversation goes on without pictures that take longer.
+/// The conversation goes on without images that take longer.
 const DRAWING_TIME: Duration = Duration::from_secs(3);
 
-/// Makes drawings of pictures, those of one event at a time.
+/// Makes drawings of images, those of one event at a time.
 pub(super) struct ImageRenderer {
     surroundings: Surroundings,
     answers: watch::Receiver<Answers>,
     jobs: JoinSet<Vec<Drawing>>,
-    /// How many pictures there were.
+    /// How many images there were.
     count: u32,
     /// What a cell measured when they were drawn.
     cell: Option<(usize, usize)>,
@@ -79,7 +79,7 @@ impl ImageRenderer {
         Some(done.unwrap_or_default())
     }
 
-    /// Takes the pictures off the screen, where they do not go with the text.
+    /// Takes the images off the screen, where they do not go with the text.
     pub(super) fn wipe(&self) -> &'static str {
         match self.count {
             0 => "",
@@ -98,7 +98,7 @@ impl ImageRenderer {
     }
 }
 
-/// How pictures are shown here, which may have to be asked for.
+/// How images are shown here, which may have to be asked for.
 async fn easel(surroundings: Surroundings, answers: watch::Receiver<Answers>) -> Option<Easel> {
     let protocol = match surroundings {
         Surroundings::Known(protocol) => protocol,
@@ -121,7 +121,7 @@ async fn easel(surroundings: Surroundings, answers: watch::Receiver<Answers>) ->
     Some(Easel { protocol, cell })
 }
 
-/// Asked for every picture: another terminal may have been attached meanwhile.
+/// Asked for every image: another terminal may have been attached meanwhile.
 async fn ask_tmux() -> Option<Protocol> {
     let mut command = Command::new("tmux");
     command.args(["display-message", "-p"]);

@@ -34,12 +34,12 @@ pub(super) fn info(runtime: &Runtime) -> Info {
     }
 }
 
-/// A folder as people write it, with `~` for their own.
-fn shown(folder: &Path) -> String {
+/// A directory as people write it, with `~` for their own.
+fn shown(directory: &Path) -> String {
     let home = std::env::home_dir();
-    match home.and_then(|home| folder.strip_prefix(home).ok().map(Path::to_owned)) {
+    match home.and_then(|home| directory.strip_prefix(home).ok().map(Path::to_owned)) {
         Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
         Some(rest) => format!("~/{}", rest.display()),
-        None => folder.display().to_string(),
+        None => directory.display().to_string(),
     }
 }

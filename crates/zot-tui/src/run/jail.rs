@@ -16,8 +16,8 @@ impl Chat {
             Input::note(format!(
                 "jailed: from the next call on, zot's tools stay in {}. read, write and edit use \
                      no other file; bash reads only what programs need besides, and has a temporary \
-                     folder for its home. {UNCONFINED} /unjail lifts this",
-                report.folder.display()
+                     directory for its home. {UNCONFINED} /unjail lifts this",
+                report.directory.display()
             )),
         ];
         inputs.extend(report.caveats().into_iter().map(Input::failure));

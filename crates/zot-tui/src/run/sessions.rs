@@ -23,15 +23,15 @@ impl Chat {
     }
 }
 
-/// The sessions of the same folder, the newest first; this one is left out. The error is for the
+/// The sessions of the same directory, the newest first; this one is left out. The error is for the
 /// user.
 fn list(runtime: &Runtime) -> Result<Vec<Summary>, String> {
     let own = runtime.session().map(|session| session.path.clone());
-    let Some(folder) = own.as_deref().and_then(Path::parent).and_then(Path::parent) else {
+    let Some(directory) = own.as_deref().and_then(Path::parent).and_then(Path::parent) else {
         return Err("this conversation has no session (--no-session)".to_owned());
     };
     let cwd = runtime.cwd().display().to_string();
-    let found = Library::new(folder).list(Scope::Directory(&cwd));
+    let found = Library::new(directory).list(Scope::Directory(&cwd));
     let mut found = found.map_err(|error| format!("the sessions cannot be listed: {error}"))?;
     found.retain(|one| Some(&one.path) != own.as_ref());
     Ok(found)

@@ -13,11 +13,11 @@ const MAX_BYTES: u64 = 64 * 1024;
 /// Why there is no such theme.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LoadError {
-    #[error("there is no theme {name:?}: there are {}; yours are files in {}", .known.join(", "), .folder.display())]
+    #[error("there is no theme {name:?}: there are {}; yours are files in {}", .known.join(", "), .directory.display())]
     Unknown {
         name: String,
         known: Vec<String>,
-        folder: PathBuf,
+        directory: PathBuf,
     },
     #[error("{}: {source}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
@@ -26,23 +26,23 @@ pub(super) enum LoadError {
 }
 
 /// `light`, `dark`, or a file of the user's.
-pub(super) fn load(name: &str, folder: Option<&Path>) -> Result<Theme, LoadError> {
+pub(super) fn load(name: &str, directory: Option<&Path>) -> Result<Theme, LoadError> {
     match name {
         "light" => return Ok(Theme::LIGHT),
         "dark" => return Ok(Theme::DARK),
         _ => {}
     }
-    let folder = folder.unwrap_or(Path::new("."));
+    let directory = directory.unwrap_or(Path::new("."));
     let unknown = || LoadError::Unknown {
         name: name.to_owned(),
-        known: known(Some(folder)),
-        folder: folder.to_owned(),
+        known: known(Some(directory)),
+        directory: directory.to_owned(),
     };
     // A name, not a path.
     if name.contains(['/', '\0']) || name.starts_with('.') {
         return Err(unknown());
     }
-    let path = folder.join(format!("{name}.json"));
+    let path = directory.join(format!("{name}.json"));
     let text = match bounded::text(&path, MAX_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unknown()),
@@ -52,9 +52,9 @@ pub(super) fn load(name: &str, folder: Option<&Path>) -> Result<Theme, LoadError
 }
 
 /// The names of all themes there are.
-pub(super) fn known(folder: Option<&Path>) -> Vec<String> {
-    let mut own: Vec<String> = folder
-        .and_then(|folder| fs::read_dir(folder).ok())
+pub(super) fn known(directory: Option<&Path>) -> Vec<String> {
+    let mut own: Vec<String> = directory
+        .and_then(|directory| fs::read_dir(directory).ok())
         .into_iter()
         .flatten()
         .flatten()

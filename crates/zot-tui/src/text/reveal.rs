@@ -15,7 +15,7 @@ pub(crate) fn reveal(text: &str) -> String {
     for character in text.chars() {
         match character {
             '\t' => shown.extend(std::iter::repeat_n(' ', TAB_COLUMNS)),
-            // There is a picture for each of these.
+            // There is an image for each of these.
             '\0'..='\x1f' => shown.extend(char::from_u32(0x2400 + u32::from(character))),
             '\x7f' => shown.push('\u{2421}'),
             character if is_unseen(character) => {

@@ -21,7 +21,7 @@ pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -
         Item::Thinking(text) => lines.extend(thinking(text, columns, theme, expanded)),
         Item::Tool(call) => lines.extend(tool::finished(call, columns, theme, expanded)),
         // It is drawn over these.
-        Item::Picture(drawing) => {
+        Item::Image(drawing) => {
             let is_shown = drawing.columns <= columns && !drawing.sequence.is_empty();
             return vec![Line::default(); if is_shown { drawing.rows } else { 0 }];
         }

@@ -122,13 +122,13 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// A prompt: a text, pictures, or both.
+/// A prompt: a text, images, or both.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct PromptCommand {
     pub message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageInput>,
-    /// Attach the files and folders that the message mentions as `@path`.
+    /// Attach the files and directories that the message mentions as `@path`.
     #[serde(skip_serializing_if = "is_false")]
     pub mentions: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,7 +162,7 @@ pub struct SteerCommand {
     pub message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageInput>,
-    /// Attach the files and folders that the message mentions as `@path`.
+    /// Attach the files and directories that the message mentions as `@path`.
     #[serde(skip_serializing_if = "is_false")]
     pub mentions: bool,
 }
@@ -195,7 +195,7 @@ pub enum RememberFor {
     Session,
 }
 
-/// A picture that comes with a prompt.
+/// An image that comes with a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImageInput {
     pub mime_type: String,

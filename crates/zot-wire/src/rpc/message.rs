@@ -31,7 +31,7 @@ pub enum ContentBlock {
     Text {
         text: String,
     },
-    /// A picture, reported by its size to keep dumps small.
+    /// An image, reported by its size to keep dumps small.
     Image {
         mime_type: String,
         bytes: u64,

@@ -21,7 +21,7 @@ pub fn json_schema() -> Value {
     let responses = responses(&mut generator);
     let command = command(&mut generator);
     let mut definitions = generator.take_definitions(true);
-    allow_pictures_alone(&mut definitions);
+    allow_images_alone(&mut definitions);
     let variants: Vec<Value> = responses.iter().map(|(name, _)| reference(name)).collect();
     definitions.extend(responses);
     definitions.insert("Command".to_owned(), command);
@@ -159,8 +159,8 @@ fn command(generator: &mut SchemaGenerator) -> Value {
     schema
 }
 
-/// A prompt may consist of pictures alone, which the Rust type cannot say.
-fn allow_pictures_alone(definitions: &mut Map<String, Value>) {
+/// A prompt may consist of images alone, which the Rust type cannot say.
+fn allow_images_alone(definitions: &mut Map<String, Value>) {
     if let Some(Value::Object(prompt)) = definitions.get_mut("PromptCommand") {
         prompt.remove("required");
         let either = json!([{ "required": ["message"] }, { "required": ["images"] }]);

@@ -6,7 +6,7 @@ import { Run } from "./run.js";
 import { Session } from "./session.js";
 
 /**
- * @import { Answer, CallOptions, ClientOptions, CompactResult, ConfirmOptions, InvokedCommand, Picture, PromptOptions, Usage } from "./index.js"
+ * @import { Answer, CallOptions, ClientOptions, CompactResult, ConfirmOptions, InvokedCommand, Image, PromptOptions, Usage } from "./index.js"
  * @import { CumulativeUsage, Event, FullMessage, InvokedData } from "./protocol.js"
  */
 
@@ -71,7 +71,7 @@ export class Client {
     return { text, usage, stop: prompt.isAborted ? "aborted" : stop };
   }
 
-  /** @param {string} message @param {CallOptions & { images?: readonly Picture[] }} [options] */
+  /** @param {string} message @param {CallOptions & { images?: readonly Image[] }} [options] */
   async steer(message, { images = [], ...options } = {}) {
     await this.#session.call("steer", { message, images: images.length === 0 ? undefined : images.map(toImage) }, options);
   }
@@ -268,8 +268,8 @@ function sum(one, other) {
   };
 }
 
-/** @param {Picture} picture */
-function toImage(picture) {
-  const { mime_type, data } = "image" in picture ? image(picture.image, picture.mimeType) : picture;
+/** @param {Image} image */
+function toImage(image) {
+  const { mime_type, data } = "image" in image ? image(image.image, image.mimeType) : image;
   return { mime_type, data };
 }

@@ -120,7 +120,7 @@ export interface ClientOptions {
   baseUrl?: string;
   /** Given to zot as an argument, which other users of the machine may see; `env` is more discreet. */
   apiKey?: string;
-  /** Where the agent works; the folder of this process unless given. */
+  /** Where the agent works; the directory of this process unless given. */
   cwd?: string;
   /** Added to the environment of this process; undefined removes a variable. */
   env?: Readonly<Record<string, string | undefined>>;
@@ -165,11 +165,11 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** A picture for a prompt: bytes or base64. */
-export type Picture = ImageBytes | ImageInput;
+/** An image for a prompt: bytes or base64. */
+export type Image = ImageBytes | ImageInput;
 
 export interface PromptOptions extends CallOptions {
-  images?: readonly Picture[];
+  images?: readonly Image[];
   /** What happens while another prompt runs: `reject` (as without it) throws a ZotError with the code `busy`. */
   whenBusy?: "reject" | "queue";
   /** Budgets: the prompt ends with an `error` of the code `budget`. */
@@ -226,7 +226,7 @@ export declare class Client implements AsyncDisposable {
   prompt(message: string, options?: PromptOptions): Prompt;
   /** Runs a prompt to its end. Throws if it fails. */
   ask(message: string, options?: PromptOptions): Promise<Answer>;
-  steer(message: string, options?: CallOptions & { images?: readonly Picture[] }): Promise<void>;
+  steer(message: string, options?: CallOptions & { images?: readonly Image[] }): Promise<void>;
   /** Answers a `tool_confirm` event, for clients without `approve`. */
   confirm(callId: string, answer: ConfirmOptions, options?: CallOptions): Promise<void>;
   /** Stops the running prompt or compaction, which then ends by itself. */

@@ -27,7 +27,7 @@ export interface PromptCommand {
   max_cost_usd?: number;
   max_steps?: number;
   max_tokens?: number;
-  /** Attach the files and folders that the message mentions as `@path`. */
+  /** Attach the files and directories that the message mentions as `@path`. */
   mentions?: boolean;
   message?: string;
   timeout_ms?: number;
@@ -76,7 +76,7 @@ export interface SteerCommand {
   type: "steer";
   id?: RequestId;
   images?: ImageInput[];
-  /** Attach the files and folders that the message mentions as `@path`. */
+  /** Attach the files and directories that the message mentions as `@path`. */
   mentions?: boolean;
   message: string;
 }
@@ -451,7 +451,7 @@ export interface HelloData {
 /** `hello` succeeded. */
 export interface HelloResponse { type: "response"; command: "hello"; data: HelloData; id?: RequestId; success: true }
 
-/** A picture that comes with a prompt. */
+/** An image that comes with a prompt. */
 export interface ImageInput {
   /** The file's bytes in base64. */
   data: string;

@@ -26,10 +26,10 @@ const ZOT_WAITS_MS = 60_000;
 /** zot keeps one connection, two while it reloads. */
 const MAX_CONNECTIONS = 8;
 
-/** Folders to remove when the process ends without `close`. @type {Set<string>} */
-const folders = new Set();
-const removeFolders = () => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+/** Directories to remove when the process ends without `close`. @type {Set<string>} */
+const directories = new Set();
+const removeDirectories = () => {
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 };
 
 /**
@@ -68,8 +68,8 @@ export class ToolHost {
     const parent = Buffer.byteLength(tmpdir()) < MAX_SOCKET_PATH_BYTES - 30 ? tmpdir() : "/tmp";
     // Mode 0700: nobody else gets to the socket in it.
     const directory = await mkdtemp(join(parent, "zot-client-"));
-    folders.add(directory);
-    if (!process.listeners("exit").includes(removeFolders)) process.on("exit", removeFolders);
+    directories.add(directory);
+    if (!process.listeners("exit").includes(removeDirectories)) process.on("exit", removeDirectories);
     try {
       const host = new ToolHost(tools, directory);
       await host.#listen(join(directory, "tools.sock"));
@@ -186,5 +186,5 @@ export class ToolHost {
 /** @param {string} directory */
 async function remove(directory) {
   await rm(directory, { recursive: true, force: true });
-  folders.delete(directory);
+  directories.delete(directory);
 }

@@ -6,14 +6,14 @@ import { afterEach, describe, it } from "node:test";
 
 import { Client } from "@zot/client";
 
-import { cleanUp, collect, isAlive, skip, skipScripted, startOffline, startScripted, temporaryFolder, textOf, zotError } from "./support.js";
+import { cleanUp, collect, isAlive, skip, skipScripted, startOffline, startScripted, temporaryDirectory, textOf, zotError } from "./support.js";
 
 const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
 
 describe("the offline model", { skip }, () => {
   afterEach(cleanUp);
   it("answers, and every event comes in order", async () => {
-    const cwd = await temporaryFolder();
+    const cwd = await temporaryDirectory();
     await writeFile(join(cwd, "notes.txt"), "buy milk\ncall Ada\n");
     const client = await startOffline({ cwd });
     const events = await collect(client.prompt("count the lines in notes.txt"));
@@ -56,7 +56,7 @@ describe("the offline model", { skip }, () => {
   });
 
   it("says which session the conversation is kept in", async () => {
-    const cwd = await temporaryFolder();
+    const cwd = await temporaryDirectory();
     const path = join(cwd, "talk.jsonl");
     const client = await startOffline({ cwd, args: ["--session", path] });
     await client.ask("hello");
@@ -95,7 +95,7 @@ describe("the offline model", { skip }, () => {
   });
 
   it("runs the commands of extensions and panels", async () => {
-    const folder = await temporaryFolder();
+    const directory = await temporaryDirectory();
     const program = `
       const send = (frame) => console.log(JSON.stringify(frame));
       send({ type: "hello", name: "demo", version: "1", capabilities: [] });
@@ -109,14 +109,14 @@ describe("the offline model", { skip }, () => {
         if (name === "panel") send({ ...answer, action: "open_panel", open_panel: { id: "p", lines: [] } });
         if (type === "panel_key") send({ type: "panel_render", panel_id: "p", lines: [key] });
       });`;
-    await writeFile(join(folder, "demo.cjs"), program);
-    await writeFile(join(folder, "extension.json"), JSON.stringify({ name: "demo", exec: process.execPath, args: ["demo.cjs"] }));
+    await writeFile(join(directory, "demo.cjs"), program);
+    await writeFile(join(directory, "extension.json"), JSON.stringify({ name: "demo", exec: process.execPath, args: ["demo.cjs"] }));
     /** @type {((event: import("@zot/client").Event) => void) | undefined} */
     let onPanel;
     const drawn = new Promise((resolve) => {
       onPanel = (event) => event.type === "ext_panel" && resolve(event.lines);
     });
-    const client = await startOffline({ args: ["--ext", folder], onEvent: (event) => onPanel?.(event) });
+    const client = await startOffline({ args: ["--ext", directory], onEvent: (event) => onPanel?.(event) });
     assert.deepEqual((await client.getCommands()).map((command) => command.name), ["ask", "show", "panel"]);
     assert.equal((await client.invokeCommand("show")).display, "shown");
     const invoked = await client.invokeCommand("/ask");
@@ -173,7 +173,7 @@ describe("the scripted model", { skip: skipScripted }, () => {
     assert.equal((await client.ask("length")).stop, "length");
   });
 
-  it("takes pictures in both forms", async () => {
+  it("takes images in both forms", async () => {
     const client = await startScripted();
     const images = [{ mime_type: "image/png", data: DOT }, { image: Buffer.from(DOT, "base64"), mimeType: "image/png" }];
     await client.ask("say:1", { images });
@@ -279,7 +279,7 @@ describe("approvals", { skip: skipScripted }, () => {
       [{ allow: true, args: { command: "echo other >> made" } }, "other\n", /exit 0/],
       [new Error("out of order"), "", /refused: out of order/],
     ])) {
-      const cwd = await temporaryFolder();
+      const cwd = await temporaryDirectory();
       const client = await startScripted({
         cwd,
         approve: ({ name, args, preview }) => {
@@ -296,7 +296,7 @@ describe("approvals", { skip: skipScripted }, () => {
   });
 
   it("are asked for some tools only, and once if the answer is to be remembered", async () => {
-    const cwd = await temporaryFolder();
+    const cwd = await temporaryDirectory();
     let questions = 0;
     const client = await startScripted({
       cwd,
@@ -325,7 +325,7 @@ describe("approvals", { skip: skipScripted }, () => {
     await assert.rejects(client.ask(TOUCH, { timeoutMs: 300 }), zotError("timeout"));
     assert.equal(signal?.aborted, true);
 
-    const cwd = await temporaryFolder();
+    const cwd = await temporaryDirectory();
     const other = await startScripted({ cwd, confirm: true });
     for await (const event of other.prompt(TOUCH)) {
       if (event.type === "tool_confirm") await other.confirm(event.id, { allow: true });

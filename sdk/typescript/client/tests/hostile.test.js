@@ -6,7 +6,7 @@ import { afterEach, describe, it } from "node:test";
 
 import { Client } from "@zot/client";
 
-import { cleanUp, collect, isAlive, startFake, temporaryFolder, textOf, until, zotError } from "./support.js";
+import { cleanUp, collect, isAlive, startFake, temporaryDirectory, textOf, until, zotError } from "./support.js";
 
 describe("a program that is not zot", () => {
   afterEach(cleanUp);
@@ -115,7 +115,7 @@ describe("a zot that hangs", () => {
 describe("a slow consumer", () => {
   afterEach(cleanUp);
   it("stops the reading, and loses nothing", async () => {
-    const file = join(await temporaryFolder(), "written");
+    const file = join(await temporaryDirectory(), "written");
     const client = await startFake("flood", { env: { FAKE_FILE: file } });
     const events = client.prompt("go");
     await events.next();
@@ -137,7 +137,7 @@ describe("a slow consumer", () => {
   });
 
   it("can be left behind: close works all the same", async () => {
-    const file = join(await temporaryFolder(), "written");
+    const file = join(await temporaryDirectory(), "written");
     const client = await startFake("flood", { env: { FAKE_FILE: file }, closeTimeoutMs: 100 });
     const events = client.prompt("go");
     await events.next();

@@ -7,7 +7,7 @@ import { delimiter, dirname, join } from "node:path";
 import { afterEach, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { cleanUp, skip, temporaryFolder, zot } from "./support.js";
+import { cleanUp, skip, temporaryDirectory, zot } from "./support.js";
 
 const project = fileURLToPath(new URL("..", import.meta.url));
 const npm = spawnSync("npm", ["--version"], { encoding: "utf8" });
@@ -23,13 +23,13 @@ function locate(name) {
   }
 }
 
-/** A folder that has the package, and nothing of the repository. */
+/** A directory that has the package, and nothing of the repository. */
 async function consumer() {
-  const folder = await temporaryFolder();
-  await writeFile(join(folder, "package.json"), '{ "type": "module" }');
-  const install = spawnSync("npm", ["install", "--offline", "--no-audit", "--no-fund", "--install-links", project], { cwd: folder, encoding: "utf8" });
+  const directory = await temporaryDirectory();
+  await writeFile(join(directory, "package.json"), '{ "type": "module" }');
+  const install = spawnSync("npm", ["install", "--offline", "--no-audit", "--no-fund", "--install-links", project], { cwd: directory, encoding: "utf8" });
   assert.equal(install.status, 0, install.stderr);
-  return folder;
+  return directory;
 }
 
 /** Every program in a document. @param {string} path */
@@ -46,32 +46,32 @@ describe("the package", { skip: skipNpm }, () => {
   const skipTypes = compiler === undefined || nodeTypes === undefined ? "the types are NOT checked: typescript is not installed; run `npm install` in sdk/typescript" : false;
 
   it("is installed alone, and a strict TypeScript program compiles", { skip: skipTypes }, async () => {
-    const folder = await consumer();
-    assert.deepEqual((await readdir(join(folder, "node_modules/@zot/client"))).sort(), ["README.md", "package.json", "src"]);
+    const directory = await consumer();
+    assert.deepEqual((await readdir(join(directory, "node_modules/@zot/client"))).sort(), ["README.md", "package.json", "src"]);
     const types = dirname(nodeTypes ?? "");
-    await mkdir(join(folder, "node_modules/@types"));
-    await cp(types, join(folder, "node_modules/@types/node"), { recursive: true });
-    await symlink(join(types, "../../undici-types"), join(folder, "node_modules/undici-types"));
-    await cp(join(project, "tests/types/consumer.ts"), join(folder, "consumer.ts"));
+    await mkdir(join(directory, "node_modules/@types"));
+    await cp(types, join(directory, "node_modules/@types/node"), { recursive: true });
+    await symlink(join(types, "../../undici-types"), join(directory, "node_modules/undici-types"));
+    await cp(join(project, "tests/types/consumer.ts"), join(directory, "consumer.ts"));
     const flags = ["--strict", "--exactOptionalPropertyTypes", "--noEmit", "--target", "es2022", "--module", "nodenext", "consumer.ts"];
-    const { status, stdout } = spawnSync(process.execPath, [compiler ?? "", ...flags], { cwd: folder, encoding: "utf8" });
+    const { status, stdout } = spawnSync(process.execPath, [compiler ?? "", ...flags], { cwd: directory, encoding: "utf8" });
     assert.equal(status, 0, stdout);
   });
 
   it("does what its documents say", { skip }, async () => {
-    const folder = await consumer();
-    await mkdir(join(folder, "bin"));
-    await symlink(zot, join(folder, "bin/zot"));
-    await writeFile(join(folder, "notes.txt"), "buy milk\ncall Ada\n");
-    const env = { ...process.env, PATH: `${join(folder, "bin")}${delimiter}${process.env.PATH}`, ZOT_HOME: join(folder, "home") };
+    const directory = await consumer();
+    await mkdir(join(directory, "bin"));
+    await symlink(zot, join(directory, "bin/zot"));
+    await writeFile(join(directory, "notes.txt"), "buy milk\ncall Ada\n");
+    const env = { ...process.env, PATH: `${join(directory, "bin")}${delimiter}${process.env.PATH}`, ZOT_HOME: join(directory, "home") };
     for (const document of DOCUMENTS) {
       const found = await programs(document);
       assert.ok(found.length > 0, document);
       for (const [index, program] of found.entries()) {
         // Node 20 and TypeScript's syntax do not know each other, so programs in documents are plain JavaScript.
-        const file = join(folder, `program-${index}.js`);
+        const file = join(directory, `program-${index}.js`);
         await writeFile(file, program);
-        const run = spawnSync(process.execPath, [file], { cwd: folder, env, encoding: "utf8", timeout: 60_000 });
+        const run = spawnSync(process.execPath, [file], { cwd: directory, env, encoding: "utf8", timeout: 60_000 });
         assert.equal(run.status, 0, `${document}, program ${index + 1}: ${run.stderr}${run.stdout}`);
         for (const [, expected] of program.matchAll(/\/\/ → (.*)/g)) assert.ok(run.stdout.includes(expected ?? ""), `${document}: "${expected}" is not in ${run.stdout}`);
       }

@@ -27,18 +27,18 @@ export async function cleanUp() {
   for (const remove of leavings.splice(0).reverse()) await remove();
 }
 
-/** A folder that goes away with the test. */
-export async function temporaryFolder() {
-  const folder = await mkdtemp(join(tmpdir(), "zot-client-test-"));
-  leavings.push(() => rm(folder, { recursive: true, force: true }));
-  return folder;
+/** A directory that goes away with the test. */
+export async function temporaryDirectory() {
+  const directory = await mkdtemp(join(tmpdir(), "zot-client-test-"));
+  leavings.push(() => rm(directory, { recursive: true, force: true }));
+  return directory;
 }
 
 /** @param {ClientOptions} options */
 async function start(options) {
-  const folder = await temporaryFolder();
-  const env = { ZOT_HOME: join(folder, "home"), ZOTCORE_RPC_TOKEN: undefined, ...options.env };
-  const client = await Client.start({ cwd: folder, ...options, env });
+  const directory = await temporaryDirectory();
+  const env = { ZOT_HOME: join(directory, "home"), ZOTCORE_RPC_TOKEN: undefined, ...options.env };
+  const client = await Client.start({ cwd: directory, ...options, env });
   leavings.push(() => client.close());
   return client;
 }

@@ -22,19 +22,19 @@ function resultOf(events) {
 
 describe("tools", { skip: skipScripted }, () => {
   afterEach(cleanUp);
-  // A folder of our own: what is left in it was left by us.
+  // A directory of our own: what is left in it was left by us.
   const before_ = process.env.TMPDIR;
-  let folder = "";
+  let directory = "";
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), "zct-"));
-    process.env.TMPDIR = folder;
+    directory = await mkdtemp(join(tmpdir(), "zct-"));
+    process.env.TMPDIR = directory;
   });
   after(async () => {
     if (before_ === undefined) delete process.env.TMPDIR;
     else process.env.TMPDIR = before_;
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   });
-  const leftovers = () => readdirSync(folder).filter((name) => !name.startsWith("zot-client-test-"));
+  const leftovers = () => readdirSync(directory).filter((name) => !name.startsWith("zot-client-test-"));
 
   it("run in this process, with checked arguments", async () => {
     let sum = 0;
@@ -54,7 +54,7 @@ describe("tools", { skip: skipScripted }, () => {
     assert.match(JSON.stringify(refused.content), /number: expected number/);
   });
 
-  it("return text, JSON, pictures and errors", async () => {
+  it("return text, JSON, images and errors", async () => {
     /** @type {Record<string, () => any>} */
     const results = {
       nothing: () => undefined,
@@ -121,14 +121,14 @@ describe("tools", { skip: skipScripted }, () => {
     const known = new Set(leftovers());
     const client = await startScripted({ tools: [nothing] });
     const [made] = leftovers().filter((name) => !known.has(name));
-    const directory = join(folder, made ?? "none");
+    const directory = join(directory, made ?? "none");
     const mode = (/** @type {string} */ path) => (statSync(path).mode & 0o777).toString(8);
     assert.deepEqual([mode(directory), mode(join(directory, "tools.sock")), mode(join(directory, "extension.json"))], ["700", "600", "600"]);
     await client.close();
     assert.deepEqual(leftovers().filter((name) => !known.has(name)), []);
     const late = new AbortController();
     const starting = startScripted({ tools: [nothing], signal: late.signal });
-    await until("the folder is there", () => leftovers().some((name) => !known.has(name)));
+    await until("the directory is there", () => leftovers().some((name) => !known.has(name)));
     late.abort();
     await assert.rejects(starting, zotError("closed"));
     // Nor does a start that fails leave anything, or a process that ends without closing.

@@ -108,7 +108,7 @@ fn what_is_wrong_is_said_with_an_example() {
 }
 
 #[test]
-fn a_socket_without_a_path_is_in_a_folder_of_our_own() {
+fn a_socket_without_a_path_is_in_a_directory_of_our_own() {
     assert_eq!(parse(&[]).unwrap().socket_path(), None);
     let path = parse(&["--socket"]).unwrap().socket_path().unwrap();
     assert!(path.ends_with("glasspane.sock"), "{}", path.display());

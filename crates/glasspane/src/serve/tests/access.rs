@@ -162,8 +162,8 @@ async fn a_connection_serves_several_requests() {
 
 #[tokio::test]
 async fn a_log_is_served_as_it_is() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a \"log\" <1>.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a \"log\" <1>.jsonl");
     let lines = "{\"seq\":1,\"at_ms\":5,\"agent\":\"a\"}\n".repeat(9_000);
     fs::write(&path, &lines).unwrap();
     let server = start_with(Some(path.clone()), &[]).await;

@@ -15,8 +15,8 @@ fn every_token_is_another() {
 
 #[test]
 fn a_token_in_a_file_stays_and_is_private() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("token");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("token");
     let made = Token::from_file(&path).unwrap();
     let mode = fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -32,7 +32,7 @@ fn a_token_in_a_file_stays_and_is_private() {
         Token::from_file(&path),
         Err(TokenError::Readable(_))
     ));
-    let nowhere = folder.path().join("no/such/folder");
+    let nowhere = directory.path().join("no/such/directory");
     assert!(matches!(
         Token::from_file(&nowhere),
         Err(TokenError::File { .. })

@@ -52,7 +52,7 @@ impl Conduct {
     }
 }
 
-/// An extension that is installed: a folder with a manifest. Its tool and its command have its name.
+/// An extension that is installed: a parent with a manifest. Its tool and its command have its name.
 pub(super) struct Installed {
     pub(super) name: String,
     pub(super) directory: PathBuf,
@@ -61,9 +61,9 @@ pub(super) struct Installed {
 }
 
 impl Installed {
-    /// Installs the extension with this number below `folder`.
+    /// Installs the extension with this number below `parent`.
     pub(super) fn new(
-        folder: &Path,
+        parent: &Path,
         number: usize,
         language: Language,
         rust_child: &Path,
@@ -74,7 +74,7 @@ impl Installed {
             "only the child in Rust can do more than answer"
         );
         let name = format!("probe{number}");
-        let directory = folder.join(&name);
+        let directory = parent.join(&name);
         fs::create_dir_all(&directory)?;
         let (program, mut arguments) = match language {
             Language::Rust => (rust_child.to_owned(), vec![name.clone()]),
@@ -97,13 +97,13 @@ impl Installed {
 
     /// Installs so many, all of the same kind.
     pub(super) fn several(
-        folder: &Path,
+        parent: &Path,
         count: usize,
         language: Language,
         rust_child: &Path,
     ) -> anyhow::Result<Vec<Self>> {
         (0..count)
-            .map(|number| Self::new(folder, number, language, rust_child, Conduct::Answers))
+            .map(|number| Self::new(parent, number, language, rust_child, Conduct::Answers))
             .collect()
     }
 

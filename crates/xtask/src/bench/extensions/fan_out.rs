@@ -70,7 +70,7 @@ impl Bench<'_> {
     /// How long each event took to each of the nine.
     fn fan_out_run(&self, conduct_of_first: Conduct, events: usize) -> anyhow::Result<Samples> {
         let workdir = Workdir::new("fan_out");
-        let folder = workdir.path().join("extensions");
+        let directory = workdir.path().join("extensions");
         let mut installed = Vec::new();
         for number in 0..SUBSCRIBERS {
             // The first is told first: if it held anyone up, it would be all the others.
@@ -80,14 +80,14 @@ impl Bench<'_> {
             };
             let child = self.child_binary();
             installed.push(Installed::new(
-                &folder,
+                &directory,
                 number,
                 Language::Rust,
                 child,
                 conduct,
             )?);
         }
-        let host = Host::start(&folder, workdir.path().join("home"), SUBSCRIBERS)?;
+        let host = Host::start(&directory, workdir.path().join("home"), SUBSCRIBERS)?;
         host.runtime.block_on(async {
             let padding = "x".repeat(PADDING_BYTES);
             let mut ticks = interval(Duration::from_secs(1) / EVENTS_PER_SECOND);

@@ -13,26 +13,26 @@ use tokio_util::sync::CancellationToken;
 use zot_conversation::{BoxFuture, Progress, Tool, ToolCallId, ToolInvocation};
 use zot_extension_host::{ExtensionHost, HostConfig, Phase, SearchPaths, discover};
 
-/// The host of all extensions in one folder, all of them ready.
+/// The host of all extensions in one directory, all of them ready.
 pub(super) struct Host {
     pub(super) runtime: Runtime,
     pub(super) extensions: ExtensionHost,
 }
 
 impl Host {
-    pub(super) fn start(folder: &Path, home: PathBuf, count: usize) -> anyhow::Result<Self> {
+    pub(super) fn start(directory: &Path, home: PathBuf, count: usize) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         let search = SearchPaths {
-            global: Some(folder.to_owned()),
+            global: Some(directory.to_owned()),
             ..SearchPaths::default()
         };
         let discovery = discover(&search);
         let config = HostConfig {
             search,
             home,
-            cwd: folder.to_owned(),
+            cwd: directory.to_owned(),
             zot_version: "bench".to_owned(),
             provider: "none".to_owned(),
             model: "none".to_owned(),

@@ -76,13 +76,13 @@ impl Bench<'_> {
 
     fn round_trips(&self, language: Language) -> anyhow::Result<Ways> {
         let workdir = Workdir::new("round_trips");
-        let folder = workdir.zot_home().join("extensions");
-        let installed = Installed::several(&folder, 1, language, self.child_binary())?;
+        let directory = workdir.zot_home().join("extensions");
+        let installed = Installed::several(&directory, 1, language, self.child_binary())?;
         let installed = &installed[0];
         let mut bare = installed.start_bare()?;
         bare.until_ready()?;
         let mut model_caller = self.floor()?;
-        let host = Host::start(&folder, workdir.path().join("home"), 1)?;
+        let host = Host::start(&directory, workdir.path().join("home"), 1)?;
         let mut zot = Peer::start(self.zot(&workdir, Wire::OpenAi))?;
         let prompt = format!("loop:{CALLS_PER_ROUND}:{}:{ARGUMENTS}", installed.name);
         let rounds = match self.effort() {

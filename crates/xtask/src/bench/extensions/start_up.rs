@@ -36,9 +36,9 @@ struct Setting {
 impl Setting {
     fn new(bench: &Bench<'_>, language: Language, count: usize) -> anyhow::Result<Self> {
         let workdir = Workdir::new("start_up");
-        let folder: PathBuf = workdir.zot_home().join("extensions");
-        fs::create_dir_all(&folder)?;
-        let installed = Installed::several(&folder, count, language, bench.child_binary())?;
+        let directory: PathBuf = workdir.zot_home().join("extensions");
+        fs::create_dir_all(&directory)?;
+        let installed = Installed::several(&directory, count, language, bench.child_binary())?;
         Ok(Self { workdir, installed })
     }
 

@@ -103,8 +103,8 @@ fn write_array(
     count: usize,
     mut element: impl FnMut(&mut BufWriter<File>) -> std::io::Result<()>,
 ) -> anyhow::Result<()> {
-    let folder = path.parent().context("a file is in a folder")?;
-    fs::create_dir_all(folder)?;
+    let directory = path.parent().context("a file is in a directory")?;
+    fs::create_dir_all(directory)?;
     let mut out = BufWriter::new(File::create(path)?);
     for number in 0..count {
         out.write_all(if number == 0 { b"[\n  " } else { b",\n  " })?;

@@ -1,4 +1,4 @@
-//! A folder where zino is installed, and its services in it.
+//! A directory where zino is installed, and its services in it.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -97,9 +97,9 @@ impl Place {
 
     /// A service that was killed leaves its socket.
     pub(super) fn remove_sockets(&self) -> anyhow::Result<()> {
-        let folder = self.path().join("run");
-        if folder.is_dir() {
-            fs::remove_dir_all(folder)?;
+        let directory = self.path().join("run");
+        if directory.is_dir() {
+            fs::remove_dir_all(directory)?;
         }
         Ok(())
     }

@@ -16,9 +16,9 @@ use sha2::{Digest as _, Sha256};
 use zot_files::{open_itself, read_bytes};
 
 use crate::memory::MAX_STORED_BYTES;
+use crate::memory::directory::Directory;
 use crate::memory::error::StoreError;
 use crate::memory::file::FILE_MODE;
-use crate::memory::folder::Folder;
 
 /// Longer names get a hash: file systems allow 255 bytes.
 const MAX_NAME: usize = 200;
@@ -41,7 +41,7 @@ struct Claim {
 }
 
 pub(super) struct Names {
-    folder: Folder,
+    directory: Directory,
     claims: Mutex<Claims>,
 }
 
@@ -53,9 +53,9 @@ struct Claims {
 }
 
 impl Names {
-    pub(super) fn new(folder: Folder) -> Self {
+    pub(super) fn new(directory: Directory) -> Self {
         Self {
-            folder,
+            directory,
             claims: Mutex::default(),
         }
     }
@@ -73,7 +73,7 @@ impl Names {
         if purpose == Purpose::Read && !exists(&self.file(&name)) {
             return Ok(None);
         }
-        let _guard = self.folder.lock()?;
+        let _guard = self.directory.lock()?;
         // Another process may have been faster.
         if let Some(path) = self.claimed(channel, &name)? {
             return Ok(Some(path));
@@ -159,7 +159,7 @@ impl Names {
         }
     }
 
-    /// Writes down whose a file is. The caller holds the folder's lock.
+    /// Writes down whose a file is. The caller holds the directory's lock.
     fn claim(&self, file: &str, id: &str, from: Option<&str>) -> Result<String, StoreError> {
         let claim = Claim {
             file: file.to_owned(),
@@ -188,7 +188,7 @@ impl Names {
             list.metadata()
         };
         let written = append().map_err(StoreError::io(&path))?;
-        // All lines before this one have been read since the folder was locked.
+        // All lines before this one have been read since the directory was locked.
         let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
         claims.by_file.insert(file.to_owned(), claim);
         claims.read = Some((written.ino(), written.len()));
@@ -218,11 +218,11 @@ impl Names {
     }
 
     fn list(&self) -> PathBuf {
-        self.folder.path().join(".ids.jsonl")
+        self.directory.path().join(".ids.jsonl")
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(format!("{name}.json"))
+        self.directory.path().join(format!("{name}.json"))
     }
 }
 

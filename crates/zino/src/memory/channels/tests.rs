@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::Channels;
-use crate::memory::folder::Folder;
+use crate::memory::directory::Directory;
 
-fn channels(folder: &Path) -> Channels {
-    Channels::new(Folder::new(folder.to_owned()))
+fn channels(directory: &Path) -> Channels {
+    Channels::new(Directory::new(directory.to_owned()))
 }
 
 fn said(text: &str) -> Value {
@@ -23,8 +23,8 @@ fn texts(channels: &Channels, id: &str) -> Vec<String> {
         .collect()
 }
 
-fn files(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(folder)
+fn files(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .filter(|name| !name.starts_with('.'))
@@ -35,7 +35,7 @@ fn files(folder: &Path) -> Vec<String> {
 
 #[test]
 fn ids_that_would_share_a_file_do_not() {
-    let folder = TempDir::new().unwrap();
+    let directory = TempDir::new().unwrap();
     let long = "x".repeat(300);
     let ids = [
         "a/b", "a_b", "a:b", "../a/b", "..", ".", "é", "ü", "c1", "C1", " ", &long, "a_b-",
@@ -43,22 +43,22 @@ fn ids_that_would_share_a_file_do_not() {
     ];
     for round in 0..2 {
         // Each round a new process, as it were.
-        let channels = channels(folder.path());
+        let channels = channels(directory.path());
         for id in ids {
             channels
                 .append(id, &[said(&format!("{id} {round}"))])
                 .unwrap();
         }
     }
-    let channels = channels(folder.path());
+    let channels = channels(directory.path());
     for id in ids {
         assert_eq!(texts(&channels, id), [format!("{id} 0"), format!("{id} 1")]);
     }
-    let names = files(folder.path());
+    let names = files(directory.path());
     assert_eq!(names.len(), ids.len(), "{names:?}");
     for exact in ["a_b.json", "c1.json", "C1.json", "a_b-.json", "___a_b.json"] {
         assert!(names.contains(&exact.to_owned()), "{names:?}");
-        let text = fs::read_to_string(folder.path().join(exact)).unwrap();
+        let text = fs::read_to_string(directory.path().join(exact)).unwrap();
         assert!(text.contains(&format!("\"{} 0\"", exact.strip_suffix(".json").unwrap())));
     }
     let mut listed: Vec<_> = channels
@@ -75,14 +75,14 @@ fn ids_that_would_share_a_file_do_not() {
 
 #[test]
 fn the_originals_files_are_found() {
-    let folder = TempDir::new().unwrap();
-    let file = folder.path().join("___e_vil___1.json");
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("___e_vil___1.json");
     fs::write(
         &file,
         "[\n  {\n    \"role\": \"user\",\n    \"content\": \"x\"\n  }\n]",
     )
     .unwrap();
-    let channels = channels(folder.path());
+    let channels = channels(directory.path());
     assert_eq!(
         texts(&channels, "../e/vil: 1"),
         Vec::<String>::new(),
@@ -103,22 +103,22 @@ fn the_originals_files_are_found() {
 
 #[test]
 fn a_lost_list_loses_no_history() {
-    let folder = TempDir::new().unwrap();
-    let one = channels(folder.path());
+    let directory = TempDir::new().unwrap();
+    let one = channels(directory.path());
     one.append("a_b", &[said("plain")]).unwrap();
     one.append("a/b", &[said("other")]).unwrap();
-    fs::remove_file(folder.path().join(".ids.jsonl")).unwrap();
-    let two = channels(folder.path());
+    fs::remove_file(directory.path().join(".ids.jsonl")).unwrap();
+    let two = channels(directory.path());
     assert_eq!(texts(&two, "a/b"), ["other"]);
     assert_eq!(texts(&two, "a_b"), ["plain"]);
 }
 
 #[test]
 fn others_may_change_a_file() {
-    let folder = TempDir::new().unwrap();
-    let channels = channels(folder.path());
+    let directory = TempDir::new().unwrap();
+    let channels = channels(directory.path());
     channels.append("c", &[said("1"), said("2")]).unwrap();
-    let file = folder.path().join("c.json");
+    let file = directory.path().join("c.json");
     let mut messages: Vec<Value> = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     messages.push(said("3"));
     // As the original writes it, then as a person might.

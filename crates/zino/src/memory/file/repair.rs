@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::{Access, BLOCK_BYTES, FILE_MODE, Inspected, Locked, Stamp, lock, stamp_of, unfinished};
 use crate::memory::array::Shape;
+use crate::memory::directory::Directory;
 use crate::memory::element::{CLOSING, Elements, OPENING, SEPARATOR};
 use crate::memory::error::StoreError;
-use crate::memory::folder::Folder;
 
 /// How long a file that looks cut off must stay the same before it is believed to be: the original
 /// empties a file and then writes it anew.
@@ -18,7 +18,7 @@ const SETTLING_TIME: Duration = Duration::from_millis(100);
 
 /// Makes a file with its first elements. `false` when it is there already.
 ///
-/// The caller holds the folder's lock.
+/// The caller holds the directory's lock.
 pub(in crate::memory) fn create(path: &Path, elements: &Elements) -> Result<bool, StoreError> {
     let new = beside(path, "new");
     let made = write_new(&new, |file| file.write_all(&elements.closed(OPENING))).and_then(|()| {
@@ -35,7 +35,7 @@ pub(in crate::memory) fn create(path: &Path, elements: &Elements) -> Result<bool
 
 /// Puts a new file with what `fill` writes in the place of another.
 ///
-/// The caller holds the folder's lock, and the file's when there is one.
+/// The caller holds the directory's lock, and the file's when there is one.
 pub(in crate::memory) fn replace(
     path: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
@@ -75,7 +75,7 @@ pub(super) fn grow(locked: &Locked, kept: u64, bytes: &[u8]) -> Result<Stamp, St
 
 /// Brings a file that is no canonical array into that form. What was cut off stays beside it.
 ///
-/// The caller holds the folder's lock and none on the file.
+/// The caller holds the directory's lock and none on the file.
 pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
     let mut before: Option<Inspected> = None;
     for _ in 0..super::ATTEMPTS {
@@ -109,7 +109,7 @@ pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Mends a file when its end was cut off. Only the end of one that is whole is read.
-pub(in crate::memory) fn mend_torn(path: &Path, folder: &Folder) -> Result<bool, StoreError> {
+pub(in crate::memory) fn mend_torn(path: &Path, directory: &Directory) -> Result<bool, StoreError> {
     let Some(locked) = lock(path, Access::Read)? else {
         return Ok(false);
     };
@@ -119,7 +119,7 @@ pub(in crate::memory) fn mend_torn(path: &Path, folder: &Folder) -> Result<bool,
         return Ok(false);
     }
     drop(locked);
-    let _guard = folder.lock()?;
+    let _guard = directory.lock()?;
     normalise(path).map(|()| true)
 }
 
@@ -200,7 +200,7 @@ pub(super) fn write_new<T>(
     fill(&mut file)
 }
 
-/// A hidden name in the same folder.
+/// A hidden name in the same directory.
 pub(super) fn beside(path: &Path, purpose: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{purpose}"))

@@ -8,8 +8,8 @@ use crate::memory::element::{Elements, Message};
 
 #[test]
 fn cut_anywhere_it_is_mended() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("a.json");
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("a.json");
     let values = [
         json!({ "role": "user", "content": "a\nb]" }),
         json!([1, [2]]),
@@ -24,10 +24,10 @@ fn cut_anywhere_it_is_mended() {
         normalise(&path).unwrap();
         let mended: Vec<Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         assert_eq!(mended[..], values[..mended.len()], "{cut}");
-        let kept = fs::read(folder.path().join(".a.json.torn")).unwrap();
+        let kept = fs::read(directory.path().join(".a.json.torn")).unwrap();
         assert_eq!(kept, &text[..cut]);
     }
-    let left: Vec<_> = fs::read_dir(folder.path())
+    let left: Vec<_> = fs::read_dir(directory.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
@@ -36,8 +36,8 @@ fn cut_anywhere_it_is_mended() {
 
 #[test]
 fn what_is_no_array_is_not_touched() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("a.json");
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("a.json");
     fs::write(&path, "{\"a\": 1}").unwrap();
     assert!(normalise(&path).is_err());
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\"a\": 1}");
@@ -45,8 +45,8 @@ fn what_is_no_array_is_not_touched() {
 
 #[test]
 fn the_last_are_read_from_behind() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("a.json");
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("a.json");
     let values: Vec<Value> = (0..3000)
         .map(|number| match number % 4 {
             0 => json!(number),
@@ -89,9 +89,9 @@ fn before_an_append(path: &std::path::Path) -> (Vec<Value>, Elements) {
 /// What was never acknowledged goes as a whole; what was before stays.
 #[test]
 fn half_an_exchange_is_dropped() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("a.json");
-    let note = folder.path().join(".a.json.append");
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("a.json");
+    let note = directory.path().join(".a.json.append");
     let mut halves = 0;
     for pages in 1..4 {
         let _ = fs::remove_file(&path);
@@ -119,8 +119,8 @@ fn half_an_exchange_is_dropped() {
 /// A note of something else says nothing: then all that is whole is kept.
 #[test]
 fn only_the_announced_append_is_dropped() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("a.json");
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("a.json");
     for stale in [
         "",
         "7",
@@ -135,7 +135,7 @@ fn only_the_announced_append_is_dropped() {
         let whole = &whole[..whole.len() - 2];
         let torn = [whole, SEPARATOR, &elements.bytes()[..6000]].concat();
         fs::write(&path, torn).unwrap();
-        fs::write(folder.path().join(".a.json.append"), stale).unwrap();
+        fs::write(directory.path().join(".a.json.append"), stale).unwrap();
         normalise(&path).unwrap();
         let mended: Vec<Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         assert_eq!(mended.len(), old.len() + 1, "{stale}");
@@ -145,15 +145,15 @@ fn only_the_announced_append_is_dropped() {
 /// A write to a long file leaves nothing beside it.
 #[test]
 fn the_note_goes_with_the_append() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("a.json");
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("a.json");
     create(&path, &Elements::of(["x".repeat(200_000)])).unwrap();
     let locked = lock(&path, Access::Append).unwrap().unwrap();
     let found = locked.inspect(None, &mut |_, _| {}).unwrap();
     locked
         .append(&found, &Elements::of(["y".repeat(10_000)]))
         .unwrap();
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     let values: Vec<Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     assert_eq!(values.len(), 2);
 }

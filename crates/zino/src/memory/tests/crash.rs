@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::service;
 use crate::memory::hard::NewMemory;
 
-const FOLDER: &str = "ZINO_MEM_TEST_FOLDER";
+const DIRECTORY: &str = "ZINO_MEM_TEST_DIRECTORY";
 const WRITER: &str = "ZINO_MEM_TEST_WRITER";
 const FROM: &str = "ZINO_MEM_TEST_FROM";
 const CHILD: [&str; 3] = ["--exact", "memory::tests::crash::child", "--nocapture"];
@@ -21,10 +21,12 @@ const CHILD: [&str; 3] = ["--exact", "memory::tests::crash::child", "--nocapture
 /// Not a test: what the other tests start this program for. Writes until it is killed or cannot.
 #[test]
 fn child() {
-    let Ok(folder) = env::var(FOLDER) else { return };
+    let Ok(directory) = env::var(DIRECTORY) else {
+        return;
+    };
     let writer = env::var(WRITER).unwrap();
     let from: usize = env::var(FROM).unwrap().parse().unwrap();
-    let store = service(Path::new(&folder)).0;
+    let store = service(Path::new(&directory)).0;
     for number in from..from + 100_000 {
         let message = message(&writer, number);
         let stored = if writer == "hard" {
@@ -67,18 +69,18 @@ fn message(writer: &str, number: usize) -> Value {
     json!({ "role": writer, "content": content })
 }
 
-fn start(folder: &Path, writer: &str, from: usize) -> Child {
+fn start(directory: &Path, writer: &str, from: usize) -> Child {
     start_as(
         Command::new(env::current_exe().unwrap()).args(CHILD),
-        folder,
+        directory,
         writer,
         from,
     )
 }
 
-fn start_as(command: &mut Command, folder: &Path, writer: &str, from: usize) -> Child {
+fn start_as(command: &mut Command, directory: &Path, writer: &str, from: usize) -> Child {
     command
-        .env(FOLDER, folder)
+        .env(DIRECTORY, directory)
         .env(WRITER, writer)
         .env(FROM, from.to_string())
         .stdout(Stdio::piped())
@@ -107,8 +109,8 @@ fn acknowledged(child: &mut Child, until: impl Fn(usize) -> bool) -> (Option<usi
     (last, end)
 }
 
-fn stored(folder: &Path, writer: &str) -> Vec<Value> {
-    let store = service(folder).0;
+fn stored(directory: &Path, writer: &str) -> Vec<Value> {
+    let store = service(directory).0;
     if writer == "hard" {
         let entries = store.hard.entries(0..usize::MAX).unwrap();
         return entries
@@ -120,15 +122,15 @@ fn stored(folder: &Path, writer: &str) -> Vec<Value> {
 }
 
 fn kill_often(writer: &str, file: &str, rounds: usize) {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join(file);
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join(file);
     let (mut written, mut torn, mut state) = (0, 0, 12_345_u64);
     for round in 0..rounds {
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
         let wait = Duration::from_micros((state >> 33) % 4000);
-        let mut child = start(folder.path(), writer, written);
+        let mut child = start(directory.path(), writer, written);
         let mut first = None;
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut last = written;
@@ -154,7 +156,7 @@ fn kill_often(writer: &str, file: &str, rounds: usize) {
             assert!(left.len() > 80_000, "round {round}: {} bytes", left.len());
             torn += 1;
         }
-        let messages = stored(folder.path(), writer);
+        let messages = stored(directory.path(), writer);
         assert!(
             writer != "pair" || messages.len().is_multiple_of(2),
             "round {round}: half an exchange"
@@ -208,17 +210,17 @@ fn killed_while_storing() {
 
 #[test]
 fn two_writers_lose_nothing() {
-    let folder = TempDir::new().unwrap();
+    let directory = TempDir::new().unwrap();
     let writers = ["one", "two"];
     let children = writers.map(|writer| {
-        let folder = folder.path().to_owned();
+        let directory = directory.path().to_owned();
         std::thread::spawn(move || {
-            let mut child = start(&folder, writer, 0);
+            let mut child = start(&directory, writer, 0);
             acknowledged(&mut child, |number| number >= 400).0.unwrap()
         })
     });
     let last = children.map(|child| child.join().unwrap());
-    let messages = stored(folder.path(), "one");
+    let messages = stored(directory.path(), "one");
     for (writer, last) in writers.into_iter().zip(last) {
         let own: Vec<_> = messages
             .iter()
@@ -237,7 +239,7 @@ fn no_room_for_more() {
         ("user", "channels/channel.json"),
         ("hard", "hard_memories.json"),
     ] {
-        let folder = TempDir::new().unwrap();
+        let directory = TempDir::new().unwrap();
         // A limit on the size of files stands in for a full disk: what fits is written, then comes
         // the error.
         let mut shell = Command::new("sh");
@@ -245,13 +247,13 @@ fn no_room_for_more() {
             .args(["-c", "trap '' XFSZ; ulimit -f 100; exec \"$0\" \"$@\""])
             .arg(env::current_exe().unwrap())
             .args(CHILD);
-        let mut child = start_as(&mut shell, folder.path(), writer, 0);
+        let mut child = start_as(&mut shell, directory.path(), writer, 0);
         let (last, end) = acknowledged(&mut child, |_| false);
         assert!(end.contains("cannot use"), "{end}");
-        let text = fs::read(folder.path().join(file)).unwrap();
+        let text = fs::read(directory.path().join(file)).unwrap();
         let whole: Vec<Value> = serde_json::from_slice(&text).unwrap();
         assert_eq!(whole.len(), last.unwrap() + 1);
-        let messages = stored(folder.path(), writer);
+        let messages = stored(directory.path(), writer);
         for (number, found) in messages.iter().enumerate() {
             assert_eq!(*found, message(writer, number));
         }

@@ -50,7 +50,7 @@ fn client() -> OAuthClient {
 }
 
 struct Setting {
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
     file: AuthFile,
     provider: Arc<Provider>,
     tokens: Tokens,
@@ -58,13 +58,13 @@ struct Setting {
 
 impl Setting {
     fn new(lasts: Duration, answer: fn(usize) -> Result<TokenAnswer, String>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let file = AuthFile::new(folder.path().join("auth.json"));
+        let directory = tempfile::tempdir().unwrap();
+        let file = AuthFile::new(directory.path().join("auth.json"));
         let tokens = Tokens::new("old", Some("refresh"), Some(SystemTime::now() + lasts));
         file.put_login("company", &tokens).unwrap();
         let asked = AtomicUsize::new(0);
         Self {
-            _folder: folder,
+            _directory: directory,
             file,
             provider: Arc::new(Provider { asked, answer }),
             tokens,

@@ -13,7 +13,7 @@ const CODE: [&str; 21] = [
     "py", "rb", "rs", "sh", "toml", "ts", "tsx",
 ];
 
-/// Folders that hold nothing anybody edits.
+/// Directories that hold nothing anybody edits.
 const IGNORED: [&str; 7] = [
     ".git",
     "target",
@@ -24,8 +24,8 @@ const IGNORED: [&str; 7] = [
     "dist",
 ];
 
-/// More folders than an extension has; what lies beyond is not watched.
-const MAX_FOLDERS: usize = 1000;
+/// More directories than an extension has; what lies beyond is not watched.
+const MAX_DIRECTORIES: usize = 1000;
 
 /// The code of an extension at one moment.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,21 +49,21 @@ impl Stamp {
 impl Snapshot {
     pub(super) fn take(directory: &Path) -> Self {
         let mut files = BTreeMap::new();
-        let mut folders = vec![directory.to_owned()];
+        let mut pending = vec![directory.to_owned()];
         let mut looked_at = 0;
-        while let Some(folder) = folders.pop() {
+        while let Some(current) = pending.pop() {
             looked_at += 1;
-            let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+            let entries = fs::read_dir(&current).into_iter().flatten().flatten();
             for entry in entries {
                 let (path, name) = (entry.path(), entry.file_name());
-                // Links are not followed into folders: they may lead in circles.
+                // Links are not followed into pending: they may lead in circles.
                 let Ok(kind) = entry.file_type() else {
                     continue;
                 };
                 if kind.is_dir() {
                     let ignored = IGNORED.iter().any(|ignored| name == *ignored);
-                    if !ignored && looked_at + folders.len() < MAX_FOLDERS {
-                        folders.push(path);
+                    if !ignored && looked_at + pending.len() < MAX_DIRECTORIES {
+                        pending.push(path);
                     }
                 } else if is_code(&path)
                     && let Ok(metadata) = fs::metadata(&path)
@@ -72,7 +72,7 @@ impl Snapshot {
                 }
             }
         }
-        // The program itself may be built into an ignored folder, or have no ending.
+        // The program itself may be built into an ignored current, or have no ending.
         if let Ok(manifest) = Manifest::load(directory) {
             let program = manifest.program(directory);
             if program.is_absolute()

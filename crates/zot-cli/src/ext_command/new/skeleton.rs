@@ -113,7 +113,7 @@ impl<'a> Skeleton<'a> {
         })
     }
 
-    /// What to do with it; DIR stands for the folder.
+    /// What to do with it; DIR stands for the directory.
     pub(super) fn next_steps(&self) -> Vec<&'static str> {
         let (build, test) = match self.language {
             Language::Python => (None, "(cd DIR && python3 -m unittest)"),

@@ -1,13 +1,13 @@
-//! `@file` and `@folder` in prompts.
+//! `@file` and `@directory` in prompts.
 
 use serde_json::{Value, json};
-use testkit::{PICTURE_BASE64, Wire, ZotCommand};
+use testkit::{IMAGE_BASE64, Wire, ZotCommand};
 
 use super::Place;
 use crate::support::binary;
 
 #[test]
-fn files_and_folders_are_attached() {
+fn files_and_directories_are_attached() {
     let place = Place::new();
     place.write("a b.txt", "with a blank\n");
     place.write("sub/x.rs", "");
@@ -18,19 +18,19 @@ fn files_and_folders_are_attached() {
         "explain @a.txt, @\"a b.txt\" and @sub.\n\n\
          [a.txt, attached by the user]\n```\none\ntwo\nthree\nfour\n```\n\n\
          [a b.txt, attached by the user]\n```\nwith a blank\n```\n\n\
-         [sub, a folder attached by the user]\n```\nx.rs\n```"
+         [sub, a directory attached by the user]\n```\nx.rs\n```"
     );
 }
 
 #[test]
-fn pictures_are_attached_by_content_in_print_mode() {
+fn images_are_attached_by_content_in_print_mode() {
     let place = Place::new();
-    place.workdir.write("photo.txt", testkit::PICTURE);
+    place.workdir.write("photo.txt", testkit::IMAGE);
     let run = place.print(&["what is on @photo.txt?"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let body = place.last_request().body.to_string();
-    assert!(body.contains(PICTURE_BASE64));
-    assert!(body.contains("[photo.txt: a picture, attached by the user]"));
+    assert!(body.contains(IMAGE_BASE64));
+    assert!(body.contains("[photo.txt: an image, attached by the user]"));
 }
 
 #[test]

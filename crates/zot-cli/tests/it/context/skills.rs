@@ -107,10 +107,10 @@ fn the_model_reads_a_skill_through_its_tool() {
     place.write(".zot/skills/mine/SKILL.md", &skill("d", "", "Step one."));
     let mut zot = rpc(&place, &["--with-skills"]);
     let frames = zot.turn("1", "tool:skill:{\"name\":\"mine\"}");
-    let folder = place.workdir.path().join(".zot/skills/mine");
+    let directory = place.workdir.path().join(".zot/skills/mine");
     let expected = format!(
         "[Relative paths in this skill start at {}]\n\nStep one.\n",
-        folder.display()
+        directory.display()
     );
     assert_eq!(results(&frames), [(false, expected)]);
     let frames = zot.turn("2", "tool:skill:{\"name\":\"yours\"}");

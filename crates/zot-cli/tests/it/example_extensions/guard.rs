@@ -99,11 +99,11 @@ fn what_counts_as_dangerous() {
     let script = "import json, sys\nfrom dangers import danger\n\
                   print(json.dumps([bool(danger(c)) for c in json.load(sys.stdin)]))";
     let commands: Vec<&str> = dangerous.into_iter().chain(harmless).collect();
-    let input = example.folder().join("commands.json");
+    let input = example.directory().join("commands.json");
     fs::write(&input, json!(commands).to_string()).unwrap();
     let output = Command::new("python3")
         .args(["-c", script])
-        .current_dir(example.folder())
+        .current_dir(example.directory())
         .stdin(fs::File::open(input).unwrap())
         .output()
         .unwrap();
@@ -118,7 +118,11 @@ fn what_counts_as_dangerous() {
 #[test]
 fn a_broken_guard_blocks() {
     let example = Example::new("guard", &[Need::Python]);
-    fs::write(example.folder().join("dangers.py"), "raise SystemExit(3)\n").unwrap();
+    fs::write(
+        example.directory().join("dangers.py"),
+        "raise SystemExit(3)\n",
+    )
+    .unwrap();
     let mut session = example.start();
     let (text, is_error) = bash(&mut session, "touch made");
     assert!(is_error);

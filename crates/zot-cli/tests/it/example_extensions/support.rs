@@ -61,14 +61,14 @@ impl Example {
             copy.path().join("sdk"),
         )
         .unwrap();
-        copy_folder(
+        copy_directory(
             &root.join("examples/extensions"),
             &copy.path().join("examples/extensions"),
         );
         Self { name, copy }
     }
 
-    pub(super) fn folder(&self) -> PathBuf {
+    pub(super) fn directory(&self) -> PathBuf {
         self.sibling(self.name)
     }
 
@@ -80,14 +80,14 @@ impl Example {
     pub(super) fn command(&self) -> ZotCommand {
         ZotCommand::new(binary(), &self.copy)
             .arguments(["--no-ext", "--ext"])
-            .argument(self.folder())
+            .argument(self.directory())
     }
 
     /// `zot rpc` with this extension.
     pub(super) fn start(&self) -> Session {
-        let folder = self.folder();
+        let directory = self.directory();
         Session::start_with(Wire::OpenAi, |command| {
-            command.arguments(["--no-ext", "--ext"]).argument(folder)
+            command.arguments(["--no-ext", "--ext"]).argument(directory)
         })
     }
 
@@ -99,7 +99,7 @@ impl Example {
         let server = ModelServer::start();
         let zot = ZotCommand::rpc(binary(), &workdir, &server, Wire::OpenAi)
             .arguments(["--no-ext", "--ext"])
-            .argument(self.folder())
+            .argument(self.directory())
             .spawn();
         Session {
             zot,
@@ -145,13 +145,13 @@ pub(super) fn results(frames: &[Value]) -> Vec<(String, bool)> {
         .collect()
 }
 
-fn copy_folder(from: &Path, to: &Path) {
+fn copy_directory(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());
         match entry.file_type().unwrap().is_dir() {
-            true => copy_folder(&entry.path(), &target),
+            true => copy_directory(&entry.path(), &target),
             false => drop(fs::copy(entry.path(), target).unwrap()),
         }
     }

@@ -19,8 +19,8 @@ fn commands_tools_and_panels_by_hand() {
             "case $line in\n    *panel_key*) echo '{\"type\":\"panel_render\",\"panel_id\":\"p\",\"lines\":[\"moved\"]}' ;;\n    *'\"name\":\"show\"'*) echo '{\"type\":\"command_response\",\"id\":\"'\"$id\"'\",\"action\":\"open_panel\",\"open_panel\":{\"id\":\"p\",\"lines\":[\"first line\"]}}' ;;\n",
         )
         .replace("while", "echo '{\"type\":\"notify\",\"level\":\"info\",\"message\":\"psst\"}'; echo oops >&2\nwhile");
-    let folder = bench.good();
-    write_program(&folder.join("run.sh"), &script);
+    let directory = bench.good();
+    write_program(&directory.join("run.sh"), &script);
     let mut zot = bench.command(&["dev", "good"]).spawn();
     shows(&zot, "+ tool add: adds");
     shows(&zot, "* info: psst");
@@ -48,21 +48,21 @@ fn a_save_restarts_and_the_end_ends_everything() {
     let bench = Bench::new();
     let marker = format!("88{:04}", std::process::id() % 10000);
     let with_child = GOOD.replace("while", &format!("sleep {marker} &\nwhile"));
-    let folder = bench.good();
-    write_program(&folder.join("run.sh"), &with_child);
+    let directory = bench.good();
+    write_program(&directory.join("run.sh"), &with_child);
     let zot = bench.command(&["dev", "good"]).spawn();
     shows(&zot, "+ command /greet");
     // What an extension writes itself is not code.
-    fs::write(folder.join("state.db"), "1").unwrap();
+    fs::write(directory.join("state.db"), "1").unwrap();
     write_program(
-        &folder.join("run.sh"),
+        &directory.join("run.sh"),
         &with_child.replace("greet", "welcome"),
     );
     shows(&zot, "run.sh changed: restarting");
     shows(&zot, "+ command /welcome");
-    fs::write(folder.join("extension.json"), "{").unwrap();
+    fs::write(directory.join("extension.json"), "{").unwrap();
     shows(&zot, "waiting for a change");
-    fs::write(folder.join("extension.json"), super::manifest("good")).unwrap();
+    fs::write(directory.join("extension.json"), super::manifest("good")).unwrap();
     poll_until("it runs again", || {
         let lines = zot.lines();
         lines
@@ -86,18 +86,18 @@ fn a_save_restarts_and_the_end_ends_everything() {
 #[test]
 fn one_that_crashes_is_waited_for() {
     let bench = Bench::new();
-    let folder = bench.good();
+    let directory = bench.good();
     let crashing = GOOD.replace(
         "*'\"type\":\"command_invoked\"'*)",
         "*command_invoked*) echo bye >&2; exit 4 ;;\n    *never*)",
     );
-    write_program(&folder.join("run.sh"), &crashing);
+    write_program(&directory.join("run.sh"), &crashing);
     let mut zot = bench.command(&["dev", "good"]).spawn();
     shows(&zot, "+ command /greet");
     zot.send_line("/greet");
     shows(&zot, "the extension ended (exit status: 4)");
     shows(&zot, "stderr: bye");
-    write_program(&folder.join("run.sh"), GOOD);
+    write_program(&directory.join("run.sh"), GOOD);
     shows(&zot, "restarting");
     zot.close_stdin();
     zot.signal(Signal::TERM);
@@ -105,6 +105,6 @@ fn one_that_crashes_is_waited_for() {
     assert!(
         bench
             .fail(1, &["dev", "nowhere"])
-            .contains("no such folder")
+            .contains("no such directory")
     );
 }

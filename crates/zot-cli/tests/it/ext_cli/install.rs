@@ -13,7 +13,7 @@ use testkit::poll_until;
 use super::{Bench, GOOD, manifest, write_program};
 
 #[test]
-fn a_folder_is_copied_with_its_modes_and_links() {
+fn a_directory_is_copied_with_its_modes_and_links() {
     let bench = Bench::new();
     let source = bench.good();
     fs::create_dir_all(source.join(".git/objects")).unwrap();
@@ -137,7 +137,7 @@ fn a_taken_name_needs_force() {
     fs::write(place.join("old.txt"), "old").unwrap();
     bench.succeed(&["install", "good", "--yes", "--force"]);
     assert!(place.join("new.txt").exists() && !place.join("old.txt").exists());
-    // One that was put into a folder of another name is replaced as well.
+    // One that was put into a directory of another name is replaced as well.
     fs::rename(&place, bench.installed().join("elsewhere")).unwrap();
     bench.fail(1, &["install", "good", "--yes"]);
     bench.succeed(&["install", "good", "--yes", "--force"]);
@@ -147,12 +147,12 @@ fn a_taken_name_needs_force() {
 #[test]
 fn what_cannot_work_is_refused_and_leaves_nothing() {
     let bench = Bench::new();
-    let refused = |folder: &str, manifest: &str, expected: &str| {
-        bench.extension(folder, manifest, GOOD);
-        let said = bench.fail(1, &["install", folder, "--yes"]);
-        assert!(said.contains(expected), "{folder}: {said}");
-        assert!(!said.contains(".zot-tmp"), "{folder}: {said}");
-        assert_eq!(bench.store(), Vec::<String>::new(), "{folder}");
+    let refused = |directory: &str, manifest: &str, expected: &str| {
+        bench.extension(directory, manifest, GOOD);
+        let said = bench.fail(1, &["install", directory, "--yes"]);
+        assert!(said.contains(expected), "{directory}: {said}");
+        assert!(!said.contains(".zot-tmp"), "{directory}: {said}");
+        assert_eq!(bench.store(), Vec::<String>::new(), "{directory}");
     };
     refused("up", &manifest("../x"), "no name for an extension");
     refused("slash", &manifest("a/b"), "no name for an extension");
@@ -173,15 +173,15 @@ fn what_cannot_work_is_refused_and_leaves_nothing() {
     refused(
         "out",
         r#"{"name":"out","exec":"../out/run.sh"}"#,
-        "leaves the extension's folder",
+        "leaves the extension's directory",
     );
     fs::write(bench.0.path().join("gone/no"), "").unwrap();
     refused("gone", r#"{"name":"gone","exec":"./no"}"#, "chmod +x ./no");
     fs::create_dir(bench.0.path().join("empty")).unwrap();
     let said = bench.fail(1, &["install", "empty", "--yes"]);
     assert!(said.contains("holds no extension.json"), "{said}");
-    let said = bench.fail(1, &["install", "no/such/folder", "--yes"]);
-    assert!(said.contains("no such folder"), "{said}");
+    let said = bench.fail(1, &["install", "no/such/directory", "--yes"]);
+    assert!(said.contains("no such directory"), "{said}");
     assert_eq!(bench.store(), Vec::<String>::new());
 }
 
@@ -197,7 +197,7 @@ fn links_that_lead_out_and_special_files_are_refused() {
         let bench = Bench::new();
         let source = bench.good();
         fs::create_dir(source.join("inner")).unwrap();
-        // `inner/loop/..` looks like `inner` but is what the folder lies in.
+        // `inner/loop/..` looks like `inner` but is what the directory lies in.
         symlink("..", source.join("inner/loop")).unwrap();
         symlink(target, source.join(name)).unwrap();
         let said = bench.fail(1, &["install", "good", "--yes"]);
@@ -213,12 +213,12 @@ fn links_that_lead_out_and_special_files_are_refused() {
 }
 
 #[test]
-fn the_folder_that_holds_the_store_is_refused() {
+fn the_directory_that_holds_the_store_is_refused() {
     let bench = Bench::new();
     let home = bench.0.home();
     super::write_extension(&home, &manifest("home"), GOOD);
     let said = bench.fail(1, &["install", home.to_str().unwrap(), "--yes"]);
-    assert!(said.contains("holds the folder"), "{said}");
+    assert!(said.contains("holds the directory"), "{said}");
     assert!(bench.store().is_empty());
 }
 

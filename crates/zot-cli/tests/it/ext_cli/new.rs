@@ -10,27 +10,27 @@ use super::Bench;
 fn check(language: &str, build: &[&str], own_tests: &[&str]) {
     let bench = Bench::new();
     bench.succeed(&["new", "my.first", "--lang", language]);
-    let folder = bench.0.path().join("my.first");
+    let directory = bench.0.path().join("my.first");
     for command in [build, own_tests] {
         if let [program, arguments @ ..] = command {
-            run(&folder, program, arguments);
+            run(&directory, program, arguments);
         }
     }
     let report = bench.succeed(&["test", "my.first"]);
     assert!(report.contains("0 warnings, 0 failures"), "{report}");
     assert!(report.contains("ok    command /my_first"), "{report}");
     assert!(report.contains("ok    tool my_first_greet"), "{report}");
-    assert!(folder.join("README.md").exists());
-    let text = fs::read_to_string(folder.join("README.md")).unwrap();
+    assert!(directory.join("README.md").exists());
+    let text = fs::read_to_string(directory.join("README.md")).unwrap();
     assert!(!text.contains("{{"), "{text}");
     bench.succeed(&["install", "my.first", "--yes"]);
     assert!(bench.succeed(&["list"]).contains("my_first_greet"));
 }
 
-fn run(folder: &Path, program: &str, arguments: &[&str]) {
+fn run(directory: &Path, program: &str, arguments: &[&str]) {
     let output = Command::new(program)
         .args(arguments)
-        .current_dir(folder)
+        .current_dir(directory)
         .output()
         .unwrap_or_else(|error| panic!("{program}: {error}"));
     let said = String::from_utf8_lossy(&output.stderr);

@@ -95,9 +95,9 @@ fn a_reload_finds_the_first_extension_and_minds_no_broken_one() {
     let mut zot = ZotCommand::rpc(binary(), &workdir, &server, Wire::OpenAi).spawn();
     let none = zot.call(json!({"id": "0", "type": "get_commands"}));
     assert_eq!(none["data"]["commands"], json!([]));
-    let folder = workdir.path().join(".zot").join("extensions");
-    std::fs::create_dir_all(&folder).unwrap();
-    mute_command().install(&folder);
+    let directory = workdir.path().join(".zot").join("extensions");
+    std::fs::create_dir_all(&directory).unwrap();
+    mute_command().install(&directory);
     let first = zot.call(json!({"id": "1", "type": "reload_ext"}));
     assert_eq!(first["data"]["extensions"][0]["name"], "probe", "{first}");
 }

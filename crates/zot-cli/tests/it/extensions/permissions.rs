@@ -60,7 +60,7 @@ fn everything(workdir: &Workdir, port: u16) -> Vec<Value> {
 }
 
 #[test]
-fn without_them_it_has_its_data_folder_and_nothing_else() {
+fn without_them_it_has_its_data_directory_and_nothing_else() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let Some(results) = attempts(json!({}), |workdir| {

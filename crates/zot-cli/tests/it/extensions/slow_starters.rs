@@ -253,8 +253,8 @@ fn an_interceptor_that_registers_late_is_asked_from_then_on() {
 }
 
 fn is_recorded(workdir: &Workdir) -> bool {
-    let folder = workdir.zot_home().join("interceptors");
-    std::fs::read_dir(folder).is_ok_and(|files| files.count() > 0)
+    let directory = workdir.zot_home().join("interceptors");
+    std::fs::read_dir(directory).is_ok_and(|files| files.count() > 0)
 }
 
 /// A `zot rpc` on a home that is used again and again, with the extensions that are installed there.
@@ -280,9 +280,9 @@ fn stopped(zot: &mut Zot) -> String {
 #[test]
 fn who_intercepted_in_its_last_run_stops_prompts_when_it_does_not_start() {
     let (workdir, server) = (Workdir::with_files("work"), ModelServer::start());
-    let folder = workdir.zot_home().join("extensions");
+    let directory = workdir.zot_home().join("extensions");
     let good = || guard_starting_with([hello("guard"), subscribe(), ready()]);
-    good().install(&folder);
+    good().install(&directory);
     let mut zot = again(&workdir, &server, &[]);
     assert!(result_of(&zot.turn("1", PROMPT)).0);
     assert_eq!(zot.finish().code, Some(0));
@@ -301,7 +301,7 @@ fn who_intercepted_in_its_last_run_stops_prompts_when_it_does_not_start() {
         good().manifest("permissions", json!({"unheard_of": true})),
     ];
     for extension in broken {
-        let installed = extension.install(&folder);
+        let installed = extension.install(&directory);
         let manifest = std::fs::read_to_string(installed.directory().join("extension.json"));
         let mut zot = again(&workdir, &server, &[]);
         let error = stopped(&mut zot);
@@ -316,12 +316,12 @@ fn who_intercepted_in_its_last_run_stops_prompts_when_it_does_not_start() {
         assert!(is_recorded(&workdir), "{error}");
     }
     // A manifest that is no JSON says nothing; that its extension intercepted is known.
-    let installed = good().install(&folder);
+    let installed = good().install(&directory);
     installed.write("extension.json", "{");
     let mut zot = again(&workdir, &server, &[]);
     assert!(stopped(&mut zot).contains("guard"));
     // The remedy that the error names while everything runs.
-    let good_manifest = good().install(&folder);
+    let good_manifest = good().install(&directory);
     let reloaded = zot.call(json!({"id": "r", "type": "reload_ext"}));
     assert_eq!(reloaded["success"], true, "{reloaded}");
     assert_eq!(
@@ -359,25 +359,27 @@ fn who_intercepted_in_its_last_run_stops_prompts_when_it_does_not_start() {
 #[test]
 fn who_starts_without_intercepting_or_is_removed_is_forgotten() {
     let (workdir, server) = (Workdir::with_files("work"), ModelServer::start());
-    let folder = workdir.zot_home().join("extensions");
+    let directory = workdir.zot_home().join("extensions");
     let guard = || guard_starting_with([hello("guard"), subscribe(), ready()]);
     let run = |expected: bool| {
         let mut zot = again(&workdir, &server, &[]);
         assert_eq!(result_of(&zot.turn("1", PROMPT)).0, expected);
         assert_eq!(zot.finish().code, Some(0));
     };
-    guard().install(&folder);
+    guard().install(&directory);
     run(true);
     assert!(is_recorded(&workdir));
-    guard_starting_with([hello("guard"), ready()]).install(&folder);
+    guard_starting_with([hello("guard"), ready()]).install(&directory);
     run(false);
     assert!(!is_recorded(&workdir));
-    guard().install(&folder);
+    guard().install(&directory);
     run(true);
-    guard().manifest("enabled", json!(false)).install(&folder);
+    guard()
+        .manifest("enabled", json!(false))
+        .install(&directory);
     run(false);
     assert!(!is_recorded(&workdir));
-    guard().install(&folder);
+    guard().install(&directory);
     run(true);
     let removed = ZotCommand::new(binary(), &workdir)
         .arguments(["ext", "rm", "guard"])
@@ -385,7 +387,7 @@ fn who_starts_without_intercepting_or_is_removed_is_forgotten() {
     assert_eq!(removed.code, Some(0), "{removed:?}");
     assert!(!is_recorded(&workdir));
     // Half of it comes back: it is a stranger.
-    guard_starting_with([json!({"exit": 3})]).install(&folder);
+    guard_starting_with([json!({"exit": 3})]).install(&directory);
     run(false);
 }
 
@@ -561,8 +563,8 @@ fn a_project_does_not_replace_a_guard_that_intercepted() {
 #[test]
 fn the_record_is_out_of_reach_of_a_confined_extension() {
     let (workdir, server) = (Workdir::with_files("work"), ModelServer::start());
-    let folder = workdir.zot_home().join("extensions");
-    guard_starting_with([hello("guard"), subscribe(), ready()]).install(&folder);
+    let directory = workdir.zot_home().join("extensions");
+    guard_starting_with([hello("guard"), subscribe(), ready()]).install(&directory);
     let mut zot = again(&workdir, &server, &[]);
     zot.turn("1", "say:1");
     drop(zot);

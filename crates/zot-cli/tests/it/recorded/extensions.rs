@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use testkit::{
-    Fixtures, InstalledExtension, ModelServer, PATIENCE, PICTURE_BASE64, Pace, ScriptedExtension,
+    Fixtures, IMAGE_BASE64, InstalledExtension, ModelServer, PATIENCE, Pace, ScriptedExtension,
     Wire, Workdir, Zot, ZotCommand, poll_until,
 };
 use testkit::{register_tool, tool_text};
@@ -117,12 +117,12 @@ fn with_extensions(
     let name = workdir.name();
     let scripted = scripted(name);
     if matches!(name, "discover_project_and_global" | "no_ext_flag") {
-        let folders = [
+        let directories = [
             workdir.path().join(".zot/extensions"),
             workdir.zot_home().join("extensions"),
         ];
-        let installed = scripted.iter().zip(&folders);
-        let installed = installed.map(|(scripted, folder)| scripted.install(folder));
+        let installed = scripted.iter().zip(&directories);
+        let installed = installed.map(|(scripted, directory)| scripted.install(directory));
         let command = match name {
             "no_ext_flag" => command.argument("--no-ext"),
             _ => command,
@@ -285,8 +285,8 @@ fn odd_results() -> Vec<Value> {
     vec![
         tool_text("plain"),
         with(tool_text("bad"), "is_error", json!(true)),
-        result(json!([image(PICTURE_BASE64)])),
-        result(json!([text("a"), text("b"), image(PICTURE_BASE64)])),
+        result(json!([image(IMAGE_BASE64)])),
+        result(json!([text("a"), text("b"), image(IMAGE_BASE64)])),
         result(json!([image("@@@")])),
         result(json!([])),
         result(json!([text("")])),

@@ -23,26 +23,26 @@ fn last_prompt(terminal: &Terminal) -> String {
 fn files_are_chips_and_what_is_not_attached_is_said() {
     let terminal = Terminal::open("MODEL --no-session");
     terminal.wait_for("/help");
-    let folder = terminal.workdir.path();
-    fs::write(folder.join("open.txt"), "no line end").unwrap();
-    fs::write(folder.join("blob"), b"a\0b").unwrap();
-    fs::create_dir(folder.join("folder")).unwrap();
-    fs::write(folder.join("folder/only"), "").unwrap();
-    let dropped = folder.join("open.txt");
+    let directory = terminal.workdir.path();
+    fs::write(directory.join("open.txt"), "no line end").unwrap();
+    fs::write(directory.join("blob"), b"a\0b").unwrap();
+    fs::create_dir(directory.join("directory")).unwrap();
+    fs::write(directory.join("directory/only"), "").unwrap();
+    let dropped = directory.join("open.txt");
     terminal.type_text("see ");
     paste(&terminal, &dropped.display().to_string());
     terminal.wait_for("attached: [open.txt 11 B]");
-    terminal.type_text("@gone.txt @blob @folder ok");
+    terminal.type_text("@gone.txt @blob @directory ok");
     for part in [
-        "attached: [open.txt 11 B] [folder 1 entry]",
+        "attached: [open.txt 11 B] [directory 1 entry]",
         "not attached: gone.txt: no such file · blob: a binary file of 3 bytes",
     ] {
         terminal.wait_for(part);
     }
     terminal.press("Enter");
     for part in [
-        "❯ see @open.txt @gone.txt @blob @folder ok",
-        "  [open.txt 11 B] [folder 1 entry]",
+        "❯ see @open.txt @gone.txt @blob @directory ok",
+        "  [open.txt 11 B] [directory 1 entry]",
         "  not attached: gone.txt: no such file · blob: a binary file of 3 bytes",
     ] {
         terminal.wait_for(part);

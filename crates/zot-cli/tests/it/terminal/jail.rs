@@ -18,7 +18,7 @@ fn tools_are_jailed_and_let_out_while_zot_runs() {
         "{everything}"
     );
     terminal.type_line(r#"call read {"path": "../outside.txt"}"#);
-    terminal.wait_for("is outside of the folder");
+    terminal.wait_for("is outside of the directory");
     terminal.type_line("run: echo changed > ../outside.txt");
     terminal.wait_until("a refusal", |screen| {
         screen.contains("ermission denied")

@@ -37,9 +37,9 @@ fn terminal(provider: &Website, arguments: &str) -> (Terminal, PathBuf) {
     (terminal, bytes)
 }
 
-fn files_below(folder: &Path) -> Vec<PathBuf> {
+fn files_below(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         match entry.path().is_dir() {
             true => found.extend(files_below(&entry.path())),
             false => found.push(entry.path()),

@@ -53,9 +53,9 @@ fn a_session_is_seen_before_it_is_gone_on_with() {
 fn files_are_seen_before_they_are_mentioned() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
-    let folder = terminal.workdir.path();
-    std::fs::write(folder.join("main.rs"), "fn main() {}\n\u{1b}[2J").unwrap();
-    let pipe = folder.join("waiting");
+    let directory = terminal.workdir.path();
+    std::fs::write(directory.join("main.rs"), "fn main() {}\n\u{1b}[2J").unwrap();
+    let pipe = directory.join("waiting");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
     terminal.type_text("see @waiting");

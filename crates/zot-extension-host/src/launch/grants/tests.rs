@@ -8,16 +8,16 @@ use crate::manifest::Manifest;
 
 /// A home of zot with an extension in it, and a project.
 struct Scene {
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
     root: PathBuf,
 }
 
 impl Scene {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         let scene = Self {
-            _folder: folder,
+            _directory: directory,
             root,
         };
         for path in ["outside", "project", "zot/extensions/x"] {
@@ -52,7 +52,7 @@ impl Scene {
         grants(&launch, manifest.permissions.as_ref().unwrap()).unwrap()
     }
 
-    /// Beside the data folder.
+    /// Beside the data directory.
     fn written(&self, permissions: serde_json::Value) -> Vec<PathBuf> {
         self.grants(permissions).files.write.split_off(1)
     }
@@ -90,7 +90,7 @@ fn a_link_made_in_an_earlier_life_grants_nothing() {
 }
 
 #[test]
-fn a_link_in_a_writable_folder_grants_nothing_below_the_same_base() {
+fn a_link_in_a_writable_directory_grants_nothing_below_the_same_base() {
     let scene = Scene::new();
     fs::create_dir_all(scene.path("project/a")).unwrap();
     fs::create_dir_all(scene.path("project/private")).unwrap();
@@ -118,7 +118,7 @@ fn links_stay_below_their_base() {
     let inside = json!({"fs_write": ["$CWD/inside"]});
     assert_eq!(scene.written(inside), [scene.path("project/real")]);
     let leaving = scene.grants(json!({"fs_write": ["$CWD/leaving"]}));
-    refused(&leaving, "out of the folder");
+    refused(&leaving, "out of the directory");
     // Someone else's link in an absolute path is how that path is meant.
     symlink(scene.path("outside"), scene.path("alias")).unwrap();
     let alias = json!({"fs_write": [scene.path("alias")]});
@@ -139,16 +139,16 @@ fn what_zot_loads_cannot_be_written() {
     ] {
         fs::create_dir_all(scene.path(path)).unwrap();
         let grants = scene.grants(json!({"fs_write": [scene.path(path)]}));
-        refused(&grants, "name a narrower folder");
+        refused(&grants, "name a narrower directory");
     }
     refused(
         &scene.grants(json!({"fs_write": ["/"]})),
-        "name a narrower folder",
+        "name a narrower directory",
     );
     fs::create_dir_all(scene.path("project/.zot/extensions")).unwrap();
     for path in ["$CWD/.zot", "$CWD/.zot/extensions"] {
         let grants = scene.grants(json!({"fs_write": [path]}));
-        refused(&grants, "name a narrower folder");
+        refused(&grants, "name a narrower directory");
     }
     fs::create_dir_all(scene.path("project/src")).unwrap();
     let grants = scene.grants(json!({"fs_write": ["$CWD/src"]}));
@@ -173,7 +173,7 @@ fn the_project_can_be_written_and_the_gap_is_told() {
     let developed = scene.path("project/x");
     fs::create_dir_all(&developed).unwrap();
     let grants = scene.grants_of(project.clone(), &developed);
-    refused(&grants, "the extension's own folder");
+    refused(&grants, "the extension's own directory");
 
     let manifest = json!({"name": "x", "exec": "x", "permissions": project});
     let manifest = Manifest::parse(manifest.to_string().as_bytes()).unwrap();

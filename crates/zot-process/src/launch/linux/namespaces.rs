@@ -63,12 +63,12 @@ pub(super) struct Namespaces {
     maps: Option<(String, String)>,
     writable: Vec<Writable>,
     /// Where the child starts. It has to go there again: it stands on what was mounted before.
-    folder: CString,
+    directory: CString,
     /// Everything may be written: there is nothing to make read-only.
     is_all_writable: bool,
 }
 
-/// A file or folder that stays writable.
+/// A file or directory that stays writable.
 struct Writable {
     path: CString,
     /// Device and inode, by which it is recognised.
@@ -78,7 +78,7 @@ struct Writable {
 }
 
 impl Namespaces {
-    pub(super) fn new(means: Means, folder: &Path, writable: &[PathBuf]) -> io::Result<Self> {
+    pub(super) fn new(means: Means, directory: &Path, writable: &[PathBuf]) -> io::Result<Self> {
         let maps = (means == Means::UserNamespace).then(|| {
             let (user, group) = (geteuid().as_raw(), getegid().as_raw());
             (format!("{user} {user} 1"), format!("{group} {group} 1"))
@@ -86,7 +86,7 @@ impl Namespaces {
         let mut namespaces = Self {
             maps,
             writable: Vec::new(),
-            folder: c_string(&std::path::absolute(folder)?)?,
+            directory: c_string(&std::path::absolute(directory)?)?,
             is_all_writable: false,
         };
         for path in writable {
@@ -142,7 +142,7 @@ impl Namespaces {
             MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
         let _ = mount(c"proc", c"/proc", c"proc", flags, None);
         // Where this fails, so does all that the child does with relative paths.
-        let _ = rustix::process::chdir(&*self.folder);
+        let _ = rustix::process::chdir(&*self.directory);
         Ok(())
     }
 

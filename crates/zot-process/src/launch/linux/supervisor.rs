@@ -147,7 +147,7 @@ pub(super) fn lead_namespace(program: Pid, reports: i32) -> ! {
 
 fn settle_in() {
     raw::rename(c"zot-supervisor");
-    // The program's folder must not be busy because of us.
+    // The program's directory must not be busy because of us.
     let _ = rustix::process::chdir(c"/");
 }
 

@@ -18,11 +18,11 @@ pub(super) struct Shim {
 
 impl Shim {
     pub(super) fn at(path: &Path) -> Option<Self> {
-        let folder = path.parent()?;
-        if folder.file_name()? != "shims" {
+        let directory = path.parent()?;
+        if directory.file_name()? != "shims" {
             return None;
         }
-        let root = folder.parent()?;
+        let root = directory.parent()?;
         if !root.join("versions").is_dir() || !root.join("libexec").is_dir() {
             return None;
         }
@@ -33,7 +33,7 @@ impl Shim {
     }
 
     /// The program in every installed version, the manager's scripts, and what those call. Which
-    /// version is taken depends on folders, variables and files: that is the manager's affair.
+    /// version is taken depends on directories, variables and files: that is the manager's affair.
     pub(super) fn programs(&self) -> Vec<PathBuf> {
         let mut programs: Vec<PathBuf> = files_in(&self.root.join("versions"))
             .map(|version| version.join("bin").join(&self.name))
@@ -45,7 +45,7 @@ impl Shim {
     }
 }
 
-fn files_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten();
+fn files_in(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten();
     entries.filter_map(|entry| Some(entry.ok()?.path()))
 }

@@ -36,8 +36,8 @@ fn first_lines_name_their_programs() {
 
 #[test]
 fn scripts_of_scripts_are_followed_to_the_loader() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
     let inner = root.join("bin/inner");
     executable(&inner, "#!/bin/sh\n");
     let outer = root.join("bin/outer");
@@ -57,8 +57,8 @@ fn scripts_of_scripts_are_followed_to_the_loader() {
 
 #[test]
 fn a_script_that_needs_itself_comes_to_an_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
     let (one, other) = (root.join("one"), root.join("other"));
     executable(&one, &format!("#!{}\n", other.display()));
     executable(&other, &format!("#!{}\n", one.display()));
@@ -78,8 +78,8 @@ fn what_is_not_there_is_left_out() {
 
 #[test]
 fn a_shim_needs_every_version_and_its_manager() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
     let shim = root.join("shims/ruby");
     executable(&shim, "#!/usr/bin/env sh\n");
     executable(&root.join("libexec/manager"), "#!/usr/bin/env sh\n");
@@ -98,7 +98,7 @@ fn a_shim_needs_every_version_and_its_manager() {
         let mut needs = Needs::default();
         let surroundings = Surroundings {
             search_path: OsStr::new("/usr/bin:/bin"),
-            folder: None,
+            directory: None,
             home: Some(home.to_owned()),
         };
         needs.add(&shim, &surroundings);
@@ -126,8 +126,8 @@ fn a_shim_needs_every_version_and_its_manager() {
 
 #[test]
 fn installations_are_readable_in_their_libraries() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = folder.path().canonicalize().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let home = directory.path().canonicalize().unwrap();
     for program in ["bin/tool", ".local/bin/tool", "versions/3/bin/tool"] {
         executable(&home.join(program), "");
     }
@@ -138,7 +138,7 @@ fn installations_are_readable_in_their_libraries() {
         let mut needs = Needs::default();
         let surroundings = Surroundings {
             search_path: OsStr::new(""),
-            folder: Some(&home),
+            directory: Some(&home),
             home: Some(home.clone()),
         };
         needs.add(Path::new(program), &surroundings);
@@ -209,8 +209,8 @@ fn loaders_are_found_in_every_kind_of_program() {
 
 #[test]
 fn what_is_no_program_is_not_needed() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
     let secret = root.join("secret");
     fs::write(&secret, "secret").unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
@@ -225,8 +225,8 @@ fn what_is_no_program_is_not_needed() {
 
 #[test]
 fn an_installation_ends_where_a_link_leaves_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
     let installed = root.join("installed");
     let program = installed.join("bin/program");
     executable(&program, "");
@@ -237,7 +237,7 @@ fn an_installation_ends_where_a_link_leaves_it() {
     symlink(&root, installed.join("libexec")).unwrap();
     let surroundings = Surroundings {
         search_path: OsStr::new(""),
-        folder: None,
+        directory: None,
         home: None,
     };
     let mut needs = Needs::default();

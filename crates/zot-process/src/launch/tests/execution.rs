@@ -42,17 +42,17 @@ fn what_a_program_writes_it_cannot_start() {
     if !has_landlock() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let confinement = |execute| {
         Confinement::default().filesystem(FileAccess {
-            write: vec![folder.path().to_owned()],
+            write: vec![directory.path().to_owned()],
             execute,
             ..FileAccess::default()
         })
     };
     let attempt = || {
         let mut command = shell("cp /bin/true mine && chmod +x mine && ./mine");
-        command.current_dir(folder.path());
+        command.current_dir(directory.path());
         command
     };
     let listed = Execution::Only(vec!["cp".into(), "chmod".into()]);
@@ -66,8 +66,8 @@ fn anything_means_anything_readable() {
     if !has_landlock() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("program");
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("program");
     executable(&program, "#!/bin/sh\necho started\n");
     let run = || shell(program.to_str().unwrap());
     let confinement = |read| {
@@ -77,7 +77,7 @@ fn anything_means_anything_readable() {
         })
     };
     fails(run(), &confinement(Vec::new()));
-    let allowed = confinement(vec![folder.path().to_owned()]);
+    let allowed = confinement(vec![directory.path().to_owned()]);
     assert_eq!(succeeds(run(), &allowed), "started\n");
 }
 
@@ -89,21 +89,21 @@ fn python_starts_in_a_tight_sandbox() {
     let Some(python) = installed("python3") else {
         return;
     };
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let code = "import json, ssl, sqlite3, subprocess, sys\n\
                 try:\n    subprocess.run(['/usr/bin/id'])\n\
                 except PermissionError:\n    print('held')\n";
     // By name, by path, and by the first line of a script.
     for program in [Path::new("python3"), &python] {
         let mut command = Command::new(program);
-        command.arg("-c").arg(code).current_dir(folder.path());
+        command.arg("-c").arg(code).current_dir(directory.path());
         assert_eq!(succeeds(command, &tight(&[])), "held\n", "{program:?}");
     }
-    let script = folder.path().join("script");
+    let script = directory.path().join("script");
     for line in ["#!/usr/bin/env python3", "#!/usr/bin/env -S python3 -u"] {
         executable(&script, &format!("{line}\n{code}"));
         let mut relative = Command::new("./script");
-        relative.current_dir(folder.path());
+        relative.current_dir(directory.path());
         for command in [relative, Command::new(&script)] {
             assert_eq!(succeeds(command, &tight(&[])), "held\n", "{line}");
         }
@@ -116,8 +116,8 @@ fn every_python_in_the_path_starts_in_a_tight_sandbox() {
         return;
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    for folder in std::env::split_paths(&path) {
-        let python = folder.join("python3");
+    for directory in std::env::split_paths(&path) {
+        let python = directory.join("python3");
         if python.is_file() {
             let mut command = Command::new(&python);
             command.args(["-c", "import json; print('started')"]);
@@ -131,8 +131,8 @@ fn python_of_a_virtual_environment_starts_in_a_tight_sandbox() {
     if !has_landlock() || installed("python3").is_none() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let environment = folder.path().join("environment");
+    let directory = tempfile::tempdir().unwrap();
+    let environment = directory.path().join("environment");
     let made = Command::new("python3")
         .args(["-m", "venv", "--without-pip"])
         .arg(&environment)
@@ -180,11 +180,11 @@ import ctypes, os, sys
 call = ctypes.CDLL(None, use_errno=True).syscall
 MEMFD_CREATE = {'x86_64': 319, 'aarch64': 279, 'riscv64': 279}[os.uname().machine]
 EXECVEAT = {'x86_64': 322, 'aarch64': 281, 'riscv64': 281}[os.uname().machine]
-how, folder = sys.argv[1:]
+how, directory = sys.argv[1:]
 if how.startswith('memory'):
     descriptor = call(MEMFD_CREATE, b'x', 16 if how == 'memory-executable' else 0)
 elif how == 'unnamed':
-    descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o755)
+    descriptor = os.open(directory, os.O_TMPFILE | os.O_RDWR, 0o755)
 else:
     descriptor = os.open('/bin/true', os.O_RDONLY)
 if descriptor < 0:
@@ -211,10 +211,10 @@ fn what_has_no_path_cannot_be_started_either() {
     let Some(python) = installed("python3") else {
         return;
     };
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let confinement = |execute| {
         Confinement::default().filesystem(FileAccess {
-            write: vec![folder.path().to_owned()],
+            write: vec![directory.path().to_owned()],
             execute,
             ..FileAccess::default()
         })
@@ -222,7 +222,9 @@ fn what_has_no_path_cannot_be_started_either() {
     for how in ["memory", "memory-executable", "unnamed", "opened"] {
         let attempt = || {
             let mut command = Command::new(&python);
-            command.args(["-c", BY_DESCRIPTOR, how]).arg(folder.path());
+            command
+                .args(["-c", BY_DESCRIPTOR, how])
+                .arg(directory.path());
             command
         };
         succeeds(attempt(), &confinement(Execution::Anything));

@@ -138,12 +138,12 @@ fn a_program_in_a_home_does_not_open_it() {
     }
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("secret"), "secret").unwrap();
-    for folder in ["bin", ".local/bin", ".local/lib", ".local/share"] {
-        fs::create_dir_all(home.path().join(folder)).unwrap();
-        fs::write(home.path().join(folder).join("file"), folder).unwrap();
+    for directory in ["bin", ".local/bin", ".local/lib", ".local/share"] {
+        fs::create_dir_all(home.path().join(directory)).unwrap();
+        fs::write(home.path().join(directory).join("file"), directory).unwrap();
     }
-    for folder in ["bin", ".local/bin"] {
-        let program = home.path().join(folder).join("program");
+    for directory in ["bin", ".local/bin"] {
+        let program = home.path().join(directory).join("program");
         // Not by ourselves: a file that a fork of us holds open for writing cannot be executed.
         let copied = Command::new("cp").arg("/bin/sh").arg(&program).status();
         assert!(copied.unwrap().success());
@@ -203,7 +203,7 @@ fn a_place_to_write_must_be_there() {
     if !has_landlock() {
         return;
     }
-    let missing = Path::new("/nonexistent/folder");
+    let missing = Path::new("/nonexistent/directory");
     let command = shell("true");
     let error = confine(command, &confined(writing(&[missing])))
         .err()
@@ -211,7 +211,7 @@ fn a_place_to_write_must_be_there() {
     assert!(matches!(&error, ConfineError::Writable { path, .. } if path == missing));
     assert_eq!(
         error.to_string(),
-        "cannot allow writing to /nonexistent/folder: create it first, or take it off the list"
+        "cannot allow writing to /nonexistent/directory: create it first, or take it off the list"
     );
 }
 
@@ -238,8 +238,8 @@ fn a_link_in_a_path_allows_nothing() {
     }
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("secret"), "secret").unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
     let link = root.join("link");
     symlink(outside.path(), &link).unwrap();
     for path in [link.clone(), link.join("secret")] {

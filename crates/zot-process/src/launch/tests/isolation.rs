@@ -86,8 +86,8 @@ fn processes_outside_are_out_of_reach() {
     if python(REACH).is_none() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let confinement = Confinement::default().filesystem(writing(&[folder.path()]));
+    let directory = tempfile::tempdir().unwrap();
+    let confinement = Confinement::default().filesystem(writing(&[directory.path()]));
     let mut victim = Command::new("sleep").arg("300").spawn().unwrap();
     let attempt = || {
         let mut command = python(REACH).unwrap();
@@ -253,10 +253,10 @@ fn held_by_a_filter() {
     the_own_processes_are_within_reach();
     what_cannot_be_written_keeps_its_mode_owner_times_and_attributes();
     // The price.
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let mut command = shell("echo x > file && cat file && ! chmod 700 file 2> /dev/null");
-    command.current_dir(folder.path());
-    let confinement = Confinement::default().filesystem(writing(&[folder.path()]));
+    command.current_dir(directory.path());
+    let confinement = Confinement::default().filesystem(writing(&[directory.path()]));
     assert_eq!(succeeds(command, &confinement), "x\n");
 }
 

@@ -40,8 +40,8 @@ fn a_limit_above_the_present_one_is_no_error() {
 /// Set for a run of this test program inside a test.
 const NESTED: &str = "ZOT_PROCESS_TEST_NESTED";
 
-/// Names the folder in which [`parent_that_is_killed`] finds its task.
-const PARENT_FOLDER: &str = "ZOT_PROCESS_TEST_PARENT";
+/// Names the directory in which [`parent_that_is_killed`] finds its task.
+const PARENT_DIRECTORY: &str = "ZOT_PROCESS_TEST_PARENT";
 
 #[test]
 fn a_child_dies_with_its_parent() {
@@ -50,23 +50,23 @@ fn a_child_dies_with_its_parent() {
         return;
     }
     for kind in ["confined", "free"] {
-        let folder = tempfile::tempdir().unwrap();
-        let mut parent = start_parent(folder.path(), kind);
+        let directory = tempfile::tempdir().unwrap();
+        let mut parent = start_parent(directory.path(), kind);
         parent.kill().unwrap();
         parent.wait().unwrap();
-        wait_until(|| !is_alive(folder.path()));
-        assert!(!folder.path().join("alive").exists());
+        wait_until(|| !is_alive(directory.path()));
+        assert!(!directory.path().join("alive").exists());
     }
 }
 
-/// Starts a process that starts a child, whose command line names `folder`.
-fn start_parent(folder: &Path, kind: &str) -> Child {
-    let fifo = folder.join("fifo");
+/// Starts a process that starts a child, whose command line names `directory`.
+fn start_parent(directory: &Path, kind: &str) -> Child {
+    let fifo = directory.join("fifo");
     assert!(Command::new("mkfifo").arg(fifo).status().unwrap().success());
     let mut parent = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "--nocapture"])
         .arg("launch::tests::limits::parent_that_is_killed")
-        .env(PARENT_FOLDER, folder)
+        .env(PARENT_DIRECTORY, directory)
         .env(NESTED, kind)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -75,22 +75,22 @@ fn start_parent(folder: &Path, kind: &str) -> Child {
     let output = BufReader::new(parent.stdout.take().unwrap());
     let mut lines = output.lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("child=ready")));
-    assert!(is_alive(folder));
+    assert!(is_alive(directory));
     parent
 }
 
 /// No test by itself: the parent in the one above, in a process of its own.
 #[test]
 fn parent_that_is_killed() {
-    let Some(folder) = std::env::var_os(PARENT_FOLDER) else {
+    let Some(directory) = std::env::var_os(PARENT_DIRECTORY) else {
         return;
     };
     let mut command = shell("echo child=ready; read line < fifo; echo $line > alive");
-    command.arg(&folder).current_dir(&folder);
+    command.arg(&directory).current_dir(&directory);
     let confinement = match std::env::var_os(NESTED) {
         Some(kind) if kind == "confined" => Confinement::default()
             .network(false)
-            .filesystem(writing(&[Path::new(&folder)])),
+            .filesystem(writing(&[Path::new(&directory)])),
         _ => Confinement::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -104,12 +104,12 @@ fn parent_that_is_killed() {
     });
 }
 
-/// Whether a process has `folder` in its command line. Numbers would not do: those in a namespace
+/// Whether a process has `directory` in its command line. Numbers would not do: those in a namespace
 /// are not ours.
-fn is_alive(folder: &Path) -> bool {
+fn is_alive(directory: &Path) -> bool {
     let listed = Command::new("ps").args(["-eww", "-o", "args="]).output();
     let listed = String::from_utf8_lossy(&listed.unwrap().stdout).into_owned();
-    listed.contains(folder.to_str().unwrap())
+    listed.contains(directory.to_str().unwrap())
 }
 
 fn wait_until(mut condition: impl FnMut() -> bool) {
@@ -122,8 +122,8 @@ fn wait_until(mut condition: impl FnMut() -> bool) {
 
 #[test]
 fn a_confined_child_inherits_the_standard_streams_only() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("open");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("open");
     fs::write(&path, "leaked").unwrap();
     let file = fs::File::open(&path).unwrap();
     // A duplicate without the flag, as a parent that is less careful leaves it to us.

@@ -59,8 +59,8 @@ fn every_family_is_refused_and_pairs_still_work() {
     let Some(python) = installed("python3") else {
         return;
     };
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("socket");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("socket");
     let _listener = UnixListener::bind(&path).unwrap();
     let code = "
 import errno, socket, sys

@@ -78,7 +78,7 @@ async fn every_kind_of_content_is_written_in_one_line() {
     let cassette = Cassette::new();
     let model = cassette.record(Scripted::new([answer(&["ok"])]));
     let mut talk = Talk::new();
-    let picture = Image {
+    let image = Image {
         mime_type: "image/png".to_owned(),
         data: Bytes::from_static(b"abc"),
     };
@@ -86,7 +86,7 @@ async fn every_kind_of_content_is_written_in_one_line() {
         role: Role::User,
         content: vec![
             ContentBlock::Text("two\nlines\u{2028}".to_owned()),
-            ContentBlock::Image(picture),
+            ContentBlock::Image(image),
         ],
         time: Timestamp::now(),
     });

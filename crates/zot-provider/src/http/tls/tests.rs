@@ -18,14 +18,14 @@ fn certificates_can_be_loaded() {
 
 #[test]
 fn a_file_without_certificates_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let empty = folder.path().join("empty.pem");
+    let directory = tempfile::tempdir().unwrap();
+    let empty = directory.path().join("empty.pem");
     std::fs::write(&empty, "no certificate here").unwrap();
-    let missing = folder.path().join("missing.pem");
+    let missing = directory.path().join("missing.pem");
     for (variable, path) in [
         ("SSL_CERT_FILE", &empty),
         ("SSL_CERT_FILE", &missing),
-        ("SSL_CERT_DIR", &folder.path().to_owned()),
+        ("SSL_CERT_DIR", &directory.path().to_owned()),
         ("ZOT_EXTRA_CA_CERTS", &empty),
         ("ZOT_EXTRA_CA_CERTS", &missing),
     ] {

@@ -1,13 +1,13 @@
-//! The objects of a request: files, folders, kinds of files, commands, texts.
+//! The objects of a request: files, directories, kinds of files, commands, texts.
 
 use super::Selection;
 use crate::offline::describe::extension_of_language;
 use crate::offline::words::Word;
 
-/// Words that point to a file or folder without being its name.
+/// Words that point to a file or directory without being its name.
 const NOT_A_NAME: &str = "a all an and are at below bytes characters code codebase content \
     contents count current directory do does \
-    entries every file files folder for from has have here i in inside is line lines many me my \
+    entries every file files directory for from has have here i in inside is line lines many me my \
     of please project repo repository source thank thanks the there they this to total \
     under up we words working you";
 
@@ -25,7 +25,7 @@ const KNOWN_NAMES: [&str; 7] = [
     "CONTRIBUTING",
 ];
 
-/// Whether a word names a file or folder beyond doubt.
+/// Whether a word names a file or directory beyond doubt.
 pub(in crate::offline) fn looks_like_path(word: &str) -> bool {
     if word.contains("://") || word.chars().any(char::is_whitespace) {
         return false;
@@ -66,7 +66,7 @@ pub(super) fn lone_name(words: &[Word<'_>]) -> Option<String> {
     }
 }
 
-/// The files and folders that `words` speak of, for lists and counts; never none.
+/// The files and directories that `words` speak of, for lists and counts; never none.
 pub(super) fn selections(words: &[Word<'_>], last_path: Option<&str>) -> Vec<Selection> {
     let kind = words.windows(2).enumerate().find_map(|(index, pair)| {
         let [kind, noun] = pair else { return None };

@@ -60,10 +60,13 @@ fn lists() {
         ("list the files, thanks", vec![list("")]),
         ("Can you show me the files?", vec![list("")]),
         ("what files are here?", vec![list("")]),
-        ("Which files are in this folder?", vec![list("")]),
+        ("Which files are in this directory?", vec![list("")]),
         ("show me what is in src/", vec![list("src/")]),
         ("explain this project", vec![list("")]),
-        ("list the files in 'my folder'", vec![list("my folder")]),
+        (
+            "list the files in 'my directory'",
+            vec![list("my directory")],
+        ),
         (
             "list the rust files in src",
             vec![Intent::List(select("src", "rs"))],

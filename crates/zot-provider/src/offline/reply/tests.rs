@@ -140,12 +140,12 @@ fn results_are_used_in_the_answer() {
                 false,
                 "$ ls -1Ap\n\nsrc/\na.txt\nb.txt\n\n[exit 0]  Took 0.0s",
             ),
-            "In the current folder I found 1 folder (src/) and 2 files (a.txt, b.txt).",
+            "In the current directory I found 1 directory (src/) and 2 files (a.txt, b.txt).",
         ),
         (
             "list the files",
             (false, "$ ls -1Ap\n\n\n[exit 0]  Took 0.0s"),
-            "There is nothing in the current folder.",
+            "There is nothing in the current directory.",
         ),
         (
             "list src",
@@ -166,12 +166,12 @@ fn results_are_used_in_the_answer() {
         (
             "how many rust files are there",
             (false, "1\n"),
-            "There is 1 .rs file below the current folder. (.git, target, node_modules are left out.)",
+            "There is 1 .rs file below the current directory. (.git, target, node_modules are left out.)",
         ),
         (
             "count the lines of rust code",
             (false, "12\n"),
-            "I counted 12 lines in the .rs files below the current folder. (.git, target, node_modules are left out.)",
+            "I counted 12 lines in the .rs files below the current directory. (.git, target, node_modules are left out.)",
         ),
         (
             "read a.txt",
@@ -228,9 +228,9 @@ fn looking_is_done_together_and_changing_alone() {
         |reply: &Reply| -> Vec<String> { reply.calls.iter().map(|call| call.id.clone()).collect() };
     assert_eq!(ids(&first), ["offline_1", "offline_2"]);
     assert!(
-        first
-            .text
-            .ends_with("I will list the files in the current folder and count the lines in a.txt."),
+        first.text.ends_with(
+            "I will list the files in the current directory and count the lines in a.txt."
+        ),
         "{}",
         first.text
     );
@@ -238,7 +238,7 @@ fn looking_is_done_together_and_changing_alone() {
     let second = conversation.continue_with(&first, &[(false, "a.txt\n"), (false, "3\n")]);
     assert_eq!(
         second.text,
-        "In the current folder I found 1 file (a.txt).\n\na.txt has 3 lines.\n\nI will write 1 byte to a.txt."
+        "In the current directory I found 1 file (a.txt).\n\na.txt has 3 lines.\n\nI will write 1 byte to a.txt."
     );
     assert_eq!(ids(&second), ["offline_3"]);
 
@@ -273,7 +273,7 @@ fn a_missing_tool_is_named_and_the_rest_is_done() {
     let mut conversation = Conversation::new(&["read"]);
     let reply = conversation.ask("list the files and read a.txt");
     assert_eq!(calls(&reply), [r#"read {"path":"a.txt"}"#]);
-    let sentence = "I would list the files in the current folder with the `bash` tool, \
+    let sentence = "I would list the files in the current directory with the `bash` tool, \
                     but that tool is not available here.";
     assert!(reply.text.contains(sentence), "{}", reply.text);
     let end = conversation.continue_with(&reply, &[(false, "one\n")]);
@@ -326,7 +326,7 @@ fn every_example_of_the_help_text_works() {
 }
 
 #[test]
-fn a_picture_is_admitted_to_be_invisible() {
+fn an_image_is_admitted_to_be_invisible() {
     let mut conversation = Conversation::with_all_tools();
     let image = ContentBlock::Image(Image {
         mime_type: "image/png".to_owned(),
@@ -335,12 +335,12 @@ fn a_picture_is_admitted_to_be_invisible() {
     let content = vec![text("read a.txt"), image];
     conversation.messages.push(message(Role::User, content));
     let reply = conversation.answer();
-    assert!(reply.text.contains("I cannot see pictures."));
+    assert!(reply.text.contains("I cannot see images."));
     assert_eq!(reply.calls.len(), 1);
 }
 
 #[test]
-fn a_mirrored_picture_is_not_a_prompt() {
+fn a_mirrored_image_is_not_a_prompt() {
     let mut conversation = Conversation::with_all_tools();
     let first = conversation.ask("read a.png");
     conversation.continue_with(&first, &[(false, "(image)")]);

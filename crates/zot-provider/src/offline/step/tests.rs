@@ -39,20 +39,20 @@ fn arguments_are_json_whatever_the_text() {
     assert_eq!(step.tool, "write");
 }
 
-/// The commands do what they are meant to do, in a folder with hostile names.
+/// The commands do what they are meant to do, in a directory with hostile names.
 #[test]
 fn commands_work_in_a_real_shell() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let odd = "-o 'd$d`";
-    fs::create_dir(folder.path().join(odd)).unwrap();
-    fs::write(folder.path().join(odd).join("x.rs"), "one two\nthree").unwrap();
-    fs::create_dir(folder.path().join("target")).unwrap();
-    fs::write(folder.path().join("target/y.rs"), "left out\n").unwrap();
-    fs::write(folder.path().join("it's.txt"), "a b c").unwrap();
+    fs::create_dir(directory.path().join(odd)).unwrap();
+    fs::write(directory.path().join(odd).join("x.rs"), "one two\nthree").unwrap();
+    fs::create_dir(directory.path().join("target")).unwrap();
+    fs::write(directory.path().join("target/y.rs"), "left out\n").unwrap();
+    fs::write(directory.path().join("it's.txt"), "a b c").unwrap();
     let shell = |intent| {
         let output = Command::new("sh")
             .args(["-c", &command(intent)])
-            .current_dir(folder.path())
+            .current_dir(directory.path())
             .output()
             .unwrap();
         assert!(output.status.success(), "{output:?}");

@@ -6,8 +6,8 @@ use super::*;
 use crate::call::replay::{check_every_byte, replay};
 
 fn recording(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/responses");
-    std::fs::read(folder.join(format!("{name}.sse"))).unwrap()
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/responses");
+    std::fs::read(directory.join(format!("{name}.sse"))).unwrap()
 }
 
 fn decoder() -> ResponsesDecoder {

@@ -5,10 +5,10 @@ use super::*;
 use bytes::Bytes;
 use zot_conversation::{Image, ToolImages};
 
-/// A picture's bytes and what they are in base64.
+/// An image's bytes and what they are in base64.
 const PIXELS: (&[u8], &str) = (b"\x89PNG not really", "iVBORyBub3QgcmVhbGx5");
 
-fn picture() -> ContentBlock {
+fn image() -> ContentBlock {
     ContentBlock::Image(Image {
         mime_type: "image/png".to_owned(),
         data: Bytes::from_static(PIXELS.0),
@@ -31,9 +31,9 @@ async fn the_prompt_the_tools_and_the_system_prompt() {
 }
 
 #[tokio::test]
-async fn pictures_of_the_user() {
+async fn images_of_the_user() {
     for subject in subjects() {
-        let content = vec![ContentBlock::Text("say:1".to_owned()), picture()];
+        let content = vec![ContentBlock::Text("say:1".to_owned()), image()];
         subject
             .send(&[message(Role::User, content)])
             .await
@@ -44,21 +44,21 @@ async fn pictures_of_the_user() {
 }
 
 #[tokio::test]
-async fn pictures_in_tool_results_are_sent_or_left_to_the_mirror() {
+async fn images_in_tool_results_are_sent_or_left_to_the_mirror() {
     for subject in subjects() {
         let directive = r#"tool:read:{"path":"p"}"#;
         let answer = assembled(&subject.ask(directive).await.complete());
         let result = ContentBlock::ToolResult(ToolResult {
             call_id: calls_of(&answer)[0].id.clone(),
             is_error: false,
-            content: vec![ContentBlock::Text("a picture".to_owned()), picture()],
+            content: vec![ContentBlock::Text("an image".to_owned()), image()],
         });
         let messages = [user(directive), answer, message(Role::Tool, vec![result])];
         subject.send(&messages).await.complete();
         let body = serde_json::to_string(&subject.last_request().body).unwrap();
         let seen = subject.client.tool_images() == ToolImages::Seen;
         assert_eq!(body.contains(PIXELS.1), seen, "{:?}", subject.wire);
-        assert!(body.contains("a picture"));
+        assert!(body.contains("an image"));
     }
 }
 

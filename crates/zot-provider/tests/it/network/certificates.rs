@@ -27,10 +27,10 @@ async fn ask_server(
 async fn an_authority_of_ones_own_is_trusted_when_its_file_is_named() {
     let authority = Authority::new();
     let file = authority.file().display().to_string();
-    let folder = authority.folder.path().display().to_string();
+    let directory = authority.directory.path().display().to_string();
     for variables in [
         [("SSL_CERT_FILE", file.as_str())],
-        [("SSL_CERT_DIR", folder.as_str())],
+        [("SSL_CERT_DIR", directory.as_str())],
         [("ZOT_EXTRA_CA_CERTS", file.as_str())],
     ] {
         let said = ask_server(&authority, "localhost", &variables).await;
@@ -44,7 +44,7 @@ async fn others_are_not_trusted() {
     let other = Authority::new().file().display().to_string();
     let unknown = ask_server(&authority, "localhost", &[]).await.unwrap_err();
     assert!(unknown.message.contains("UnknownIssuer"), "{unknown}");
-    // The folder of the other authority is gone by now.
+    // The directory of the other authority is gone by now.
     let missing = [("ZOT_EXTRA_CA_CERTS", other.as_str())];
     let missing = ask_server(&authority, "localhost", &missing)
         .await

@@ -4,11 +4,11 @@ use crate::{AgentEvent, Config, Runtime};
 
 #[tokio::test]
 async fn it_leaves_no_trace_and_runs_nothing() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let runtime = Runtime::new(Config {
         provider: Some("offline".to_owned()),
-        cwd: Some(folder.path().to_owned()),
-        home: Some(folder.path().join("home")),
+        cwd: Some(directory.path().to_owned()),
+        home: Some(directory.path().join("home")),
         ..Config::default()
     })
     .unwrap();
@@ -43,5 +43,5 @@ async fn it_leaves_no_trace_and_runs_nothing() {
     );
     assert!(!answer.is_empty());
     assert_eq!(runtime.full_messages(), before);
-    assert!(!folder.path().join("made.txt").exists());
+    assert!(!directory.path().join("made.txt").exists());
 }

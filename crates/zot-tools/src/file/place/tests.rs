@@ -13,7 +13,7 @@ fn below(root: &std::path::Path, inside: &str) -> Place {
 }
 
 #[test]
-fn folders_are_made_on_the_way() {
+fn directories_are_made_on_the_way() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path();
     replace(&below(root, "a/b/c"), b"new").unwrap();
@@ -29,12 +29,12 @@ fn folders_are_made_on_the_way() {
 fn errors_name_the_path_as_it_was_asked_for() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path();
-    fs::create_dir(root.join("folder")).unwrap();
-    symlink("folder", root.join("link")).unwrap();
+    fs::create_dir(root.join("directory")).unwrap();
+    symlink("directory", root.join("link")).unwrap();
     for (inside, expected) in [
         ("missing", "stat missing: no such file or directory"),
         ("no/file", "stat no/file: no such file or directory"),
-        ("folder", "folder is a directory"),
+        ("directory", "directory is a directory"),
         ("link", "link is a symbolic link, not a regular file"),
         ("link/file", "stat link/file: not a directory"),
     ] {

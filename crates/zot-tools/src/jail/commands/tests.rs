@@ -46,7 +46,7 @@ async fn fails(workspace: &Workspace, command: &str) -> String {
 }
 
 #[tokio::test]
-async fn commands_change_the_folder_and_nothing_else() {
+async fn commands_change_the_directory_and_nothing_else() {
     let Some(workspace) = jailed().await else {
         return;
     };
@@ -97,7 +97,7 @@ async fn the_users_home_is_out_of_reach_and_another_is_given() {
     fails(&workspace, &format!("ls {}", home.display())).await;
     succeeds(&workspace, "echo x > ~/.cache-of-something && ls -a ~").await;
     assert!(!home.join(".cache-of-something").exists());
-    // One that insists on its settings in the home folder.
+    // One that insists on its settings in the home directory.
     succeeds(&workspace, "git init -q . && git status --short").await;
 }
 
@@ -110,8 +110,8 @@ async fn services_cannot_be_asked_for_files_and_the_network_is_there() {
         eprintln!("NOT TESTED: {:?}", CommandConfinement::here());
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("service");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("service");
     let _service = std::os::unix::net::UnixListener::bind(&path).unwrap();
     if !bash(&workspace, "python3 -c 1").await.0 {
         eprintln!("NOT TESTED: there is no python3 outside of the user's home");

@@ -159,8 +159,8 @@ fn files_are_chips_in_the_editor_and_in_the_conversation() {
 fn a_resumed_prompt_has_its_chips() {
     let mut chat = Chat::new(80, 24);
     let text = format!(
-        "why?\n\n{}\n\n[src, a folder attached by the user]\n```\na\nb\n```\n\n\
-         [p.png: a picture, attached by the user]\n\n[b.dat: a binary file of 5 bytes, not attached]",
+        "why?\n\n{}\n\n[src, a directory attached by the user]\n```\na\nb\n```\n\n\
+         [p.png: an image, attached by the user]\n\n[b.dat: a binary file of 5 bytes, not attached]",
         output("make test", "one\ntwo\n").told()
     );
     let message = json!({"role": "user", "time": "", "content": [

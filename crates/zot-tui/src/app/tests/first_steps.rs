@@ -203,12 +203,12 @@ fn a_paste_between_two_interrupts_means_to_stay() {
 }
 
 #[test]
-fn a_prompt_with_a_picture_is_one_message_now_and_later() {
+fn a_prompt_with_an_image_is_one_message_now_and_later() {
     let content = json!([
         {"type": "text", "text": "look"},
         {"type": "image", "mime_type": "image/png", "bytes": 75},
     ]);
-    let shown = ["❯ look", "  [picture: image/png, 75 bytes]"];
+    let shown = ["❯ look", "  [image: image/png, 75 bytes]"];
     let mut chat = ready(80, 24);
     chat.event(json!({"type": "user_message", "time": "", "content": content}));
     assert_eq!(chat.rows()[3..5], shown);

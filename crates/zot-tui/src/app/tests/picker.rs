@@ -134,7 +134,7 @@ fn a_path_that_is_written_out_is_the_one_that_is_taken() {
 }
 
 #[test]
-fn tab_goes_into_a_folder_and_enter_takes_it() {
+fn tab_goes_into_a_directory_and_enter_takes_it() {
     let mut chat = Chat::new(100, 30);
     chat.write("@");
     let files = ["src/", "src/app/", "src/app/keys.rs", "zzz"];
@@ -505,13 +505,13 @@ fn nothing_in_a_list_commands_the_terminal_or_is_too_wide() {
 fn long_paths_are_cut_at_their_beginning_and_matches_stand_out() {
     let mut chat = Chat::new(40, 24);
     chat.write("@");
-    let path = "crates/zot-tui/src/app/tests/some/deep/folder/picker.rs";
+    let path = "crates/zot-tui/src/app/tests/some/deep/directory/picker.rs";
     let files = Choices::named([path, "other.txt"]);
     chat.input(Input::Files(FileList::whole(files)));
     chat.write("picker");
     let selected = chat.selected();
     assert!(
-        selected.starts_with('…') && selected.ends_with("/deep/folder/picker.rs"),
+        selected.starts_with('…') && selected.ends_with("/deep/directory/picker.rs"),
         "{selected}"
     );
     let frame = view::frame(&chat.app);

@@ -173,7 +173,7 @@ fn shown(chat: &mut Chat) -> String {
 
 #[test]
 fn every_scene_looks_as_it_did() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/app/tests/snapshots");
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/app/tests/snapshots");
     let is_update = std::env::var_os("UPDATE_SNAPSHOTS").is_some();
     let mut differing = Vec::new();
     for (name, lead) in SCENES {
@@ -181,7 +181,7 @@ fn every_scene_looks_as_it_did() {
             let mut chat = Chat::new(columns, rows);
             lead(&mut chat);
             let shown = shown(&mut chat);
-            let file = folder.join(format!("{name}-{columns}x{rows}.txt"));
+            let file = directory.join(format!("{name}-{columns}x{rows}.txt"));
             if is_update {
                 std::fs::write(&file, &shown).unwrap();
             }

@@ -2,14 +2,14 @@ use super::*;
 
 #[test]
 fn the_paths_of_what_was_dropped_become_mentions() {
-    let folder = tempfile::tempdir().unwrap();
-    let cwd = folder.path().join("work");
+    let directory = tempfile::tempdir().unwrap();
+    let cwd = directory.path().join("work");
     std::fs::create_dir_all(&cwd).unwrap();
     for name in ["work/in.png", "out.JPG", "a b.png", "text.txt"] {
-        std::fs::write(folder.path().join(name), "x").unwrap();
+        std::fs::write(directory.path().join(name), "x").unwrap();
     }
-    let place = folder.path().display().to_string();
-    let check = |pasted: String| mentions(&pasted, &cwd, Some(folder.path()));
+    let place = directory.path().display().to_string();
+    let check = |pasted: String| mentions(&pasted, &cwd, Some(directory.path()));
     let outside = Some(format!("@{place}/out.JPG "));
     let quoted = Some(format!("@\"{place}/a b.png\" "));
     assert_eq!(check("in.png".to_owned()), Some("@in.png ".to_owned()));
@@ -27,8 +27,8 @@ fn the_paths_of_what_was_dropped_become_mentions() {
         Some(format!("@{place}/text.txt "))
     );
     assert_eq!(check(format!("{place}/a b.png")), quoted);
-    let folder_path = Some(format!("@{place} "));
-    assert_eq!(check(place.clone()), folder_path);
+    let directory_path = Some(format!("@{place} "));
+    assert_eq!(check(place.clone()), directory_path);
     assert_eq!(
         check(format!(
             "'{place}/a b.png' {place}/out.JPG\nfile://localhost{place}/text.txt "

@@ -4,20 +4,20 @@ use super::*;
 
 #[test]
 fn a_file_without_a_name_gets_one_that_is_free() {
-    let folder = tempfile::tempdir().unwrap();
-    let next = || destination(folder.path(), "").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let next = || destination(directory.path(), "").unwrap();
     assert_eq!(next(), Path::new("session.html"));
-    fs::write(folder.path().join("session.html"), "").unwrap();
+    fs::write(directory.path().join("session.html"), "").unwrap();
     assert_eq!(next(), Path::new("session-2.html"));
-    fs::write(folder.path().join("session-2.html"), "").unwrap();
+    fs::write(directory.path().join("session-2.html"), "").unwrap();
     assert_eq!(next(), Path::new("session-3.html"));
 }
 
 #[test]
 fn nothing_is_replaced_and_the_name_says_what_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let wanted = |name: &str| destination(folder.path(), name);
-    fs::write(folder.path().join("there.md"), "").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let wanted = |name: &str| destination(directory.path(), name);
+    fs::write(directory.path().join("there.md"), "").unwrap();
     assert_eq!(
         wanted("there.md").unwrap_err(),
         "there.md is there already: give another name"

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn upper_files_come_first_and_ignored_ones_not_at_all() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for path in [
         "b.txt",
         "a/deep/er/c.rs",
@@ -10,11 +10,11 @@ fn upper_files_come_first_and_ignored_ones_not_at_all() {
         "target/e.o",
         ".hidden/f",
     ] {
-        let path = folder.path().join(path);
+        let path = directory.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, "").unwrap();
     }
-    std::fs::write(folder.path().join(".gitignore"), "target/\n").unwrap();
+    std::fs::write(directory.path().join(".gitignore"), "target/\n").unwrap();
     let names = |choices: &Choices| -> Vec<String> {
         choices
             .iter()
@@ -22,7 +22,7 @@ fn upper_files_come_first_and_ignored_ones_not_at_all() {
             .collect()
     };
     assert_eq!(
-        names(&list(folder.path())),
+        names(&list(directory.path())),
         [
             "b.txt",
             "a/",
@@ -33,7 +33,7 @@ fn upper_files_come_first_and_ignored_ones_not_at_all() {
         ]
     );
     assert_eq!(
-        names(&list_near(folder.path())),
+        names(&list_near(directory.path())),
         ["b.txt", "a/", "a/d.rs", "a/deep/"]
     );
 }

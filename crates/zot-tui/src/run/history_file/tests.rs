@@ -7,8 +7,8 @@ fn content(entries: &[Draft]) -> Vec<String> {
 
 #[test]
 fn prompts_are_kept_with_what_was_pasted_and_what_is_broken_is_passed_over() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("below/history.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("below/history.jsonl");
     let mut editor = Editor::default();
     editor.apply(Edit::Insert("see ".to_owned()));
     editor.apply(Edit::Paste("line\n".repeat(20)));
@@ -32,8 +32,8 @@ fn prompts_are_kept_with_what_was_pasted_and_what_is_broken_is_passed_over() {
 
 #[test]
 fn chats_that_write_at_once_lose_nothing_and_the_file_stays_bounded() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("history.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("history.jsonl");
     let filler = format!("{}\n", json!("x".repeat(1_000)));
     fs::write(&path, filler.repeat(4_300)).unwrap();
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The beginning of a file or folder.
+//! The beginning of a file or directory.
 
 #[cfg(test)]
 mod tests;
@@ -14,14 +14,14 @@ use crate::run::bounded::{self, Opened};
 const MAX_BYTES: u64 = 8 * 1024;
 const MAX_ENTRIES: usize = 200;
 
-/// Of the file or folder `name` below `root`.
+/// Of the file or directory `name` below `root`.
 pub(super) fn preview(root: &Path, name: &str) -> Preview {
     let path = root.join(name);
     let seen = match bounded::open(&path) {
         Ok(Opened::Regular { file, bytes }) => {
             bounded::beginning(file, MAX_BYTES).map(|start| of_file(&path, &start, bytes))
         }
-        Ok(Opened::Folder) => of_folder(&path),
+        Ok(Opened::Directory) => of_directory(&path),
         Ok(Opened::Special(kind)) => Ok(fact(format!("{kind}, not read"))),
         Err(error) => Err(error),
     };
@@ -68,7 +68,7 @@ fn as_text(start: &[u8]) -> Option<&str> {
     }
 }
 
-fn of_folder(path: &Path) -> io::Result<Preview> {
+fn of_directory(path: &Path) -> io::Result<Preview> {
     let entries = fs::read_dir(path)?.take(MAX_ENTRIES).flatten();
     let mut names: Vec<String> = entries
         .map(|entry| {
@@ -82,8 +82,8 @@ fn of_folder(path: &Path) -> io::Result<Preview> {
     names.sort_unstable();
     Ok(Preview {
         facts: vec![match names.len() {
-            0 => "an empty folder".to_owned(),
-            _ => "a folder".to_owned(),
+            0 => "an empty directory".to_owned(),
+            _ => "a directory".to_owned(),
         }],
         body: PreviewBody::Prose(names.join("\n")),
     })

@@ -71,10 +71,10 @@ async fn prompts_and_models_say_what_came_of_them_and_what_they_can() {
 
 #[test]
 fn a_theme_is_its_colours_or_what_is_wrong_with_it() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("bad.json"), r#"{"akcent": "red"}"#).unwrap();
-    std::fs::write(folder.path().join("long.json"), " ".repeat(100_000)).unwrap();
-    let sources = sources(Some(folder.path().to_owned()));
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("bad.json"), r#"{"akcent": "red"}"#).unwrap();
+    std::fs::write(directory.path().join("long.json"), " ".repeat(100_000)).unwrap();
+    let sources = sources(Some(directory.path().to_owned()));
     let theme = |name: &str| preview(&sources, Subject::Theme(name.to_owned()));
     let light = PreviewBody::Colours(Box::new(crate::style::Theme::LIGHT));
     assert_eq!(theme("light").body, light);

@@ -2,7 +2,7 @@ use super::*;
 
 /// What came of a command, and what was told of it meanwhile.
 async fn ran(command: &str, cancel: &CancellationToken) -> (ShellOutput, String) {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let (sender, mut receiver) = mpsc::channel::<String>(PROGRESS_QUEUE);
     let told = async {
         let mut told = String::new();
@@ -14,7 +14,7 @@ async fn ran(command: &str, cancel: &CancellationToken) -> (ShellOutput, String)
         }
         told
     };
-    let run = run(folder.path(), command.to_owned(), cancel, sender);
+    let run = run(directory.path(), command.to_owned(), cancel, sender);
     match tokio::join!(run, told) {
         (Input::ShellEnded(output), told) => (output, told),
         (other, _) => panic!("{other:?}"),

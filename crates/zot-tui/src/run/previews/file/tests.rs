@@ -14,10 +14,10 @@ fn text_is_shown_and_what_is_none_is_named() {
     let write = |name: &str, bytes: &[u8]| fs::write(root.path().join(name), bytes).unwrap();
     write("a.rs", b"fn main() {}\n");
     write("empty", b"");
-    write("picture.png", b"\x89PNG\r\n\x1a\n\0\0");
+    write("image.png", b"\x89PNG\r\n\x1a\n\0\0");
     write("latin.txt", b"gr\xfcn");
-    fs::create_dir_all(root.path().join("folder/deeper")).unwrap();
-    write("folder/b.txt", b"b");
+    fs::create_dir_all(root.path().join("directory/deeper")).unwrap();
+    write("directory/b.txt", b"b");
     let preview = |name: &str| preview(root.path(), name);
     assert_eq!(seen(&preview("a.rs")), ("13 bytes", "fn main() {}\n"));
     assert_eq!(
@@ -28,9 +28,12 @@ fn text_is_shown_and_what_is_none_is_named() {
         }
     );
     assert_eq!(seen(&preview("empty")), ("empty", ""));
-    assert_eq!(seen(&preview("picture.png")), ("binary · 10 bytes", ""));
+    assert_eq!(seen(&preview("image.png")), ("binary · 10 bytes", ""));
     assert_eq!(seen(&preview("latin.txt")), ("binary · 4 bytes", ""));
-    assert_eq!(seen(&preview("folder/")), ("a folder", "b.txt\ndeeper/"));
+    assert_eq!(
+        seen(&preview("directory/")),
+        ("a directory", "b.txt\ndeeper/")
+    );
     let gone = preview("gone");
     assert!(gone.facts[0].starts_with("cannot be read"), "{gone:?}");
 }

@@ -10,7 +10,7 @@ pub(super) fn png(width: u32, height: u32, colour: png::ColorType, pixels: &[u8]
     file
 }
 
-/// A picture with a frame in it: left, top, width, height.
+/// An image with a frame in it: left, top, width, height.
 pub(super) fn gif(width: u16, height: u16, frame: (u16, u16, u16, u16)) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = gif::Encoder::new(&mut file, width, height, &[]).unwrap();

@@ -1,6 +1,6 @@
-//! Kitty's placeholders: characters that the terminal replaces by parts of a picture.
+//! Kitty's placeholders: characters that the terminal replaces by parts of an image.
 //!
-//! tmux takes them for text, so they scroll, are redrawn and go away like text; only the picture
+//! tmux takes them for text, so they scroll, are redrawn and go away like text; only the image
 //! itself has to get past tmux. A character's colour and marks say what it stands for.
 
 use super::{Fit, kitty};

@@ -10,7 +10,7 @@ const BAND: usize = 6;
 /// Fewer of the same are written out.
 const MIN_REPEATED: usize = 4;
 
-/// Draws the picture at the cursor, which comes back; where it is transparent nothing changes.
+/// Draws the image at the cursor, which comes back; where it is transparent nothing changes.
 pub(super) fn draw(pixels: &Pixels) -> String {
     let width = pixels.width.max(1);
     let Painted { colours, pixels } = paint(pixels);

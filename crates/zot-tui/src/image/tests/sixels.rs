@@ -1,20 +1,20 @@
 //! A terminal's side of sixels.
 
-pub(super) struct Picture {
+pub(super) struct Image {
     pub(super) width: usize,
     pub(super) height: usize,
     pub(super) colours: usize,
     pixels: Vec<Option<[u8; 3]>>,
 }
 
-impl Picture {
+impl Image {
     pub(super) fn at(&self, column: usize, row: usize) -> Option<[u8; 3]> {
         self.pixels[row * self.width + column]
     }
 }
 
 /// What a terminal makes of a drawing, which is to be well-formed.
-pub(super) fn parse(drawing: &str) -> Picture {
+pub(super) fn parse(drawing: &str) -> Image {
     let body = drawing.strip_prefix("\x1b7\x1bP0;1;0q\"1;1;").unwrap();
     let body = body.strip_suffix("\x1b\\\x1b8").unwrap();
     let mut bytes = body.bytes().peekable();
@@ -63,7 +63,7 @@ pub(super) fn parse(drawing: &str) -> Picture {
             column += 1;
         }
     }
-    Picture {
+    Image {
         width,
         height,
         colours: registers.iter().flatten().count(),

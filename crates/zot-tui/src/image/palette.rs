@@ -1,4 +1,4 @@
-//! The colours that do for a picture: median cut, and Floyd and Steinberg's dithering.
+//! The colours that do for an image: median cut, and Floyd and Steinberg's dithering.
 
 use super::scale::Pixels;
 
@@ -12,7 +12,7 @@ const OPAQUE: u8 = 128;
 const BITS: u32 = 5;
 const CELLS: usize = 1 << (3 * BITS);
 
-/// A picture of indices into colours.
+/// An image of indices into colours.
 pub(super) struct Painted {
     pub(super) colours: Vec<[u8; 3]>,
     /// `None` where the background shows.

@@ -16,7 +16,7 @@ use super::size::{self, Format};
 /// What a decoder may take for itself: four bytes for every pixel, and something to work with.
 const MAX_MEMORY: usize = 4 * MAX_PIXELS + 16 * 1024 * 1024;
 
-/// The picture (the first, of a moving one) of this size in another.
+/// The image (the first, of a moving one) of this size in another.
 pub(super) fn shrunk(file: &[u8], from: (usize, usize), to: (usize, usize)) -> Option<Pixels> {
     let mut shrinker = Shrinker::new(from, to)?;
     match size::format(file)? {
@@ -59,7 +59,7 @@ fn jpeg(file: &[u8], (width, height): (usize, usize), shrinker: &mut Shrinker) -
     Some(())
 }
 
-/// A frame may be smaller than the picture; around it nothing is drawn.
+/// A frame may be smaller than the image; around it nothing is drawn.
 fn gif(file: &[u8], (width, height): (usize, usize), shrinker: &mut Shrinker) -> Option<()> {
     let mut options = gif::DecodeOptions::new();
     options.set_color_output(gif::ColorOutput::RGBA);

@@ -1,4 +1,4 @@
-//! Pictures are drawn over empty lines, and again whenever those are shown again.
+//! Images are drawn over empty lines, and again whenever those are shown again.
 
 use super::*;
 
@@ -31,24 +31,24 @@ fn note(app: &mut App, text: &str) {
     );
 }
 
-/// How many lines the next frame has, and its pictures: over which line on, how many rows, whether
+/// How many lines the next frame has, and its images: over which line on, how many rows, whether
 /// for the first time.
 fn shown(app: &mut App, above: usize) -> (usize, Vec<(usize, usize, bool)>) {
     let frame = app.frame(above);
-    for (place, drawing) in &frame.pictures {
+    for (place, drawing) in &frame.images {
         let room = &frame.finished[*place..place + drawing.rows];
         assert!(room.iter().all(|line| *line == Line::default()));
     }
-    let pictures = frame.pictures.iter();
-    let pictures = pictures.map(|(place, one)| (*place, one.rows, !one.first.is_empty()));
-    (frame.finished.len(), pictures.collect())
+    let images = frame.images.iter();
+    let images = images.map(|(place, one)| (*place, one.rows, !one.first.is_empty()));
+    (frame.finished.len(), images.collect())
 }
 
 #[test]
-fn pictures_come_again_where_they_were() {
+fn images_come_again_where_they_were() {
     let mut app = app(40, 12);
     note(&mut app, "before");
-    app.update(0, Input::Picture(drawing(5, 10)));
+    app.update(0, Input::Image(drawing(5, 10)));
     note(&mut app, "after");
     // Each note has an empty line above it.
     assert_eq!(shown(&mut app, 2), (9, vec![(2, 5, true)]));
@@ -70,16 +70,16 @@ fn pictures_come_again_where_they_were() {
     assert_eq!(shown(&mut app, 4), (11, vec![]));
     resize(&mut app, 31, 12);
     assert_eq!(shown(&mut app, 4), (11, vec![(4, 5, false)]));
-    app.forget_pictures();
+    app.forget_images();
     resize(&mut app, 30, 12);
     assert_eq!(shown(&mut app, 9), (6, vec![]));
 }
 
 #[test]
-fn where_the_scrollback_is_kept_a_screenful_has_its_pictures() {
+fn where_the_scrollback_is_kept_a_screenful_has_its_images() {
     let mut app = app(40, 12);
     app.keeps_scrollback = true;
-    app.update(0, Input::Picture(drawing(5, 10)));
+    app.update(0, Input::Image(drawing(5, 10)));
     for _ in 0..2 {
         note(&mut app, "one");
     }
@@ -96,9 +96,9 @@ fn where_the_scrollback_is_kept_a_screenful_has_its_pictures() {
 }
 
 #[test]
-fn a_picture_that_was_not_shown_yet_is_sent_when_all_is_drawn_anew() {
+fn an_image_that_was_not_shown_yet_is_sent_when_all_is_drawn_anew() {
     let mut app = app(40, 12);
-    app.update(0, Input::Picture(drawing(5, 10)));
+    app.update(0, Input::Image(drawing(5, 10)));
     app.update(
         0,
         Input::Resized {
@@ -110,10 +110,10 @@ fn a_picture_that_was_not_shown_yet_is_sent_when_all_is_drawn_anew() {
 }
 
 #[test]
-fn only_so_much_of_pictures_is_kept() {
+fn only_so_much_of_images_is_kept() {
     let mut app = app(40, 50);
     for rows in 1..=4 {
-        app.update(0, Input::Picture(drawing(rows, 1_500_000)));
+        app.update(0, Input::Image(drawing(rows, 1_500_000)));
     }
     app.frame(2);
     app.update(

@@ -1,6 +1,6 @@
-//! Makes a picture smaller while it is decoded, so that it is never kept whole.
+//! Makes an image smaller while it is decoded, so that it is never kept whole.
 
-/// A picture of RGBA pixels.
+/// An image of RGBA pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pixels {
     pub(super) width: usize,

@@ -8,7 +8,7 @@ pub(crate) const TMUX_FORMAT: &str = "#{allow-passthrough}\t#{client_termname}\t
 /// Where the chat runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Surroundings {
-    /// In a terminal that says how it takes pictures.
+    /// In a terminal that says how it takes images.
     Known(Protocol),
     /// In a terminal that has to be asked for sixels.
     Terminal,
@@ -45,7 +45,7 @@ impl Surroundings {
         Self::Terminal
     }
 
-    /// Takes the pictures off the screen, where they do not go with the text.
+    /// Takes the images off the screen, where they do not go with the text.
     pub(crate) fn wipe(self) -> &'static str {
         match self {
             Self::Known(Protocol::Kitty) => kitty::WIPE,
@@ -54,7 +54,7 @@ impl Surroundings {
     }
 }
 
-/// How pictures get through tmux, from what it says in [`TMUX_FORMAT`].
+/// How images get through tmux, from what it says in [`TMUX_FORMAT`].
 pub(crate) fn in_tmux(said: &str) -> Option<Protocol> {
     let mut fields = said.trim_end_matches('\n').split('\t');
     let passes = matches!(fields.next(), Some("on" | "all" | "1" | "2"));

@@ -1,4 +1,4 @@
-//! Pictures in the chat, in a terminal that the test plays.
+//! Images in the chat, in a terminal that the test plays.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -18,7 +18,7 @@ use crate::terminal::need_tmux;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// 32×16 pixels.
-const JPEG: &[u8] = include_bytes!("../../../zot-tui/src/picture/tests/halves.jpg");
+const JPEG: &[u8] = include_bytes!("../../../zot-tui/src/image/tests/halves.jpg");
 
 const SIXEL: &str = "\u{1b}P0;1;0q\"1;1;32;16";
 
@@ -31,7 +31,7 @@ struct Played {
 }
 
 impl Played {
-    /// Starts zot in it, and asks it about a picture.
+    /// Starts zot in it, and asks it about an image.
     fn open(variables: &[(&str, &str)], prompt: &str) -> Self {
         let workdir = Workdir::with_files("work");
         let mut command = Command::new(binary());
@@ -133,7 +133,7 @@ impl Drop for Played {
 #[test]
 fn a_terminal_that_says_it_has_sixels_gets_them() {
     let mut terminal = Played::open(&[], "what is on @halves.jpg ?");
-    // It answers late, and in pieces: the picture and what comes after it wait for that.
+    // It answers late, and in pieces: the image and what comes after it wait for that.
     let written = terminal.wait_for("what is on");
     assert!(written.contains("\u{1b}[c"), "{written:?}");
     assert!(!written.contains("\u{1b}[16t"), "{written:?}");
@@ -145,7 +145,7 @@ fn a_terminal_that_says_it_has_sixels_gets_them() {
     assert!(!before.contains("stand-in"), "{before:?}");
     let written = terminal.wait_for("stand-in");
     assert_eq!(written.matches(SIXEL).count(), 1);
-    // What draws the screen anew draws the picture anew.
+    // What draws the screen anew draws the image anew.
     terminal.send("\u{f}");
     terminal.wait_for_times(SIXEL, 2);
     terminal.send("typed");
@@ -156,7 +156,7 @@ fn a_terminal_that_says_it_has_sixels_gets_them() {
 }
 
 #[test]
-fn a_terminal_without_pictures_has_their_description() {
+fn a_terminal_without_images_has_their_description() {
     let mut terminal = Played::open(&[], "what is on @halves.jpg ?");
     terminal.wait_for("\u{1b}[c");
     terminal.send("\u{1b}[?62;22c");
@@ -167,11 +167,11 @@ fn a_terminal_without_pictures_has_their_description() {
 }
 
 #[test]
-fn a_damaged_picture_is_described_and_the_chat_goes_on() {
+fn a_damaged_image_is_described_and_the_chat_goes_on() {
     let mut terminal = Played::open(&[], "");
     terminal.wait_for("\u{1b}[c");
     terminal.send("\u{1b}[?62;4c");
-    let mut bomb = testkit::PICTURE;
+    let mut bomb = testkit::IMAGE;
     bomb[16..24].copy_from_slice(&[0, 0, 0xff, 0xff, 0, 0, 0xff, 0xff]);
     terminal.workdir.write("bomb.png", bomb);
     terminal.workdir.write("cut.jpg", &JPEG[..200]);
@@ -203,7 +203,7 @@ impl Drop for TmuxServer {
 
 /// The real tmux, in a terminal that says it is kitty.
 #[test]
-fn kitty_around_tmux_gets_the_picture_and_tmux_the_text() {
+fn kitty_around_tmux_gets_the_image_and_tmux_the_text() {
     need_tmux();
     let workdir = Workdir::with_files("work");
     std::fs::create_dir_all(workdir.zot_home()).unwrap();

@@ -32,7 +32,7 @@ fn sizes_are_read() {
     let mut webp = b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0".to_vec();
     webp.extend([15, 0, 0, 31, 0, 0]);
     assert_eq!(size::of(&webp), Some((16, 32)));
-    // Whatever is cut off is no picture, and no panic.
+    // Whatever is cut off is no image, and no panic.
     for file in [claim(1, 1), jpeg.to_vec(), webp] {
         for end in 0..file.len().min(40) {
             let _ = size::of(&file[..end]);
@@ -41,7 +41,7 @@ fn sizes_are_read() {
 }
 
 #[test]
-fn a_picture_fits_and_keeps_its_shape() {
+fn an_image_fits_and_keeps_its_shape() {
     let fit = |width, height, rows| {
         let fit = EASEL.fit(width, height, 80, rows).unwrap();
         (fit.columns, fit.rows, fit.pixels)
@@ -59,10 +59,10 @@ fn every_format_is_drawn_in_its_colours() {
     for (name, file) in halves() {
         let drawing = EASEL.draw(&file, 80, 24, 1).expect(name);
         assert_eq!((drawing.columns, drawing.rows), (4, 1), "{name}");
-        let picture = sixels::parse(&drawing.sequence);
-        assert_eq!((picture.width, picture.height), (32, 16), "{name}");
+        let image = sixels::parse(&drawing.sequence);
+        assert_eq!((image.width, image.height), (32, 16), "{name}");
         for (column, wanted) in [(4, [200, 50, 50]), (27, [30, 100, 200])] {
-            sixels::assert_near(picture.at(column, 8).unwrap(), wanted, 10, name);
+            sixels::assert_near(image.at(column, 8).unwrap(), wanted, 10, name);
         }
     }
 }
@@ -78,15 +78,15 @@ fn a_photograph_is_turned_as_its_camera_was() {
         for is_little in [true, false] {
             let file = files::turned(upright, orientation, is_little);
             let drawing = EASEL.draw(&file, 80, 24, 1).unwrap();
-            let picture = sixels::parse(&drawing.sequence);
+            let image = sixels::parse(&drawing.sequence);
             let (size, place) = match red {
                 "left" => ((32, 16), (4, 8)),
                 "right" => ((32, 16), (27, 8)),
                 "top" => ((16, 32), (8, 4)),
                 _ => ((16, 32), (8, 27)),
             };
-            assert_eq!((picture.width, picture.height), size, "{orientation}");
-            let colour = picture.at(place.0, place.1).unwrap();
+            assert_eq!((image.width, image.height), size, "{orientation}");
+            let colour = image.at(place.0, place.1).unwrap();
             sixels::assert_near(colour, [200, 50, 50], 10, &format!("{orientation}"));
         }
     }
@@ -95,19 +95,19 @@ fn a_photograph_is_turned_as_its_camera_was() {
 }
 
 #[test]
-fn a_large_picture_is_made_smaller_and_stays_itself() {
+fn a_large_image_is_made_smaller_and_stays_itself() {
     let file = noise(900, 700);
     let drawing = EASEL.draw(&file, 40, 10, 1).unwrap();
     assert_eq!((drawing.columns, drawing.rows), (26, 10));
-    let picture = sixels::parse(&drawing.sequence);
-    assert_eq!((picture.width, picture.height), (257, 200));
-    assert!(picture.colours <= 256 && picture.colours > 100);
+    let image = sixels::parse(&drawing.sequence);
+    assert_eq!((image.width, image.height), (257, 200));
+    assert!(image.colours <= 256 && image.colours > 100);
     // A colour goes over into another in each direction; dithering is fair on average.
     for (left, top) in [(0, 0), (120, 90), (230, 170)] {
         let mut sums = [0; 3];
         for row in top..top + 20 {
             for column in left..left + 20 {
-                let colour = picture.at(column, row).unwrap();
+                let colour = image.at(column, row).unwrap();
                 for (sum, part) in sums.iter_mut().zip(colour) {
                     *sum += u32::from(part);
                 }
@@ -129,28 +129,28 @@ fn what_is_transparent_is_left_out() {
     let file = png(20, 1, png::ColorType::Rgba, &rgba);
     let drawing = EASEL.draw(&file, 80, 24, 1).unwrap();
     assert!(drawing.sequence.starts_with("\x1b7\x1bP0;1;0q"));
-    let picture = sixels::parse(&drawing.sequence);
-    sixels::assert_near(picture.at(9, 0).unwrap(), [10, 200, 30], 3, "left");
-    assert_eq!(picture.at(10, 0), None);
+    let image = sixels::parse(&drawing.sequence);
+    sixels::assert_near(image.at(9, 0).unwrap(), [10, 200, 30], 3, "left");
+    assert_eq!(image.at(10, 0), None);
     let nothing = png(8, 8, png::ColorType::Rgba, &[0; 256]);
     let drawing = EASEL.draw(&nothing, 80, 24, 1).unwrap();
     assert_eq!(sixels::parse(&drawing.sequence).at(3, 3), None);
 }
 
 #[test]
-fn a_frame_inside_a_picture_has_nothing_around_it() {
-    let picture = sixels::parse(
+fn a_frame_inside_an_image_has_nothing_around_it() {
+    let image = sixels::parse(
         &EASEL
             .draw(&gif(8, 8, (2, 3, 4, 2)), 80, 24, 1)
             .unwrap()
             .sequence,
     );
-    assert_eq!(picture.at(1, 3), None);
-    assert_eq!(picture.at(2, 2), None);
-    assert!(picture.at(2, 3).is_some());
-    assert!(picture.at(5, 4).is_some());
-    assert_eq!(picture.at(6, 4), None);
-    assert_eq!(picture.at(3, 5), None);
+    assert_eq!(image.at(1, 3), None);
+    assert_eq!(image.at(2, 2), None);
+    assert!(image.at(2, 3).is_some());
+    assert!(image.at(5, 4).is_some());
+    assert_eq!(image.at(6, 4), None);
+    assert_eq!(image.at(3, 5), None);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn bombs_and_damaged_files_are_not_drawn() {
         assert_eq!(drawn(protocol, &claim(60_000, 60_000)), None);
         assert_eq!(drawn(protocol, &claim(u32::MAX, u32::MAX)), None);
         assert_eq!(drawn(protocol, &claim(0, 7)), None);
-        assert_eq!(drawn(protocol, b"no picture"), None);
+        assert_eq!(drawn(protocol, b"no image"), None);
         assert_eq!(drawn(protocol, &vec![0; MAX_BYTES + 1]), None);
     }
     // Much is claimed and little is there.
@@ -221,7 +221,7 @@ fn kitty_gets_other_formats_as_png() {
 }
 
 #[test]
-fn placeholders_are_text_and_the_picture_goes_around_tmux() {
+fn placeholders_are_text_and_the_image_goes_around_tmux() {
     let number = number(4_711, 0);
     let drawing = easel(Protocol::Placeholders);
     let drawing = drawing.draw(&claim(30, 40), 80, 24, number).unwrap();
@@ -249,8 +249,8 @@ fn placeholders_are_text_and_the_picture_goes_around_tmux() {
 #[test]
 fn numbers_differ_and_fit_their_marks() {
     for process in [0, 1, 62, 63, 64, 4_711, u32::MAX] {
-        for picture in [0, 1, 254, 255, u32::MAX] {
-            let number = number(process, picture);
+        for image in [0, 1, 254, 255, u32::MAX] {
+            let number = number(process, image);
             assert!(
                 (1..placeholder::MARKS).contains(&(number >> 24)),
                 "{number:x}"

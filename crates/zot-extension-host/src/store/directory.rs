@@ -1,4 +1,4 @@
-//! Hidden folders for what is not finished.
+//! Hidden directories for what is not finished.
 
 use std::fs;
 use std::io;
@@ -10,11 +10,11 @@ use rustix::process::{Pid, test_kill_process};
 /// Hidden, so that discovery passes by; the number of its process follows.
 const PREFIX: &str = ".zot-tmp-";
 
-/// A folder that is removed with everything in it when dropped.
+/// A directory that is removed with everything in it when dropped.
 #[derive(Debug)]
-pub(crate) struct TemporaryFolder(PathBuf);
+pub(crate) struct TemporaryDirectory(PathBuf);
 
-impl TemporaryFolder {
+impl TemporaryDirectory {
     pub(crate) fn new_in(parent: &Path) -> io::Result<Self> {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         loop {
@@ -39,14 +39,14 @@ impl TemporaryFolder {
     }
 }
 
-impl Drop for TemporaryFolder {
+impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
         // It may be gone already; of one that cannot be removed the next installation takes care.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Removes the folders of processes that were killed before they could do it.
+/// Removes the directories of processes that were killed before they could do it.
 pub(crate) fn remove_abandoned(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else {
         return;

@@ -1,23 +1,23 @@
-//! A folder of stored files and the lock that orders whatever makes, replaces or removes them.
+//! A directory of stored files and the lock that orders whatever makes, replaces or removes them.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use zot_files::{create_private_folder, open_itself};
+use zot_files::{create_private_directory, open_itself};
 
 use super::error::StoreError;
 use super::file::FILE_MODE;
 
 #[derive(Debug, Clone)]
-pub(super) struct Folder(PathBuf);
+pub(super) struct Directory(PathBuf);
 
 /// Holds the lock until it is dropped.
-pub(super) struct FolderLock {
+pub(super) struct DirectoryLock {
     _file: File,
 }
 
-impl Folder {
+impl Directory {
     pub(super) fn new(path: PathBuf) -> Self {
         Self(path)
     }
@@ -26,14 +26,14 @@ impl Folder {
         &self.0
     }
 
-    /// Locks the folder, which is made when it is not there.
-    pub(super) fn lock(&self) -> Result<FolderLock, StoreError> {
+    /// Locks the directory, which is made when it is not there.
+    pub(super) fn lock(&self) -> Result<DirectoryLock, StoreError> {
         let path = self.0.join(".lock");
-        create_private_folder(&self.0).map_err(StoreError::io(&self.0))?;
+        create_private_directory(&self.0).map_err(StoreError::io(&self.0))?;
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         let file = open_itself(&path, options.mode(FILE_MODE)).map_err(StoreError::io(&path))?;
         file.lock().map_err(StoreError::io(&path))?;
-        Ok(FolderLock { _file: file })
+        Ok(DirectoryLock { _file: file })
     }
 }

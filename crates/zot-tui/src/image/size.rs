@@ -1,4 +1,4 @@
-//! How large a picture is, from the beginning of its file.
+//! How large an image is, from the beginning of its file.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {

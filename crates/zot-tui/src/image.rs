@@ -1,7 +1,7 @@
-//! Pictures in terminals that can show them.
+//! Images in terminals that can show them.
 //!
 //! Pure: from the bytes of a file to the sequence that draws it. Where a terminal cannot, or a
-//! picture is too large or damaged, the description in the text has to do.
+//! image is too large or damaged, the description in the text has to do.
 
 mod decode;
 mod encode;
@@ -32,7 +32,7 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// A larger file is not sent to a terminal as it is.
 const MAX_SENT_BYTES: usize = 4 * 1024 * 1024;
 
-/// A picture with more pixels is described only: a small file can claim any number.
+/// An image with more pixels is described only: a small file can claim any number.
 const MAX_PIXELS: usize = 24_000_000;
 
 const MAX_COLUMNS: usize = 60;
@@ -43,17 +43,17 @@ const USUAL_CELL: (usize, usize) = (9, 18);
 /// The same for sixels: the terminals that do not say keep to what the VT340 had.
 const SIXEL_CELL: (usize, usize) = (10, 20);
 
-/// How a terminal wants to be given pictures.
+/// How a terminal wants to be given images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Kitty,
-    /// Kitty's, through tmux: characters stand for the parts of a picture.
+    /// Kitty's, through tmux: characters stand for the parts of an image.
     Placeholders,
     Iterm,
     Sixel,
 }
 
-/// A picture as a terminal takes it.
+/// An image as a terminal takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Drawing {
     /// How many it takes on the screen.
@@ -81,7 +81,7 @@ impl Drawing {
     }
 }
 
-/// Where pictures are shown.
+/// Where images are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Easel {
     pub protocol: Protocol,
@@ -89,14 +89,14 @@ pub(crate) struct Easel {
     pub cell: Option<(usize, usize)>,
 }
 
-/// What a terminal may call a picture, different for other pictures and other programs.
-pub(crate) fn number(process: u32, picture: u32) -> u32 {
+/// What a terminal may call an image, different for other images and other programs.
+pub(crate) fn number(process: u32, image: u32) -> u32 {
     let group = process % (placeholder::MARKS - 1) + 1;
     // The first sixteen are colours that go by other names too.
-    (group << 24) | (16 + picture % 240)
+    (group << 24) | (16 + image % 240)
 }
 
-/// What a picture takes of the screen.
+/// What an image takes of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Fit {
     columns: usize,
@@ -106,7 +106,7 @@ struct Fit {
 }
 
 impl Easel {
-    /// `None` when it cannot be shown. A terminal that keeps pictures knows this one by `number`.
+    /// `None` when it cannot be shown. A terminal that keeps images knows this one by `number`.
     pub(crate) fn draw(
         &self,
         file: &[u8],

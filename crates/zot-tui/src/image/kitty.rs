@@ -1,4 +1,4 @@
-//! The protocol of kitty, which keeps a picture under a number and draws it when asked to.
+//! The protocol of kitty, which keeps an image under a number and draws it when asked to.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -8,7 +8,7 @@ use super::Fit;
 /// What one sequence may carry.
 const CHUNK: usize = 4096;
 
-/// Takes what is drawn off the screen; the terminal keeps the pictures.
+/// Takes what is drawn off the screen; the terminal keeps the images.
 pub(super) const WIPE: &str = "\x1b_Ga=d,q=2\x1b\\";
 
 /// Gives a PNG file to the terminal.
