@@ -66,7 +66,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
     run.emit(AgentEvent::CompactionStarted).await;
     let settings = agent.active_settings();
     let (head, tail) = transcript.messages().split_at(cut);
-    let limit = usize::try_from(settings.context_window)
+    let limit = usize::try_from(settings.model.context_window)
         .unwrap_or(usize::MAX)
         .saturating_mul(CHARACTERS_PER_WINDOW_TOKEN);
     let request = Arc::new(Message::user_text(
@@ -88,7 +88,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
     let summary = match outcome {
         Ok(summary) => summary.trim().to_owned(),
         Err(error) => {
-            let report = ErrorReport::of_provider(error, &settings.provider);
+            let report = ErrorReport::of_provider(error, &settings.model.provider);
             return CompactionResult::Failed(report);
         }
     };

@@ -32,7 +32,7 @@ pub use hooks::{Hooks, MessageVerdict, NoHooks, ToolVerdict, TurnVerdict};
 pub use journal::{Journal, JournalError, NoJournal};
 pub use ledger::{CallUsage, Ledger};
 pub use repair::{Repair, repair};
-pub use settings::{AgentSettings, Fallback, SharedSettings};
+pub use settings::{AgentSettings, ConnectedModel, SharedSettings};
 pub use steering::SteerError;
 pub use turn::{
     CompactionCause, CompactionOutcome, ContextFill, Ending, ModelOutcome, NextStep, ToolsOutcome,

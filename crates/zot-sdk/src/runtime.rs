@@ -271,7 +271,7 @@ impl Runtime {
     }
 
     pub fn model(&self) -> String {
-        self.agent.settings().model_id.clone()
+        self.agent.settings().model.id.clone()
     }
 
     /// What the user should know about how the runtime was assembled.

@@ -38,7 +38,7 @@ impl Runtime {
         settings.approval = ApprovalPolicy::default();
         let bill = Bill {
             agent: Arc::clone(&self.agent),
-            model: settings.model_id.clone(),
+            model: settings.model.id.clone(),
         };
         let agent = Agent::new(AgentParts {
             settings: SharedSettings::new(settings),
