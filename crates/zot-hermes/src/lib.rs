@@ -16,5 +16,5 @@ mod spacing;
 mod stream;
 mod translation;
 
-pub use blocks::{BlockBody, BlockItem, BlockParser, MAX_BODY_BYTES, Tag};
+pub use blocks::{BlockBody, BlockItem, BlockParser, MAX_TOOL_CALL_BLOCK_BYTES, Tag};
 pub use model::HermesModel;
