@@ -21,6 +21,7 @@ mod model_call;
 mod repair;
 mod settings;
 mod steering;
+mod step_limit;
 mod tool_batch;
 mod transcript;
 mod turn;
@@ -36,6 +37,7 @@ pub use ledger::{CallUsage, Ledger};
 pub use repair::{Repair, repair};
 pub use settings::{AgentSettings, ConnectedModel, SharedSettings};
 pub use steering::SteerError;
+pub use step_limit::{AtStepLimit, StepLimit};
 pub use transcript::Transcript;
 pub use turn::{
     CompactionCause, CompactionOutcome, ContextFill, Ending, ModelOutcome, NextStep, ToolsOutcome,
