@@ -375,6 +375,8 @@ fn working_directory(wanted: Option<&Path>) -> Result<PathBuf, AssemblyError> {
 }
 
 /// The longest `SYSTEM.md`: more than any model reads.
+///
+/// Limit: a larger `SYSTEM.md` is refused.
 const MAX_SYSTEM_PROMPT_BYTES: u64 = 4 << 20;
 
 /// `$ZOT_HOME/SYSTEM.md`, which replaces the built-in prompt.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use zot_sdk::Credentials;
-use zot_sdk::auth::{KeyPage, KeyPageError, MAX_ATTEMPTS};
+use zot_sdk::auth::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS};
 use zot_tui::{KeyPrompt, KeyPromptEvent, Secret, Typed};
 
 use super::{Failure, LoginArguments, browser};
@@ -52,7 +52,7 @@ pub(super) async fn ask(
             offer: &mut || offer(&mut browsers),
         };
         let provider = asking.provider(credentials, &providers).await?;
-        for _ in 0..MAX_ATTEMPTS {
+        for _ in 0..MAX_KEY_ATTEMPTS {
             let label = format!("key of {provider}: ");
             let key = asking.entered(&label, Typed::Hidden).await?;
             let kept = credentials.keep_checked(&provider, key.reveal(), arguments.probe());

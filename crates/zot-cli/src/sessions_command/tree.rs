@@ -13,7 +13,9 @@ use super::{Failure, ListArguments, Place, short};
 use crate::output::{Format, say, say_json};
 
 /// Deeper forks are drawn at this depth.
-const MAX_DEPTH: usize = 64;
+///
+/// Limit: deeper forks are shown at this depth.
+const MAX_TREE_DEPTH: usize = 64;
 
 pub(super) fn fork(
     place: &Place,
@@ -103,7 +105,7 @@ impl<'a> Forest<'a> {
     fn children(&self, summary: &Summary, depth: usize) -> &[&'a Summary] {
         // Files can be edited by hand so that they are each other's parents.
         match self.children.get(summary.id.as_str()) {
-            Some(children) if depth < MAX_DEPTH => children,
+            Some(children) if depth < MAX_TREE_DEPTH => children,
             _ => &[],
         }
     }
