@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use zot_conversation::{Model, ModelRequest, ModelStream, ToolImages};
 
-pub use blocks::{BlockBody, BlockItem, BlockParser, MAX_BODY_BYTES, Tag};
+pub use blocks::{BlockBody, BlockItem, BlockParser, MAX_TOOL_CALL_BLOCK_BYTES, Tag};
 
 use ids::CallIds;
 use rewriting::{Rewriting, Rewritten};

@@ -17,7 +17,9 @@ use crate::failure::{FAILED, USAGE};
 use crate::output::say;
 
 /// The longest key that is read from standard input.
-const MAX_KEY_BYTES: u64 = 64 * 1024;
+///
+/// Limit: a longer key on standard input is refused.
+const MAX_API_KEY_BYTES: u64 = 64 * 1024;
 
 /// Gives zot the key of a provider, or logs in there.
 #[derive(Parser)]
@@ -218,7 +220,7 @@ fn read_key() -> Result<String, Failure> {
     let mut text = String::new();
     io::stdin()
         .lock()
-        .take(MAX_KEY_BYTES)
+        .take(MAX_API_KEY_BYTES)
         .read_to_string(&mut text)?;
     let key = text.lines().next().unwrap_or_default().trim();
     if key.is_empty() {

@@ -34,7 +34,7 @@ use crate::hosting::ExtensionHooks;
 use crate::jail::Confines;
 use crate::live_models::LiveModels;
 use crate::persistence::SessionInfo;
-use crate::stream::{EVENT_QUEUE, EventStream, Work};
+use crate::stream::{EVENT_QUEUE_LENGTH, EventStream, Work};
 use crate::surroundings::SkillHooks;
 use crate::toolbox::ToolBox;
 
@@ -249,7 +249,7 @@ impl Runtime {
         ) -> BoxFuture<'static, ()>,
     ) -> Result<EventStream, Busy> {
         let cancel = self.occupation.begin()?;
-        let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
+        let (sender, receiver) = mpsc::channel(EVENT_QUEUE_LENGTH);
         let work = work(Arc::clone(&self.agent), sender, cancel);
         let occupation = Arc::clone(&self.occupation);
         let alternatives = Arc::clone(&self.alternatives);
@@ -272,7 +272,7 @@ impl Runtime {
     }
 
     pub fn model(&self) -> String {
-        self.agent.settings().model_id.clone()
+        self.agent.settings().model.id.clone()
     }
 
     /// What the user should know about how the runtime was assembled.

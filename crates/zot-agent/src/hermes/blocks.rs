@@ -9,7 +9,9 @@ mod tests;
 use memchr::memchr;
 
 /// How much of a block's body is kept by default: several times the longest answer of any model.
-pub const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
+///
+/// Limit: the call fails, and the model is told why.
+pub const MAX_TOOL_CALL_BLOCK_BYTES: usize = 8 * 1024 * 1024;
 
 /// What the parser found, in order. Pieces of text and of bodies are never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +98,7 @@ enum Match {
 
 impl BlockParser {
     pub fn new(tags: &'static [Tag]) -> Self {
-        Self::with_limit(tags, MAX_BODY_BYTES)
+        Self::with_limit(tags, MAX_TOOL_CALL_BLOCK_BYTES)
     }
 
     /// A parser that keeps at most `max_body` bytes of a body.

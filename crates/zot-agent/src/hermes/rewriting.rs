@@ -16,7 +16,9 @@ use super::render;
 use crate::Transcript;
 
 /// The conversation at hand, and one side question such as a compaction.
-const MAX_CONVERSATIONS: usize = 2;
+///
+/// Limit: older conversations are rewritten again.
+const MAX_REWRITTEN_CONVERSATIONS: usize = 2;
 
 /// A request in the words of the dialect.
 pub(crate) struct Rewritten {
@@ -102,7 +104,7 @@ impl Rewriting {
         let rewritten = conversation.rewritten.clone();
         if !messages.is_empty() {
             self.conversations.push_front(conversation);
-            self.conversations.truncate(MAX_CONVERSATIONS);
+            self.conversations.truncate(MAX_REWRITTEN_CONVERSATIONS);
         }
         rewritten
     }

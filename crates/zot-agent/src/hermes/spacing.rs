@@ -1,6 +1,8 @@
 //! Leaves out the blanks between text and blocks: they separate, they say nothing.
 
 /// The longest run of blanks that counts as a separator. A longer one is text.
+///
+/// Limit: further blanks beside a block are text.
 const MAX_SEPARATOR_BYTES: usize = 1024;
 
 /// Passes text on, without the blanks next to a block.

@@ -21,7 +21,7 @@ fn hermes(
 ) -> Scene {
     let scene = native(scripts, tools);
     let mut settings = scene.agent.settings().as_ref().clone();
-    settings.model = Arc::new(HermesModel::new(Arc::clone(&scene.model) as Arc<_>));
+    settings.model.client = Arc::new(HermesModel::new(Arc::clone(&scene.model) as Arc<_>));
     scene.agent.set_settings(settings);
     scene
 }

@@ -19,7 +19,9 @@ use crate::sessions_command::{self, Columns};
 use crate::warn;
 
 /// A line with the number of a session is not longer than this.
-const MAX_NUMBER_LINE: usize = 64;
+///
+/// Limit: `-p --resume`: the line is not a session number.
+const MAX_SESSION_NUMBER_BYTES: usize = 64;
 
 /// Which session to go on with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -199,7 +201,7 @@ fn read_number() -> io::Result<Option<usize>> {
     let mut byte = [0];
     // Not through the standard handle, which reads ahead.
     let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    while line.len() < MAX_NUMBER_LINE && (is_terminal || stdin_speaks()?) {
+    while line.len() < MAX_SESSION_NUMBER_BYTES && (is_terminal || stdin_speaks()?) {
         if stdin.read(&mut byte)? == 0 || byte[0] == b'\n' {
             break;
         }

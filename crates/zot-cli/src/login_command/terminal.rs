@@ -1,7 +1,7 @@
 //! Asks for a key in the terminal; the page in a browser is an offer beside it.
 
 use zot_sdk::Credentials;
-use zot_sdk::auth::{KeyPage, KeyPageError, MAX_ATTEMPTS};
+use zot_sdk::auth::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS};
 use zot_sdk::login;
 use zot_tui::{KeyPrompt, KeyPromptEvent, Secret, Typed};
 
@@ -43,7 +43,7 @@ pub(super) async fn ask(
             offer: &mut || offer(&mut browsers),
         };
         let provider = asking.provider(credentials, &providers).await?;
-        for _ in 0..MAX_ATTEMPTS {
+        for _ in 0..MAX_KEY_ATTEMPTS {
             let label = format!("key of {provider}: ");
             let key = asking.entered(&label, Typed::Hidden).await?;
             let kept = credentials.keep_checked(&provider, key.reveal(), arguments.probe());

@@ -10,7 +10,7 @@ use super::table::{self, Align, shortened, shortened_path};
 use super::{Failure, ListArguments};
 use crate::output::{say, say_json};
 
-const MAX_TITLE: usize = 60;
+const MAX_SHOWN_TITLE: usize = 60;
 const MAX_PATH: usize = 32;
 const MAX_MODEL: usize = 24;
 
@@ -99,5 +99,5 @@ pub(super) fn minute(summary: &Summary) -> String {
 
 pub(super) fn title(summary: &Summary) -> String {
     let mark = if summary.damaged { "(damaged) " } else { "" };
-    format!("{mark}{}", shortened(&summary.title, MAX_TITLE))
+    format!("{mark}{}", shortened(&summary.title, MAX_SHOWN_TITLE))
 }

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 /// The conversation at hand, and one side question such as a compaction.
-const MAX_CONVERSATIONS: usize = 2;
+///
+/// Limit: older conversations are serialised again.
+const MAX_RECORDED_CONVERSATIONS: usize = 2;
 
 /// What an exchange shares with an earlier one: its first messages, and the system prompt and tools
 /// unless it brings its own.
@@ -53,6 +55,6 @@ impl<H, M> Conversations<H, M> {
 
     pub(super) fn put(&mut self, conversation: Conversation<H, M>) {
         self.0.push_front(conversation);
-        self.0.truncate(MAX_CONVERSATIONS);
+        self.0.truncate(MAX_RECORDED_CONVERSATIONS);
     }
 }

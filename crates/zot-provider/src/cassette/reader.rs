@@ -14,7 +14,9 @@ use super::exchange::{ExchangeLine, RequestLine};
 use super::header::{FORMAT, Header};
 
 /// The longest line that is read: a whole conversation near a large model's limit, several times.
-const MAX_LINE_BYTES: u64 = 256 * 1024 * 1024;
+///
+/// Limit: the cassette is refused.
+const MAX_CASSETTE_LINE_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A cassette from its first exchange on.
 #[derive(Debug)]
@@ -92,7 +94,7 @@ impl CassetteReader {
 
 fn read_line(file: &mut BufReader<File>, line: &mut Vec<u8>) -> io::Result<()> {
     line.clear();
-    file.take(MAX_LINE_BYTES).read_until(b'\n', line)?;
+    file.take(MAX_CASSETTE_LINE_BYTES).read_until(b'\n', line)?;
     Ok(())
 }
 
@@ -122,8 +124,8 @@ fn parse_header(path: &Path, line: &[u8]) -> Result<Header, CassetteError> {
 fn parse(line: &[u8], expected: usize) -> Result<ExchangeLine<'_>, LineProblem> {
     if line.last() != Some(&b'\n') {
         // An editor may have removed the last line feed; a torn line does not parse.
-        if line.len() as u64 == MAX_LINE_BYTES {
-            return Err(LineProblem::TooLong(MAX_LINE_BYTES));
+        if line.len() as u64 == MAX_CASSETTE_LINE_BYTES {
+            return Err(LineProblem::TooLong(MAX_CASSETTE_LINE_BYTES));
         }
         if serde_json::from_slice::<&RawValue>(line).is_err() {
             let whole = expected - 1;

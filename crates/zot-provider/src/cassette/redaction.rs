@@ -19,7 +19,9 @@ use shape::Shapes;
 pub const REDACTED: &str = "[redacted]";
 
 /// Shorter values are words rather than secrets.
-const MIN_VALUE_BYTES: usize = 8;
+///
+/// Limit: shorter values of environment variables are not removed from recordings.
+const MIN_REDACTED_VALUE_BYTES: usize = 8;
 
 /// What the names of variables that hold secrets end in.
 const SECRET_SUFFIXES: [&str; 4] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD"];
@@ -93,7 +95,7 @@ impl Redactor {
 
     fn add_secret(&mut self, value: &str) {
         let value = value.trim();
-        if value.len() >= MIN_VALUE_BYTES {
+        if value.len() >= MIN_REDACTED_VALUE_BYTES {
             self.add_forms(value);
         }
     }
@@ -101,7 +103,7 @@ impl Redactor {
     fn add_forms(&mut self, text: &str) {
         self.values.extend(in_json(text));
         // Of a short text the encoded forms would be found everywhere.
-        if text.len() >= MIN_VALUE_BYTES {
+        if text.len() >= MIN_REDACTED_VALUE_BYTES {
             self.values.extend(encoded(text));
         }
     }

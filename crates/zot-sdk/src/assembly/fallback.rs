@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use zot_agent::Fallback;
+use zot_agent::ConnectedModel;
 use zot_auth::Credential;
 use zot_conversation::Model;
 use zot_provider::cassette::ReplayModel;
@@ -23,17 +23,10 @@ pub(super) struct Substitute {
     pub(super) credential: Option<Credential>,
 }
 
-impl From<Substitute> for Fallback {
+impl From<Substitute> for ConnectedModel {
     fn from(chosen: Substitute) -> Self {
-        let model = chosen.model;
-        Self {
-            model: Clients::new(Source::Only(chosen.client), None).speaking_to(&model),
-            provider: chosen.provider,
-            model_id: model.id.to_string(),
-            prices: model.prices,
-            context_window: model.context_window,
-            max_output: model.max_output,
-        }
+        let clients = Clients::new(Source::Only(chosen.client), None);
+        clients.connect(&chosen.model, chosen.provider)
     }
 }
 

@@ -9,10 +9,12 @@ use zot_session::Summary;
 use super::{Scope, list, short_id, shortened_line};
 use crate::workspace::Workspace;
 
-/// Forks below this depth are left out. Files edited by hand can be each other's parents.
-const MAX_DEPTH: usize = 64;
+/// How deep forks are shown. Files edited by hand can be each other's parents.
+///
+/// Limit: deeper forks are left out.
+const MAX_TREE_DEPTH: usize = 64;
 
-const MAX_TITLE: usize = 60;
+const MAX_SHOWN_TITLE: usize = 60;
 
 /// Sessions below those they were forked from.
 #[derive(Debug, Clone)]
@@ -58,7 +60,7 @@ impl Tree {
 
 impl TreeNode {
     fn new(session: Summary, children: &mut HashMap<String, Vec<Summary>>, depth: usize) -> Self {
-        let mut own = match depth < MAX_DEPTH {
+        let mut own = match depth < MAX_TREE_DEPTH {
             true => children.remove(&session.id).unwrap_or_default(),
             false => Vec::new(),
         };
@@ -87,7 +89,7 @@ impl TreeNode {
             write!(formatter, "  after message {point}")?;
         }
         let mark = if *damaged { "(damaged) " } else { "" };
-        let title = shortened_line(title, MAX_TITLE);
+        let title = shortened_line(title, MAX_SHOWN_TITLE);
         writeln!(formatter, "  {mark}{title}")?;
         for (index, child) in self.children.iter().enumerate() {
             let (branch, below) = match index + 1 == self.children.len() {

@@ -22,7 +22,9 @@ const PRIVATE_KEY_BEGINNING: &[u8] = b"-----BEGIN ";
 const PRIVATE_KEY: &[u8] = b"PRIVATE KEY-----";
 const PRIVATE_KEY_END: &[u8] = b"-----END ";
 /// The longest name of a kind of key, with room to spare.
-const MAX_KEY_NAME: usize = 64;
+///
+/// Limit: a PEM header with a longer label does not count as a private key.
+const MAX_PEM_LABEL_BYTES: usize = 64;
 
 /// A key that begins with `prefix` and goes on with at least so many bytes.
 struct Token {
@@ -165,7 +167,7 @@ const fn is_bearer(byte: u8) -> bool {
 fn private_key_end(text: &[u8], start: usize) -> Option<usize> {
     let body = start + PRIVATE_KEY_BEGINNING.len();
     let rest = text.get(body..)?;
-    let name = rest.get(..rest.len().min(MAX_KEY_NAME))?;
+    let name = rest.get(..rest.len().min(MAX_PEM_LABEL_BYTES))?;
     memchr::memmem::find(name, PRIVATE_KEY)?;
     let string_end = memchr::memchr(b'"', rest).unwrap_or(rest.len());
     let string = rest.get(..string_end)?;

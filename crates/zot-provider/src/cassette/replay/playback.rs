@@ -13,6 +13,8 @@ use crate::cassette::exchange::{DeltaKind, EventLine, ExchangeLine, Played};
 
 /// How long an exchange that was aborted waits to be aborted again. A test that never does should
 /// fail and say why, not hang.
+///
+/// Limit: the replay of an aborted response that nobody aborts fails.
 const ABORT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// After so many events the stream lets other tasks of the thread run.
