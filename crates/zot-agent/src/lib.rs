@@ -10,7 +10,6 @@ mod budget;
 mod ceiling;
 mod compaction;
 mod driver;
-pub mod hermes;
 mod hooks;
 mod journal;
 mod ledger;
@@ -22,7 +21,6 @@ mod repair;
 mod settings;
 mod steering;
 mod tool_batch;
-mod transcript;
 mod turn;
 
 pub use agent::{Agent, AgentParts};
@@ -36,7 +34,6 @@ pub use ledger::{CallUsage, Ledger};
 pub use repair::{Repair, repair};
 pub use settings::{AgentSettings, ConnectedModel, SharedSettings};
 pub use steering::SteerError;
-pub use transcript::Transcript;
 pub use turn::{
     CompactionCause, CompactionOutcome, ContextFill, Ending, ModelOutcome, NextStep, ToolsOutcome,
     Turn,

@@ -137,6 +137,7 @@ pub use zot_agent::{
 };
 pub use zot_auth as auth;
 pub use zot_auth::zot_home;
+pub use zot_cassette as cassette;
 pub use zot_config as config_files;
 pub use zot_context as context;
 pub use zot_conversation as conversation;
@@ -147,7 +148,6 @@ pub use zot_conversation::{
 pub use zot_extension_host as extensions;
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
 pub use zot_provider::HttpClient;
-pub use zot_provider::cassette;
 pub use zot_provider::catalog::{
     Catalog, Deprecation, Effort, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect, today,
 };
