@@ -7,13 +7,13 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use zot_conversation::{
-    AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, Role, ToolResult, Usage,
+    AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, Role, ToolResult, Transcript, Usage,
 };
 
+use crate::Agent;
 use crate::agent::now;
 use crate::driver::{Run, journal_report};
 use crate::model_call::ask;
-use crate::{Agent, Transcript};
 
 /// How many messages at the end stay as they are.
 ///

@@ -10,7 +10,6 @@ mod budget;
 mod ceiling;
 mod compaction;
 mod driver;
-pub mod hermes;
 mod hooks;
 mod journal;
 mod ledger;
@@ -23,7 +22,6 @@ mod settings;
 mod steering;
 mod step_limit;
 mod tool_batch;
-mod transcript;
 mod turn;
 
 pub use agent::{Agent, AgentParts};
@@ -38,7 +36,6 @@ pub use repair::{Repair, repair};
 pub use settings::{AgentSettings, ConnectedModel, SharedSettings};
 pub use steering::SteerError;
 pub use step_limit::{AtStepLimit, StepLimit};
-pub use transcript::Transcript;
 pub use turn::{
     CompactionCause, CompactionOutcome, ContextFill, Ending, ModelOutcome, NextStep, ToolsOutcome,
     Turn,

@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use zot_agent::{AgentSettings, ApprovalScope, Budget};
 use zot_auth::{Credential, CredentialError, CredentialRequest, Logins};
+use zot_cassette::CassetteError;
 use zot_context::Templates;
 use zot_conversation::{Model, Prices, ToolSet};
 use zot_extension_host::{Discovery, HostConfig, SearchPaths, discover};
+use zot_offline::OfflineModel;
 use zot_provider::ProvidersProblem;
-use zot_provider::cassette::CassetteError;
 use zot_provider::catalog::{Catalog, nearest_names};
 use zot_provider::network::PlanError;
-use zot_provider::offline::OfflineModel;
 use zot_session::{Checkpoints, FindError, ForkError, SessionError, SessionMeta};
 use zot_tools::{Checkpoint, JailError, ToolsConfig, builtin_tools};
 

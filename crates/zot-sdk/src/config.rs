@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use zot_agent::{Budget, Hooks, StepLimit};
+use zot_cassette::{ReplayMode, ReplayPace};
 use zot_conversation::ReasoningEffort;
 use zot_provider::HttpClient;
-use zot_provider::cassette::{ReplayMode, ReplayPace};
 use zot_provider::catalog::OpenAiWire;
 use zot_session::Durability;
 

@@ -16,11 +16,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_agent::{
     Agent, AgentParts, Budget, Decision, Hooks, NoHooks, NotWaiting, SharedSettings, SteerError,
-    Transcript,
 };
 use zot_context::{SkillGuard, Templates};
 use zot_conversation::{
-    AgentEvent, BoxFuture, ContentBlock, ErrorCode, ErrorReport, Image, Timestamp,
+    AgentEvent, BoxFuture, ContentBlock, ErrorCode, ErrorReport, Image, Timestamp, Transcript,
 };
 use zot_extension_host::ExtensionHost;
 use zot_provider::catalog::Catalog;

@@ -9,10 +9,10 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 
 use clap::ArgMatches;
-use zot_sdk::sessions::{FindError, Library};
+use zot_sdk::Workspace;
+use zot_sdk::sessions::{self, FindError};
 
 use super::Arguments;
-use crate::configuration;
 use crate::failure::Failure;
 use crate::prompt_input::stdin_speaks;
 use crate::sessions_command::{self, Columns};
@@ -88,12 +88,12 @@ impl Arguments {
     }
 
     fn take_resumed(&mut self, values: Vec<String>) -> Result<(), Failure> {
-        let library = Library::new(configuration::home().join("sessions"));
+        let workspace = Workspace::of_process();
         let positions = std::mem::take(&mut self.positions);
         let words = std::mem::take(&mut self.words);
         let mut words: Vec<_> = positions.words.into_iter().zip(words).collect();
         for (position, value) in positions.resumed.into_iter().zip(values) {
-            let found = library.find(&value);
+            let found = sessions::find(&workspace, &value);
             match meaning(&value, found.as_ref().err()) {
                 Meaning::Session => self.session.resumes = Resume::Session(value),
                 Meaning::Prompt => {

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use zot_agent::{
     Agent, AgentParts, ApprovalPolicy, Budget, Hooks, Journal, JournalError, SharedSettings,
-    ToolVerdict, Transcript,
+    ToolVerdict,
 };
-use zot_conversation::{BoxFuture, Message, ToolCall, Usage};
+use zot_conversation::{BoxFuture, Message, ToolCall, Transcript, Usage};
 
 use super::{Occupation, Runtime, user_content};
 use crate::stream::{EVENT_QUEUE_LENGTH, EventStream, Work};
