@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{
     AgentEvent, ContentBlock, ErrorReport, ImageBlame, Message, Timestamp, ToolCallId, ToolImages,
-    ToolResult, Usage,
+    ToolResult, Transcript, Usage,
 };
 
 use crate::approval::{ApprovalPolicy, Approvals, Decision, NOBODY_LEFT, NotWaiting};
@@ -23,7 +23,7 @@ use crate::mirror::mirror_images;
 use crate::settings::{AgentSettings, SharedSettings};
 use crate::steering::{SteerError, Steering};
 use crate::turn::{ContextFill, Ending};
-use crate::{COMPACT_AT_PERCENT, Hooks, Journal, JournalError, Repair, Transcript, repair};
+use crate::{COMPACT_AT_PERCENT, Hooks, Journal, JournalError, Repair, repair};
 
 /// What an agent is made of.
 pub struct AgentParts {

@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use zot_agent::{AgentSettings, ApprovalScope, Budget};
 use zot_auth::{Credential, CredentialError, CredentialRequest, Logins};
+use zot_cassette::CassetteError;
 use zot_context::Templates;
 use zot_conversation::{Model, Prices, ToolSet};
 use zot_extension_host::{Discovery, HostConfig, SearchPaths, discover};
+use zot_offline::OfflineModel;
 use zot_provider::ProvidersProblem;
-use zot_provider::cassette::CassetteError;
 use zot_provider::catalog::{Catalog, nearest_names};
 use zot_provider::network::PlanError;
-use zot_provider::offline::OfflineModel;
 use zot_session::{Checkpoints, FindError, ForkError, SessionError, SessionMeta};
 use zot_tools::{Checkpoint, JailError, ToolsConfig, builtin_tools};
 
@@ -369,6 +369,8 @@ fn working_directory(wanted: Option<&Path>) -> Result<PathBuf, AssemblyError> {
 }
 
 /// The longest `SYSTEM.md`: more than any model reads.
+///
+/// Limit: a larger `SYSTEM.md` is refused.
 const MAX_SYSTEM_PROMPT_BYTES: u64 = 4 << 20;
 
 /// `$ZOT_HOME/SYSTEM.md`, which replaces the built-in prompt.

@@ -13,10 +13,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_agent::{
     Agent, AgentParts, AgentSettings, ApprovalPolicy, Budget, ConnectedModel, Hooks, Journal,
-    JournalError, NoHooks, SharedSettings, Transcript,
+    JournalError, NoHooks, SharedSettings,
 };
 use zot_conversation::{
-    AgentEvent, ContentBlock, Message, Prices, Role, Timestamp, Tool, ToolResult, ToolSet, Usage,
+    AgentEvent, ContentBlock, Message, Prices, Role, Timestamp, Tool, ToolResult, ToolSet,
+    Transcript, Usage,
 };
 
 use model::{Script, ScriptedModel};

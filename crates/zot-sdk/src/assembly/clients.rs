@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use zot_agent::ConnectedModel;
-use zot_agent::hermes::HermesModel;
+use zot_cassette::{Recorder, RecordingModel};
 use zot_conversation::Model;
-use zot_provider::cassette::{Recorder, RecordingModel};
+use zot_hermes::HermesModel;
 use zot_provider::catalog::{ModelInfo, OpenAiWire, ToolDialect};
 use zot_provider::{KeyRequirement, ProviderEntry, Route};
 

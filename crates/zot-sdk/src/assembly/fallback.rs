@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use zot_agent::ConnectedModel;
 use zot_auth::Credential;
+use zot_cassette::ReplayModel;
 use zot_conversation::Model;
-use zot_provider::cassette::ReplayModel;
 use zot_provider::catalog::{Catalog, ModelInfo};
 use zot_provider::{HttpClient, Providers};
 
 use super::AssemblyError;
 use super::clients::{Clients, Source};
+use super::recording::model_info;
 use super::selection::select;
 use crate::config::{Config, PreferredModel};
 
@@ -46,7 +47,8 @@ pub(super) fn recorded(
     }
     let recorded = replay.fallbacks().into_iter();
     recorded
-        .map(|(mut model, client)| {
+        .map(|(recorded, client)| {
+            let mut model = model_info(recorded);
             if let Some(known) = catalog.find(&model.provider, &model.id) {
                 model.tool_dialect = known.tool_dialect;
             }
