@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use zot_conversation::{Model, Prices, ReasoningEffort, ToolSet};
+use zot_conversation::{ErrorReport, Model, ModelError, Prices, ReasoningEffort, ToolSet};
 
 use crate::approval::ApprovalPolicy;
 use crate::step_limit::StepLimit;
@@ -36,6 +36,10 @@ pub struct ConnectedModel {
 }
 
 impl ConnectedModel {
+    pub(crate) fn report(&self, error: &ModelError) -> ErrorReport {
+        ErrorReport::of_provider(error, &self.provider)
+    }
+
     /// Returns provider and model in one name, for example `openai/gpt-5`.
     pub(crate) fn qualified_name(&self) -> String {
         format!("{}/{}", self.provider, self.id)
