@@ -1,15 +1,17 @@
-//! Opening a page in the user's browser, where there is one.
+//! Opens a page in the user's browser.
 
 use std::env;
 use std::process::Stdio;
 
 use tokio::process::{Child, Command};
 
-/// Opens `url`; the address has been printed, so that nothing is lost when this fails.
+/// Opens `url` in the user's browser, if there is a screen. Reads `$DISPLAY`, `$WAYLAND_DISPLAY` and
+/// `$SSH_CONNECTION`.
 ///
-/// The opener is left alone when it outlives us: some are the browser itself.
-pub(super) fn open(url: &str, unwanted: bool) -> Option<Child> {
-    if unwanted || !has_screen() {
+/// Show the address as well: nothing reports that no browser opened. The returned process is not
+/// killed when it is dropped, because some openers are the browser itself.
+pub fn open_in_browser(url: &str) -> Option<Child> {
+    if !has_screen() {
         return None;
     }
     let opener = match cfg!(target_os = "macos") {
@@ -25,7 +27,7 @@ pub(super) fn open(url: &str, unwanted: bool) -> Option<Child> {
         .ok()
 }
 
-/// A browser over a remote connection would open on the wrong machine.
+/// A browser opened over a remote connection would open on the wrong machine.
 fn has_screen() -> bool {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     if is_set("SSH_CONNECTION") {
