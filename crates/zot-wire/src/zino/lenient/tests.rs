@@ -15,7 +15,7 @@ fn truth_is_pythons() {
         json!([0]),
         json!({ "a": 0 }),
     ] {
-        assert!(is_true(&value), "{value}");
+        assert!(Plain::from(&value).is_true(), "{value}");
     }
     for value in [
         json!(null),
@@ -27,7 +27,7 @@ fn truth_is_pythons() {
         json!([]),
         json!({}),
     ] {
-        assert!(!is_true(&value), "{value}");
+        assert!(!Plain::from(&value).is_true(), "{value}");
     }
 }
 
@@ -48,7 +48,7 @@ fn whole_numbers_are_pythons() {
         (json!("99999999999999999999"), i64::MAX),
         (json!("-99999999999999999999"), i64::MIN),
     ] {
-        assert_eq!(integer(&value), Some(expected), "{value}");
+        assert_eq!(Plain::from(&value).integer(), Some(expected), "{value}");
     }
     for value in [
         json!(null),
@@ -65,7 +65,7 @@ fn whole_numbers_are_pythons() {
         json!([3]),
         json!({}),
     ] {
-        assert_eq!(integer(&value), None, "{value}");
+        assert_eq!(Plain::from(&value).integer(), None, "{value}");
     }
 }
 
@@ -81,7 +81,7 @@ fn numbers_are_pythons() {
         (json!("1e-1"), 0.1),
         (json!("1_0.5"), 10.5),
     ] {
-        assert_eq!(number(&value), Some(expected), "{value}");
+        assert_eq!(Plain::from(&value).number(), Some(expected), "{value}");
     }
     for value in [
         json!(null),
@@ -93,7 +93,7 @@ fn numbers_are_pythons() {
         json!("1._5"),
         json!([]),
     ] {
-        assert_eq!(number(&value), None, "{value}");
+        assert_eq!(Plain::from(&value).number(), None, "{value}");
     }
 }
 
@@ -106,7 +106,7 @@ fn what_is_shown_is_pythons() {
         (json!(5.0), "5.0"),
         (json!("x"), "x"),
     ] {
-        assert_eq!(shown(&value).as_deref(), Some(expected));
+        assert_eq!(Plain::from(&value).shown().as_deref(), Some(expected));
     }
-    assert_eq!(shown(&json!([1])), None);
+    assert_eq!(Plain::from(&json!([1])).shown(), None);
 }

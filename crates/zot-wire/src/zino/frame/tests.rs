@@ -1,4 +1,4 @@
-use super::read;
+use super::Frame;
 
 #[test]
 fn half_surrogates_are_replaced_and_nothing_else() {
@@ -12,8 +12,8 @@ fn half_surrogates_are_replaced_and_nothing_else() {
         (r#"{"a":"ü\ud800"}"#, "ü\u{fffd}"),
     ];
     for (text, expected) in cases {
-        let object = read(text.as_bytes()).unwrap();
-        assert_eq!(object["a"], expected, "{text}");
+        let frame = Frame::parse(text.as_bytes()).unwrap();
+        assert_eq!(frame.text("a"), Some(expected), "{text}");
     }
 }
 
@@ -28,10 +28,10 @@ fn what_is_broken_otherwise_stays_so() {
         r#"["\ud800"]"#,
         "",
     ] {
-        assert!(read(text.as_bytes()).is_err(), "{text}");
+        assert!(Frame::parse(text.as_bytes()).is_err(), "{text}");
     }
-    assert!(read(b"{\"a\":\"\xff\"}").is_err());
+    assert!(Frame::parse(b"{\"a\":\"\xff\"}").is_err());
     // The reason is that of the text as it came.
-    let error = read(br#"{"a":1,}"#).unwrap_err();
+    let error = Frame::parse(br#"{"a":1,}"#).unwrap_err();
     assert!(error.to_string().contains("trailing comma"), "{error}");
 }
