@@ -39,15 +39,21 @@ use index::Wanted;
 use soft::SoftMemory;
 
 /// How many messages are read without a thread for it.
+///
+/// Limit: more messages are read on a blocking thread.
 const AT_ONCE_MESSAGES: usize = 1000;
 
 /// How many frames are made ahead of what the caller has taken.
+///
+/// Limit: `mem` waits for the reader.
 const FRAMES_AHEAD: usize = 4;
 
 /// How many memories a search finds unless the request says otherwise.
 const DEFAULT_TOP: i64 = 3;
 
 /// A larger soft memory, note or list of channels is not read.
+///
+/// Limit: a larger soft memory, note or list of channels is refused.
 const MAX_STORED_BYTES: u64 = 256 << 20;
 
 /// Serves what is stored below one directory.

@@ -13,7 +13,9 @@ use crate::logging::Log;
 use crate::serve::{ServeOptions, answer};
 
 /// How many frames of a response may wait for the caller before the service does.
-pub(crate) const RESPONSE_QUEUE: usize = 64;
+///
+/// Limit: the service waits for the reader.
+pub(crate) const RESPONSE_QUEUE_LENGTH: usize = 64;
 
 /// Answers the requests of one protocol.
 pub trait Service: Send + Sync + 'static {
@@ -94,7 +96,7 @@ pub struct HungUp;
 
 impl<T> Responses<T> {
     pub fn channel() -> (Self, mpsc::Receiver<T>) {
-        let (sender, receiver) = mpsc::channel(RESPONSE_QUEUE);
+        let (sender, receiver) = mpsc::channel(RESPONSE_QUEUE_LENGTH);
         (Self(sender), receiver)
     }
 

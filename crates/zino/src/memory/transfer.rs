@@ -10,7 +10,9 @@ use super::{Refused, Store};
 use crate::service::HungUp;
 
 /// How many messages or memories go together.
-const BATCH: usize = 100;
+///
+/// Limit: the next messages or memories come in another item of an export or step of an import.
+const TRANSFER_BATCH: usize = 100;
 
 impl Store {
     pub(super) fn export(&self, frames: &Sender<Response>) -> Result<Response, Refused> {
@@ -21,7 +23,7 @@ impl Store {
         };
         for listed in self.channels.list()? {
             let history = self.channels.history(&listed.channel_id, None)?;
-            for messages in history.chunks(BATCH) {
+            for messages in history.chunks(TRANSFER_BATCH) {
                 give(ExportedItem::History {
                     channel_id: listed.channel_id.clone(),
                     messages: messages.to_vec(),
@@ -29,8 +31,8 @@ impl Store {
             }
         }
         let count = self.hard.count()?;
-        for begin in (0..count).step_by(BATCH) {
-            let memories = self.hard.entries(begin..begin + BATCH)?;
+        for begin in (0..count).step_by(TRANSFER_BATCH) {
+            let memories = self.hard.entries(begin..begin + TRANSFER_BATCH)?;
             for (offset, mut memory) in memories.into_iter().enumerate() {
                 let mut part = |name: &str| memory.get_mut(name).map(Value::take);
                 give(ExportedItem::Hard {
@@ -69,7 +71,7 @@ impl Store {
                 ImportedItem::Hard { messages, tag } => {
                     memories.push(NewMemory { messages, tag });
                     let more = matches!(items.peek(), Some(ImportedItem::Hard { .. }));
-                    if more && memories.len() < BATCH {
+                    if more && memories.len() < TRANSFER_BATCH {
                         continue;
                     }
                     self.hard.store(&std::mem::take(&mut memories))?;

@@ -20,7 +20,9 @@ const CONTINUE: &str = "Continue.";
 
 /// How many conversations are recognised when they come again: the one at hand, and one that a skill
 /// has beside it. As many as model clients keep the serialised form of.
-const RECENT_CONVERSATIONS: usize = 2;
+///
+/// Limit: the conversation that was asked longest ago is read anew when it comes again.
+const MAX_RECENT_CONVERSATIONS: usize = 2;
 
 /// The conversations that were asked last.
 ///
@@ -70,7 +72,7 @@ impl RecentConversations {
         Arc::make_mut(&mut conversation).follow(messages)?;
         let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         recent.push_front(Arc::clone(&conversation));
-        recent.truncate(RECENT_CONVERSATIONS);
+        recent.truncate(MAX_RECENT_CONVERSATIONS);
         Ok(conversation)
     }
 

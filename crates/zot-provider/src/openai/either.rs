@@ -12,7 +12,9 @@ use crate::responses::ResponsesClient;
 use crate::second_chance::SecondChance;
 
 /// The most models of one server whose wire is remembered; further ones are asked anew each time.
-const MAX_LEARNED: usize = 64;
+///
+/// Limit: for further models of a server, each request finds out the wire again.
+const MAX_MOVED_MODELS: usize = 64;
 
 /// A client of one endpoint that moves to the other wire when the server says that a model belongs
 /// there.
@@ -20,7 +22,6 @@ const MAX_LEARNED: usize = 64;
 /// OpenAI answers 400 "… Please use /v1/responses instead." or 404 "This model is only supported in
 /// v1/responses and not in v1/chat/completions." Compatible servers may have no `/responses` at all.
 pub(crate) struct EitherClient {
-    provider: String,
     chat: OpenAiClient,
     responses: ResponsesClient,
     first: OpenAiWire,
@@ -38,7 +39,6 @@ impl EitherClient {
         accepted: AcceptedThinking,
     ) -> Self {
         Self {
-            provider: endpoint.provider.clone(),
             chat: OpenAiClient::new(http.clone(), endpoint.clone(), quirks)
                 .with_accepted(accepted.clone()),
             responses: ResponsesClient::new(http, endpoint).with_accepted(accepted),
@@ -58,7 +58,7 @@ impl EitherClient {
     fn move_to(&self, model: &str, wire: OpenAiWire) {
         let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
         moved.retain(|moved| moved != model);
-        if wire != self.first && moved.len() < MAX_LEARNED {
+        if wire != self.first && moved.len() < MAX_MOVED_MODELS {
             moved.push(model.to_owned());
         }
     }
@@ -71,7 +71,7 @@ impl EitherClient {
     }
 
     /// Whether the server says that the request belongs on the other wire.
-    fn belongs_elsewhere(&self, wire: OpenAiWire, error: &ModelError) -> bool {
+    fn belongs_elsewhere(wire: OpenAiWire, error: &ModelError) -> bool {
         if error.kind != ModelErrorKind::Invalid {
             return false;
         }
@@ -83,9 +83,8 @@ impl EitherClient {
         if message.contains(other) {
             return true;
         }
-        // A server without this path; one that misses the model says so.
-        let status = |code: u16| message.starts_with(&format!("{}: http {code}", self.provider));
-        let has_no_path = status(404) || status(405) || status(501);
+        // A server without this path; one that lacks the model says so.
+        let has_no_path = matches!(error.status, Some(404 | 405));
         wire == OpenAiWire::Responses && has_no_path && !message.contains("model")
     }
 }
@@ -95,7 +94,7 @@ impl Model for EitherClient {
         let wire = self.wire_of(request.model);
         let attempt = move |wire| self.on(wire).stream(request);
         Box::pin(SecondChance::new(attempt(wire), move |refusal| {
-            self.belongs_elsewhere(wire, refusal).then(|| {
+            Self::belongs_elsewhere(wire, refusal).then(|| {
                 let wire = wire.other();
                 self.move_to(request.model, wire);
                 attempt(wire)

@@ -3,17 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use zot_agent::Fallback;
+use zot_agent::ConnectedModel;
 use zot_auth::Credential;
+use zot_cassette::ReplayModel;
 use zot_conversation::Model;
-use zot_provider::cassette::ReplayModel;
 use zot_provider::catalog::{Catalog, ModelInfo};
 use zot_provider::{HttpClient, Providers};
 
 use super::AssemblyError;
 use super::clients::{Clients, Source};
+use super::recording::model_info;
 use super::selection::select;
-use crate::config::{Config, PreferredModel};
+use crate::config::{Config, ModelChoice};
 
 /// A model that takes over, before it is known whether it is recorded.
 pub(super) struct Substitute {
@@ -23,17 +24,10 @@ pub(super) struct Substitute {
     pub(super) credential: Option<Credential>,
 }
 
-impl From<Substitute> for Fallback {
+impl From<Substitute> for ConnectedModel {
     fn from(chosen: Substitute) -> Self {
-        let model = chosen.model;
-        Self {
-            model: Clients::new(Source::Only(chosen.client), None).speaking_to(&model),
-            provider: chosen.provider,
-            model_id: model.id.to_string(),
-            prices: model.prices,
-            context_window: model.context_window,
-            max_output: model.max_output,
-        }
+        let clients = Clients::new(Source::Only(chosen.client), None);
+        clients.connect(&chosen.model, chosen.provider)
     }
 }
 
@@ -44,7 +38,7 @@ pub(super) fn recorded(
     catalog: &Catalog,
     warnings: &mut Vec<String>,
 ) -> Vec<Substitute> {
-    if !config.fallback.is_empty() {
+    if !config.model.fallback.is_empty() {
         warnings.push(
             "a replay goes on with the models that its recording went on with: the fallback that is \
              configured is not used"
@@ -53,7 +47,8 @@ pub(super) fn recorded(
     }
     let recorded = replay.fallbacks().into_iter();
     recorded
-        .map(|(mut model, client)| {
+        .map(|(recorded, client)| {
+            let mut model = model_info(recorded);
             if let Some(known) = catalog.find(&model.provider, &model.id) {
                 model.tool_dialect = known.tool_dialect;
             }
@@ -76,20 +71,18 @@ pub(super) fn chosen(
     http: &HttpClient,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Substitute>, AssemblyError> {
-    let mut chosen = Vec::with_capacity(config.fallback.len());
-    for wanted in &config.fallback {
+    let mut chosen = Vec::with_capacity(config.model.fallback.len());
+    for wanted in &config.model.fallback {
         let (provider, model) = match wanted.split_once('/') {
             Some((provider, model)) => (provider, Some(model.to_owned())),
             None => (wanted.as_str(), None),
         };
         let alone = Config {
-            provider: Some(provider.to_owned()),
-            model,
-            // The user's habits and address are about the first.
-            preferred: PreferredModel::default(),
-            base_url: None,
-            wire: None,
-            api_key: None,
+            // The user's preference, address and key are about the first.
+            model: ModelChoice {
+                model,
+                ..ModelChoice::provider(provider)
+            },
             ..config.clone()
         };
         let mut catalog = catalog.clone();

@@ -15,10 +15,10 @@ use strings::{Part, Strings};
 const SUBJECTS: [&str; 3] = ["command", "path", "name"];
 
 /// What is kept of a subject, or of one line: more than any screen has columns.
-const MAX_SHOWN_BYTES: usize = 4 * 1024;
+const MAX_SHOWN_ARGUMENT_BYTES: usize = 4 * 1024;
 
 /// How many of the lines written last are kept.
-const KEPT_LINES: usize = 8;
+const KEPT_ARGUMENT_LINES: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Arguments {
@@ -55,7 +55,7 @@ impl Arguments {
         let found = self.subjects.iter().find_map(Option::as_deref);
         found.unwrap_or_else(|| match self.text.as_str() {
             "{}" => "",
-            text => &text[..text.floor_char_boundary(MAX_SHOWN_BYTES)],
+            text => &text[..text.floor_char_boundary(MAX_SHOWN_ARGUMENT_BYTES)],
         })
     }
 
@@ -98,7 +98,7 @@ impl Arguments {
         if !self.is_line_open {
             self.line_count += 1;
             self.lines.push_back(mark.to_owned());
-            if self.lines.len() > KEPT_LINES {
+            if self.lines.len() > KEPT_ARGUMENT_LINES {
                 self.lines.pop_front();
             }
         }
@@ -127,7 +127,7 @@ impl From<&str> for Arguments {
 }
 
 fn push_bounded(text: &mut String, character: char) {
-    if text.len() + character.len_utf8() <= MAX_SHOWN_BYTES {
+    if text.len() + character.len_utf8() <= MAX_SHOWN_ARGUMENT_BYTES {
         text.push(character);
     }
 }
