@@ -24,7 +24,7 @@ use crate::content;
 use crate::discovery::Found;
 use crate::intercept_record::InterceptRecord;
 use crate::launch::{self, Launch, LaunchError, Process};
-use crate::limits::{COMMAND_TIME, EffectiveLimits, INTERCEPT_TIME, TOOL_TIME};
+use crate::limits::{COMMAND_TIMEOUT, EffectiveLimits, INTERCEPT_TIMEOUT, TOOL_TIMEOUT};
 use crate::log::{ExtensionLog, log_path};
 use crate::manifest::FailurePolicy;
 use crate::notices::{Notice, Notices};
@@ -276,7 +276,7 @@ impl Extension {
         arguments: RawJson,
         cancel: &CancellationToken,
     ) -> ToolOutput {
-        let answer = self.ask(Waiting::Tool, TOOL_TIME, |id| HostFrame::ToolCall {
+        let answer = self.ask(Waiting::Tool, TOOL_TIMEOUT, |id| HostFrame::ToolCall {
             id,
             name: tool.to_owned(),
             args: arguments,
@@ -306,7 +306,7 @@ impl Extension {
         command: &str,
         arguments: &str,
     ) -> Result<CommandResponse, RequestError> {
-        self.ask(Waiting::Command, COMMAND_TIME, |id| {
+        self.ask(Waiting::Command, COMMAND_TIMEOUT, |id| {
             HostFrame::CommandInvoked {
                 id,
                 name: command.to_owned(),
@@ -348,7 +348,7 @@ impl Extension {
     pub(crate) async fn intercept(&self, event: LifecycleEvent) -> Interception {
         let kind = event.kind();
         let answer = self
-            .ask(Waiting::Intercept, INTERCEPT_TIME, |id| {
+            .ask(Waiting::Intercept, INTERCEPT_TIMEOUT, |id| {
                 HostFrame::EventIntercept { id, event }
             })
             .await;

@@ -32,7 +32,7 @@ pub use host::{
 };
 pub use intercept_record::InterceptRecord;
 pub use launch::enforcement;
-pub use limits::{COMMAND_TIME, INTERCEPT_TIME, READY_GRACE, START_TIME, TOOL_TIME};
+pub use limits::{COMMAND_TIMEOUT, INTERCEPT_TIMEOUT, READY_GRACE, START_TIME, TOOL_TIMEOUT};
 pub use log::log_path;
 pub use manifest::{
     ExecPermission, FailurePolicy, Limits, MANIFEST_FILE, Manifest, ManifestError, NameError,

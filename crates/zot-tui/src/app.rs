@@ -34,7 +34,7 @@ use crate::style::Theme;
 
 pub(crate) use approvals::{Approval, Approvals, StepLimit, step_count};
 use commands::Commands;
-pub(crate) use composer::{Composer, History, MAX_HISTORY, ShellOutput};
+pub(crate) use composer::{Composer, History, MAX_HISTORY_ENTRIES, ShellOutput};
 pub(crate) use context::{Context, MIN_COLUMNS, MIN_ROWS};
 pub(crate) use effect::{Effect, Prompt, SESSION};
 pub(crate) use input::{FileList, Info, Input, LogAction};

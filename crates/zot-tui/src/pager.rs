@@ -13,6 +13,8 @@ use crate::text::Line;
 pub(crate) use view::{Screen, screen};
 
 /// A longer search finds nothing that a shorter one does not.
+///
+/// Limit: no more of a search can be typed.
 const MAX_QUERY_BYTES: usize = 200;
 
 /// What a key has done.

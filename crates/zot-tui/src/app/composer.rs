@@ -16,7 +16,7 @@ use super::{Choices, Context, Effect, Item, Prompt};
 use crate::editor::{Draft, Edit, Editor};
 
 use attachments::Attachments;
-pub(crate) use history::{History, MAX_ENTRIES as MAX_HISTORY};
+pub(crate) use history::{History, MAX_HISTORY_ENTRIES};
 use queue::Queue;
 pub(crate) use sent::Sent;
 use sent::SentPrompts;
@@ -141,7 +141,7 @@ impl Composer {
             Ok(()) => Vec::new(),
             Err(draft) => {
                 self.editor.set(draft);
-                let most = queue::MAX_QUEUED;
+                let most = queue::MAX_QUEUED_PROMPTS;
                 vec![Action::remark(format!("{most} prompts wait already"))]
             }
         }

@@ -10,10 +10,14 @@ use super::{Context, Effect, Key, KeyCode};
 pub(super) use view::lines;
 
 /// No more panels than this are opened: the lower ones could not be found again.
+///
+/// Limit: the next panel is refused.
 const MAX_PANELS: usize = 16;
 
 /// The part of a paste that a panel receives.
-const MAX_PASTED_BYTES: usize = 64 * 1024;
+///
+/// Limit: the panel receives the beginning of a paste.
+const MAX_PANEL_PASTE_BYTES: usize = 64 * 1024;
 
 /// What surrounds the lines: a blank line and the head above, the foot below, and a line of the
 /// conversation.
@@ -189,7 +193,7 @@ impl Panels {
     /// A paste is one key that writes all of it.
     pub(super) fn paste(&mut self, text: &str) -> Option<Effect> {
         let panel = self.stack.last()?;
-        let end = text.floor_char_boundary(MAX_PASTED_BYTES.min(text.len()));
+        let end = text.floor_char_boundary(MAX_PANEL_PASTE_BYTES.min(text.len()));
         Some(Effect::PanelKey {
             extension: panel.extension.clone(),
             panel: panel.id.clone(),

@@ -33,6 +33,8 @@ pub(crate) use view::item as item_lines;
 pub(super) use view::{aside, thoughts, tool};
 
 /// The part of a model's thinking that is kept.
+///
+/// Limit: the end of the thinking is kept.
 const MAX_THINKING_BYTES: usize = 64 * 1024;
 
 #[derive(Default)]

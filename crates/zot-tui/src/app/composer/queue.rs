@@ -6,7 +6,9 @@ use crate::app::Prompt;
 use crate::editor::Draft;
 
 /// Prompts that may wait for the running one.
-pub(super) const MAX_QUEUED: usize = 32;
+///
+/// Limit: the next prompt stays in the editor.
+pub(super) const MAX_QUEUED_PROMPTS: usize = 32;
 
 #[derive(Debug, Default)]
 pub(super) struct Queue {
@@ -43,7 +45,7 @@ impl Queue {
 
     /// Returns the draft when there is no room.
     pub(super) fn push(&mut self, prompt: Prompt, draft: Option<Draft>) -> Result<(), Draft> {
-        if self.waiting.len() >= MAX_QUEUED {
+        if self.waiting.len() >= MAX_QUEUED_PROMPTS {
             return Err(draft.unwrap_or_else(|| prompt.text.into()));
         }
         self.waiting.push_back(Queued { prompt, draft });

@@ -7,7 +7,9 @@ use zot_sdk::context::Part;
 use crate::editor::Draft;
 
 /// Prompts on their way whose text is remembered as it was written.
-const MAX_SENT: usize = 64;
+///
+/// Limit: the oldest prompt is shown as the model reads it, without chips for its pastes.
+const MAX_SENT_PROMPTS: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct SentPrompts(VecDeque<Sent>);
@@ -50,7 +52,7 @@ impl SentPrompts {
 
     fn push(&mut self, sent: Sent) {
         self.0.push_back(sent);
-        while self.0.len() > MAX_SENT {
+        while self.0.len() > MAX_SENT_PROMPTS {
             self.0.pop_front();
         }
     }

@@ -6,7 +6,9 @@ use crate::app::action::Action;
 use crate::app::{Arguments, Context, Effect, Item, Tool, ToolState};
 
 /// How much of what commands printed goes along with one prompt; the oldest is left out.
-const MAX_ATTACHED: usize = 16;
+///
+/// Limit: the model sees only the last commands.
+const MAX_ATTACHED_COMMANDS: usize = 16;
 
 /// The command that runs, and what earlier ones printed.
 #[derive(Debug, Default)]
@@ -133,7 +135,7 @@ impl Shell {
         };
         if !std::mem::take(&mut self.is_forgotten) {
             self.outputs.push(output);
-            let surplus = self.outputs.len().saturating_sub(MAX_ATTACHED);
+            let surplus = self.outputs.len().saturating_sub(MAX_ATTACHED_COMMANDS);
             self.outputs.drain(..surplus);
         }
         Some(Item::Tool(Box::new(call)))
