@@ -105,7 +105,7 @@ pub(crate) const FLOOD_TIME: Duration = Duration::from_secs(10);
 pub(crate) const EARLY_FLOOD_TIME: Duration = Duration::from_secs(3);
 
 /// Limit: the frame is refused, and whoever waits for it gets an error.
-pub(crate) const MAX_EXTENSION_FRAME_BYTES: usize = zot_wire::MAX_LINE_BYTES;
+pub(crate) const MAX_EXTENSION_FRAME_BYTES: usize = zot_wire::MAX_WIRE_LINE_BYTES;
 /// Limit: the extension is read more slowly.
 pub(crate) const FRAMES_PER_SECOND: u32 = 5_000;
 /// Limit: the extension is read more slowly.

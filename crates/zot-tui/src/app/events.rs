@@ -32,11 +32,11 @@ impl App {
             AgentEvent::Retrying {
                 failures,
                 wait,
-                reason,
+                error,
             } => self.status.set_retry(Some(Retry {
                 failures,
                 at_ms: self.context.now_ms + milliseconds(wait),
-                message: status::readable(&reason),
+                message: status::readable(&error.message),
             })),
             AgentEvent::Notice(text) => return self.note(format!("zot: {text}")),
             AgentEvent::UsageReported { turn, cumulative } => self.take_usage(turn, cumulative),
