@@ -4,8 +4,8 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use serde_json::json;
-use zot_rpc::executor;
 use zot_sdk::{Config, ContextKind, ContextPart, ExtensionNotice, Persistence, Runtime};
+use zot_stdio::executor;
 
 use crate::arguments::Arguments;
 use crate::ext_command::terminal::{one_line, write_table};

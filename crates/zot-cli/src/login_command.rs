@@ -6,9 +6,9 @@ mod terminal;
 use std::io::{self, IsTerminal as _, Read as _};
 
 use clap::Parser;
-use zot_rpc::executor;
 use zot_sdk::auth::{CodeLogin, CredentialError, KeyPage, KeyPageError, OAuthClient, OAuthError};
 use zot_sdk::{AssemblyError, Credentials, KeyNotKept, KeyProbe};
+use zot_stdio::executor;
 use zot_tui::EndSignal;
 
 use crate::command::CommandFailure;

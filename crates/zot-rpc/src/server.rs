@@ -22,11 +22,11 @@ use zot_wire::rpc::{
 };
 
 use crate::event_filter::EventFilter;
-use crate::executor::IdleSignal;
 use crate::queue::{Job, JobQueue, JobWork};
-use crate::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
-use crate::stdio::{Input, Mark, Output};
 use crate::token::Token;
+use zot_stdio::executor::IdleSignal;
+use zot_stdio::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
+use zot_stdio::{Input, Mark, Output};
 
 use confirming::Confirming;
 use replies::{Replies, Reply};
