@@ -10,6 +10,8 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 /// How long the line about a call may be, in characters.
+///
+/// Limit: the line about a call is cut.
 pub const MAX_SUMMARY_CHARACTERS: usize = 200;
 
 /// How many arguments of one call are looked at.

@@ -13,9 +13,9 @@ mod tests;
 pub use feed::Feed;
 pub use file::{FileError, FileFeed, POLL_INTERVAL};
 pub use listener::{BindError, Listener, default_socket};
-pub use socket::{HELLO_BYTES, MAX_CONNECTIONS, accept_agents};
-pub use spawn::{AmbiguousLabel, Ended, Launch, SpawnError, TERMINATION_GRACE, run_agent};
-pub use watch::{WATCH_INTERVAL, WATCH_LINE_BYTES, WatchError, Watcher};
+pub use socket::{MAX_AGENT_CONNECTIONS, MAX_HELLO_BYTES, accept_agents};
+pub use spawn::{AGENT_TERMINATION_GRACE, AmbiguousLabel, Ended, Launch, SpawnError, run_agent};
+pub use watch::{MAX_WATCH_LINE_BYTES, WATCH_INTERVAL, WatchError, Watcher};
 
 /// How much is read at once from one agent. Then others get their turn, so that who watches sees everything before
 /// the ring is full, however many agents flood.

@@ -18,19 +18,30 @@ use ring::Ring;
 pub use ring::{RING_BYTES, RING_RECORDS};
 
 /// How many agents are remembered; then those that have left are forgotten, or who was silent longest.
+///
+/// Limit: an agent that has left is forgotten, otherwise the one that was silent longest.
 pub const MAX_AGENTS: usize = 10_000;
 
 /// How many records of an agent, pieces of text left out, are kept for who comes later.
+///
+/// Limit: the oldest record of the agent is forgotten.
 pub const HISTORY_RECORDS: usize = 200;
 
 /// How much of a text the history keeps, and how much memory the history of one agent takes.
+///
+/// Limit: a text in an agent's history is cut.
 pub const HISTORY_TEXT_BYTES: usize = 2 * 1024;
+/// Limit: the oldest record of the agent is forgotten.
 pub const HISTORY_BYTES: usize = 128 * 1024;
 
 /// How long a text of a record may be; the rest is cut.
-pub const MAX_RECORD_TEXT: usize = 256 * 1024;
+///
+/// Limit: a text in the hub is cut, with a note.
+pub const MAX_RECORD_TEXT_BYTES: usize = 256 * 1024;
 
 /// How many records one batch has at most.
+///
+/// Limit: the rest comes in the next batch.
 pub const BATCH_RECORDS: usize = 4_096;
 
 /// Where agents report and watchers look. Clones are the same hub.
@@ -218,7 +229,7 @@ impl State {
     }
 
     fn put(&mut self, mut record: Record) {
-        record.shorten(MAX_RECORD_TEXT);
+        record.shorten(MAX_RECORD_TEXT_BYTES);
         if !self.agents.contains_key(&record.agent) {
             self.make_room();
             self.arrivals += 1;

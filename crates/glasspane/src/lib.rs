@@ -24,13 +24,13 @@ pub use clock::now_ms;
 pub use event::{Event, Kind, Retry};
 pub use hub::{
     AgentHandle, BATCH_RECORDS, Batch, HISTORY_BYTES, HISTORY_RECORDS, HISTORY_TEXT_BYTES, Hub,
-    MAX_AGENTS, MAX_RECORD_TEXT, RING_BYTES, RING_RECORDS, Snapshot, Subscription,
+    MAX_AGENTS, MAX_RECORD_TEXT_BYTES, RING_BYTES, RING_RECORDS, Snapshot, Subscription,
 };
 pub use normalize::normalize;
 pub use record::{Attached, Detached, Record};
 pub use tracker::{
-    AgentState, MAX_ALL_ARGUMENTS_BYTES, MAX_APPROVALS, MAX_ARGUMENTS_BYTES, MAX_NAME_BYTES,
-    MAX_OPEN_TOOLS, MAX_TEXT_BYTES, MAX_TOOL_TEXT_BYTES, MAX_VIOLATIONS, PendingApproval,
-    RunningTool, Status, Tracker,
+    AgentState, MAX_ALL_ARGUMENTS_BYTES, MAX_APPROVALS, MAX_ARGUMENTS_BYTES,
+    MAX_MESSAGE_TAIL_BYTES, MAX_OPEN_TOOLS, MAX_STATE_FIELD_BYTES, MAX_TOOL_TEXT_BYTES,
+    MAX_VIOLATIONS, PendingApproval, RunningTool, Status, Tracker,
 };
 pub use usage::{CostBasis, Usage};

@@ -11,13 +11,14 @@ mod token;
 mod watcher;
 
 pub use journal::{
-    MAX_EXCERPT_BYTES, MAX_FRAME_RING_BYTES, MAX_FRAMES, MAX_HISTORY, MAX_MESSAGE_BYTES,
+    MAX_EXCERPT_BYTES, MAX_JOURNAL_BYTES, MAX_JOURNAL_FRAMES, MAX_SENT_HISTORY_RECORDS,
+    MAX_SENT_MESSAGE_BYTES,
 };
-pub use request::{HEAD_TIME, MAX_HEAD_BYTES, MAX_HEADERS};
-pub use response::WRITE_TIME;
-pub use server::{BATCH_TIME, MAX_CONNECTIONS, Server};
+pub use request::{MAX_REQUEST_HEAD_BYTES, MAX_REQUEST_HEADERS, REQUEST_HEAD_TIMEOUT};
+pub use response::RESPONSE_WRITE_TIMEOUT;
+pub use server::{BATCH_TIME, MAX_PAGE_CONNECTIONS, Server};
 pub use token::{Token, TokenError};
-pub use watcher::HEARTBEAT;
+pub use watcher::HEARTBEAT_INTERVAL;
 
 use std::io::Write as _;
 use std::net::SocketAddr;

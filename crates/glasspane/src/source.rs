@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 
 pub use claude_code::MAX_CHILDREN;
 pub(crate) use fields::http_status;
-pub use reader::{MAX_FOREIGN_BYTES, Reader};
+pub use reader::{MAX_UNKNOWN_LINE_BYTES, Reader};
 
 use crate::{Event, Record, Usage};
 

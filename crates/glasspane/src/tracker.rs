@@ -14,18 +14,28 @@ use crate::record::{Attached, Detached};
 use crate::{Event, Kind, Record, arguments};
 
 /// How many tools of one agent may run at a time; more are counted, not followed.
+///
+/// Limit: further tools are counted, not followed.
 pub const MAX_OPEN_TOOLS: usize = 256;
 
 /// How many broken rules are kept in words; all are counted.
+///
+/// Limit: only the last violations are kept.
 pub const MAX_VIOLATIONS: usize = 20;
 
 /// How much of the last text is kept.
-pub const MAX_TEXT_BYTES: usize = 2 * 1024;
+///
+/// Limit: only the end of a message is kept.
+pub const MAX_MESSAGE_TAIL_BYTES: usize = 2 * 1024;
 
 /// How much of an error, a label or a name is kept.
-pub const MAX_NAME_BYTES: usize = 1024;
+///
+/// Limit: a name, id, prompt or error in an agent's state is cut.
+pub const MAX_STATE_FIELD_BYTES: usize = 1024;
 
 /// How much of the calls that have ended is kept to be searched, and how much of one argument or result.
+///
+/// Limit: a search sees only the end of what past calls were about.
 pub const MAX_TOOL_TEXT_BYTES: usize = 2 * 1024;
 const MAX_CALL_TEXT_BYTES: usize = 512;
 
@@ -109,11 +119,11 @@ impl Tracker {
     }
 
     fn attached(&mut self, attached: &Attached, at: u64) {
-        self.state.label = cut(&attached.label, MAX_NAME_BYTES).to_owned();
-        self.state.source = cut(&attached.source, MAX_NAME_BYTES).to_owned();
+        self.state.label = cut(&attached.label, MAX_STATE_FIELD_BYTES).to_owned();
+        self.state.source = cut(&attached.source, MAX_STATE_FIELD_BYTES).to_owned();
         let known = |told: &Option<String>| {
             told.as_deref()
-                .map(|name| cut(name, MAX_NAME_BYTES).to_owned())
+                .map(|name| cut(name, MAX_STATE_FIELD_BYTES).to_owned())
         };
         self.state.cwd = known(&attached.cwd).or(self.state.cwd.take());
         self.state.model = known(&attached.model).or(self.state.model.take());
@@ -131,13 +141,13 @@ impl Tracker {
 
     fn detached(&mut self, detached: &Detached, at: u64) {
         let status = self.ending(detached);
-        self.state.detached = Some(cut(&detached.reason, MAX_NAME_BYTES).to_owned());
+        self.state.detached = Some(cut(&detached.reason, MAX_STATE_FIELD_BYTES).to_owned());
         self.state.ended_ms = Some(at);
         self.forget_work();
         self.begun = false;
         if status == Status::Failed {
             self.count_failure();
-            let reason = cut(&detached.reason, MAX_NAME_BYTES);
+            let reason = cut(&detached.reason, MAX_STATE_FIELD_BYTES);
             self.state.error.get_or_insert_with(|| reason.to_owned());
         }
         self.enter(status, at);
@@ -328,7 +338,7 @@ impl Tracker {
             self.open_tools.clear();
         }
         if let Some(message) = event.message.as_ref().filter(|_| self.failed) {
-            self.state.error = Some(cut(message, MAX_NAME_BYTES).to_owned());
+            self.state.error = Some(cut(message, MAX_STATE_FIELD_BYTES).to_owned());
         }
         self.settle(Status::Idle, at);
     }
@@ -368,15 +378,15 @@ impl Tracker {
         if replaces {
             self.state.last_text.clear();
         }
-        state::push_tail(&mut self.state.last_text, text, MAX_TEXT_BYTES);
+        state::push_tail(&mut self.state.last_text, text, MAX_MESSAGE_TAIL_BYTES);
     }
 
     fn take_prompt(&mut self, event: &Event) {
         let Some(text) = &event.text else { return };
         if event.whole {
-            self.state.prompt = cut(text, MAX_NAME_BYTES).to_owned();
+            self.state.prompt = cut(text, MAX_STATE_FIELD_BYTES).to_owned();
         } else {
-            state::push_tail(&mut self.state.prompt, text, MAX_NAME_BYTES);
+            state::push_tail(&mut self.state.prompt, text, MAX_STATE_FIELD_BYTES);
         }
     }
 
@@ -390,8 +400,8 @@ impl Tracker {
         if self.open_tools.len() < MAX_OPEN_TOOLS {
             let name = event.tool_name.as_deref().unwrap_or("?");
             self.open_tools.push(OpenTool {
-                id: cut(id, MAX_NAME_BYTES).to_owned(),
-                name: cut(name, MAX_NAME_BYTES).to_owned(),
+                id: cut(id, MAX_STATE_FIELD_BYTES).to_owned(),
+                name: cut(name, MAX_STATE_FIELD_BYTES).to_owned(),
                 waits: false,
             });
             self.state.running.push(RunningTool::new(id, name, at));
@@ -419,7 +429,10 @@ impl Tracker {
     }
 
     fn take_arguments(&mut self, event: &Event) {
-        let id = cut(event.tool_id.as_deref().unwrap_or(""), MAX_NAME_BYTES);
+        let id = cut(
+            event.tool_id.as_deref().unwrap_or(""),
+            MAX_STATE_FIELD_BYTES,
+        );
         let running = &mut self.state.running;
         let Some(index) = running.iter().position(|tool| tool.id == id) else {
             return;
@@ -433,7 +446,7 @@ impl Tracker {
 
     /// Keeps what a call that has ended was about, for who looks for it later.
     fn remember_call(&mut self, id: &str, result: &str) {
-        let id = cut(id, MAX_NAME_BYTES);
+        let id = cut(id, MAX_STATE_FIELD_BYTES);
         let call = self.state.running.iter().find(|tool| tool.id == id);
         let (name, arguments) = call.map_or(("", String::new()), |tool| {
             (tool.name.as_str(), arguments::words(&tool.arguments))
@@ -487,7 +500,10 @@ impl Tracker {
 
     /// Notes what a person has to decide.
     fn ask(&mut self, event: &Event, at: u64) {
-        let id = event.tool_id.as_deref().map(|id| cut(id, MAX_NAME_BYTES));
+        let id = event
+            .tool_id
+            .as_deref()
+            .map(|id| cut(id, MAX_STATE_FIELD_BYTES));
         let tool = id.filter(|id| self.open(id).is_some());
         let tool = tool.and_then(|id| self.state.running.iter().find(|tool| tool.id == id));
         let asked = PendingApproval::new(event, tool, at);
@@ -507,7 +523,7 @@ impl Tracker {
 
     /// Forgets what was asked for under `id`, or what was asked for first, of what belongs to no tool.
     fn answered(&mut self, id: Option<&str>) {
-        let id = id.map(|id| cut(id, MAX_NAME_BYTES));
+        let id = id.map(|id| cut(id, MAX_STATE_FIELD_BYTES));
         let waiting = &mut self.state.approvals;
         let named = waiting
             .iter()
@@ -525,7 +541,7 @@ impl Tracker {
         if !refused && self.over && self.state.status == Status::Interrupted {
             return;
         }
-        self.state.error = Some(cut(message, MAX_NAME_BYTES).to_owned());
+        self.state.error = Some(cut(message, MAX_STATE_FIELD_BYTES).to_owned());
         // A refused command is the trouble of whoever sent it.
         if refused {
             self.state.errors += 1;
@@ -550,7 +566,7 @@ impl Tracker {
     }
 
     fn open(&self, id: &str) -> Option<usize> {
-        let id = cut(id, MAX_NAME_BYTES);
+        let id = cut(id, MAX_STATE_FIELD_BYTES);
         self.open_tools.iter().position(|tool| tool.id == id)
     }
 
@@ -615,7 +631,7 @@ impl Tracker {
         }
         self.state
             .violations
-            .push(cut(&what, MAX_NAME_BYTES).to_owned());
+            .push(cut(&what, MAX_STATE_FIELD_BYTES).to_owned());
     }
 }
 

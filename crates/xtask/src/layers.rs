@@ -24,13 +24,16 @@ enum Place {
     Checks,
 }
 
-const TABLE: [(&str, Place); 27] = [
+const TABLE: [(&str, Place); 30] = [
     ("zot-conversation", Place::Layer(0)),
     ("zot-wire", Place::Layer(0)),
     ("zot-process", Place::Layer(0)),
     ("zot-files", Place::Layer(0)),
     ("zot-terminal", Place::Layer(0)),
     ("zot-provider", Place::Layer(1)),
+    ("zot-cassette", Place::Layer(1)),
+    ("zot-offline", Place::Layer(1)),
+    ("zot-hermes", Place::Layer(1)),
     ("zot-auth", Place::Layer(1)),
     ("zot-config", Place::Layer(1)),
     ("zot-agent", Place::Layer(1)),

@@ -274,6 +274,8 @@ impl Default for Wire {
 }
 
 /// By how much a caller is more patient than the service it waits for.
+///
+/// Limit: a service that is silent in a response for this long beyond `[rtr] timeout` is an error.
 const IDLE_GRACE: Duration = Duration::from_secs(10);
 
 fn duration(seconds: f64) -> Option<Duration> {
@@ -295,7 +297,9 @@ pub enum ConfigError {
 }
 
 /// The longest configuration.
-const MAX_CONFIG_BYTES: u64 = 1 << 20;
+///
+/// Limit: a larger `ZINO.toml` is refused.
+const MAX_ZINO_CONFIG_BYTES: u64 = 1 << 20;
 
 /// A configuration and what is odd about it.
 #[derive(Debug)]
@@ -313,7 +317,7 @@ impl Config {
     }
 
     pub fn load(path: &Path) -> Result<Loaded, ConfigError> {
-        let text = match zot_files::read_existing_text(path, MAX_CONFIG_BYTES) {
+        let text = match zot_files::read_existing_text(path, MAX_ZINO_CONFIG_BYTES) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(ConfigError::Missing(path.to_owned()));

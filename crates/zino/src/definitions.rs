@@ -12,6 +12,8 @@ use crate::lenient;
 use crate::logging::Log;
 
 /// The longest file that describes a tool or a skill.
+///
+/// Limit: the tool or skill is left out.
 pub(crate) const MAX_DEFINITION_BYTES: u64 = 4 << 20;
 
 /// What a file says about the program that runs code.

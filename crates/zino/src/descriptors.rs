@@ -11,7 +11,9 @@ const ENOUGH: u64 = 65_536;
 const PER_CONNECTION: u64 = 4;
 
 /// How many clients a service has at a time when descriptors are no matter.
-const MAX_CONNECTIONS: usize = 4096;
+///
+/// Limit: further connections of a service wait in the socket's queue.
+const MAX_SERVICE_CONNECTIONS: usize = 4096;
 
 /// However few descriptors there are.
 const MIN_CONNECTIONS: usize = 16;
@@ -43,8 +45,8 @@ pub(crate) fn connections() -> usize {
         None => ENOUGH,
     };
     usize::try_from(limit / PER_CONNECTION)
-        .unwrap_or(MAX_CONNECTIONS)
-        .clamp(MIN_CONNECTIONS, MAX_CONNECTIONS)
+        .unwrap_or(MAX_SERVICE_CONNECTIONS)
+        .clamp(MIN_CONNECTIONS, MAX_SERVICE_CONNECTIONS)
 }
 
 /// How many descriptors we were started with, where that was changed: programs get as many. Some walk

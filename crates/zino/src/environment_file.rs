@@ -16,7 +16,9 @@ use crate::config::Config;
 const NAME: &str = ".env";
 
 /// A longer file is not one of variables.
-const MAX_BYTES: u64 = 1024 * 1024;
+///
+/// Limit: a larger `.env` is ignored, with a warning.
+const MAX_ENVIRONMENT_FILE_BYTES: u64 = 1024 * 1024;
 
 /// The variables of a file; none when there is no file.
 #[derive(Debug, Default)]
@@ -92,7 +94,8 @@ fn read(path: &Path) -> Result<Option<String>, String> {
     if path.is_dir() {
         return Ok(None);
     }
-    let bytes = zot_files::read_bytes(path, MAX_BYTES).map_err(|error| error.to_string())?;
+    let bytes = zot_files::read_bytes(path, MAX_ENVIRONMENT_FILE_BYTES)
+        .map_err(|error| error.to_string())?;
     match bytes.map(String::from_utf8).transpose() {
         Ok(text) => Ok(text),
         Err(_) => Err("it is not UTF-8".to_owned()),

@@ -35,10 +35,14 @@ pub use confined::SandboxError;
 use program::{Finished, Limits};
 
 /// How long a validator may take.
-const VALIDATION_TIME: Duration = Duration::from_secs(15);
+///
+/// Limit: the check is abandoned.
+const VALIDATION_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How much of a validator's output is kept.
-const VALIDATION_BYTES: usize = 64 * 1024;
+///
+/// Limit: the output of the check is cut.
+const MAX_VALIDATION_BYTES: usize = 64 * 1024;
 
 /// The exit code of what did not run to its end.
 const NO_EXIT_CODE: i64 = -1;
@@ -211,8 +215,8 @@ impl ExecutorService {
     async fn complaints(&self, executor: &ExecutorDefinition, file: &CodeFile) -> Option<String> {
         let validator = validator(executor)?;
         let limits = Limits {
-            time: VALIDATION_TIME,
-            output_bytes: VALIDATION_BYTES,
+            time: VALIDATION_TIMEOUT,
+            output_bytes: MAX_VALIDATION_BYTES,
         };
         let failed = |error: &dyn std::fmt::Display| {
             Some(format!("cannot start {}: {error}", validator.display()))
@@ -228,7 +232,7 @@ impl ExecutorService {
         let timed_out = finished.status.is_none();
         let success = finished.status.flatten().is_some_and(|end| end.success());
         let said = format!("{}{}", finished.stdout.text(), finished.stderr.text());
-        let time = VALIDATION_TIME.as_secs();
+        let time = VALIDATION_TIMEOUT.as_secs();
         match (timed_out, success) {
             (true, _) => Some(format!("the check was given up after {time}s")),
             (false, true) => None,

@@ -39,12 +39,18 @@ use request::{Refused, channel, limit, messages, number, tag, text, wanted};
 use soft::SoftMemory;
 
 /// How many messages are read without a thread for it.
+///
+/// Limit: more messages are read on a blocking thread.
 const AT_ONCE_MESSAGES: usize = 1000;
 
 /// How many frames are made ahead of what the caller has taken.
+///
+/// Limit: `mem` waits for the reader.
 const FRAMES_AHEAD: usize = 4;
 
 /// A larger soft memory, note or list of channels is not read.
+///
+/// Limit: a larger soft memory, note or list of channels is refused.
 const MAX_STORED_BYTES: u64 = 256 << 20;
 
 /// Serves what is stored below one directory.

@@ -16,9 +16,13 @@ use crate::service::Service;
 pub use socket::{BindError, Socket};
 
 /// How long requests under way may take to finish after the service was told to stop.
-const ENDING_TIME: Duration = Duration::from_secs(5);
+///
+/// Limit: running requests are abandoned.
+const SERVICE_ENDING_TIME: Duration = Duration::from_secs(5);
 
 /// How long to wait when the system has no more descriptors.
+///
+/// Limit: the wait when no descriptor is free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What a served service is held to.
@@ -67,7 +71,10 @@ pub async fn serve(
     }
     drop(socket);
     let finished = async { while connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(ENDING_TIME, finished).await.is_err() {
+    if tokio::time::timeout(SERVICE_ENDING_TIME, finished)
+        .await
+        .is_err()
+    {
         options
             .log
             .warning(format_args!("requests were given up at the end"));

@@ -15,7 +15,9 @@ use crate::logging::Log;
 pub type Object = Map<String, Value>;
 
 /// How many frames of an answer may wait for a caller before the service does.
-pub(crate) const ANSWER_QUEUE: usize = 64;
+///
+/// Limit: the service waits for the reader.
+pub(crate) const ANSWER_QUEUE_LENGTH: usize = 64;
 
 /// Answers requests.
 pub trait Service: Send + Sync {
@@ -133,7 +135,7 @@ pub struct HungUp;
 
 impl Answers {
     pub fn channel() -> (Self, mpsc::Receiver<Answer>) {
-        let (sender, receiver) = mpsc::channel(ANSWER_QUEUE);
+        let (sender, receiver) = mpsc::channel(ANSWER_QUEUE_LENGTH);
         (Self(sender), receiver)
     }
 

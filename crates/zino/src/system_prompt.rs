@@ -98,11 +98,13 @@ impl Service for SystemPromptService {
 }
 
 /// The longest template: more than any model reads.
-pub(crate) const MAX_TEMPLATE_BYTES: u64 = 4 << 20;
+///
+/// Limit: the template is refused.
+pub(crate) const MAX_PROMPT_TEMPLATE_BYTES: u64 = 4 << 20;
 
 fn render(config: &Config, soft_memory: &str, log: Log) -> Result<String, String> {
     let path = &config.sys.template;
-    let template = zot_files::read_existing_text(path, MAX_TEMPLATE_BYTES)
+    let template = zot_files::read_existing_text(path, MAX_PROMPT_TEMPLATE_BYTES)
         .map_err(|error| format!("cannot read the template {}: {error}", path.display()))?;
     let tools: Vec<String> = load_executors(config.tools_dir(), log)
         .iter()

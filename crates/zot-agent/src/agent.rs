@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{
     AgentEvent, ContentBlock, ErrorReport, ImageBlame, Message, Timestamp, ToolCallId, ToolImages,
-    ToolResult, Usage,
+    ToolResult, Transcript, Usage,
 };
 
 use crate::approval::{ApprovalPolicy, Approvals, Decision, NOBODY_LEFT, NotWaiting};
@@ -23,7 +23,7 @@ use crate::mirror::mirror_images;
 use crate::settings::{AgentSettings, SharedSettings};
 use crate::steering::{SteerError, Steering};
 use crate::turn::{ContextFill, Ending};
-use crate::{COMPACT_AT_PERCENT, Hooks, Journal, JournalError, Repair, Transcript, repair};
+use crate::{COMPACT_AT_PERCENT, Hooks, Journal, JournalError, Repair, repair};
 
 /// What an agent is made of.
 pub struct AgentParts {
@@ -148,16 +148,11 @@ impl Agent {
         let taken_over = fallen
             .checked_sub(1)
             .and_then(|index| settings.fallbacks.get(index));
-        let Some(other) = taken_over.cloned() else {
+        let Some(fallback) = taken_over.cloned() else {
             return settings;
         };
         Arc::new(AgentSettings {
-            model: other.model,
-            provider: other.provider,
-            model_id: other.model_id,
-            prices: other.prices,
-            context_window: other.context_window,
-            max_output: other.max_output,
+            model: fallback,
             ..(*settings).clone()
         })
     }
@@ -282,7 +277,7 @@ impl Agent {
 
     /// Adds what one model call used; returns the sum so far.
     pub(crate) fn add_usage(&self, usage: Usage) -> Result<Usage, JournalError> {
-        let model = self.active_settings().model_id.clone();
+        let model = self.active_settings().model.id.clone();
         let cumulative = {
             let mut conversation = lock(&self.conversation);
             conversation.usage += usage;
@@ -349,7 +344,7 @@ impl Agent {
     /// calls, and hidden reasoning is counted but not sent again. History is not thrown away for
     /// that.
     pub(crate) fn context_fill(&self) -> ContextFill {
-        let window = self.active_settings().context_window;
+        let window = self.active_settings().model.context_window;
         let reported = lock(&self.conversation).context_tokens;
         let used = reported.min(self.token_ceiling());
         if window > 0 && used.saturating_mul(100) >= window.saturating_mul(COMPACT_AT_PERCENT) {
@@ -392,7 +387,7 @@ impl Agent {
 
     /// The transcript as the model may be given it, mended in place where it was broken.
     pub(crate) fn fit_transcript(&self) -> Transcript {
-        let images = self.active_settings().model.tool_images();
+        let images = self.active_settings().model.client.tool_images();
         let mut conversation = lock(&self.conversation);
         let (fit, tail) = conversation
             .transcript

@@ -7,10 +7,17 @@ use zot_conversation::{ContentBlock, Message};
 use crate::AgentSettings;
 
 /// What providers add on their own, such as instructions for using tools.
+///
+/// Limit: with one token per byte of text, the most a conversation can count; a provider's higher count is
+/// ignored.
 const PROVIDER_TOKENS: u64 = 1_000;
 /// What marks the beginning and end of a block on the wire.
+///
+/// Limit: likewise, for each block.
 const BLOCK_TOKENS: u64 = 4;
 /// What a large image counts for.
+///
+/// Limit: likewise, for each image.
 const IMAGE_TOKENS: u64 = 2_000;
 
 pub(crate) fn of_settings(settings: &AgentSettings) -> u64 {

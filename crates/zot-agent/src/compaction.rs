@@ -7,18 +7,22 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use zot_conversation::{
-    AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, Role, ToolResult, Usage,
+    AgentEvent, ContentBlock, ErrorCode, ErrorReport, Message, Role, ToolResult, Transcript, Usage,
 };
 
+use crate::Agent;
 use crate::agent::now;
 use crate::driver::{Run, journal_report};
 use crate::model_call::ask;
-use crate::{Agent, Transcript};
 
 /// How many messages at the end stay as they are.
-pub const KEPT_TAIL: usize = 4;
+///
+/// Limit: the newest messages are never summarised; a shorter conversation is not compacted.
+pub const KEPT_TAIL_MESSAGES: usize = 4;
 
 /// How full the context window may get before the next call finds it compacted.
+///
+/// Limit: the conversation is compacted before the next model call, if the model's window is known.
 pub const COMPACT_AT_PERCENT: u64 = 85;
 
 /// How a summary begins in the transcript.
@@ -26,10 +30,14 @@ pub const SUMMARY_HEADING: &str = "## Context Summary (compacted)\n\n";
 
 /// The most characters of one block that the summariser is shown: a long tool output says little
 /// more in full.
-const BLOCK_CHARACTERS: usize = 4_000;
+///
+/// Limit: the summary is made from the beginning and the end of a longer block.
+const MAX_SUMMARISED_BLOCK_BYTES: usize = 4_000;
 
 /// The most of the context window, in characters per token of it, that the conversation may fill.
 /// Two is half of the usual four, which leaves room for text that tokenises badly.
+///
+/// Limit: the summary leaves out the oldest messages beyond this share of the window.
 const CHARACTERS_PER_WINDOW_TOKEN: usize = 2;
 
 const SYSTEM: &str = "You compress the history of a working session between a user and an agent \
@@ -66,7 +74,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
     run.emit(AgentEvent::CompactionStarted).await;
     let settings = agent.active_settings();
     let (head, tail) = transcript.messages().split_at(cut);
-    let limit = usize::try_from(settings.context_window)
+    let limit = usize::try_from(settings.model.context_window)
         .unwrap_or(usize::MAX)
         .saturating_mul(CHARACTERS_PER_WINDOW_TOKEN);
     let request = Arc::new(Message::user_text(
@@ -88,7 +96,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
     let summary = match outcome {
         Ok(summary) => summary.trim().to_owned(),
         Err(error) => {
-            let report = ErrorReport::of_provider(error, &settings.provider);
+            let report = ErrorReport::of_provider(error, &settings.model.provider);
             return CompactionResult::Failed(report);
         }
     };
@@ -129,7 +137,7 @@ fn failed(message: &str) -> CompactionResult {
 ///
 /// A tail never begins with tool results: their calls would be missing.
 fn tail_start(messages: &[Arc<Message>]) -> Option<usize> {
-    let mut cut = messages.len().checked_sub(KEPT_TAIL)?;
+    let mut cut = messages.len().checked_sub(KEPT_TAIL_MESSAGES)?;
     while cut > 0 && messages.get(cut).is_some_and(|m| m.role == Role::Tool) {
         cut -= 1;
     }
@@ -198,11 +206,11 @@ fn render_block(text: &mut String, block: &ContentBlock) {
 
 /// The beginning and the end of a long text.
 fn clipped(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.len() <= BLOCK_CHARACTERS {
+    if text.len() <= MAX_SUMMARISED_BLOCK_BYTES {
         return text.into();
     }
-    let head = text.floor_char_boundary(BLOCK_CHARACTERS / 2);
-    let tail = text.ceil_char_boundary(text.len() - BLOCK_CHARACTERS / 2);
+    let head = text.floor_char_boundary(MAX_SUMMARISED_BLOCK_BYTES / 2);
+    let tail = text.ceil_char_boundary(text.len() - MAX_SUMMARISED_BLOCK_BYTES / 2);
     format!(
         "{}\n[… {} bytes left out …]\n{}",
         &text[..head],

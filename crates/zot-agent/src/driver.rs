@@ -18,6 +18,8 @@ use crate::turn::{CompactionOutcome, Ending, NextStep, ToolsOutcome, Turn};
 use crate::{Agent, Hooks, JournalError, tool_batch};
 
 /// The most bytes of all responses to one prompt, with whatever tools are called between them.
+///
+/// Limit: error that names the limit; the text received so far is kept.
 const MAX_PROMPT_RESPONSE_BYTES: usize = 128 * 1024 * 1024;
 
 /// One prompt or compaction under way: where it reports, and what can stop it.

@@ -7,7 +7,9 @@ use zot_conversation::{Timestamp, Usage};
 use crate::agent::now;
 
 /// How many model calls are remembered one by one. The sums by model keep everything.
-const MAX_CALLS: usize = 10_000;
+///
+/// Limit: `get_usage` forgets the oldest calls; the sums keep everything.
+const MAX_LEDGER_CALLS: usize = 10_000;
 
 /// The usage of an agent in detail.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +29,7 @@ pub struct CallUsage {
 impl Ledger {
     pub(crate) fn add(&mut self, model: String, usage: Usage) {
         *self.by_model.entry(model.clone()).or_default() += usage;
-        if self.calls.len() == MAX_CALLS {
+        if self.calls.len() == MAX_LEDGER_CALLS {
             self.calls.pop_front();
         }
         self.calls.push_back(CallUsage {

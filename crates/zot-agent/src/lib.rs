@@ -10,7 +10,6 @@ mod budget;
 mod ceiling;
 mod compaction;
 mod driver;
-pub mod hermes;
 mod hooks;
 mod journal;
 mod ledger;
@@ -22,21 +21,19 @@ mod repair;
 mod settings;
 mod steering;
 mod tool_batch;
-mod transcript;
 mod turn;
 
 pub use agent::{Agent, AgentParts};
 pub use answer::{Answer, AnswerBuilder};
 pub use approval::{ApprovalPolicy, ApprovalScope, Decision, NotWaiting, Remember, Verdict};
 pub use budget::Budget;
-pub use compaction::{COMPACT_AT_PERCENT, KEPT_TAIL, SUMMARY_HEADING};
+pub use compaction::{COMPACT_AT_PERCENT, KEPT_TAIL_MESSAGES, SUMMARY_HEADING};
 pub use hooks::{Hooks, MessageVerdict, NoHooks, ToolVerdict, TurnVerdict};
 pub use journal::{Journal, JournalError, NoJournal};
 pub use ledger::{CallUsage, Ledger};
 pub use repair::{Repair, repair};
-pub use settings::{AgentSettings, Fallback, SharedSettings};
+pub use settings::{AgentSettings, ConnectedModel, SharedSettings};
 pub use steering::SteerError;
-pub use transcript::Transcript;
 pub use turn::{
     CompactionCause, CompactionOutcome, ContextFill, Ending, ModelOutcome, NextStep, ToolsOutcome,
     Turn,

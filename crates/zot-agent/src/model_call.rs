@@ -68,19 +68,19 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
     agent.count_model_call();
     let received = {
         let transcript = agent.fit_transcript();
-        let stream = settings.model.stream(ModelRequest {
-            model: &settings.model_id,
+        let stream = settings.model.client.stream(ModelRequest {
+            model: &settings.model.id,
             system: &settings.system,
             messages: transcript.messages(),
             tools: settings.tools.definitions(),
             reasoning: settings.reasoning,
-            max_output: settings.max_output,
+            max_output: settings.model.max_output,
             sampling: Sampling::default(),
         });
         receive(agent, &settings, run, stream).await
     };
     let (builder, end, held) = received;
-    let usage = builder.usage().priced(&settings.prices);
+    let usage = builder.usage().priced(&settings.model.prices);
     match end {
         StreamEnd::Complete => match builder.finish() {
             Ok(answer) => answered(agent, run, answer, held, usage).await,
@@ -142,13 +142,13 @@ pub(crate) async fn ask(
     system: &str,
     messages: &[Arc<Message>],
 ) -> Option<Result<(String, Usage), (ModelError, Usage)>> {
-    let mut stream = settings.model.stream(ModelRequest {
-        model: &settings.model_id,
+    let mut stream = settings.model.client.stream(ModelRequest {
+        model: &settings.model.id,
         system,
         messages,
         tools: &[],
         reasoning: None,
-        max_output: settings.max_output,
+        max_output: settings.model.max_output,
         sampling: Sampling::default(),
     });
     let mut cancelled = pin!(run.cancel.cancelled());
@@ -168,7 +168,7 @@ pub(crate) async fn ask(
             },
         }
     };
-    let usage = builder.usage().priced(&settings.prices);
+    let usage = builder.usage().priced(&settings.model.prices);
     if let Some(error) = failure {
         return Some(Err((error, usage)));
     }
@@ -224,7 +224,7 @@ async fn receive(
             output,
             ..reported
         }
-        .priced(&settings.prices)
+        .priced(&settings.model.prices)
     };
     let mut output_bytes = 0;
     let mut checked_bytes = 0;
@@ -354,7 +354,7 @@ async fn answered(
     let error = cut_off.map(|call| {
         format!(
             "the answer reached the output limit ({} tokens) inside a call of {}, which is not run",
-            agent.active_settings().max_output,
+            agent.active_settings().model.max_output,
             call.name
         )
     });
@@ -389,7 +389,7 @@ async fn failed(
 ) -> ModelOutcome {
     let failing = agent.active_settings();
     let blame = error.image_blame;
-    let mut error = ErrorReport::of_provider(error, &failing.provider);
+    let mut error = ErrorReport::of_provider(error, &failing.model.provider);
     let mut broke_off = false;
     if let Some((said, usage)) = received {
         broke_off = !said.content.is_empty();
@@ -397,7 +397,7 @@ async fn failed(
             return fail_turn(run, report).await;
         }
     }
-    match agent.leave_out_refused_images(blame, &failing.provider) {
+    match agent.leave_out_refused_images(blame, &failing.model.provider) {
         Ok(images) if images.is_empty() => {}
         // Every later request would be refused in the same way.
         Ok(images) => error.message.push_str(&format!(
@@ -409,8 +409,8 @@ async fn failed(
     if !error.code.is_recoverable() || run.cancel.is_cancelled() || !agent.fall_back() {
         return fail_turn(run, error).await;
     }
-    let named = |settings: &AgentSettings| format!("{}/{}", settings.provider, settings.model_id);
-    let (from, to) = (named(&failing), named(&agent.active_settings()));
+    let from = failing.model.qualified_name();
+    let to = agent.active_settings().model.qualified_name();
     // Nobody continues a message of the assistant's reliably, and some providers refuse to.
     let note = broke_off.then(|| {
         format!("[{from} failed in the middle of the answer above. Go on exactly where it stops.]")

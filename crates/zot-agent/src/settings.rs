@@ -9,15 +9,7 @@ use crate::approval::ApprovalPolicy;
 /// What a conversation is held with. Replaced as a whole between prompts.
 #[derive(Clone)]
 pub struct AgentSettings {
-    pub model: Arc<dyn Model>,
-    /// The name of its provider, for people.
-    pub provider: String,
-    /// The model's id as its provider knows it.
-    pub model_id: String,
-    pub prices: Prices,
-    /// In tokens; 0 when unknown.
-    pub context_window: u64,
-    pub max_output: u64,
+    pub model: ConnectedModel,
     pub system: Arc<str>,
     pub tools: Arc<ToolSet>,
     pub reasoning: Option<ReasoningEffort>,
@@ -27,18 +19,29 @@ pub struct AgentSettings {
     pub asks_for_steps: bool,
     pub approval: ApprovalPolicy,
     /// Models that take over when the one before fails, in this order, until the prompt ends.
-    pub fallbacks: Arc<[Fallback]>,
+    pub fallbacks: Arc<[ConnectedModel]>,
 }
 
-/// A model that takes over when another fails.
+/// A model with the client that reaches it.
 #[derive(Clone)]
-pub struct Fallback {
-    pub model: Arc<dyn Model>,
+pub struct ConnectedModel {
+    pub client: Arc<dyn Model>,
+    /// The provider's name, for people.
     pub provider: String,
-    pub model_id: String,
+    /// The model's id as its provider knows it.
+    pub id: String,
     pub prices: Prices,
+    /// In tokens; 0 when unknown.
     pub context_window: u64,
+    /// In tokens.
     pub max_output: u64,
+}
+
+impl ConnectedModel {
+    /// Returns provider and model in one name, for example `openai/gpt-5`.
+    pub(crate) fn qualified_name(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
 }
 
 /// The present settings. The agent reads them; hooks may hold them too and change them between two

@@ -6,14 +6,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use zot_conversation::ContentBlock;
 
 /// How many messages may wait for their moment.
-const MAX_WAITING: usize = 64;
+///
+/// Limit: `steer` is refused.
+const MAX_STEERING_MESSAGES: usize = 64;
 
 /// A steering message that was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SteerError {
     #[error("nothing is running: send a prompt")]
     NotRunning,
-    #[error("{MAX_WAITING} steering messages are waiting already")]
+    #[error("{MAX_STEERING_MESSAGES} steering messages are waiting already")]
     TooMany,
 }
 
@@ -38,7 +40,7 @@ impl Steering {
         if !state.open {
             return Err(SteerError::NotRunning);
         }
-        if state.waiting.len() >= MAX_WAITING {
+        if state.waiting.len() >= MAX_STEERING_MESSAGES {
             return Err(SteerError::TooMany);
         }
         state.waiting.push_back(content);

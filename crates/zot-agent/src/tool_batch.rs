@@ -22,6 +22,8 @@ use crate::{Agent, AgentSettings, ToolVerdict};
 
 /// How long a tool may take to wind down after an abort before it is dropped. The built-in tools
 /// need at most three seconds to end a stubborn process.
+///
+/// Limit: a tool that does not stop is dropped, with an error result.
 const ABORT_GRACE: Duration = Duration::from_secs(10);
 
 const NOT_RUN: &str = "aborted: the call was not run";

@@ -12,7 +12,9 @@ use crate::entries::{Entries, holds_nothing};
 use crate::oauth::Tokens;
 
 /// Far more than any number of keys needs.
-const MAX_FILE_BYTES: u64 = 1 << 20;
+///
+/// Limit: a larger `auth.json` is a configuration error.
+const MAX_AUTH_FILE_BYTES: u64 = 1 << 20;
 
 /// Permission bits of group and others.
 const OTHERS: u32 = 0o077;
@@ -97,10 +99,10 @@ fn read_private(path: &Path) -> Result<Option<String>, CredentialError> {
         });
     }
     let mut text = String::new();
-    file.take(MAX_FILE_BYTES + 1)
+    file.take(MAX_AUTH_FILE_BYTES + 1)
         .read_to_string(&mut text)
         .map_err(unreadable)?;
-    if text.len() as u64 > MAX_FILE_BYTES {
+    if text.len() as u64 > MAX_AUTH_FILE_BYTES {
         let problem = io::Error::new(io::ErrorKind::FileTooLarge, "larger than 1 MiB");
         return Err(unreadable(problem));
     }

@@ -12,19 +12,25 @@ use crate::loopback::{self, LoopbackServer, Reply};
 pub(crate) use html::page;
 
 /// How long the page waits for a key.
-const PATIENCE: Duration = Duration::from_secs(600);
+///
+/// Limit: the page closes.
+const KEY_PAGE_TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// How many keys may be tried: people copy the wrong thing, programs guess.
-pub const MAX_ATTEMPTS: u32 = 10;
+///
+/// Limit: the page closes.
+pub const MAX_KEY_ATTEMPTS: u32 = 10;
 
 /// Why no key came of it.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyPageError {
     #[error("cannot listen on 127.0.0.1: {0}")]
     Listening(#[from] io::Error),
-    #[error("no key was given within {} minutes: run `zot login` again", PATIENCE.as_secs() / 60)]
+    #[error("no key was given within {} minutes: run `zot login` again", KEY_PAGE_TIME_LIMIT.as_secs() / 60)]
     TooLate,
-    #[error("{MAX_ATTEMPTS} keys were refused: run `zot login` again when you have the right one")]
+    #[error(
+        "{MAX_KEY_ATTEMPTS} keys were refused: run `zot login` again when you have the right one"
+    )]
     TooManyAttempts,
 }
 
@@ -59,7 +65,7 @@ impl KeyPage {
         mut self,
         take: impl AsyncFn(&str, &str) -> Result<String, String>,
     ) -> Result<(), KeyPageError> {
-        match timeout(PATIENCE, self.serve(take)).await {
+        match timeout(KEY_PAGE_TIME_LIMIT, self.serve(take)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(KeyPageError::TooLate),
         }
@@ -100,7 +106,7 @@ impl KeyPage {
                     request.answer(Reply::page(page("zot login", &text))).await;
                     return Ok(());
                 }
-                Err(problem) if attempts >= MAX_ATTEMPTS => {
+                Err(problem) if attempts >= MAX_KEY_ATTEMPTS => {
                     request
                         .answer(Reply::page(page("zot login", &problem)))
                         .await;

@@ -19,7 +19,7 @@ pub use credential::{
     Credential, CredentialError, CredentialRequest, CredentialSource, Logins, find,
 };
 pub use home::zot_home;
-pub use key_page::{KeyPage, KeyPageError, MAX_ATTEMPTS};
+pub use key_page::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS};
 pub use loopback::LoopbackServer;
 pub use mask::masked;
 pub use oauth::{

@@ -24,10 +24,14 @@ use crate::oauth::decoded;
 use request::Head;
 
 /// Connections that are being read at a time; browsers open some they never use.
-const MAX_CONNECTIONS: usize = 16;
+///
+/// Limit: the oldest connection without a request is closed.
+const MAX_LOOPBACK_CONNECTIONS: usize = 16;
 
 /// How long a request may take to arrive, and its answer to be taken.
-const EXCHANGE_TIME: Duration = Duration::from_secs(10);
+///
+/// Limit: the request is dropped.
+const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Bytes of randomness in a token.
 const TOKEN_BYTES: usize = 32;
@@ -118,7 +122,7 @@ impl LoopbackServer {
                     let (stream, _) = accepted?;
                     self.make_room();
                     self.oldest.push_back(self.arriving.spawn(async move {
-                        timeout(EXCHANGE_TIME, read(stream)).await.ok()?
+                        timeout(EXCHANGE_TIMEOUT, read(stream)).await.ok()?
                     }));
                 }
             }
@@ -128,7 +132,7 @@ impl LoopbackServer {
     /// Gives up connections that have asked for nothing yet, those that began first.
     fn make_room(&mut self) {
         self.oldest.retain(|reading| !reading.is_finished());
-        while self.oldest.len() >= MAX_CONNECTIONS
+        while self.oldest.len() >= MAX_LOOPBACK_CONNECTIONS
             && let Some(reading) = self.oldest.pop_front()
         {
             reading.abort();
@@ -189,7 +193,7 @@ impl Request {
             self.stream.shutdown().await
         };
         // A browser that has gone away needs no answer.
-        let _ = timeout(EXCHANGE_TIME, write).await;
+        let _ = timeout(EXCHANGE_TIMEOUT, write).await;
     }
 }
 

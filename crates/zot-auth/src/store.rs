@@ -14,7 +14,9 @@ use crate::oauth::Tokens;
 use crate::{CredentialError, CredentialSource};
 
 /// How long to wait for another process that changes the file.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+///
+/// Limit: the change fails with an error that names the lock.
+const AUTH_LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 const MODE: u32 = 0o600;
 
@@ -136,7 +138,8 @@ impl AuthFile {
                 .map_err(|error| self.unwritable(error))?;
         }
         let lock = self.path.with_extension("json.lock");
-        let _lock = Lock::acquire(&lock, LOCK_PATIENCE).map_err(|error| self.unwritable(error))?;
+        let _lock =
+            Lock::acquire(&lock, AUTH_LOCK_PATIENCE).map_err(|error| self.unwritable(error))?;
         let mut entries = auth_file::entries(&self.path)?;
         let outcome = change(&mut entries).map_err(|error| self.unwritable(error.into()))?;
         let mut text = serde_json::to_string_pretty(&entries)

@@ -10,7 +10,7 @@ use zot_sdk::{
     Persistence, Runtime, TurnStop, wire,
 };
 use zot_stdio::executor::{self, IdleSignal};
-use zot_stdio::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
+use zot_stdio::signals::{EndSignal, EndSignals, FLUSH_TIME, SIGNAL_GRACE};
 use zot_stdio::{Mark, Output};
 
 use crate::arguments::Arguments;
@@ -72,7 +72,7 @@ async fn run_prompt(
                     while events.next().await.is_some() {}
                     runtime.close().await;
                 };
-                let _ = timeout(ENDING_TIME, ending).await;
+                let _ = timeout(SIGNAL_GRACE, ending).await;
                 return Err(Failure::unwritten(error));
             }
             Step::Signal(signal) => {
@@ -153,12 +153,12 @@ async fn wind_down(
         }
         runtime.close().await;
     };
-    let _ = timeout(ENDING_TIME, ending).await;
+    let _ = timeout(SIGNAL_GRACE, ending).await;
     // An interrupted run has no answer: what it said on the way must not be taken for one.
     if report.format == Format::Json {
         let _ = report.finish(&mut output);
     }
-    let _ = timeout(LAST_WORDS_TIME, output.flush()).await;
+    let _ = timeout(FLUSH_TIME, output.flush()).await;
 }
 
 enum Step {

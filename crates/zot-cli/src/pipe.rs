@@ -14,11 +14,13 @@ use crate::warn;
 
 /// How long a tool call waits for a client that may never have heard of confirmations. Long enough
 /// for a person who is asked by one that has, and does not say so.
-const UNANNOUNCED_CONFIRM_TIME: Duration = Duration::from_secs(60);
+///
+/// Limit: a call is refused if its client never announced that it answers approvals.
+const UNANNOUNCED_CONFIRM_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     let unannounced_confirm_time =
-        (!arguments.has_confirm_timeout()).then_some(UNANNOUNCED_CONFIRM_TIME);
+        (!arguments.has_confirm_timeout()).then_some(UNANNOUNCED_CONFIRM_TIMEOUT);
     let token = arguments.take_rpc_token()?;
     // The embedding program owns persistence, unless it hands it over.
     let mut config = configuration::read(arguments, Persistence::Never)?;

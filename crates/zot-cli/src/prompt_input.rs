@@ -10,10 +10,14 @@ use crate::failure::Failure;
 use crate::warn;
 
 /// The longest prompt that is read from a pipe.
-const MAX_PIPED_PROMPT: u64 = 16 * 1024 * 1024;
+///
+/// Limit: `-p` and `--json`: usage error.
+const MAX_PIPED_PROMPT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// How long to wait for something to be piped in when there is a prompt already: a program that
 /// starts zot often leaves standard input open without ever writing to it.
+///
+/// Limit: `-p` and `--json` with a prompt: a silent standard input is ignored, with a note.
 const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The word that stands for standard input.
@@ -128,11 +132,11 @@ fn read_piped() -> Result<Option<String>, Failure> {
     let mut piped = Vec::new();
     io::stdin()
         .lock()
-        .take(MAX_PIPED_PROMPT + 1)
+        .take(MAX_PIPED_PROMPT_BYTES + 1)
         .read_to_end(&mut piped)?;
-    if piped.len() as u64 > MAX_PIPED_PROMPT {
+    if piped.len() as u64 > MAX_PIPED_PROMPT_BYTES {
         return Err(Failure::Usage(format!(
-            "more than {MAX_PIPED_PROMPT} bytes were piped in: give the agent a file to read instead"
+            "more than {MAX_PIPED_PROMPT_BYTES} bytes were piped in: give the agent a file to read instead"
         )));
     }
     let piped = String::from_utf8(piped).map_err(|error| {

@@ -15,10 +15,14 @@ use crate::keys::{Key, Scope};
 use crate::layers::Place;
 
 /// Far more than anybody writes by hand.
-pub(crate) const MAX_FILE_BYTES: u64 = 1 << 20;
+///
+/// Limit: a larger `config.json` is a configuration error.
+pub(crate) const MAX_CONFIG_FILE_BYTES: u64 = 1 << 20;
 
 /// How long to wait for somebody else who changes the file.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+///
+/// Limit: the change fails with an error that names the lock.
+const CONFIG_LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the user keeps is nobody else's business.
 const USER_MODE: u32 = 0o600;
@@ -177,9 +181,11 @@ fn change(
     }
     .map_err(unwritable)?;
     let _lock = match place {
-        Place::User => Lock::acquire(&path.with_extension("json.lock"), LOCK_PATIENCE).map(Some),
+        Place::User => {
+            Lock::acquire(&path.with_extension("json.lock"), CONFIG_LOCK_PATIENCE).map(Some)
+        }
         // A lock file would end up in somebody's repository.
-        Place::Project => Lock::acquire_directory(directory, LOCK_PATIENCE),
+        Place::Project => Lock::acquire_directory(directory, CONFIG_LOCK_PATIENCE),
     }
     .map_err(unwritable)?;
     let mut changed = read(path)?.unwrap_or_default();
@@ -194,7 +200,7 @@ fn change(
 }
 
 pub(crate) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
-    zot_files::read_limited(path, MAX_FILE_BYTES).map_err(|source| ConfigError::Unreadable {
+    zot_files::read_limited(path, MAX_CONFIG_FILE_BYTES).map_err(|source| ConfigError::Unreadable {
         path: path.to_owned(),
         source,
     })

@@ -20,22 +20,34 @@ use crate::problem::Problem;
 pub use parts::{Outcome, Part, attached_parts};
 
 /// How many things one prompt attaches.
-const MAX_ATTACHED: usize = 32;
+///
+/// Limit: further mentions are left out, with a note in the prompt.
+const MAX_MENTIONS: usize = 32;
 
 /// The most of one file; as much as one call of `read` shows, roughly.
-const MAX_FILE_BYTES: usize = 64 * 1024;
+///
+/// Limit: the file is cut, with a note in the prompt.
+const MAX_MENTIONED_FILE_BYTES: usize = 64 * 1024;
 
 /// The most text of all files together.
-const MAX_TEXT_BYTES: usize = 256 * 1024;
+///
+/// Limit: further text is left out, with a note in the prompt.
+const MAX_MENTIONED_TEXT_BYTES: usize = 256 * 1024;
 
 /// The largest image, as for `read`.
-const MAX_IMAGE_BYTES: usize = 20 * 1024 * 1024;
+///
+/// Limit: the image is not attached, with a note in the prompt.
+const MAX_MENTIONED_IMAGE_BYTES: usize = 20 * 1024 * 1024;
 
 /// All images together: providers refuse larger requests.
-const MAX_IMAGES_BYTES: usize = 32 * 1024 * 1024;
+///
+/// Limit: further images are not attached, with a note in the prompt.
+const MAX_MENTIONED_IMAGES_BYTES: usize = 32 * 1024 * 1024;
 
 /// The most entries of a directory.
-const MAX_ENTRIES: usize = 500;
+///
+/// Limit: further names are left out, with a note in the prompt.
+const MAX_MENTIONED_DIRECTORY_ENTRIES: usize = 500;
 
 /// A NUL in so much of a file makes it binary.
 const SNIFF_BYTES: usize = 8 * 1024;
@@ -73,9 +85,9 @@ pub fn attach(text: &str, cwd: &Path, home: Option<&Path>, root: &Path) -> Attac
         if !seen.insert(path.clone()) {
             continue;
         }
-        if seen.len() > MAX_ATTACHED {
+        if seen.len() > MAX_MENTIONS {
             attached.note(&format!(
-                "{shown} and what follows: not attached, {MAX_ATTACHED} are the most"
+                "{shown} and what follows: not attached, {MAX_MENTIONS} are the most"
             ));
             attached.describe(before, &path);
             break;
@@ -180,10 +192,11 @@ impl Attached {
     }
 
     fn add_text(&mut self, shown: &str, path: &Path) -> Result<(), ReadError> {
-        let limit = MAX_FILE_BYTES.min(MAX_TEXT_BYTES.saturating_sub(self.text.len()));
+        let limit =
+            MAX_MENTIONED_FILE_BYTES.min(MAX_MENTIONED_TEXT_BYTES.saturating_sub(self.text.len()));
         if limit == 0 {
             self.note(&format!(
-                "{shown}: not attached, all files together may have {MAX_TEXT_BYTES} bytes; read it \
+                "{shown}: not attached, all files together may have {MAX_MENTIONED_TEXT_BYTES} bytes; read it \
                  if you need it"
             ));
             return Ok(());
@@ -227,7 +240,7 @@ impl Attached {
             .collect();
         names.sort();
         let all = names.len();
-        names.truncate(MAX_ENTRIES);
+        names.truncate(MAX_MENTIONED_DIRECTORY_ENTRIES);
         let mut heading = format!("{shown}, a directory attached by the user");
         if all > names.len() {
             let least = if all == MAX_DIRECTORY_ENTRIES {
@@ -246,7 +259,8 @@ impl Attached {
 
     fn add_image(&mut self, shown: &str, path: &Path, mime_type: &str) -> Result<(), ReadError> {
         let attached: usize = self.images.iter().map(|image| image.data.len()).sum();
-        let limit = MAX_IMAGE_BYTES.min(MAX_IMAGES_BYTES.saturating_sub(attached));
+        let limit =
+            MAX_MENTIONED_IMAGE_BYTES.min(MAX_MENTIONED_IMAGES_BYTES.saturating_sub(attached));
         let beginning = read_resolved(path, limit + 1)?;
         if beginning.bytes.len() > limit {
             return Err(ReadError::TooLong { limit });

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use zot_files::{NotRegular, WalkError};
 
 /// How many entries of a directory are looked at.
+///
+/// Limit: further entries are ignored.
 pub(crate) const MAX_DIRECTORY_ENTRIES: usize = 10_000;
 
 /// Why a file is not used.

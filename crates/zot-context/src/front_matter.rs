@@ -10,10 +10,14 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput};
 use serde_json::{Map, Value};
 
 /// The longest front matter.
+///
+/// Limit: the file is refused.
 pub const MAX_FRONT_MATTER_BYTES: usize = 16 * 1024;
 
 /// How deep lists and mappings may lie in each other.
-const MAX_DEPTH: usize = 8;
+///
+/// Limit: the file is refused.
+const MAX_FRONT_MATTER_DEPTH: usize = 8;
 
 /// A Markdown file in its two parts.
 #[derive(Debug, Default, PartialEq)]
@@ -37,7 +41,7 @@ pub enum FrontMatterError {
     Duplicate { line: usize, field: String },
     #[error("line {line}: anchors and aliases (& and *) are not supported")]
     Alias { line: usize },
-    #[error("line {line}: more than {MAX_DEPTH} levels")]
+    #[error("line {line}: more than {MAX_FRONT_MATTER_DEPTH} levels")]
     TooDeep { line: usize },
 }
 
@@ -112,7 +116,7 @@ impl<'a> Events<'a> {
         (event, line): (Event<'a>, usize),
         depth: usize,
     ) -> Result<Value, FrontMatterError> {
-        if depth > MAX_DEPTH {
+        if depth > MAX_FRONT_MATTER_DEPTH {
             return Err(FrontMatterError::TooDeep { line });
         }
         match event {

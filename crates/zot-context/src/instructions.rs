@@ -16,13 +16,19 @@ use crate::problem::{Problem, ProblemCause};
 const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".zot/instructions.md"];
 
 /// The most of one file.
-const MAX_FILE_BYTES: usize = 32 * 1024;
+///
+/// Limit: the file is cut, with a note.
+const MAX_INSTRUCTIONS_FILE_BYTES: usize = 32 * 1024;
 
 /// The most of all files together: they are paid for with every request.
-const MAX_ALL_BYTES: usize = 64 * 1024;
+///
+/// Limit: further files are left out, with a warning.
+const MAX_INSTRUCTIONS_BYTES: usize = 64 * 1024;
 
 /// How many directories above the working directory are looked at.
-const MAX_LEVELS: usize = 32;
+///
+/// Limit: directories further up are not searched.
+const MAX_PARENT_DIRECTORIES: usize = 32;
 
 /// One file of instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +74,7 @@ pub fn find_instructions(cwd: &Path) -> Instructions {
         return found;
     };
     let mut seen = HashSet::new();
-    let mut left = MAX_ALL_BYTES;
+    let mut left = MAX_INSTRUCTIONS_BYTES;
     for (level, directory) in directories.iter().enumerate() {
         for name in NAMES {
             let path = directory.join(name);
@@ -88,7 +94,7 @@ pub fn find_instructions(cwd: &Path) -> Instructions {
             }
             if file.text.len() > left {
                 let cause = ProblemCause::OverAll {
-                    limit: MAX_ALL_BYTES,
+                    limit: MAX_INSTRUCTIONS_BYTES,
                 };
                 found.problems.push(Problem::new(path, cause));
                 continue;
@@ -122,7 +128,7 @@ fn directories(cwd: &Path) -> Vec<PathBuf> {
     let own = owner(cwd);
     let reachable: Vec<&Path> = cwd
         .ancestors()
-        .take(MAX_LEVELS)
+        .take(MAX_PARENT_DIRECTORIES)
         .take_while(|directory| owner(directory) == own)
         .collect();
     let root = reachable
@@ -140,8 +146,8 @@ struct Read {
 
 impl Read {
     fn cut(&self) -> Option<ProblemCause> {
-        (self.length > MAX_FILE_BYTES as u64).then_some(ProblemCause::Cut {
-            kept: MAX_FILE_BYTES,
+        (self.length > MAX_INSTRUCTIONS_FILE_BYTES as u64).then_some(ProblemCause::Cut {
+            kept: MAX_INSTRUCTIONS_FILE_BYTES,
             length: self.length,
         })
     }
@@ -161,9 +167,9 @@ fn read(path: &Path, root: &Path, seen: &mut HashSet<PathBuf>) -> Result<Option<
     if !seen.insert(resolved.clone()) {
         return Ok(None);
     }
-    let beginning = read_beginning(&resolved, MAX_FILE_BYTES)?;
+    let beginning = read_beginning(&resolved, MAX_INSTRUCTIONS_FILE_BYTES)?;
     let length = beginning.length;
-    let cut = match length > MAX_FILE_BYTES as u64 {
+    let cut = match length > MAX_INSTRUCTIONS_FILE_BYTES as u64 {
         true => Cut::Somewhere,
         false => Cut::Nowhere,
     };

@@ -16,12 +16,17 @@ use crate::problem::ProblemCause;
 pub use allowed::AllowedTools;
 
 /// The longest `SKILL.md`. What a task rarely needs belongs into files beside it.
+///
+/// Limit: the skill is left out, with a warning.
 pub const MAX_SKILL_BYTES: usize = 64 * 1024;
 
 /// The longest description; every one is in every request.
-const MAX_DESCRIPTION_BYTES: usize = 1024;
+///
+/// Limit: the skill is left out, with a warning.
+const MAX_SKILL_DESCRIPTION_BYTES: usize = 1024;
 
-const MAX_NAME_BYTES: usize = 64;
+/// Limit: the skill is left out, with a warning.
+const MAX_SKILL_NAME_BYTES: usize = 64;
 
 /// Where a skill was found. In this order, the first of a name wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +117,7 @@ pub enum SkillError {
 pub fn check_skill_name(name: &str) -> Result<(), SkillError> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let good = !name.is_empty()
-        && name.len() <= MAX_NAME_BYTES
+        && name.len() <= MAX_SKILL_NAME_BYTES
         && !name.starts_with('.')
         && name.bytes().all(fits);
     match good {
@@ -197,7 +202,7 @@ impl Header {
         };
         check_skill_name(&name)?;
         let description = text(&mut fields, "description")?.ok_or(SkillError::NoDescription)?;
-        if description.len() > MAX_DESCRIPTION_BYTES {
+        if description.len() > MAX_SKILL_DESCRIPTION_BYTES {
             return Err(SkillError::LongDescription);
         }
         Ok(Self {

@@ -13,6 +13,8 @@ use crate::problem::{Problem, ProblemCause};
 use crate::skill::{Skill, SkillSource};
 
 /// How many skills are looked at, those that cannot be used included.
+///
+/// Limit: further skills are left out, with a warning.
 pub const MAX_SKILLS: usize = 256;
 
 /// Where skills are looked for, in order.

@@ -14,9 +14,13 @@ use crate::problem::{Problem, ProblemCause};
 use crate::skill::check_skill_name;
 
 /// The longest template.
+///
+/// Limit: the template is refused.
 const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
 
 /// How many templates of one directory are looked at.
+///
+/// Limit: further templates of a directory are not listed.
 const MAX_TEMPLATES: usize = 256;
 
 /// How much of a template's first line stands in for a missing description.

@@ -9,6 +9,7 @@ mod message;
 mod model;
 mod size;
 mod tool;
+mod transcript;
 mod usage;
 
 pub use event::{AgentEvent, ErrorCode, ErrorReport, TurnStop};
@@ -24,4 +25,5 @@ pub use size::{MAX_RESPONSE_BLOCKS, MAX_RESPONSE_BYTES, ResponseSize, ResponseTo
 pub use tool::{
     Progress, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOrigin, ToolOutput, ToolSet,
 };
+pub use transcript::Transcript;
 pub use usage::{PriceTier, Prices, Rates, Usage};

@@ -7,9 +7,13 @@ use crate::{ModelError, ModelErrorKind, ModelEvent};
 
 /// The most bytes of one response: text, thinking, signatures, names and arguments of tool calls
 /// together. The longest that models can give today are below 1 MiB.
+///
+/// Limit: error that names the limit; the text received so far is kept.
 pub const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The most tool calls and reasoning blocks of one response.
+///
+/// Limit: likewise, for tool calls and reasoning blocks.
 pub const MAX_RESPONSE_BLOCKS: usize = 4096;
 
 /// A limit that a response has reached.

@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 use serde::Deserialize;
 
 /// A manifest is a page of text; zot takes no larger one.
-const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
+const MAX_READ_MANIFEST_BYTES: u64 = 1024 * 1024;
 
 /// What an interceptor that panics or fails counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -35,7 +35,7 @@ impl OnFailure {
     pub(crate) fn of_manifest(directory: &Path) -> Self {
         let mut text = String::new();
         let read = open(&directory.join("extension.json"))
-            .and_then(|file| file.take(MAX_MANIFEST_BYTES).read_to_string(&mut text));
+            .and_then(|file| file.take(MAX_READ_MANIFEST_BYTES).read_to_string(&mut text));
         let manifest = read
             .ok()
             .and_then(|_| serde_json::from_str::<Manifest>(&text).ok());

@@ -17,6 +17,8 @@ use crate::{Response, ToolResult};
 
 /// Frames that wait for the host to read. Answers beyond that wait for their turn; what nobody
 /// waits for is dropped, because a handler must not stall over a notification.
+///
+/// Limit: responses wait; frames that nobody waits for are dropped and logged.
 const MAX_WAITING_FRAMES: usize = 1024;
 
 /// Lines that are written at once.

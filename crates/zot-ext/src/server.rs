@@ -23,13 +23,19 @@ const READ_BYTES: usize = 64 * 1024;
 
 /// What handlers still get when the input ended without a word, so that a request piped into an
 /// extension by hand is answered.
+///
+/// Limit: handlers are stopped; at `shutdown` they are stopped at once.
 const END_OF_INPUT_GRACE: Duration = Duration::from_millis(250);
 
 /// What the shutdown handler gets. zot's patience is 2 s.
+///
+/// Limit: the shutdown handler is abandoned.
 const SHUTDOWN_HANDLER_TIME: Duration = Duration::from_millis(1500);
 
 /// How long ending may take in all, also when the host reads nothing any more.
-const ENDING_TIME: Duration = Duration::from_millis(1800);
+///
+/// Limit: the program exits although the host has not read everything.
+const EXTENSION_ENDING_TIME: Duration = Duration::from_millis(1800);
 
 /// Why the extension ends.
 enum Ending {
@@ -80,10 +86,13 @@ pub(crate) async fn serve(
         context.outbox().end().await;
     };
     if let Ending::Written(written) = ending {
-        let _ = timeout(ENDING_TIME, closing).await;
+        let _ = timeout(EXTENSION_ENDING_TIME, closing).await;
         return written.or_else(unless_host_is_gone);
     }
-    let closed = timeout(ENDING_TIME, async { tokio::join!(closing, writing).1 }).await;
+    let closed = timeout(EXTENSION_ENDING_TIME, async {
+        tokio::join!(closing, writing).1
+    })
+    .await;
     if closed.is_err() {
         log("zot did not read the last frames");
     }

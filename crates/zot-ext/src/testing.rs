@@ -20,10 +20,10 @@ use zot_wire::{Line, LineDecoder, RawJson, write_line};
 use crate::{Error, Extension, Panel, PanelInput, Response, ToolResult, Verdict};
 
 /// How long an answer is waited for; more than the slowest machine needs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TEST_HOST_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Frames on their way to the extension, and bytes in either pipe.
-const MAX_WAITING_FRAMES: usize = 64;
+const TEST_QUEUE_FRAMES: usize = 64;
 const PIPE_BYTES: usize = 64 * 1024;
 
 /// What went wrong between a test and its extension.
@@ -34,7 +34,7 @@ pub enum TestError {
     Failed(#[source] Error),
     #[error("the extension has ended; it was still to send {0}")]
     Ended(String),
-    #[error("the extension did not send {what} within {} s", PATIENCE.as_secs())]
+    #[error("the extension did not send {what} within {} s", TEST_HOST_PATIENCE.as_secs())]
     Silent { what: String },
     #[error("the extension wrote a line that is no frame")]
     Broken(#[source] FrameError),
@@ -92,7 +92,7 @@ impl TestHost {
     /// As [`start`](Self::start), with what `extension` is to find in
     /// [`Context::host`](crate::Context::host).
     pub async fn start_as(extension: Extension, introduction: HelloAck) -> Result<Self, TestError> {
-        let (input, to_extension) = mpsc::channel(MAX_WAITING_FRAMES);
+        let (input, to_extension) = mpsc::channel(TEST_QUEUE_FRAMES);
         let (report, record) = watch::channel(Record::default());
         let (finished, outcome) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -341,7 +341,7 @@ impl TestHost {
 
     async fn end(self) -> Result<(), TestError> {
         drop(self.input);
-        match timeout(PATIENCE, self.outcome).await {
+        match timeout(TEST_HOST_PATIENCE, self.outcome).await {
             Ok(Ok(outcome)) => outcome.map_err(TestError::Failed),
             Ok(Err(_)) => Err(TestError::Ended("its outcome".to_owned())),
             Err(_) => Err(TestError::Silent {
@@ -370,7 +370,7 @@ impl TestHost {
             found = wanted(&record.frames);
             found.is_some() || record.ended || record.broken.is_some()
         });
-        let broken = match timeout(PATIENCE, waiting).await {
+        let broken = match timeout(TEST_HOST_PATIENCE, waiting).await {
             Ok(Ok(record)) => record.broken.clone(),
             Ok(Err(_)) => None,
             Err(_) => {

@@ -6,7 +6,7 @@ mod tests;
 use serde_json::{Map, Value, json};
 
 /// References may lead in circles.
-const MAX_DEPTH: usize = 8;
+const MAX_EXAMPLE_DEPTH: usize = 8;
 
 /// Arguments that a model could have written for a tool with this schema: what is required, or
 /// everything when nothing is.
@@ -18,7 +18,7 @@ pub fn arguments_for(schema: &Value) -> Value {
 }
 
 fn value_for(schema: &Value, root: &Value, depth: usize) -> Value {
-    if depth > MAX_DEPTH {
+    if depth > MAX_EXAMPLE_DEPTH {
         return Value::Null;
     }
     for keyword in ["const", "default"] {
@@ -51,7 +51,7 @@ fn value_for(schema: &Value, root: &Value, depth: usize) -> Value {
                 .cloned()
                 .unwrap_or(json!({"type": "string"}));
             let item = value_for(&item, root, depth + 1);
-            Value::Array(vec![item; least.clamp(1, MAX_DEPTH)])
+            Value::Array(vec![item; least.clamp(1, MAX_EXAMPLE_DEPTH)])
         }
         "string" => Value::String(text_for(schema)),
         "integer" => json!(number_for(schema).ceil() as i64),

@@ -27,7 +27,7 @@ use conversation::{Answer, Conversation};
 use sample::{kinds, sample};
 
 /// How long a command or an intercept may take.
-const ANSWER_TIME: Duration = Duration::from_secs(5);
+const RESPONSE_TIME: Duration = Duration::from_secs(5);
 
 /// How long to look whether an extension survives what it was sent.
 const SURVIVAL_TIME: Duration = Duration::from_millis(300);
@@ -259,7 +259,7 @@ impl Examination<'_> {
             };
             let answer = self
                 .talk
-                .ask(&frame, &id, ANSWER_TIME, |frame| match frame {
+                .ask(&frame, &id, RESPONSE_TIME, |frame| match frame {
                     ExtensionFrame::EventInterceptResponse(response) if response.id == id => {
                         Some(response.clone())
                     }
@@ -321,7 +321,7 @@ impl Examination<'_> {
             args: String::new(),
         };
         self.talk
-            .ask(&frame, &id, ANSWER_TIME, |frame| match frame {
+            .ask(&frame, &id, RESPONSE_TIME, |frame| match frame {
                 ExtensionFrame::CommandResponse(response) if response.id == id => {
                     Some(response.clone())
                 }

@@ -24,7 +24,7 @@ pub use pipes::Heard;
 pub use shutdown::Farewell;
 
 /// How long an extension may leave its standard input unread before it counts as stuck.
-const WRITE_TIME: Duration = Duration::from_secs(2);
+const TRIAL_WRITE_TIME: Duration = Duration::from_secs(2);
 
 /// Lines of an extension that wait to be looked at. Few, for each may be as long as a frame can be;
 /// when it is full the extension has to wait.
@@ -136,7 +136,7 @@ impl Trial {
         let Some(stdin) = &mut self.stdin else {
             return Err(SendError::Ended);
         };
-        match timeout(WRITE_TIME, stdin.write_all(bytes)).await {
+        match timeout(TRIAL_WRITE_TIME, stdin.write_all(bytes)).await {
             Ok(written) => written.map_err(SendError::Closed),
             Err(_) => {
                 // Half a line may be written: nothing sensible can follow.

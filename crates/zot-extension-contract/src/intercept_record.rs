@@ -19,7 +19,9 @@ use crate::manifest::fingerprint;
 pub(crate) const RECORD_DIRECTORY: &str = "interceptors";
 
 /// A record is two short strings.
-const MAX_RECORD_BYTES: u64 = 64 * 1024;
+///
+/// Limit: the record in `interceptors` is ignored.
+const MAX_INTERCEPTOR_RECORD_BYTES: u64 = 64 * 1024;
 
 /// The extensions that intercepted in their last run, below one `$ZOT_HOME`.
 #[derive(Debug, Clone)]
@@ -49,7 +51,8 @@ impl InterceptRecord {
     pub fn directories(&self) -> Vec<PathBuf> {
         let files = fs::read_dir(&self.records).into_iter().flatten().flatten();
         let entries = files.filter_map(|file| {
-            let text = zot_files::read_limited(&file.path(), MAX_RECORD_BYTES).ok()??;
+            let text =
+                zot_files::read_limited(&file.path(), MAX_INTERCEPTOR_RECORD_BYTES).ok()??;
             serde_json::from_str::<Entry>(&text).ok()
         });
         entries.map(|entry| entry.directory).collect()

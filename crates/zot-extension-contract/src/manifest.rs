@@ -26,9 +26,11 @@ pub(crate) const DATA_DIRECTORY: &str = "extension-data";
 pub(crate) const PROJECT_DIRECTORY: &str = ".zot/extensions";
 
 /// A manifest is a page of text; more is a mistake.
+///
+/// Limit: the extension is not loaded.
 pub const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
 
-const MAX_NAME_BYTES: usize = 64;
+const MAX_EXTENSION_NAME_BYTES: usize = 64;
 
 /// Describes an extension. Fields that are not known are ignored, as the original does.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -107,7 +109,7 @@ pub enum NameError {
         "{0:?} is no name for an extension: use letters, digits, '-', '_' and '.', starting with a letter or digit"
     )]
     Characters(String),
-    #[error("the name is longer than {MAX_NAME_BYTES} bytes")]
+    #[error("the name is longer than {MAX_EXTENSION_NAME_BYTES} bytes")]
     TooLong,
 }
 
@@ -228,7 +230,7 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
     if name.is_empty() {
         return Err(NameError::Missing);
     }
-    if name.len() > MAX_NAME_BYTES {
+    if name.len() > MAX_EXTENSION_NAME_BYTES {
         return Err(NameError::TooLong);
     }
     let known = |character: char| character.is_alphanumeric() || "-_.".contains(character);

@@ -11,8 +11,8 @@ use zot_wire::RawJson;
 use zot_wire::extension::{EventKind, Subscription};
 
 use crate::limits::{
-    MAX_COMMAND_NAME_BYTES, MAX_COMMANDS, MAX_DESCRIPTION_BYTES, MAX_SCHEMA_BYTES,
-    MAX_TOOL_NAME_BYTES, MAX_TOOLS,
+    MAX_COMMAND_NAME_BYTES, MAX_EXTENSION_COMMANDS, MAX_EXTENSION_TOOLS,
+    MAX_TOOL_DESCRIPTION_BYTES, MAX_TOOL_NAME_BYTES, MAX_TOOL_SCHEMA_BYTES,
 };
 use crate::schema::accept_schema;
 
@@ -71,9 +71,9 @@ impl Registrations {
         }
         check_description(description)?;
         self.commands.retain(|known| known.name != *name);
-        if self.commands.len() == MAX_COMMANDS {
+        if self.commands.len() == MAX_EXTENSION_COMMANDS {
             return Err(format!(
-                "register_command: {name:?} is one too many, {MAX_COMMANDS} commands are allowed"
+                "register_command: {name:?} is one too many, {MAX_EXTENSION_COMMANDS} commands are allowed"
             ));
         }
         self.commands.push(command);
@@ -100,9 +100,9 @@ impl Registrations {
             ));
         }
         check_description(&description)?;
-        if schema.is_some_and(|schema| schema.get().len() > MAX_SCHEMA_BYTES) {
+        if schema.is_some_and(|schema| schema.get().len() > MAX_TOOL_SCHEMA_BYTES) {
             return Err(format!(
-                "register_tool: {name:?}: schema: it is longer than {MAX_SCHEMA_BYTES} bytes"
+                "register_tool: {name:?}: schema: it is longer than {MAX_TOOL_SCHEMA_BYTES} bytes"
             ));
         }
         // A schema that no model could be given is kept, so that whoever sends requests says that
@@ -117,9 +117,9 @@ impl Registrations {
             }
         };
         self.tools.retain(|known| known.name != name);
-        if self.tools.len() == MAX_TOOLS {
+        if self.tools.len() == MAX_EXTENSION_TOOLS {
             return Err(format!(
-                "register_tool: {name:?} is one too many, {MAX_TOOLS} tools are allowed"
+                "register_tool: {name:?} is one too many, {MAX_EXTENSION_TOOLS} tools are allowed"
             ));
         }
         self.tools.push(Arc::new(ToolDefinition {
@@ -154,9 +154,9 @@ impl Registrations {
 }
 
 fn check_description(description: &str) -> Result<(), String> {
-    if description.len() > MAX_DESCRIPTION_BYTES {
+    if description.len() > MAX_TOOL_DESCRIPTION_BYTES {
         return Err(format!(
-            "the description is longer than {MAX_DESCRIPTION_BYTES} bytes"
+            "the description is longer than {MAX_TOOL_DESCRIPTION_BYTES} bytes"
         ));
     }
     Ok(())

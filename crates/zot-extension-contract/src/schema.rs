@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 pub use fit::check_arguments;
 
 /// Deeper than any real schema; serde_json itself stops at 128.
-const MAX_DEPTH: usize = 32;
+const MAX_CHECKED_SCHEMA_DEPTH: usize = 32;
 
 /// A schema that a model can be given.
 #[derive(Debug)]

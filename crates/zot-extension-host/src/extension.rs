@@ -25,7 +25,7 @@ use zot_wire::extension::{
 use zot_wire::{RawJson, write_line};
 
 use crate::content;
-use crate::limits::{COMMAND_TIME, INTERCEPT_TIME, TOOL_TIME};
+use crate::limits::{COMMAND_TIMEOUT, INTERCEPT_TIMEOUT, TOOL_TIMEOUT};
 use crate::log::ExtensionLog;
 use crate::notices::{Notice, Notices};
 use crate::outbox::{Outbox, SendError};
@@ -275,7 +275,7 @@ impl Extension {
         arguments: RawJson,
         cancel: &CancellationToken,
     ) -> ToolOutput {
-        let answer = self.ask(Waiting::Tool, TOOL_TIME, |id| HostFrame::ToolCall {
+        let answer = self.ask(Waiting::Tool, TOOL_TIMEOUT, |id| HostFrame::ToolCall {
             id,
             name: tool.to_owned(),
             args: arguments,
@@ -305,7 +305,7 @@ impl Extension {
         command: &str,
         arguments: &str,
     ) -> Result<CommandResponse, RequestError> {
-        self.ask(Waiting::Command, COMMAND_TIME, |id| {
+        self.ask(Waiting::Command, COMMAND_TIMEOUT, |id| {
             HostFrame::CommandInvoked {
                 id,
                 name: command.to_owned(),
@@ -347,7 +347,7 @@ impl Extension {
     pub(crate) async fn intercept(&self, event: LifecycleEvent) -> Interception {
         let kind = event.kind();
         let answer = self
-            .ask(Waiting::Intercept, INTERCEPT_TIME, |id| {
+            .ask(Waiting::Intercept, INTERCEPT_TIMEOUT, |id| {
                 HostFrame::EventIntercept { id, event }
             })
             .await;

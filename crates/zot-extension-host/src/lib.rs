@@ -21,6 +21,6 @@ pub use host::{
     ExtensionHost, HostConfig, InvokeError, Invoked, MessageDecision, ReloadError, ToolDecision,
     TurnDecision,
 };
-pub use limits::{COMMAND_TIME, INTERCEPT_TIME, TOOL_TIME};
+pub use limits::{COMMAND_TIMEOUT, INTERCEPT_TIMEOUT, TOOL_TIMEOUT};
 pub use notices::Notice;
 pub use pending::RequestError;

@@ -14,7 +14,7 @@ use zot_wire::extension::HostFrame;
 
 use crate::extension::{Extension, Owes, Received};
 use crate::limits::{
-    BYTES_PER_SECOND, EARLY_FLOOD_TIME, FLOOD_TIME, LATE_START_TIME, LEAVE_TIME,
+    EARLY_FLOOD_TIME, FLOOD_TIME, FRAME_BYTES_PER_SECOND, LATE_START_TIME, LEAVE_TIME,
     LOG_BYTES_PER_SECOND, READY_TIME,
 };
 use crate::outbox::OutboxEnd;
@@ -78,7 +78,7 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         last_frame: now,
         decoder: LineDecoder::with_limit(extension.limits.frame_bytes),
         frames: Throttle::new(extension.limits.frames_per_second, now),
-        bytes: Throttle::new(BYTES_PER_SECOND, now),
+        bytes: Throttle::new(FRAME_BYTES_PER_SECOND, now),
         log_bytes: Throttle::new(LOG_BYTES_PER_SECOND, now),
         output: Channel::new(stdout),
         errors: Channel::new(stderr),

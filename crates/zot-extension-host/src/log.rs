@@ -16,9 +16,13 @@ use tokio::time::Instant;
 use crate::throttle::Throttle;
 
 /// How many remarks of ours a second are written down; a flood of mistakes is one mistake.
+///
+/// Limit: further remarks are counted, not written.
 const REMARKS_PER_SECOND: u32 = 20;
 
 /// A remark is a sentence, whatever names and ids an extension puts into it.
+///
+/// Limit: the remark is cut.
 const MAX_REMARK_BYTES: usize = 1024;
 
 /// A log that is kept short: when it is full it becomes `.log.1`, and the one before is dropped.

@@ -10,7 +10,10 @@ use tokio::sync::Notify;
 use zot_wire::extension::PanelContent;
 
 /// How much waits for a front end that does not look; what comes then is lost and counted.
+///
+/// Limit: the notice is dropped and counted.
 const MAX_NOTICES: usize = 256;
+/// Limit: the notice is dropped and counted.
 const MAX_NOTICE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Something for the user, or for the program that embeds the agent.

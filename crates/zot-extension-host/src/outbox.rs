@@ -10,7 +10,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use crate::limits::{MAX_OUTBOX_BYTES, STALL_TIME};
+use crate::limits::{EXTENSION_STALL_TIME, MAX_OUTBOX_BYTES};
 
 /// The host's end of an extension's standard input.
 ///
@@ -100,7 +100,7 @@ impl Outbox {
                 self.filled.notified().await;
                 continue;
             };
-            match timeout_at(since + STALL_TIME, pipe.writable()).await {
+            match timeout_at(since + EXTENSION_STALL_TIME, pipe.writable()).await {
                 Err(_) => return OutboxEnd::Stalled,
                 Ok(Err(error)) => return OutboxEnd::Closed(error),
                 Ok(Ok(())) => {}

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use zot_wire::extension::{CommandResponse, InterceptResponse, ToolResult};
 
-use crate::limits::MAX_PENDING;
+use crate::limits::MAX_PENDING_REQUESTS;
 
 /// Why a question has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -56,7 +56,7 @@ pub(crate) struct Pending(Mutex<HashMap<String, Waiting>>);
 impl Pending {
     pub(crate) fn add(&self, id: &str, waiting: Waiting) -> Result<(), RequestError> {
         let mut pending = self.lock();
-        if pending.len() >= MAX_PENDING {
+        if pending.len() >= MAX_PENDING_REQUESTS {
             return Err(RequestError::TooMany);
         }
         pending.insert(id.to_owned(), waiting);

@@ -9,7 +9,7 @@ use zot_extension_contract::LoadProblem;
 
 use crate::extension::{Extension, Phase};
 use crate::life::{LifeEnd, live};
-use crate::limits::{GOOD_CONDUCT, RESTART_DELAYS};
+use crate::limits::{GOOD_CONDUCT_TIME, RESTART_DELAYS};
 use crate::notices::Notice;
 
 /// Starts the extension, and again when it crashes, until it is stopped or given up.
@@ -26,7 +26,7 @@ pub(crate) async fn supervise(extension: Arc<Extension>, stop: CancellationToken
             LifeEnd::NeverStarted(reason) | LifeEnd::Crashed(reason) => reason,
         };
         is_first = false;
-        if started.elapsed() > GOOD_CONDUCT {
+        if started.elapsed() > GOOD_CONDUCT_TIME {
             restarts = RESTART_DELAYS.into_iter();
         }
         let Some(delay) = restarts.next() else {

@@ -13,7 +13,9 @@ use std::time::{Duration, SystemTime};
 use crate::Lock;
 
 /// How long to wait for others that bind in the same directory, which takes none of them long.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+///
+/// Limit: the socket is not opened.
+const SOCKET_LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a socket cannot be bound at a path.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +56,7 @@ impl SocketPlace {
         };
         let place = Self {
             path: path.to_owned(),
-            _alone: Lock::acquire_directory(directory, LOCK_PATIENCE)
+            _alone: Lock::acquire_directory(directory, SOCKET_LOCK_PATIENCE)
                 .ok()
                 .flatten(),
         };

@@ -20,12 +20,18 @@ use std::time::Duration;
 
 /// How long processes may take to go by themselves after the program: what has closed its output is
 /// usually about to exit.
+///
+/// Limit: remaining processes are killed.
 const SETTLE_TIME: Duration = Duration::from_millis(50);
 
 /// How long a killed process may take to be gone; one stuck in the kernel can take for ever.
+///
+/// Limit: processes that survive SIGKILL are abandoned.
 const KILL_TIME: Duration = Duration::from_secs(2);
 
 /// How long `Drop` waits for killed processes, which blocks the thread.
+///
+/// Limit: remaining processes are left to the supervisor.
 const DROP_TIME: Duration = Duration::from_millis(50);
 
 /// How a process group came to its end.

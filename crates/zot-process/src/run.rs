@@ -15,13 +15,19 @@ use crate::launch::Confined;
 use crate::{GroupEnd, ProcessGroup};
 
 /// Between asking processes to end and killing them.
+///
+/// Limit: SIGKILL follows SIGTERM.
 const TERMINATION_GRACE: Duration = Duration::from_secs(3);
 
 /// How long background processes that hold the output open may run on after the command.
+///
+/// Limit: background processes that keep the output open are ended.
 const BACKGROUND_GRACE: Duration = Duration::from_secs(2);
 
 /// How long to read on after everyone is dead: where processes can leave their group unseen, one that
 /// did can hold the output open for ever.
+///
+/// Limit: output is read no further once all processes have exited.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// What one read takes at most: a full pipe.

@@ -15,10 +15,14 @@ use crate::declaration::Naming;
 use crate::json;
 
 /// Pieces this large are left alone, which bounds what one call may copy.
+///
+/// Limit: pieces of a serialised conversation are merged no further.
 const MAX_MERGED_BYTES: usize = 256 * 1024;
 
 /// The conversation at hand, and one side question such as a compaction.
-const MAX_CONVERSATIONS: usize = 2;
+///
+/// Limit: older conversations are serialised again.
+const MAX_SERIALISED_CONVERSATIONS: usize = 2;
 
 /// A request body of known length that is cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -171,7 +175,7 @@ impl MessageCache {
             .collect();
         if !messages.is_empty() {
             self.conversations.push_front(conversation);
-            self.conversations.truncate(MAX_CONVERSATIONS);
+            self.conversations.truncate(MAX_SERIALISED_CONVERSATIONS);
         }
         pieces.into_iter()
     }

@@ -26,24 +26,37 @@ use crate::retry::{self, Failure, Next};
 use crate::sse::{SseDecoder, SseError, SseEvent};
 
 /// What is read of the body of a refusal; a longer one costs the connection.
-const MAX_ERROR_BODY: usize = 64 * 1024;
+///
+/// Limit: the rest of an error response is not read.
+const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
 /// The longest answer that is read as one document.
-const MAX_DOCUMENT_BYTES: usize = 64 * 1024 * 1024;
+///
+/// Limit: a response that is not streamed is an error.
+const MAX_UNSTREAMED_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The most bytes of a streamed response, with everything that wires put around what is said: around
 /// every token of the longest response a model can give, several times over.
+///
+/// Limit: error that names the limit; the text received so far is kept.
 const MAX_STREAM_BYTES: u64 = 256 * 1024 * 1024;
 
 /// The most events of a streamed response, said or not.
+///
+/// Limit: error that names the limit; the text received so far is kept.
 const MAX_STREAM_EVENTS: u64 = 1_000_000;
 
 /// How long a streamed response may take in all, and how long it may go on without saying anything:
 /// keep-alives alone are no answer.
+///
+/// Limit: error that names the limit; the text received so far is kept.
 const MAX_STREAM_TIME: Duration = Duration::from_secs(6 * 60 * 60);
-const MAX_SILENT_TIME: Duration = Duration::from_secs(30 * 60);
+/// Limit: a stream of keep-alives only is an error; the text received so far is kept.
+const MAX_KEEP_ALIVE_TIME: Duration = Duration::from_secs(30 * 60);
 
 /// What a wire may put around what an event says before the whole event counts as said.
+///
+/// Limit: a longer event that carries little counts by its length.
 const FREE_EVENT_BYTES: usize = 1024;
 
 /// How much is decoded before others get a turn: a server that sends faster than this works must not
@@ -52,9 +65,13 @@ const EVENTS_PER_TURN: u32 = 128;
 const BYTES_PER_TURN: usize = 256 * 1024;
 
 /// How long the body of a refusal may take; what has arrived by then is reported.
+///
+/// Limit: what has arrived of an error response is reported.
 const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
 
 /// How long a finished answer waits for the end of its body, so that the connection can be reused.
+///
+/// Limit: the connection is not reused.
 const END_OF_BODY_GRACE: Duration = Duration::from_millis(50);
 
 /// Turns the events of one wire into the events of a model.
@@ -267,7 +284,7 @@ fn compressed(coding: &str) -> String {
 async fn read_error_body(mut body: ResponseBody) -> Vec<u8> {
     let mut text = Vec::new();
     let read = async {
-        while text.len() < MAX_ERROR_BODY {
+        while text.len() < MAX_ERROR_BODY_BYTES {
             let piece =
                 poll_fn(|context| body.poll_data(context, |data| text.extend_from_slice(data)));
             if !matches!(piece.await, Some(Ok(()))) {
@@ -397,8 +414,9 @@ impl Measure {
 impl<D: Decoder> Decoding<'_, D> {
     fn feed(&mut self, data: &[u8]) {
         if let Some(document) = &mut self.document {
-            if document.len() + data.len() > MAX_DOCUMENT_BYTES {
-                let cause = format!("the answer is longer than {MAX_DOCUMENT_BYTES} bytes");
+            if document.len() + data.len() > MAX_UNSTREAMED_RESPONSE_BYTES {
+                let cause =
+                    format!("the answer is longer than {MAX_UNSTREAMED_RESPONSE_BYTES} bytes");
                 self.outcome = Err(stream_error(self.provider, cause));
             } else {
                 document.extend_from_slice(data);
@@ -420,7 +438,7 @@ impl<D: Decoder> Decoding<'_, D> {
             ..
         } = self;
         if !*is_event_stream {
-            let room = MAX_ERROR_BODY.saturating_sub(beginning.len());
+            let room = MAX_ERROR_BODY_BYTES.saturating_sub(beginning.len());
             beginning.extend_from_slice(data.get(..room).unwrap_or(data));
         }
         let fed = self.sse.feed(data, |event| {
@@ -695,10 +713,10 @@ impl Reading {
                 "the response took longer than {MAX_STREAM_TIME:?} (MAX_STREAM_TIME)"
             ));
         }
-        let is_silent = now.duration_since(self.last_said) > MAX_SILENT_TIME;
+        let is_silent = now.duration_since(self.last_said) > MAX_KEEP_ALIVE_TIME;
         is_silent.then(|| {
             format!(
-                "the server sent nothing but keep-alives for {MAX_SILENT_TIME:?} (MAX_SILENT_TIME)"
+                "the server sent nothing but keep-alives for {MAX_KEEP_ALIVE_TIME:?} (MAX_KEEP_ALIVE_TIME)"
             )
         })
     }

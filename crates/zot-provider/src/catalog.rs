@@ -72,7 +72,9 @@ pub enum ToolDialect {
 
 /// What compatible servers of today offer at least, so that a request is not refused for asking
 /// too much.
-const UNKNOWN_MAX_OUTPUT: u64 = 8_192;
+///
+/// Limit: the longest response requested of a model outside the catalog.
+const UNKNOWN_MODEL_MAX_OUTPUT: u64 = 8_192;
 
 impl ModelInfo {
     /// A model that no catalog lists, with what its name tells.
@@ -82,7 +84,7 @@ impl ModelInfo {
             provider: Cow::Owned(provider.to_owned()),
             name: Cow::Owned(id.to_owned()),
             context_window: 0,
-            max_output: UNKNOWN_MAX_OUTPUT,
+            max_output: UNKNOWN_MODEL_MAX_OUTPUT,
             reasoning: false,
             prices: Prices::default(),
             batch_rates: None,
@@ -163,7 +165,7 @@ impl Catalog {
                 window => (window / 2).max(1),
             };
             let wanted = match live.max_output {
-                0 => UNKNOWN_MAX_OUTPUT,
+                0 => UNKNOWN_MODEL_MAX_OUTPUT,
                 tokens => tokens,
             };
             model.max_output = wanted.min(most);

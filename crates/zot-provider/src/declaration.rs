@@ -34,16 +34,22 @@ use write::{EmptyObjects, Writer, described};
 pub(crate) use restore::Restoring;
 
 /// The largest schema of one tool. OpenAI documents 120,000 characters for all strings of one.
-const MAX_SCHEMA_BYTES: usize = 100_000;
+///
+/// Limit: the schema is declared less deeply; if that does not help, the tool is left out.
+const MAX_DECLARED_SCHEMA_BYTES: usize = 100_000;
 
 /// How deep a schema is declared that is too large otherwise, one after the other.
-const SHALLOWER: [usize; 4] = [parse::MAX_NESTING, 5, 3, 1];
+const SHALLOWER: [usize; 4] = [parse::MAX_SCHEMA_NESTING, 5, 3, 1];
 
 /// What OpenAI takes: "Expected an array with maximum length 128".
+///
+/// Limit: later tools are left out.
 const MAX_OPENAI_TOOLS: usize = 128;
 
 /// What OpenAI takes in a function's description: "Expected a string with maximum length 1024".
-const MAX_OPENAI_DESCRIPTION: usize = 1024;
+///
+/// Limit: the rest moves into the description of the parameters.
+const MAX_OPENAI_DESCRIPTION_CHARACTERS: usize = 1024;
 
 /// The rules by which a wire takes declarations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -275,7 +281,7 @@ fn declare(
     let parameters = SHALLOWER
         .into_iter()
         .map(|depth| write(dialect, &schema, &keys, depth))
-        .find(|written| written.text().len() <= MAX_SCHEMA_BYTES)
+        .find(|written| written.text().len() <= MAX_DECLARED_SCHEMA_BYTES)
         .ok_or("its parameters are too large")?;
     let parameters = match &parameters {
         Json::Object(fields) if dialect == Dialect::Gemini && !fields.contains("properties") => {
@@ -308,17 +314,17 @@ impl Declaration {
     /// Moves what is too long for the description to that of the parameters, where it has no limit.
     fn shorten_description(&mut self) {
         let length = self.description.chars().count();
-        if length <= MAX_OPENAI_DESCRIPTION {
+        if length <= MAX_OPENAI_DESCRIPTION_CHARACTERS {
             return;
         }
         let cut = self
             .description
             .char_indices()
-            .take(MAX_OPENAI_DESCRIPTION)
+            .take(MAX_OPENAI_DESCRIPTION_CHARACTERS)
             .filter(|(_, letter)| letter.is_whitespace())
             .last()
             .map_or_else(
-                || byte_of(&self.description, MAX_OPENAI_DESCRIPTION),
+                || byte_of(&self.description, MAX_OPENAI_DESCRIPTION_CHARACTERS),
                 |(at, _)| at,
             );
         let rest = self.description.split_off(cut);

@@ -7,7 +7,9 @@ use zot_conversation::{ModelError, ModelErrorKind, ReasoningEffort};
 use crate::catalog::{AcceptedThinking, Effort, ModelInfo};
 
 /// The most models of one server that are remembered to take no effort.
-const MAX_LEARNED: usize = 64;
+///
+/// Limit: the oldest model that refused an effort is asked with one again.
+const MAX_REFUSED_EFFORTS: usize = 64;
 
 /// What the models of one endpoint accept.
 #[derive(Default)]
@@ -58,7 +60,7 @@ impl EffortRules {
             && !self.takes_none(model);
         if applies {
             let mut without = self.without.lock().unwrap_or_else(PoisonError::into_inner);
-            if without.len() >= MAX_LEARNED {
+            if without.len() >= MAX_REFUSED_EFFORTS {
                 without.remove(0);
             }
             without.push(model.to_owned());

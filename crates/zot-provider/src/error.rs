@@ -9,9 +9,13 @@ use serde_json::Value;
 use zot_conversation::{ImageBlame, ModelError, ModelErrorKind};
 
 /// The most bytes of a server's answer that an error text carries.
-const MAX_BODY_TEXT: usize = 4 * 1024;
+///
+/// Limit: the rest of an error response is not shown.
+const MAX_SHOWN_BODY_BYTES: usize = 4 * 1024;
 
 /// Shorter keys are placeholders, and hiding them would garble the text.
+///
+/// Limit: a shorter key is not removed from error messages.
 const MIN_SECRET_BYTES: usize = 8;
 
 /// What providers say when a conversation no longer fits, in lower case.
@@ -284,10 +288,10 @@ pub(crate) fn cause_chain(error: &(dyn Error + 'static)) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    if text.len() <= MAX_BODY_TEXT {
+    if text.len() <= MAX_SHOWN_BODY_BYTES {
         return text.to_owned();
     }
-    let end = text.floor_char_boundary(MAX_BODY_TEXT);
+    let end = text.floor_char_boundary(MAX_SHOWN_BODY_BYTES);
     format!("{}…", text.get(..end).unwrap_or_default())
 }
 

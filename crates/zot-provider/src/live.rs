@@ -14,7 +14,7 @@ use crate::http::HttpClient;
 use crate::providers::Wire;
 use crate::{anthropic, gemini, openai};
 
-pub use cache::{CacheError, MAX_AGE, ModelCache, RememberedModels};
+pub use cache::{CacheError, MAX_MODEL_LIST_AGE, ModelCache, RememberedModels};
 
 /// A model as its provider lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]

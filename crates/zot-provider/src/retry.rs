@@ -14,20 +14,32 @@ use serde_json::Value;
 pub(crate) use headers::{RetryHeaders, ShouldRetry};
 
 /// The wait before the second attempt; it doubles with every further one.
-const FIRST_DELAY: Duration = Duration::from_millis(500);
+///
+/// Limit: the first wait between two attempts, where the server names none.
+const FIRST_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// The longest wait that nobody asked for.
-const MAX_DELAY: Duration = Duration::from_secs(8);
+///
+/// Limit: waits between attempts grow no longer.
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(8);
 
 /// How much of a delay jitter may take away, so that clients do not come back all at once.
-const MAX_JITTER: f64 = 0.25;
+///
+/// Limit: a wait is shortened by at most this share.
+const MAX_RETRY_JITTER: f64 = 0.25;
 
 /// How often a request is sent in all.
-const MAX_TRIES: u32 = 3;
-const MAX_PATIENT_TRIES: u32 = 6;
+///
+/// Limit: the last failure is reported.
+const MAX_REQUEST_ATTEMPTS: u32 = 3;
+/// Limit: likewise, in the chat.
+const MAX_PATIENT_REQUEST_ATTEMPTS: u32 = 6;
 
 /// A server that asks for a longer wait than this is reported, not waited for.
+///
+/// Limit: a longer wait requested by the server is reported instead of waited for.
 const MAX_SERVER_WAIT: Duration = Duration::from_secs(60);
+/// Limit: likewise, in the chat.
 const MAX_PATIENT_SERVER_WAIT: Duration = Duration::from_secs(90);
 
 /// How much is put up with.
@@ -43,8 +55,8 @@ pub(crate) enum Patience {
 impl Patience {
     fn max_tries(self) -> u32 {
         match self {
-            Self::Short => MAX_TRIES,
-            Self::Long => MAX_PATIENT_TRIES,
+            Self::Short => MAX_REQUEST_ATTEMPTS,
+            Self::Long => MAX_PATIENT_REQUEST_ATTEMPTS,
         }
     }
 
@@ -111,9 +123,9 @@ fn is_retried(status: StatusCode, should_retry: Option<ShouldRetry>) -> bool {
 
 /// The wait after `failures` attempts had failed before this one, where the server names none.
 fn delay(failures: u32, jitter: f64) -> Duration {
-    let doubled = FIRST_DELAY.saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX));
-    let share = 1.0 - MAX_JITTER * jitter.clamp(0.0, 1.0);
-    doubled.min(MAX_DELAY).mul_f64(share)
+    let doubled = FIRST_RETRY_DELAY.saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX));
+    let share = 1.0 - MAX_RETRY_JITTER * jitter.clamp(0.0, 1.0);
+    doubled.min(MAX_RETRY_DELAY).mul_f64(share)
 }
 
 /// A number from 0 to 1 that differs from process to process and from call to call.

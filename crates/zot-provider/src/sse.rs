@@ -6,7 +6,9 @@
 use memchr::memchr2;
 
 /// The most bytes one event may have; a server that sends more is broken or hostile.
-pub const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
+///
+/// Limit: error; the text received so far is kept.
+pub const MAX_SSE_EVENT_BYTES: usize = 8 * 1024 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -21,7 +23,7 @@ pub struct SseEvent<'a> {
 /// A stream that cannot be decoded further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
-    #[error("an event is larger than {MAX_EVENT_BYTES} bytes")]
+    #[error("an event is larger than {MAX_SSE_EVENT_BYTES} bytes")]
     EventTooLarge,
 }
 
@@ -92,7 +94,7 @@ impl SseDecoder {
     }
 
     fn keep_partial_line(&mut self, part: &[u8]) -> Result<(), SseError> {
-        if self.line.len() + part.len() > MAX_EVENT_BYTES {
+        if self.line.len() + part.len() > MAX_SSE_EVENT_BYTES {
             return Err(SseError::EventTooLarge);
         }
         self.line.extend_from_slice(part);
@@ -128,7 +130,7 @@ impl SseDecoder {
         borrowed: &mut Borrowed<'a>,
         sink: &mut impl FnMut(SseEvent<'_>),
     ) -> Result<(), SseError> {
-        if line.len() > MAX_EVENT_BYTES {
+        if line.len() > MAX_SSE_EVENT_BYTES {
             return Err(SseError::EventTooLarge);
         }
         if !self.past_first_line {
@@ -146,7 +148,7 @@ impl SseDecoder {
                 self.data.extend_from_slice(first);
                 self.has_data = true;
             }
-            if self.data.len() + 1 + value.len() > MAX_EVENT_BYTES {
+            if self.data.len() + 1 + value.len() > MAX_SSE_EVENT_BYTES {
                 return Err(SseError::EventTooLarge);
             }
             self.data.push(b'\n');

@@ -9,10 +9,14 @@ use zot_sdk::{Budget, Image, InvokedData};
 use zot_wire::rpc::RequestId;
 
 /// How many prompts may wait.
-const MAX_QUEUED: usize = 10_000;
+///
+/// Limit: the prompt is refused.
+const MAX_QUEUED_COMMANDS: usize = 10_000;
 
 /// How many bytes of prompts may wait, images and ids included.
-const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
+///
+/// Limit: the prompt is refused.
+const MAX_QUEUED_COMMAND_BYTES: usize = 64 * 1024 * 1024;
 
 /// Work that has been accepted but not begun.
 #[derive(Debug, PartialEq)]
@@ -67,7 +71,7 @@ impl JobQueue {
     /// Takes a job, or gives it back when the queue is full.
     pub(crate) fn push(&mut self, job: Job) -> Result<(), Box<Job>> {
         let bytes = job.bytes();
-        if self.jobs.len() >= MAX_QUEUED || self.bytes + bytes > MAX_QUEUED_BYTES {
+        if self.jobs.len() >= MAX_QUEUED_COMMANDS || self.bytes + bytes > MAX_QUEUED_COMMAND_BYTES {
             return Err(Box::new(job));
         }
         self.bytes += bytes;

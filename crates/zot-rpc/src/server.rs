@@ -25,16 +25,20 @@ use crate::event_filter::EventFilter;
 use crate::queue::{Job, JobQueue, JobWork};
 use crate::token::Token;
 use zot_stdio::executor::IdleSignal;
-use zot_stdio::signals::{ENDING_TIME, EndSignal, EndSignals, LAST_WORDS_TIME};
+use zot_stdio::signals::{EndSignal, EndSignals, FLUSH_TIME, SIGNAL_GRACE};
 use zot_stdio::{Input, Mark, Output};
 
 use confirming::Confirming;
 use replies::{Replies, Reply};
 
 /// How long a reader may take nothing once standard input has ended.
+///
+/// Limit: with its input closed, `zot rpc` exits when nobody reads its output.
 const UNREAD_TIME: Duration = Duration::from_secs(30);
 
 /// How often to look whether standard input has ended while it is not read.
+///
+/// Limit: a closed input is noticed this late while commands wait.
 const HANG_UP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How the server is to behave.
@@ -357,10 +361,10 @@ impl Server {
                 self.read_to_end().await;
                 self.close_extensions().await;
             };
-            let _ = timeout(ENDING_TIME, ending).await;
+            let _ = timeout(SIGNAL_GRACE, ending).await;
             if exit != Exit::ReaderGone {
                 // Not written in time, or not at all: the exit code says why.
-                let _ = timeout(LAST_WORDS_TIME, self.output.flush()).await;
+                let _ = timeout(FLUSH_TIME, self.output.flush()).await;
             }
             Ok(exit)
         };

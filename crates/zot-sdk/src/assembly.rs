@@ -13,15 +13,15 @@ use std::sync::Arc;
 
 use zot_agent::{AgentSettings, ApprovalScope, Budget};
 use zot_auth::{Credential, CredentialError, CredentialRequest, Logins};
+use zot_cassette::CassetteError;
 use zot_context::Templates;
 use zot_conversation::{Model, Prices, ToolSet};
 use zot_extension_contract::{Discovery, SearchPaths, discover};
 use zot_extension_host::HostConfig;
+use zot_offline::OfflineModel;
 use zot_provider::ProvidersProblem;
-use zot_provider::cassette::CassetteError;
-use zot_provider::catalog::{Catalog, ModelInfo, nearest_names};
+use zot_provider::catalog::{Catalog, nearest_names};
 use zot_provider::network::PlanError;
-use zot_provider::offline::OfflineModel;
 use zot_session::{Checkpoints, FindError, ForkError, SessionError, SessionMeta};
 use zot_tools::{Checkpoint, JailError, ToolsConfig, builtin_tools};
 
@@ -294,26 +294,23 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         )?;
         clients.record_to(recorder);
     }
-    let mut settings = AgentSettings {
-        model: clients.speaking_to(&model),
-        model_id: String::new(),
-        prices: model.prices.clone(),
-        context_window: 0,
-        max_output: 0,
+    let settings = AgentSettings {
+        // A replay fails in the name of whom it was recorded with.
+        model: clients.connect(
+            &model,
+            match &replayed {
+                Some(replay) => replay.header().provider.clone(),
+                None => provider.clone(),
+            },
+        ),
         system: Arc::from(""),
         tools: Arc::default(),
         reasoning: config.reasoning,
         max_steps: config.max_steps,
         asks_for_steps: config.asks_for_steps,
         approval: config.approval.clone(),
-        // A replay fails in the name of whom it was recorded with.
-        provider: match &replayed {
-            Some(replay) => replay.header().provider.clone(),
-            None => provider.clone(),
-        },
         fallbacks: substitutes.into_iter().map(Into::into).collect(),
     };
-    apply_model(&mut settings, &model, &clients);
     // Also when there is none yet: a reload may find some.
     let wants_extensions = config.extensions.discover || !config.extensions.paths.is_empty();
     let extensions = wants_extensions.then(|| {
@@ -353,15 +350,6 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     })
 }
 
-/// Makes `settings` speak to `model`.
-pub(crate) fn apply_model(settings: &mut AgentSettings, model: &ModelInfo, clients: &Clients) {
-    settings.model = clients.speaking_to(model);
-    settings.model_id = model.id.to_string();
-    settings.prices = model.prices.clone();
-    settings.context_window = model.context_window;
-    settings.max_output = model.max_output;
-}
-
 fn working_directory(wanted: Option<&Path>) -> Result<PathBuf, AssemblyError> {
     let wanted = wanted.unwrap_or_else(|| Path::new("."));
     let failed = |source| AssemblyError::WorkingDirectory {
@@ -382,6 +370,8 @@ fn working_directory(wanted: Option<&Path>) -> Result<PathBuf, AssemblyError> {
 }
 
 /// The longest `SYSTEM.md`: more than any model reads.
+///
+/// Limit: a larger `SYSTEM.md` is refused.
 const MAX_SYSTEM_PROMPT_BYTES: u64 = 4 << 20;
 
 /// `$ZOT_HOME/SYSTEM.md`, which replaces the built-in prompt.

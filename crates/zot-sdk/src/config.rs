@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use zot_agent::{ApprovalPolicy, Budget, Hooks};
+use zot_cassette::{ReplayMode, ReplayPace};
 use zot_conversation::{ReasoningEffort, Tool};
 use zot_provider::HttpClient;
-use zot_provider::cassette::{ReplayMode, ReplayPace};
 use zot_provider::catalog::{OpenAiWire, ToolDialect};
 use zot_session::Durability;
 

@@ -8,5 +8,5 @@ pub use zot_extension_contract::{
     Permissions, PermittedPath, Places, READY_GRACE, START_TIME, SearchPaths, Source, Standing,
     check_name, discover, enforceable, enforcement, isolation, log_path,
 };
-pub use zot_extension_host::{COMMAND_TIME, INTERCEPT_TIME, TOOL_TIME};
+pub use zot_extension_host::{COMMAND_TIMEOUT, INTERCEPT_TIMEOUT, TOOL_TIMEOUT};
 pub use zot_extension_store as store;

@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use zot_agent::Transcript;
 use zot_conversation::{
     self as conversation, Arguments, ContentBlock, Image, Message, Reasoning, Timestamp, ToolCall,
-    ToolResult,
+    ToolResult, Transcript,
 };
 use zot_session::Session;
 use zot_wire::rpc::{FullBlock, FullMessage, Role};

@@ -13,7 +13,9 @@ use zot_provider::Providers;
 const FILES: [&str; 3] = ["auth.json", "models.json", "providers.json"];
 
 /// More than any of the files may have.
-const MAX_FILE_BYTES: u64 = 4 << 20;
+///
+/// Limit: a larger file is not searched for keys.
+const MAX_SECRETS_FILE_BYTES: u64 = 4 << 20;
 
 /// Parts of the names of fields that hold secrets, in lower case. `access` and `refresh` are the
 /// original's names for the tokens of a login.
@@ -45,7 +47,7 @@ pub(crate) fn known_secrets(
 fn in_files(home: &Path) -> Vec<String> {
     let mut secrets = Vec::new();
     for name in FILES {
-        let text = read_limited(&home.join(name), MAX_FILE_BYTES);
+        let text = read_limited(&home.join(name), MAX_SECRETS_FILE_BYTES);
         let value = text.ok().flatten().map(|text| serde_json::from_str(&text));
         if let Some(Ok(value)) = value {
             // In the file of keys, a text beside the name of a provider is its key.

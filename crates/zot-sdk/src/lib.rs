@@ -85,6 +85,7 @@
 mod alternatives;
 mod assembly;
 mod config;
+pub mod configuration;
 mod credentials;
 mod diagnosis;
 pub mod extensions;
@@ -95,16 +96,18 @@ mod hosting;
 mod jail;
 mod known_secrets;
 mod live_models;
+pub mod login;
 mod persistence;
 mod runtime;
+pub mod sessions;
 mod settings;
 mod stream;
 mod surroundings;
 mod system_prompt;
 mod tables;
 mod toolbox;
-mod undo;
 pub mod wire;
+mod workspace;
 
 pub use assembly::{AssemblyError, UnknownTool};
 pub use config::{
@@ -125,15 +128,17 @@ pub use runtime::{
     Busy, ClearError, ContextPart, ModelChangeError, ReloadFailure, Runtime, SetMessagesError,
     ToolChangeError, VERSION,
 };
+pub use sessions::{Durability, IfChanged, UndoError, UndoReport};
 pub use stream::EventStream;
 pub use system_prompt::ContextKind;
-pub use undo::{UndoError, UndoReport, undo};
+pub use workspace::Workspace;
 pub use zot_agent::{
     ApprovalPolicy, ApprovalScope, Budget, Decision, Hooks, MessageVerdict, NotWaiting, Remember,
     SteerError, ToolVerdict, TurnVerdict, Verdict,
 };
 pub use zot_auth as auth;
 pub use zot_auth::zot_home;
+pub use zot_cassette as cassette;
 pub use zot_config as config_files;
 pub use zot_context as context;
 pub use zot_conversation as conversation;
@@ -143,13 +148,10 @@ pub use zot_conversation::{
 };
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
 pub use zot_provider::HttpClient;
-pub use zot_provider::cassette;
 pub use zot_provider::catalog::{
     Catalog, Deprecation, Effort, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect, today,
 };
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};
-pub use zot_session as sessions;
-pub use zot_session::{Durability, IfChanged};
 pub use zot_tools::{CommandConfinement, JailError};
 pub use zot_wire::rpc::{
     CommandEntry, ContentBlock, CumulativeUsage, Event, ExtensionEntry, FullBlock, FullMessage,

@@ -16,11 +16,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_agent::{
     Agent, AgentParts, Budget, Decision, Hooks, NoHooks, NotWaiting, SharedSettings, SteerError,
-    Transcript,
 };
 use zot_context::{SkillGuard, Templates};
 use zot_conversation::{
-    AgentEvent, BoxFuture, ContentBlock, ErrorCode, ErrorReport, Image, Timestamp,
+    AgentEvent, BoxFuture, ContentBlock, ErrorCode, ErrorReport, Image, Timestamp, Transcript,
 };
 use zot_extension_host::ExtensionHost;
 use zot_provider::catalog::Catalog;
@@ -34,7 +33,7 @@ use crate::hosting::ExtensionHooks;
 use crate::jail::Confines;
 use crate::live_models::LiveModels;
 use crate::persistence::SessionInfo;
-use crate::stream::{EVENT_QUEUE, EventStream, Work};
+use crate::stream::{EVENT_QUEUE_LENGTH, EventStream, Work};
 use crate::surroundings::SkillHooks;
 use crate::toolbox::ToolBox;
 
@@ -249,7 +248,7 @@ impl Runtime {
         ) -> BoxFuture<'static, ()>,
     ) -> Result<EventStream, Busy> {
         let cancel = self.occupation.begin()?;
-        let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
+        let (sender, receiver) = mpsc::channel(EVENT_QUEUE_LENGTH);
         let work = work(Arc::clone(&self.agent), sender, cancel);
         let occupation = Arc::clone(&self.occupation);
         let alternatives = Arc::clone(&self.alternatives);
@@ -272,7 +271,7 @@ impl Runtime {
     }
 
     pub fn model(&self) -> String {
-        self.agent.settings().model_id.clone()
+        self.agent.settings().model.id.clone()
     }
 
     /// What the user should know about how the runtime was assembled.

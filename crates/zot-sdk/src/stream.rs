@@ -12,7 +12,9 @@ use crate::alternatives::ProviderAlternatives;
 use crate::runtime::Occupation;
 
 /// How many events may wait for a reader before the agent does.
-pub(crate) const EVENT_QUEUE: usize = 128;
+///
+/// Limit: the agent waits for the reader.
+pub(crate) const EVENT_QUEUE_LENGTH: usize = 128;
 
 /// How many events are handed out before others get a turn, signals and commands among them: a
 /// model that floods must not keep the user from stopping it.

@@ -1,7 +1,6 @@
 //! The wire form of what the agent reports: for front ends that write it down, and for no others.
 
-use zot_agent::Transcript;
-use zot_conversation::{self as conversation, AgentEvent, Arguments, Usage};
+use zot_conversation::{self as conversation, AgentEvent, Arguments, Transcript, Usage};
 use zot_extension_host::Notice;
 use zot_wire::RawJson;
 use zot_wire::rpc::{ContentBlock, CumulativeUsage, Event, Message, Role, ToolDetails};

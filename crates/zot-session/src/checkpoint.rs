@@ -27,10 +27,14 @@ const CHANGES: &str = "changes.jsonl";
 const OBJECTS: &str = "objects";
 
 /// The longest list of changes that is read. Each takes a few hundred bytes.
+///
+/// Limit: nothing more is kept for undo, and no file is changed.
 const MAX_CHANGES_BYTES: u64 = 256 * 1024 * 1024;
 
 /// The largest content that is kept or compared; the tools keep nothing larger.
-const MAX_KEPT_BYTES: u64 = 64 * 1024 * 1024;
+///
+/// Limit: a larger file counts as changed since.
+const MAX_CHECKPOINT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The directory beside a session file that holds what its tools changed.
 pub(crate) fn directory_of(session: &Path) -> PathBuf {
@@ -257,7 +261,7 @@ impl Checkpoints {
         }
         let directory = self.open_directory()?.ok_or_else(missing)?;
         let kept = directory.enter(OBJECTS)?.open_regular(digest)?;
-        let content = read_to_limit(kept.ok_or_else(missing)?, MAX_KEPT_BYTES)?;
+        let content = read_to_limit(kept.ok_or_else(missing)?, MAX_CHECKPOINT_BYTES)?;
         match digest_of(&content) == digest {
             true => Ok(content),
             false => Err(damaged()),

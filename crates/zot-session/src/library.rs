@@ -16,7 +16,7 @@ use crate::id::{EXTENSION, SHORT_ID, directory_name};
 use crate::{SessionError, lock};
 
 /// How many sessions an ambiguous id is explained with.
-const MAX_CANDIDATES: usize = 5;
+const MAX_CANDIDATE_SESSIONS: usize = 5;
 
 /// The directory `$ZOT_HOME/sessions`.
 #[derive(Debug, Clone)]
@@ -133,7 +133,7 @@ impl Library {
                 wanted: wanted.to_owned(),
                 candidates: several
                     .iter()
-                    .take(MAX_CANDIDATES)
+                    .take(MAX_CANDIDATE_SESSIONS)
                     .map(|path| short_id(path).unwrap_or_default().to_owned())
                     .collect(),
             }),

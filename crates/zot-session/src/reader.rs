@@ -14,13 +14,17 @@ use crate::line::{self, Line, Read};
 use crate::{DamagedLine, ReadReport, SessionError, SessionMeta, TornTail};
 
 /// A larger file is not a conversation: reading it would take minutes.
-const MAX_FILE_BYTES: u64 = 4 << 30;
+///
+/// Limit: the session is refused.
+const MAX_SESSION_FILE_BYTES: u64 = 4 << 30;
 
 /// What one read takes from the file.
 const READ_BYTES: usize = 256 * 1024;
 
 /// The longest record that is believed to be one.
-pub(crate) const MAX_LINE_BYTES: usize = 256 * 1024 * 1024;
+///
+/// Limit: the record is left out and reported.
+pub(crate) const MAX_SESSION_LINE_BYTES: usize = 256 * 1024 * 1024;
 
 /// What session files begin with.
 const FIRST_BYTES: &[u8] = br#"{"type":"meta""#;
@@ -107,7 +111,7 @@ pub(crate) struct RawLine<'a> {
 pub(crate) enum LineEnd {
     LineFeed,
     EndOfFile,
-    /// It goes on beyond [`MAX_LINE_BYTES`].
+    /// It goes on beyond [`MAX_SESSION_LINE_BYTES`].
     TooLong,
 }
 
@@ -124,8 +128,8 @@ pub(crate) fn for_each_line(
     file: &File,
     mut visit: impl FnMut(RawLine<'_>),
 ) -> io::Result<FileEnd> {
-    if file.metadata()?.len() > MAX_FILE_BYTES {
-        let problem = format!("it is larger than {MAX_FILE_BYTES} bytes, the limit");
+    if file.metadata()?.len() > MAX_SESSION_FILE_BYTES {
+        let problem = format!("it is larger than {MAX_SESSION_FILE_BYTES} bytes, the limit");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
     }
     let mut reader = BufReader::with_capacity(READ_BYTES, file);
@@ -134,7 +138,7 @@ pub(crate) fn for_each_line(
     let mut number = 0;
     loop {
         line.clear();
-        let mut limited = io::Read::take(&mut reader, MAX_LINE_BYTES as u64);
+        let mut limited = io::Read::take(&mut reader, MAX_SESSION_LINE_BYTES as u64);
         let count = limited.read_until(b'\n', &mut line)?;
         if count == 0 {
             return Ok(end);
@@ -144,7 +148,7 @@ pub(crate) fn for_each_line(
         let ends = if line.last() == Some(&b'\n') {
             line.pop();
             LineEnd::LineFeed
-        } else if count < MAX_LINE_BYTES {
+        } else if count < MAX_SESSION_LINE_BYTES {
             LineEnd::EndOfFile
         } else {
             length += skip_line(&mut reader)?;
@@ -227,7 +231,7 @@ impl Collected {
 
     fn add(&mut self, raw: RawLine<'_>) {
         let parsed = match raw.ends {
-            LineEnd::TooLong => Err(format!("longer than {MAX_LINE_BYTES} bytes")),
+            LineEnd::TooLong => Err(format!("longer than {MAX_SESSION_LINE_BYTES} bytes")),
             LineEnd::LineFeed | LineEnd::EndOfFile => line::parse(raw.bytes),
         };
         match parsed {

@@ -1,7 +1,9 @@
 //! What was wrong with a session file that was read nevertheless.
 
 /// How many damaged lines are named one by one.
-const MAX_NAMED: usize = 8;
+///
+/// Limit: further damaged lines are only counted.
+const MAX_NAMED_LINES: usize = 8;
 
 /// What was found beside whole records. Nothing of it was changed in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -49,7 +51,7 @@ impl ReadReport {
 
     pub(crate) fn add_damaged(&mut self, line: DamagedLine) {
         self.damaged_lines += 1;
-        if self.damaged.len() < MAX_NAMED {
+        if self.damaged.len() < MAX_NAMED_LINES {
             self.damaged.push(line);
         }
     }

@@ -5,7 +5,11 @@ use std::time::Duration;
 pub use zot_process::{EndSignal, EndSignals};
 
 /// How long a job may take to end when the process has to. Tools end theirs within four seconds.
-pub const ENDING_TIME: Duration = Duration::from_secs(5);
+///
+/// Limit: after a signal, running work is abandoned.
+pub const SIGNAL_GRACE: Duration = Duration::from_secs(5);
 
 /// How long the reader is waited for when the process has to end.
-pub const LAST_WORDS_TIME: Duration = Duration::from_millis(500);
+///
+/// Limit: after a signal, output the reader has not taken is discarded.
+pub const FLUSH_TIME: Duration = Duration::from_millis(500);

@@ -26,11 +26,15 @@ const READ_BYTES: usize = 64 * 1024;
 const WRITE_BYTES: usize = 4096;
 
 /// How much output may wait for a slow reader before the writer of it has to.
+///
+/// Limit: no event is taken from the agent until the reader has caught up.
 pub const HIGH_WATER_BYTES: usize = 1024 * 1024;
 
 /// How much may wait before commands have to as well. Higher, so that an abort still gets through
 /// when events have filled the output.
-const ANSWERS_HIGH_WATER_BYTES: usize = 2 * HIGH_WATER_BYTES;
+///
+/// Limit: no input is read until the reader has caught up.
+const RESPONSES_HIGH_WATER_BYTES: usize = 2 * HIGH_WATER_BYTES;
 
 /// What a stream that is written to is watched for. A pipe without a reader shows an error, a socket
 /// only that writing is over, which tokio counts as being writable.
@@ -294,7 +298,7 @@ impl Output {
 
     /// Whether the reader is so far behind that not even commands should be answered for now.
     pub fn is_overfull(&self) -> bool {
-        self.buffer.len() - self.written > ANSWERS_HIGH_WATER_BYTES
+        self.buffer.len() - self.written > RESPONSES_HIGH_WATER_BYTES
     }
 
     pub fn is_empty(&self) -> bool {

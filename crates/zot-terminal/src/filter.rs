@@ -9,14 +9,20 @@ use crate::characters::{BLACK_FLAG, MARK, is_deceptive, is_tag};
 
 /// So many characters without a width may follow one that has one: no script needs more, and
 /// terminals get slow, or draw over the lines above.
-const MAX_MARKS: usize = 16;
+///
+/// Limit: further characters without a width are left out.
+const MAX_COMBINING_MARKS: usize = 16;
 
 /// A control sequence that is longer is shown as the text that it then is.
-const MAX_SEQUENCE_BYTES: usize = 256;
+///
+/// Limit: a longer control sequence is shown as text.
+const MAX_FILTERED_SEQUENCE_BYTES: usize = 256;
 
 /// A control string (a title, a link, an image) that is longer, or does not end on its line, is
 /// shown as the text that it then is: an attacker must not hide what follows.
-const MAX_STRING_BYTES: usize = 64 * 1024;
+///
+/// Limit: a longer control string is shown as text.
+const MAX_CONTROL_STRING_BYTES: usize = 64 * 1024;
 
 /// What stands for line ends and tabs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +157,9 @@ impl Filter {
                 }
             },
             State::Sequence => match character {
-                ' '..='?' if self.held.len() < MAX_SEQUENCE_BYTES => self.held.push(character),
+                ' '..='?' if self.held.len() < MAX_FILTERED_SEQUENCE_BYTES => {
+                    self.held.push(character)
+                }
                 '@'..='~' => {
                     self.held.clear();
                     self.state = State::Text;
@@ -173,7 +181,7 @@ impl Filter {
                 }
                 _ => {
                     self.held.push(character);
-                    if self.held.len() > MAX_STRING_BYTES {
+                    if self.held.len() > MAX_CONTROL_STRING_BYTES {
                         self.release(shown);
                     }
                 }
@@ -243,7 +251,7 @@ impl Filter {
 
     fn mark(&mut self, character: char, shown: &mut String) {
         self.marks += 1;
-        if self.marks <= MAX_MARKS {
+        if self.marks <= MAX_COMBINING_MARKS {
             shown.push(character);
         }
     }

@@ -28,10 +28,14 @@ use throttle::Throttle;
 const SHELL: &str = "/bin/sh";
 
 /// For calls that name no time: long enough for a build, short enough to notice a hang.
-const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(10 * 60);
+///
+/// Limit: the command is ended.
+const DEFAULT_BASH_TIME_LIMIT: Duration = Duration::from_secs(10 * 60);
 
 /// Longer times are cut to this.
-const MAX_TIME_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
+///
+/// Limit: a longer requested limit is lowered to this.
+const MAX_BASH_TIME_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 const DESCRIPTION: &str = "Run a command with /bin/sh in the working directory and return its \
 exit code and its output, standard error included. There is no input: commands that ask \
@@ -78,8 +82,8 @@ impl BashTool {
             return Err(BashError::AbortedBeforeStart);
         }
         let time_limit = match u64::try_from(seconds) {
-            Ok(seconds @ 1..) => Duration::from_secs(seconds).min(MAX_TIME_LIMIT),
-            _ => DEFAULT_TIME_LIMIT,
+            Ok(seconds @ 1..) => Duration::from_secs(seconds).min(MAX_BASH_TIME_LIMIT),
+            _ => DEFAULT_BASH_TIME_LIMIT,
         };
 
         let mut command = Command::new(SHELL);

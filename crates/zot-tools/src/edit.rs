@@ -23,6 +23,8 @@ use crate::path::PathError;
 use replacement::{EditError, Replacement, apply};
 
 /// The largest file that is edited: the whole text is held in memory.
+///
+/// Limit: the file is refused.
 const MAX_EDIT_BYTES: u64 = 64 * 1024 * 1024;
 
 const DESCRIPTION: &str = "Change parts of a file by exact replacement. Each oldText must occur \

@@ -1,9 +1,13 @@
 //! How much a tool result may hold, and how texts are cut to it.
 
 /// The most lines a result shows.
+///
+/// Limit: the result is cut, with a note; `bash` shows a fifth from the beginning and the rest from the end.
 pub const MAX_RESULT_LINES: usize = 2_000;
 
 /// The most bytes of content a result shows.
+///
+/// Limit: likewise.
 pub const MAX_RESULT_BYTES: usize = 50 * 1024;
 
 /// `MAX_RESULT_BYTES` as people read it.

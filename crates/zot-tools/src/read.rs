@@ -22,16 +22,22 @@ use crate::path::PathError;
 use window::{LineWindow, Progress};
 
 /// How much of a file is looked at to tell text from binary.
+///
+/// Limit: a NUL beyond them does not make a file binary.
 const SNIFF_BYTES: usize = 8 * 1024;
 
 /// How much is read at once. Small files need a single read.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// How much is read before other tasks get their turn; the skipped part of a file has no limit.
-const BYTES_PER_TURN: usize = 1024 * 1024;
+///
+/// Limit: `read` lets other work run.
+const READ_BYTES_PER_TURN: usize = 1024 * 1024;
 
 /// The largest image sent to a model.
-const MAX_IMAGE_BYTES: u64 = 20 * 1024 * 1024;
+///
+/// Limit: the image is refused.
+const MAX_READ_IMAGE_BYTES: u64 = 20 * 1024 * 1024;
 
 const DESCRIPTION: &str = "Read a file. Text comes back as it is, at most 2000 lines or 50 KiB \
 per call; pass offset and limit to see another part of a longer file. PNG, JPEG, GIF and WebP \
@@ -133,7 +139,7 @@ async fn read_window(
             break;
         }
         since_yield += chunk.len();
-        if since_yield >= BYTES_PER_TURN {
+        if since_yield >= READ_BYTES_PER_TURN {
             since_yield = 0;
             tokio::task::yield_now().await;
         }
@@ -156,17 +162,17 @@ fn read_image(
     let too_large = |size| FileError::TooLarge {
         path: path.to_owned(),
         size,
-        limit: MAX_IMAGE_BYTES,
+        limit: MAX_READ_IMAGE_BYTES,
         purpose: "images",
     };
-    if size > MAX_IMAGE_BYTES {
+    if size > MAX_READ_IMAGE_BYTES {
         return Err(too_large(size).into());
     }
     // The file may grow while it is read.
-    file.take(MAX_IMAGE_BYTES + 1 - data.len() as u64)
+    file.take(MAX_READ_IMAGE_BYTES + 1 - data.len() as u64)
         .read_to_end(&mut data)
         .map_err(FileError::during("read", path))?;
-    if data.len() as u64 > MAX_IMAGE_BYTES {
+    if data.len() as u64 > MAX_READ_IMAGE_BYTES {
         return Err(too_large(data.len() as u64).into());
     }
     Ok(ToolOutput {

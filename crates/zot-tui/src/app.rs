@@ -52,7 +52,7 @@ use attachments::Attachments;
 pub(crate) use chat::Chat;
 pub(crate) use choices::{Choice, Choices};
 pub(crate) use effect::{Effect, Prompt, SESSION};
-pub(crate) use history::{History, MAX_ENTRIES as MAX_HISTORY};
+pub(crate) use history::{History, MAX_HISTORY_ENTRIES as MAX_SENT_HISTORY_RECORDS};
 pub(crate) use input::{FileList, Info, Input, LogAction};
 pub(crate) use item::{Item, Tool, ToolState};
 pub(crate) use key_entry::KeyEntry;
@@ -81,7 +81,9 @@ pub(crate) const MIN_COLUMNS: usize = 10;
 pub(crate) const MIN_ROWS: usize = 4;
 
 /// Prompts that may wait for the running one.
-const MAX_QUEUED: usize = 32;
+///
+/// Limit: the next prompt stays in the editor.
+const MAX_QUEUED_PROMPTS: usize = 32;
 
 pub(crate) struct App {
     pub(crate) theme: Theme,

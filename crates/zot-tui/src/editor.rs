@@ -15,11 +15,17 @@ use draft::Chip;
 pub(crate) use draft::Draft;
 
 /// What can be undone, in steps and in bytes.
-const MAX_UNDO: usize = 200;
+///
+/// Limit: the oldest step is forgotten.
+const MAX_UNDO_STEPS: usize = 200;
+/// Limit: the oldest step is forgotten.
 const MAX_UNDO_BYTES: usize = 4 * 1024 * 1024;
+/// Limit: the oldest killed text is forgotten.
 const MAX_KILLS: usize = 20;
 
 /// A longer text from elsewhere is shown as a chip: laying it out would slow every key down.
+///
+/// Limit: a longer text from `$EDITOR` is shown as a chip.
 const MAX_INLINE_BYTES: usize = 64 * 1024;
 
 /// What a key does to the text.
@@ -396,7 +402,7 @@ impl Editor {
         self.redo.clear();
         self.undo.push(self.snapshot());
         let mut bytes: usize = self.undo.iter().map(|kept| kept.text.len()).sum();
-        while self.undo.len() > MAX_UNDO || bytes > MAX_UNDO_BYTES {
+        while self.undo.len() > MAX_UNDO_STEPS || bytes > MAX_UNDO_BYTES {
             bytes -= self.undo.remove(0).text.len();
         }
     }

@@ -27,12 +27,18 @@ use turn::Turn;
 pub(crate) use surroundings::{Surroundings, TMUX_FORMAT, in_tmux};
 
 /// A larger file is described only.
-const MAX_BYTES: usize = 16 * 1024 * 1024;
+///
+/// Limit: the image is only described.
+const MAX_DECODED_IMAGE_BYTES: usize = 16 * 1024 * 1024;
 
 /// A larger file is not sent to a terminal as it is.
-const MAX_SENT_BYTES: usize = 4 * 1024 * 1024;
+///
+/// Limit: the image is made smaller before it is sent.
+const MAX_TERMINAL_IMAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// An image with more pixels is described only: a small file can claim any number.
+///
+/// Limit: an image with more pixels in its header is only described.
 const MAX_PIXELS: usize = 24_000_000;
 
 const MAX_COLUMNS: usize = 60;
@@ -114,7 +120,7 @@ impl Easel {
         rows: usize,
         number: u32,
     ) -> Option<Drawing> {
-        if file.len() > MAX_BYTES {
+        if file.len() > MAX_DECODED_IMAGE_BYTES {
             return None;
         }
         let (width, height) = size::of(file)?;
@@ -129,7 +135,7 @@ impl Easel {
             Some(turn.apply(pixels))
         };
         let (first, sequence) = match self.protocol {
-            Protocol::Iterm if file.len() <= MAX_SENT_BYTES => {
+            Protocol::Iterm if file.len() <= MAX_TERMINAL_IMAGE_BYTES => {
                 (String::new(), iterm::draw(file, fit))
             }
             Protocol::Iterm => (String::new(), iterm::draw(&encode::png(&pixels()?)?, fit)),
@@ -179,7 +185,7 @@ impl Easel {
 /// The one format that kitty takes. A file of another one, or a large one, is made as large as it is
 /// shown.
 fn as_png(file: &[u8], pixels: impl Fn() -> Option<Pixels>) -> Option<Cow<'_, [u8]>> {
-    if size::format(file) == Some(Format::Png) && file.len() <= MAX_SENT_BYTES {
+    if size::format(file) == Some(Format::Png) && file.len() <= MAX_TERMINAL_IMAGE_BYTES {
         return Some(Cow::Borrowed(file));
     }
     Some(Cow::Owned(encode::png(&pixels()?)?))

@@ -11,6 +11,8 @@ use crate::text::Line;
 use crate::view;
 
 /// A longer search finds nothing that a shorter one does not.
+///
+/// Limit: no more of a search can be typed.
 const MAX_QUERY_BYTES: usize = 200;
 
 /// What a key has done.

@@ -4,7 +4,9 @@ use std::fmt;
 use std::hint::black_box;
 
 /// The longest key that is taken; a larger one would be moved while it grows, and leave copies.
-pub(crate) const MAX_SECRET_BYTES: usize = 16 * 1024;
+///
+/// Limit: a longer key is refused.
+pub(crate) const MAX_TYPED_KEY_BYTES: usize = 16 * 1024;
 
 /// Text that is shown to nobody. `Debug` hides it, and its memory is overwritten in the end.
 pub struct Secret {
@@ -15,7 +17,7 @@ impl Default for Secret {
     fn default() -> Self {
         Self {
             // All of it at once: it never moves.
-            bytes: Vec::with_capacity(MAX_SECRET_BYTES),
+            bytes: Vec::with_capacity(MAX_TYPED_KEY_BYTES),
         }
     }
 }
@@ -42,7 +44,7 @@ impl Secret {
         }
         let mut encoded = [0; 4];
         let bytes = character.encode_utf8(&mut encoded).as_bytes();
-        let has_room = self.bytes.len() + bytes.len() <= MAX_SECRET_BYTES;
+        let has_room = self.bytes.len() + bytes.len() <= MAX_TYPED_KEY_BYTES;
         if has_room {
             self.bytes.extend_from_slice(bytes);
         }

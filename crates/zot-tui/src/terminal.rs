@@ -29,10 +29,14 @@ const ENTER: &[u8] = b"\x1b[?2004h\x1b[>1u";
 const LEAVE: &[u8] = b"\x1b[<u\x1b[?2004l\x1b[?2026l\x1b[0m\x1b[?25h";
 
 /// An escape that nothing follows for so long was a key, and not the beginning of one.
+///
+/// Limit: an escape that nothing follows was the key.
 const ESCAPE_TIME: Duration = Duration::from_millis(25);
 
 /// The same while an answer is due, which may come in pieces over a slow line.
-const ANSWER_TIME: Duration = Duration::from_millis(250);
+///
+/// Limit: likewise, while the terminal owes a response.
+const ANSWER_ESCAPE_TIME: Duration = Duration::from_millis(250);
 
 /// What was not answered for so long will not be.
 const ANSWERS_TIME: Duration = Duration::from_secs(5);
@@ -317,7 +321,7 @@ impl Terminal {
     fn set_patience(&mut self) {
         let now = Instant::now();
         let patience = match self.answers_due {
-            Some(until) if now < until => ANSWER_TIME,
+            Some(until) if now < until => ANSWER_ESCAPE_TIME,
             _ => ESCAPE_TIME,
         };
         let is_undecided = self.decoder.is_undecided();

@@ -10,7 +10,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// How many fields are suspected when arguments do not fit.
-const MAX_SUSPECTS: usize = 64;
+///
+/// Limit: the error about a call's arguments names no further fields.
+const MAX_SUSPECT_FIELDS: usize = 64;
 
 /// The arguments of a tool that needs none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -65,7 +67,7 @@ fn path<T: DeserializeOwned>(value: &mut Value) -> Option<String> {
     }
     let mut names: Vec<String> = Vec::new();
     while let Some(fields) = at(value, &names).and_then(|inner| inner.as_object()) {
-        let mut suspects: Vec<String> = fields.keys().take(MAX_SUSPECTS).cloned().collect();
+        let mut suspects: Vec<String> = fields.keys().take(MAX_SUSPECT_FIELDS).cloned().collect();
         suspects.retain(|name| complaint_without::<T>(value, &names, name) != complaint);
         match suspects.len() {
             0 => break,

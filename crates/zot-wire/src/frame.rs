@@ -6,6 +6,8 @@ mod tests;
 use serde::Serialize;
 
 /// The longest frame that is read unless the configuration says otherwise.
+///
+/// Limit: the frame is refused and the connection closed; `[wire] max_frame_bytes` of ZINO changes it.
 pub const MAX_FRAME_BYTES: usize = 64 * 1024 * 1024;
 
 const HEADER_BYTES: usize = 4;

@@ -142,7 +142,9 @@ impl JsonSchema for RawJson {
 
 /// The most fields an object may have. Each costs many times what it takes on the line, so that a
 /// line of nothing but tiny fields would grow to hundreds of megabytes.
-const MAX_FIELDS: usize = 1024;
+///
+/// Limit: the line is refused; reading continues.
+const MAX_OBJECT_FIELDS: usize = 1024;
 
 /// The fields of one JSON object, not yet decoded.
 ///
@@ -200,9 +202,9 @@ impl<'de> Deserialize<'de> for Fields {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
                 let mut fields = Vec::new();
                 while let Some(field) = map.next_entry::<String, Box<RawValue>>()? {
-                    if fields.len() == MAX_FIELDS {
+                    if fields.len() == MAX_OBJECT_FIELDS {
                         return Err(serde::de::Error::custom(format_args!(
-                            "an object may have {MAX_FIELDS} fields at most"
+                            "an object may have {MAX_OBJECT_FIELDS} fields at most"
                         )));
                     }
                     fields.push(field);

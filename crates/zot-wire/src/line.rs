@@ -4,6 +4,8 @@
 mod tests;
 
 /// The longest line that is read; a longer one is reported and skipped.
+///
+/// Limit: the line is refused and skipped; reading continues.
 pub const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 
 /// One line of input, without its terminator.

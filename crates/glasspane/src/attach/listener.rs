@@ -14,6 +14,8 @@ const SOCKET_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 
 /// How many may wait to be accepted; the system may allow fewer.
+///
+/// Limit: further agents wait to connect.
 const QUEUED_CONNECTIONS: u32 = 1024;
 
 /// Why there is no socket for agents.

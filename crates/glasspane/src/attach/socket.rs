@@ -20,14 +20,20 @@ use crate::silent::{Silent, SilentGuard};
 use crate::source::parse_source;
 
 /// How many agents and watchers may be connected; more wait to be accepted.
-pub const MAX_CONNECTIONS: usize = 4_096;
+///
+/// Limit: further agents wait.
+pub const MAX_AGENT_CONNECTIONS: usize = 4_096;
 
 /// How many of them may have sent no whole line yet; then the oldest of these is closed. Each takes a
 /// descriptor, and a process has 1,024 of them where nobody asks for more.
-const MAX_SILENT: usize = 256;
+///
+/// Limit: the oldest connection without a line is closed.
+const MAX_SILENT_CONNECTIONS: usize = 256;
 
 /// How long a first line may be that says who comes.
-pub const HELLO_BYTES: usize = 64 * 1024;
+///
+/// Limit: a longer first line does not name the agent.
+pub const MAX_HELLO_BYTES: usize = 64 * 1024;
 
 /// How long to wait when no connection can be accepted, for want of descriptors for instance.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -50,10 +56,10 @@ pub async fn accept_agents(hub: Hub, listener: Listener, cancel: CancellationTok
         tokio::select! {
             () = cancel.cancelled() => break,
             Some(_) = connections.join_next() => {}
-            accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
+            accepted = listener.accept(), if connections.len() < MAX_AGENT_CONNECTIONS => match accepted {
                 Ok(stream) => {
                     number += 1;
-                    if silent.len() >= MAX_SILENT {
+                    if silent.len() >= MAX_SILENT_CONNECTIONS {
                         silent.close_oldest();
                     }
                     connections.spawn(serve(hub.clone(), stream, silent.enter(), number));
@@ -124,7 +130,7 @@ async fn first_line(stream: &mut UnixStream, buffer: &mut [u8]) -> Option<(Vec<u
         let searched = first.len();
         first.extend_from_slice(&buffer[..count]);
         // Frames begin with a zero, and say who comes in no line.
-        if first.first() == Some(&0) || first.len() > HELLO_BYTES {
+        if first.first() == Some(&0) || first.len() > MAX_HELLO_BYTES {
             return Some((first, Vec::new()));
         }
         if let Some(end) = first[searched..].iter().position(|byte| *byte == b'\n') {

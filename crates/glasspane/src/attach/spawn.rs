@@ -23,10 +23,14 @@ use crate::{Hub, Status};
 use output::Output;
 
 /// How long an agent may take to end when it is told to.
-pub const TERMINATION_GRACE: Duration = Duration::from_secs(5);
+///
+/// Limit: SIGKILL.
+pub const AGENT_TERMINATION_GRACE: Duration = Duration::from_secs(5);
 
 /// How long output may still come from processes that an agent left behind.
-const DRAIN_TIME: Duration = Duration::from_millis(500);
+///
+/// Limit: output that other processes hold open is abandoned.
+const AGENT_DRAIN_TIME: Duration = Duration::from_millis(500);
 
 /// Exit codes that mean that somebody ended a program, as shells report signals: hangup, interrupt, quit, kill and
 /// terminate. Others, like those of a crash, are failures.
@@ -216,7 +220,7 @@ pub async fn run_agent(
     drop(questions);
 
     let end = if cancelled {
-        let end = group.end(TERMINATION_GRACE).await;
+        let end = group.end(AGENT_TERMINATION_GRACE).await;
         // It may have told of its end.
         drain(&mut output).await;
         end
@@ -311,7 +315,7 @@ async fn converse(
 
 /// Reads what is left in the pipes; processes left behind may hold them open.
 async fn drain(output: &mut Output) {
-    let _ = timeout(DRAIN_TIME, async {
+    let _ = timeout(AGENT_DRAIN_TIME, async {
         while output.read().await {
             tokio::task::yield_now().await;
         }

@@ -19,9 +19,13 @@ use crate::{AgentState, Batch, Hub};
 pub const WATCH_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How long one line to a watcher may be: the states of all agents that a hub can have.
-pub const WATCH_LINE_BYTES: usize = 128 * 1024 * 1024;
+///
+/// Limit: `top --connect` ends.
+pub const MAX_WATCH_LINE_BYTES: usize = 128 * 1024 * 1024;
 
 /// How much of the arguments of a call a watcher is told.
+///
+/// Limit: `top --connect` gets only the beginning of arguments.
 const MAX_TABLE_ARGUMENTS_BYTES: usize = 512;
 
 const REQUEST: &[u8] = b"{\"glasspane\":\"watch\"}\n";
@@ -143,7 +147,7 @@ impl Watcher {
         Ok(Self {
             path: path.to_owned(),
             stream,
-            lines: LineDecoder::with_limit(WATCH_LINE_BYTES),
+            lines: LineDecoder::with_limit(MAX_WATCH_LINE_BYTES),
             buffer: vec![0; READ_BYTES],
             agents: Vec::new(),
         })

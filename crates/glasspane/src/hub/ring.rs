@@ -6,9 +6,13 @@ use std::sync::Arc;
 use crate::Record;
 
 /// How many records are kept.
+///
+/// Limit: the oldest record is forgotten; a watcher that had not seen it takes a snapshot.
 pub const RING_RECORDS: usize = 65_536;
 
 /// How much memory they may take, roughly.
+///
+/// Limit: likewise.
 pub const RING_BYTES: usize = 64 * 1024 * 1024;
 
 /// The last records in order, without gaps.

@@ -3,7 +3,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::{
-    BATCH_RECORDS, HISTORY_BYTES, HISTORY_RECORDS, Hub, MAX_AGENTS, MAX_RECORD_TEXT, RING_RECORDS,
+    BATCH_RECORDS, HISTORY_BYTES, HISTORY_RECORDS, Hub, MAX_AGENTS, MAX_RECORD_TEXT_BYTES,
+    RING_RECORDS,
 };
 use crate::record::{Attached, Detached};
 use crate::{Batch, Event, Kind, Record, Status};
@@ -101,7 +102,7 @@ fn large_texts_push_out_more() {
     let hub = Hub::new();
     let agent = hub.attach(attached("one"));
     for _ in 0..400 {
-        agent.event(Event::answer("x".repeat(MAX_RECORD_TEXT)));
+        agent.event(Event::answer("x".repeat(MAX_RECORD_TEXT_BYTES)));
     }
     let kept = match hub.subscribe(360).take() {
         Some(Batch::Records { records, .. }) => records.len(),
@@ -160,14 +161,14 @@ fn long_texts_are_cut_and_say_so() {
     let hub = Hub::new();
     let agent = hub.attach(attached("one"));
     for _ in 0..HISTORY_RECORDS {
-        agent.event(Event::answer("é".repeat(MAX_RECORD_TEXT)));
+        agent.event(Event::answer("é".repeat(MAX_RECORD_TEXT_BYTES)));
     }
     let Some(Batch::Records { records, .. }) = hub.subscribe(hub.last_seq() - 1).take() else {
         panic!("nothing");
     };
     let text = records[0].event.as_ref().unwrap().text.as_ref().unwrap();
     assert!(
-        text.len() < MAX_RECORD_TEXT + 64 && text.ends_with("… (262144 bytes more)"),
+        text.len() < MAX_RECORD_TEXT_BYTES + 64 && text.ends_with("… (262144 bytes more)"),
         "{}",
         text.len()
     );

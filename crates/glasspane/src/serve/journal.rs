@@ -15,21 +15,30 @@ use crate::{
 };
 
 /// How many frames are kept for who comes back, and how much they may take.
-pub const MAX_FRAMES: usize = 512;
-pub const MAX_FRAME_RING_BYTES: usize = 8 * 1024 * 1024;
+///
+/// Limit: a watcher that is further behind gets a snapshot.
+pub const MAX_JOURNAL_FRAMES: usize = 512;
+/// Limit: likewise.
+pub const MAX_JOURNAL_BYTES: usize = 8 * 1024 * 1024;
 
 /// How much text one frame has at most.
 const MAX_FRAME_TEXT_BYTES: usize = 512 * 1024;
 
 /// What is sent of a message, from its end; the page shows no more.
-pub const MAX_MESSAGE_BYTES: usize = 8 * 1024;
+///
+/// Limit: only the end of a message is sent.
+pub const MAX_SENT_MESSAGE_BYTES: usize = 8 * 1024;
 
 /// What is sent of other texts, and of all in a history, from their beginning. The page shows less of them, but
 /// searches in all of it.
+///
+/// Limit: only the beginning of other texts is sent.
 pub const MAX_EXCERPT_BYTES: usize = 1024;
 
 /// How many records a snapshot has, for all agents together.
-pub const MAX_HISTORY: usize = 20_000;
+///
+/// Limit: only the last records of the histories are sent.
+pub const MAX_SENT_HISTORY_RECORDS: usize = 20_000;
 
 /// One piece of the feed.
 #[derive(Debug)]
@@ -147,7 +156,7 @@ impl Journal {
             }
         };
         drop(state);
-        let each = MAX_HISTORY / history.len().max(1);
+        let each = MAX_SENT_HISTORY_RECORDS / history.len().max(1);
         let history = history
             .iter()
             .map(|(id, records)| {
@@ -239,8 +248,8 @@ impl State {
     fn push(&mut self, frame: Frame) {
         self.bytes += frame.text.len();
         self.frames.push_back(Arc::new(frame));
-        while self.frames.len() > MAX_FRAMES
-            || (self.bytes > MAX_FRAME_RING_BYTES && self.frames.len() > 1)
+        while self.frames.len() > MAX_JOURNAL_FRAMES
+            || (self.bytes > MAX_JOURNAL_BYTES && self.frames.len() > 1)
         {
             if let Some(oldest) = self.frames.pop_front() {
                 self.bytes -= oldest.text.len();
@@ -255,7 +264,7 @@ fn frame_length(records: &[Arc<Record>]) -> usize {
     let fitting = records.iter().take_while(|record| {
         let event = record.event.as_ref();
         let text = event.and_then(|event| event.text.as_ref());
-        bytes += text.map_or(0, |text| text.len().min(MAX_MESSAGE_BYTES));
+        bytes += text.map_or(0, |text| text.len().min(MAX_SENT_MESSAGE_BYTES));
         bytes <= MAX_FRAME_TEXT_BYTES
     });
     fitting.count().max(1)
@@ -285,7 +294,7 @@ pub(super) fn merge(records: &[Arc<Record>]) -> Vec<Cow<'_, Record>> {
                 text.push_str(piece.text.as_deref().unwrap_or_default());
                 match piece.arguments {
                     Some(true) => text.truncate(text.floor_char_boundary(MAX_ARGUMENTS_BYTES)),
-                    _ => keep_end(text, MAX_MESSAGE_BYTES),
+                    _ => keep_end(text, MAX_SENT_MESSAGE_BYTES),
                 }
             }
             continue;
@@ -322,11 +331,11 @@ fn trimmed(record: &Record) -> Cow<'_, Record> {
         }
         Kind::ToolExecutionUpdate if length > 0 => with_text(record, None),
         Kind::MessageUpdate | Kind::MessageStart | Kind::MessageEnd => {
-            if length <= MAX_MESSAGE_BYTES {
+            if length <= MAX_SENT_MESSAGE_BYTES {
                 return Cow::Borrowed(record);
             }
             let mut text = event.text.clone().unwrap_or_default();
-            keep_end(&mut text, MAX_MESSAGE_BYTES);
+            keep_end(&mut text, MAX_SENT_MESSAGE_BYTES);
             with_text(record, Some(text))
         }
         _ => excerpt(record),

@@ -6,13 +6,19 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::time::timeout;
 
 /// How long a head may be. Browsers send one or two kibibytes.
-pub const MAX_HEAD_BYTES: usize = 16 * 1024;
+///
+/// Limit: status 431.
+pub const MAX_REQUEST_HEAD_BYTES: usize = 16 * 1024;
 
 /// How many header fields it may have.
-pub const MAX_HEADERS: usize = 64;
+///
+/// Limit: status 431.
+pub const MAX_REQUEST_HEADERS: usize = 64;
 
 /// How long a client may take to send one, from when we began to wait.
-pub const HEAD_TIME: Duration = Duration::from_secs(10);
+///
+/// Limit: status 408.
+pub const REQUEST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a request asks for, as far as we care.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,15 +59,15 @@ impl Heads {
         reader: &mut (impl AsyncRead + Unpin),
     ) -> Result<Request, Refusal> {
         let buffer = &mut self.buffer;
-        let found = timeout(HEAD_TIME, async {
+        let found = timeout(REQUEST_HEAD_TIMEOUT, async {
             loop {
                 if let Some((request, length)) = parse(buffer)? {
                     return Ok((request, length));
                 }
-                if buffer.len() >= MAX_HEAD_BYTES {
+                if buffer.len() >= MAX_REQUEST_HEAD_BYTES {
                     return Err(Refusal::TooLarge);
                 }
-                let room = (MAX_HEAD_BYTES - buffer.len()) as u64;
+                let room = (MAX_REQUEST_HEAD_BYTES - buffer.len()) as u64;
                 match (&mut *reader).take(room).read_buf(buffer).await {
                     Ok(0) if buffer.is_empty() => return Err(Refusal::Silence),
                     Ok(0) => return Err(Refusal::Malformed),
@@ -83,7 +89,7 @@ impl Heads {
 
 /// The request at the beginning of `bytes` and how long its head is; `None`: more has to come.
 fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, Refusal> {
-    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; MAX_REQUEST_HEADERS];
     let mut head = httparse::Request::new(&mut headers);
     let length = match head.parse(bytes) {
         Ok(httparse::Status::Complete(length)) => length,

@@ -9,7 +9,9 @@ use tokio::time::timeout;
 use super::request::Refusal;
 
 /// How long one write may wait for a client that does not read.
-pub const WRITE_TIME: Duration = Duration::from_secs(20);
+///
+/// Limit: a client that reads nothing is disconnected.
+pub const RESPONSE_WRITE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// No code, style, image or connection but from here, and no page around this one. The page has no inline code.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
@@ -110,7 +112,7 @@ pub(super) async fn write_all(
     mut bytes: &[u8],
 ) -> io::Result<()> {
     while !bytes.is_empty() {
-        let written = timeout(WRITE_TIME, writer.write(bytes))
+        let written = timeout(RESPONSE_WRITE_TIMEOUT, writer.write(bytes))
             .await
             .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
         if written == 0 {

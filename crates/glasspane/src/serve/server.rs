@@ -21,7 +21,9 @@ use crate::Hub;
 use crate::silent::{Silent, SilentGuard};
 
 /// How many clients may be connected. A page takes one connection, and a few more while it loads.
-pub const MAX_CONNECTIONS: usize = 256;
+///
+/// Limit: the oldest connection without a request is closed; if all have one, the next gets status 503.
+pub const MAX_PAGE_CONNECTIONS: usize = 256;
 
 /// How soon watchers see what happens.
 pub const BATCH_TIME: Duration = Duration::from_millis(100);
@@ -30,7 +32,7 @@ pub const BATCH_TIME: Duration = Duration::from_millis(100);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// How long connections have to end by themselves.
-const ENDING_TIME: Duration = Duration::from_secs(1);
+const SERVER_ENDING_TIME: Duration = Duration::from_secs(1);
 
 /// What of a log is read at a time.
 const LOG_CHUNK: usize = 64 * 1024;
@@ -110,7 +112,7 @@ impl Server {
                 accepted = self.listener.accept() => match accepted {
                     // A place that is held without a request goes to who may have one.
                     Ok((stream, _))
-                        if connections.len() < MAX_CONNECTIONS || silent.close_oldest() =>
+                        if connections.len() < MAX_PAGE_CONNECTIONS || silent.close_oldest() =>
                     {
                         let (shared, guard) = (Arc::clone(&self.shared), silent.enter());
                         connections.spawn(converse(stream, shared, guard, cancel.clone()));
@@ -121,7 +123,7 @@ impl Server {
             }
         }
         let ended = async { while connections.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(ENDING_TIME, ended).await;
+        let _ = tokio::time::timeout(SERVER_ENDING_TIME, ended).await;
         connections.shutdown().await;
     }
 }

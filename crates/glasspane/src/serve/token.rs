@@ -12,7 +12,9 @@ use zot_files::read_limited;
 const TOKEN_BYTES: usize = 32;
 
 /// A longer file holds no token.
-const MAX_FILE_BYTES: u64 = 4 * 1024;
+///
+/// Limit: the token file is refused.
+const MAX_TOKEN_FILE_BYTES: u64 = 4 * 1024;
 
 /// What a request has to know. Hexadecimal, so that it can be written into an address as it is.
 #[derive(Clone)]
@@ -47,7 +49,7 @@ impl Token {
                 Err(TokenError::Readable(path.to_owned()))
             }
             Ok(_) => {
-                let text = read_limited(path, MAX_FILE_BYTES).map_err(failed)?;
+                let text = read_limited(path, MAX_TOKEN_FILE_BYTES).map_err(failed)?;
                 let text = text.unwrap_or_default();
                 let token = text.trim();
                 let whole = token.len() == TOKEN_BYTES * 2

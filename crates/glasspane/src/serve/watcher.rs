@@ -13,7 +13,9 @@ use super::journal::{Journal, Next};
 use super::response::{head, write_all};
 
 /// How often something is sent while nothing happens, so that both sides notice when the other is gone.
-pub const HEARTBEAT: Duration = Duration::from_secs(10);
+///
+/// Limit: a silent stream gets a comment.
+pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Feeds a watcher that was at `place` before, or begins with a snapshot.
 pub(super) async fn feed(
@@ -52,7 +54,7 @@ pub(super) async fn feed(
             () = cancel.cancelled() => return Ok(()),
             // The sender lives as long as the journal, which we hold.
             _ = changes.changed() => {}
-            () = sleep(HEARTBEAT) => write_all(writer, b": still here\n\n").await?,
+            () = sleep(HEARTBEAT_INTERVAL) => write_all(writer, b": still here\n\n").await?,
             gone = has_left(reader) => return gone,
         }
     }

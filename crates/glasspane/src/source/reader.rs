@@ -12,7 +12,9 @@ use super::{Dialect, Finding, Identity, SourceKind};
 use crate::{Event, Usage};
 
 /// How much is shown of a line that is not understood.
-pub const MAX_FOREIGN_BYTES: usize = 200;
+///
+/// Limit: a line that is not understood is cut.
+pub const MAX_UNKNOWN_LINE_BYTES: usize = 200;
 
 /// Reads what one agent prints, in pieces of any size.
 pub struct Reader {
@@ -195,7 +197,7 @@ impl Reader {
 }
 
 fn unknown(what: &str, line: &str, findings: &mut Vec<Finding>) {
-    let shown = &line[..line.floor_char_boundary(MAX_FOREIGN_BYTES)];
+    let shown = &line[..line.floor_char_boundary(MAX_UNKNOWN_LINE_BYTES)];
     findings.push(Finding::Event(Event {
         message: (!shown.is_empty()).then(|| shown.to_owned()),
         ..Event::unknown(what)

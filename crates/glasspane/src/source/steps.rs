@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Finding;
 use super::fields::push;
-use crate::{Event, Kind, MAX_OPEN_TOOLS, MAX_RECORD_TEXT};
+use crate::{Event, Kind, MAX_OPEN_TOOLS, MAX_RECORD_TEXT_BYTES};
 
 /// Makes prompts and turns out of messages and tools: what the model says after a tool was answered is another turn.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub(super) struct Said {
 
 impl Said {
     pub(super) fn piece(&mut self, text: &str, findings: &mut Vec<Finding>) {
-        self.too_long |= self.text.len() + text.len() > MAX_RECORD_TEXT;
+        self.too_long |= self.text.len() + text.len() > MAX_RECORD_TEXT_BYTES;
         if !self.too_long {
             self.text.push_str(text);
         }

@@ -11,7 +11,7 @@ use super::{Dialect, Finding};
 use crate::{CostBasis, Event, Kind, Usage, normalize};
 
 /// How many calls may wait for a person at a time; of more, the answers are not told.
-const MAX_WAITING: usize = 64;
+const MAX_WAITING_CALLS: usize = 64;
 
 /// Both modes of zot say the same; they differ in what follows `done`, which is the tracker's affair.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl Dialect for Zot {
             "tool_call" => arguments(object, findings),
             "tool_confirm" => {
                 arguments(object, findings);
-                if self.waiting.len() < MAX_WAITING {
+                if self.waiting.len() < MAX_WAITING_CALLS {
                     self.waiting.extend(owned(object, "id"));
                 }
             }

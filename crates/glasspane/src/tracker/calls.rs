@@ -2,15 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{MAX_NAME_BYTES, cut};
+use super::{MAX_STATE_FIELD_BYTES, cut};
 use crate::Event;
 use crate::arguments::{is_object, one_line, summary};
 
 /// How much of the arguments of one call is kept, and of all running calls of an agent together.
+///
+/// Limit: arguments of a running tool are cut, with a note.
 pub const MAX_ARGUMENTS_BYTES: usize = 8 * 1024;
+/// Limit: likewise, for all running tools of an agent.
 pub const MAX_ALL_ARGUMENTS_BYTES: usize = 32 * 1024;
 
 /// How many calls that wait for a person are kept; more are counted.
+///
+/// Limit: further approvals of an agent are not listed; the agent still waits.
 pub const MAX_APPROVALS: usize = 16;
 
 /// While arguments arrive in small pieces, up to here each piece is looked at.
@@ -64,8 +69,8 @@ pub struct PendingApproval {
 impl RunningTool {
     pub(super) fn new(id: &str, name: &str, since_ms: u64) -> Self {
         Self {
-            id: cut(id, MAX_NAME_BYTES).to_owned(),
-            name: cut(name, MAX_NAME_BYTES).to_owned(),
+            id: cut(id, MAX_STATE_FIELD_BYTES).to_owned(),
+            name: cut(name, MAX_STATE_FIELD_BYTES).to_owned(),
             since_ms,
             ..Self::default()
         }
@@ -121,8 +126,8 @@ impl PendingApproval {
             tool_id: event
                 .tool_id
                 .as_deref()
-                .map(|id| cut(id, MAX_NAME_BYTES).to_owned()),
-            name: cut(name, MAX_NAME_BYTES).to_owned(),
+                .map(|id| cut(id, MAX_STATE_FIELD_BYTES).to_owned()),
+            name: cut(name, MAX_STATE_FIELD_BYTES).to_owned(),
             since_ms,
             // A preview that repeats the telling argument says nothing new.
             message: said

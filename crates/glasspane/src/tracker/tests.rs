@@ -1,6 +1,6 @@
 use super::{
-    MAX_ALL_ARGUMENTS_BYTES, MAX_APPROVALS, MAX_ARGUMENTS_BYTES, MAX_OPEN_TOOLS, MAX_TEXT_BYTES,
-    MAX_VIOLATIONS, Status, Tracker,
+    MAX_ALL_ARGUMENTS_BYTES, MAX_APPROVALS, MAX_ARGUMENTS_BYTES, MAX_MESSAGE_TAIL_BYTES,
+    MAX_OPEN_TOOLS, MAX_VIOLATIONS, Status, Tracker,
 };
 use crate::record::{Attached, Detached};
 use crate::{CostBasis, Event, Kind, Record, Retry, Usage};
@@ -529,7 +529,7 @@ fn everything_is_bounded() {
     let state = tracker.state();
     assert_eq!(state.tools_running.len(), MAX_OPEN_TOOLS);
     assert!(state.tools_running.iter().all(|name| name.len() <= 1024));
-    assert!(state.last_text.len() <= MAX_TEXT_BYTES);
+    assert!(state.last_text.len() <= MAX_MESSAGE_TAIL_BYTES);
     assert_eq!(state.violations.len(), MAX_VIOLATIONS);
     assert_eq!((state.violation_count, state.unknown), (50, 306));
 }

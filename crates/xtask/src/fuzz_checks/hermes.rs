@@ -1,6 +1,6 @@
 //! Blocks in the text of a model.
 
-use zot_agent::hermes::{BlockItem, BlockParser, Tag};
+use zot_hermes::{BlockItem, BlockParser, Tag};
 
 use super::{in_characters, pieces};
 

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use zot_agent::hermes::{BlockItem, BlockParser, Tag};
+use zot_hermes::{BlockItem, BlockParser, Tag};
 
 const TAGS: &[Tag] = &[Tag::TOOL_CALL, Tag::TASK];
 

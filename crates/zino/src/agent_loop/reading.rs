@@ -11,7 +11,9 @@ use crate::peer::{Call, CallError, Peer};
 use crate::service::{Answer, Object};
 
 /// How much of an answer is taken in while a tool runs; beyond it the model has to wait.
-const MAX_AHEAD_BYTES: usize = 1024 * 1024;
+///
+/// Limit: the model waits while a tool runs.
+const MAX_READ_AHEAD_BYTES: usize = 1024 * 1024;
 
 /// Why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -107,7 +109,7 @@ impl Reading {
     pub(super) async fn alongside<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         loop {
-            let may_read = self.ended.is_none() && self.ahead_bytes < MAX_AHEAD_BYTES;
+            let may_read = self.ended.is_none() && self.ahead_bytes < MAX_READ_AHEAD_BYTES;
             // `Call::next` loses nothing when it is dropped.
             tokio::select! {
                 biased;

@@ -18,14 +18,20 @@ use zot_process::launch::Confined;
 use super::output::Output;
 
 /// Between asking processes to end and killing them.
-const TERMINATION_GRACE: Duration = Duration::from_millis(250);
+///
+/// Limit: SIGKILL follows SIGTERM.
+const PROGRAM_TERMINATION_GRACE: Duration = Duration::from_millis(250);
 
 /// How long background processes that hold the output open may run on after the program.
-const BACKGROUND_GRACE: Duration = Duration::from_secs(2);
+///
+/// Limit: background processes that keep the output open are ended.
+const PROGRAM_BACKGROUND_GRACE: Duration = Duration::from_secs(2);
 
 /// How long to read on after everyone is dead: elsewhere than on Linux, a process that left its group
 /// can hold the output open for ever.
-const DRAIN_TIME: Duration = Duration::from_millis(500);
+///
+/// Limit: output is read no further once all processes have exited.
+const PROGRAM_DRAIN_TIME: Duration = Duration::from_millis(500);
 
 /// What one read takes at most: a full pipe.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -88,7 +94,7 @@ pub(super) async fn run(command: impl Into<Confined>, limits: Limits) -> io::Res
         let mut ending = pin!(async {
             match stop {
                 Stop::Finished => group.close().await,
-                Stop::Background | Stop::TimedOut => group.end(TERMINATION_GRACE).await,
+                Stop::Background | Stop::TimedOut => group.end(PROGRAM_TERMINATION_GRACE).await,
             }
         });
         status = loop {
@@ -100,7 +106,7 @@ pub(super) async fn run(command: impl Into<Confined>, limits: Limits) -> io::Res
             }
         };
         if !drained {
-            let _ = timeout(DRAIN_TIME, reading).await;
+            let _ = timeout(PROGRAM_DRAIN_TIME, reading).await;
         }
     }
     Ok(Finished {
@@ -125,7 +131,7 @@ async fn supervise(
             // it might never be heard.
             () = group.exited(), if !exited => {
                 exited = true;
-                limit.as_mut().reset(Instant::now() + BACKGROUND_GRACE);
+                limit.as_mut().reset(Instant::now() + PROGRAM_BACKGROUND_GRACE);
             }
             () = &mut limit => {
                 return if exited { Stop::Background } else { Stop::TimedOut };

@@ -21,7 +21,9 @@ use super::file::{self, Access, Inspected, Locked};
 use names::{Names, Purpose};
 
 /// Of how many channels it is remembered how their files were left.
-const REMEMBERED: usize = 1024;
+///
+/// Limit: the file of a further channel is examined again.
+const MAX_REMEMBERED_CHANNELS: usize = 1024;
 
 pub(super) struct Channels {
     directory: Directory,
@@ -111,7 +113,7 @@ impl Channels {
         let Some(path) = self.names.path(channel, Purpose::Read)? else {
             return Ok(Vec::new());
         };
-        for _ in 0..file::ATTEMPTS {
+        for _ in 0..file::MAX_FILE_ATTEMPTS {
             let Some(locked) = file::lock(&path, Access::Read)? else {
                 return Ok(Vec::new());
             };
@@ -147,7 +149,7 @@ impl Channels {
         if elements.is_empty() {
             return Ok(());
         }
-        for _ in 0..file::ATTEMPTS {
+        for _ in 0..file::MAX_FILE_ATTEMPTS {
             let Some(path) = self.names.path(channel, Purpose::Append)? else {
                 continue;
             };
@@ -300,7 +302,7 @@ impl Channels {
             *entry = (uses, found);
             return;
         }
-        if remembered.files.len() >= REMEMBERED {
+        if remembered.files.len() >= MAX_REMEMBERED_CHANNELS {
             let oldest = remembered.files.iter().min_by_key(|(_, (used, _))| *used);
             if let Some(oldest) = oldest.map(|(path, _)| path.clone()) {
                 remembered.files.remove(&oldest);

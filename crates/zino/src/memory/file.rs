@@ -31,10 +31,14 @@ const BLOCK_BYTES: usize = 64 * 1024;
 const PAGE_BYTES: u64 = 4096;
 
 /// Files up to this are replaced where a write in place could be cut.
-const REPLACED_BYTES: u64 = 128 * 1024;
+///
+/// Limit: an append to a longer file is written in place even where it could be cut off.
+const MAX_REPLACED_BYTES: u64 = 128 * 1024;
 
 /// How often to look again when others replace the file between two steps.
-pub(super) const ATTEMPTS: usize = 100;
+///
+/// Limit: a file that others keep replacing is `busy`.
+pub(super) const MAX_FILE_ATTEMPTS: usize = 100;
 
 /// Tells whether a file is as it was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +79,7 @@ pub(super) struct Inspected {
 
 /// Opens and locks a file; `None` when it is not there.
 pub(super) fn lock(path: &Path, access: Access) -> Result<Option<Locked>, StoreError> {
-    for _ in 0..ATTEMPTS {
+    for _ in 0..MAX_FILE_ATTEMPTS {
         let Some(locked) = open(path, access)? else {
             return Ok(None);
         };
@@ -237,7 +241,7 @@ impl Locked {
         let bytes = elements.closed(opening);
         let last = known.whole_end + bytes.len() as u64 - 1;
         let crosses = known.whole_end / PAGE_BYTES != last / PAGE_BYTES;
-        let stamp = if crosses && last <= REPLACED_BYTES {
+        let stamp = if crosses && last <= MAX_REPLACED_BYTES {
             repair::grow(self, known.whole_end, &bytes)?
         } else {
             if crosses {

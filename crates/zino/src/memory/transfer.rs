@@ -9,7 +9,9 @@ use super::request::{Refused, channel, messages, text};
 use crate::service::{Answer, HungUp, Object};
 
 /// How many messages or memories go together.
-const BATCH: usize = 100;
+///
+/// Limit: the next messages or memories come in another item of an export or step of an import.
+const TRANSFER_BATCH: usize = 100;
 
 /// What an item of an import says.
 enum Item<'item> {
@@ -31,14 +33,19 @@ impl Store {
         };
         for listed in self.channels.list()? {
             let history = self.channels.history(&listed.channel_id, None)?;
-            for messages in history.chunks(BATCH) {
+            for messages in history.chunks(TRANSFER_BATCH) {
                 let channel_id = &listed.channel_id;
                 give(json!({ "kind": "history", "channel_id": channel_id, "messages": messages }))?;
             }
         }
         let count = self.hard.count()?;
-        for begin in (0..count).step_by(BATCH) {
-            for (offset, memory) in self.hard.entries(begin..begin + BATCH)?.iter().enumerate() {
+        for begin in (0..count).step_by(TRANSFER_BATCH) {
+            for (offset, memory) in self
+                .hard
+                .entries(begin..begin + TRANSFER_BATCH)?
+                .iter()
+                .enumerate()
+            {
                 let id = begin + offset;
                 let part = |name: &str| memory.get(name).cloned();
                 let messages = part("messages").unwrap_or_else(|| json!([]));
@@ -74,7 +81,7 @@ impl Store {
         for batch in items
             .chunk_by_mut(|left, right| matches!((left, right), (Item::Hard(_), Item::Hard(_))))
         {
-            for part in batch.chunks(BATCH) {
+            for part in batch.chunks(TRANSFER_BATCH) {
                 self.take(part)?;
                 done += part.len();
                 let progress = json!({ "type": "progress", "done": done, "total": total });

@@ -15,10 +15,12 @@ use crate::kind::ServiceKind;
 use crate::logging::{Level, Log};
 use crate::memory::{MemoryService, Mended};
 use crate::router::RouterService;
-use crate::system_prompt::MAX_TEMPLATE_BYTES;
+use crate::system_prompt::MAX_PROMPT_TEMPLATE_BYTES;
 
 /// How long a path to a socket may be.
-const MAX_SOCKET_PATH: usize = 107;
+///
+/// Limit: the path cannot be that of a socket.
+const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// One thing that was looked at.
 #[derive(Debug, PartialEq, Eq)]
@@ -67,7 +69,7 @@ pub async fn check(loaded: &Loaded) -> Vec<Finding> {
 
 fn check_template(config: &Config, findings: &mut Findings) {
     let path = &config.sys.template;
-    match zot_files::read_existing_text(path, MAX_TEMPLATE_BYTES) {
+    match zot_files::read_existing_text(path, MAX_PROMPT_TEMPLATE_BYTES) {
         Ok(text) => {
             for placeholder in ["%%TOOL_LIST%%", "%%SOFT_MEMORIES%%"] {
                 if !text.contains(placeholder) {
@@ -134,9 +136,9 @@ fn check_sockets(config: &Config, findings: &mut Findings) {
     for kind in ServiceKind::ALL {
         let socket = config.socket(kind);
         let length = socket.as_os_str().len();
-        if length > MAX_SOCKET_PATH {
+        if length > MAX_SOCKET_PATH_BYTES {
             let message = format!(
-                "{} is too long for a socket ({length} bytes, {MAX_SOCKET_PATH} at most)",
+                "{} is too long for a socket ({length} bytes, {MAX_SOCKET_PATH_BYTES} at most)",
                 socket.display()
             );
             findings.add(Verdict::Bad, kind.name(), message);

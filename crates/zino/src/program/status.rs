@@ -12,7 +12,9 @@ use crate::peer::{CallError, Peer};
 use crate::service::{Answer, Object};
 
 /// A service that takes longer to say pong is not well.
-const PATIENCE: Duration = Duration::from_secs(2);
+///
+/// Limit: the service is shown as `silent`.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How one service is doing.
 #[derive(Debug)]
@@ -40,7 +42,7 @@ pub async fn status(config: &Config) -> Vec<Status> {
     for kind in ServiceKind::ALL {
         let socket = config.socket(kind);
         let peer = Peer::socket(socket.clone(), config.wire.max_frame_bytes);
-        let health = match timeout(PATIENCE, look(&peer)).await {
+        let health = match timeout(STATUS_TIMEOUT, look(&peer)).await {
             Ok(health) => health,
             Err(_) => Health::Silent,
         };

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zot_conversation::Model;
+use zot_offline::OfflineModel;
 use zot_provider::catalog::{AcceptedThinking, Catalog, ModelInfo, nearest_names};
 use zot_provider::network::{NetworkSettings, Plan, PlanError};
-use zot_provider::offline::OfflineModel;
 use zot_provider::{
     Endpoint, HttpClient, KeyRequirement, OpenAiQuirks, OutputLimitField, ProviderEntry, Route,
     Timeouts, Wire, exact_base_url, provider, providers,

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
-use zot_agent::hermes::{BlockItem, BlockParser, Tag};
 use zot_conversation::{
     Arguments, ContentBlock, Message, ModelEvent, Role, ToolCall, ToolCallId, ToolDefinition,
     ToolEffect, ToolResult,
 };
+use zot_hermes::{BlockItem, BlockParser, Tag};
 
 /// The function that runs everything: without it in the system prompt there are no tools.
 const SHELL: &str = "execute_bash";

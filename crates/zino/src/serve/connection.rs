@@ -18,10 +18,14 @@ use crate::request_line::{self, Outcome, RequestLine};
 use crate::service::{Answer, Answers, Object, Service};
 
 /// How long a peer may take between two pieces of its request.
-const STALL_TIME: Duration = Duration::from_secs(30);
+///
+/// Limit: a request that does not go on is refused.
+const REQUEST_STALL_TIME: Duration = Duration::from_secs(30);
 
 /// How long a peer may take to read what is written to it.
-const WRITE_TIME: Duration = Duration::from_secs(60);
+///
+/// Limit: a reader that does not read is disconnected.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a peer that sends more than is wanted may go on before the connection is cut.
 const LINGER_TIME: Duration = Duration::from_secs(1);
@@ -123,7 +127,7 @@ async fn read_request(
         let read = tokio::select! {
             // What has arrived already is a request under way.
             biased;
-            read = timeout(STALL_TIME, stream.read(&mut buffer)) => read,
+            read = timeout(REQUEST_STALL_TIME, stream.read(&mut buffer)) => read,
             () = stop.cancelled(), if !decoder.is_partial() => return Err(BadRequest::Nothing),
         };
         match read {
@@ -196,7 +200,7 @@ fn encode(bytes: &mut Vec<u8>, answer: &Answer) -> io::Result<()> {
 }
 
 async fn send(stream: &mut UnixStream, bytes: &[u8]) -> io::Result<()> {
-    match timeout(WRITE_TIME, stream.write_all(bytes)).await {
+    match timeout(WRITE_TIMEOUT, stream.write_all(bytes)).await {
         Ok(result) => result,
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
     }
@@ -216,9 +220,11 @@ async fn hung_up(stream: &UnixStream) {
         }
         // Half closed, or more was sent than is wanted: the state of the other half can only be
         // asked for.
-        tokio::time::sleep(HANGUP_POLL).await;
+        tokio::time::sleep(HANG_UP_POLL_INTERVAL).await;
     }
 }
 
 /// How soon the end of a half-closed connection is noticed.
-const HANGUP_POLL: Duration = Duration::from_millis(25);
+///
+/// Limit: the end of a half-closed connection is seen this late.
+const HANG_UP_POLL_INTERVAL: Duration = Duration::from_millis(25);

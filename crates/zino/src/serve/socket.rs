@@ -16,7 +16,9 @@ const SOCKET_MODE: u32 = 0o660;
 const DIRECTORY_MODE: u32 = 0o750;
 
 /// How many may wait to be accepted; the system may allow fewer. Who finds the queue full waits.
-const QUEUED_CONNECTIONS: u32 = 4096;
+///
+/// Limit: further clients wait to connect.
+const SOCKET_QUEUE_LENGTH: u32 = 4096;
 
 /// Why a service cannot listen.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +62,7 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     // set the file has what the mask leaves; there the directory is what keeps others out.
     let _ = fchmod(&socket, Mode::from_raw_mode(SOCKET_MODE as _));
     socket.bind(path)?;
-    socket.listen(QUEUED_CONNECTIONS)
+    socket.listen(SOCKET_QUEUE_LENGTH)
 }
 
 fn make_directory(path: &Path) -> Result<(), BindError> {

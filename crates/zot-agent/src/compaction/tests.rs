@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use zot_conversation::{ContentBlock, Message, Role, Timestamp, ToolResult};
 
-use super::{BLOCK_CHARACTERS, clipped, render, tail_start};
+use super::{MAX_SUMMARISED_BLOCK_BYTES, clipped, render, tail_start};
 
 fn message(role: Role) -> Arc<Message> {
     let content = match role {
@@ -57,8 +57,8 @@ fn a_conversation_that_is_too_long_loses_its_beginning() {
 
 #[test]
 fn long_blocks_are_clipped_between_characters() {
-    let text = "é".repeat(BLOCK_CHARACTERS);
+    let text = "é".repeat(MAX_SUMMARISED_BLOCK_BYTES);
     let clipped = clipped(&text);
-    assert!(clipped.len() < BLOCK_CHARACTERS + 100);
+    assert!(clipped.len() < MAX_SUMMARISED_BLOCK_BYTES + 100);
     assert!(clipped.contains("bytes left out"));
 }

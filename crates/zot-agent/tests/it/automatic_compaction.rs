@@ -103,7 +103,7 @@ async fn a_smaller_window_counts_from_the_next_prompt() {
     let scene = with_window([filling(50), answer("they talked"), answer("ok")]);
     scene.prompt("q4").await;
     let mut settings = scene.agent.settings().as_ref().clone();
-    settings.context_window = 55;
+    settings.model.context_window = 55;
     scene.agent.set_settings(settings);
     check(
         &scene.prompt("q5").await[..4],

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
-use zot_agent::hermes::HermesModel;
 use zot_conversation::ToolEffect::{Changes, ReadOnly};
 use zot_conversation::{
     ContentBlock, Image, Message, ModelErrorKind, StopReason, Tool, ToolOutput,
 };
+use zot_hermes::HermesModel;
 
 use crate::support::gate::Gate;
 use crate::support::model::{Script, accepted, answer};
@@ -21,7 +21,7 @@ fn hermes(
 ) -> Scene {
     let scene = native(scripts, tools);
     let mut settings = scene.agent.settings().as_ref().clone();
-    settings.model = Arc::new(HermesModel::new(Arc::clone(&scene.model) as Arc<_>));
+    settings.model.client = Arc::new(HermesModel::new(Arc::clone(&scene.model) as Arc<_>));
     scene.agent.set_settings(settings);
     scene
 }

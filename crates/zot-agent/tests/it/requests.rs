@@ -70,7 +70,7 @@ async fn settings_changed_between_prompts_count_from_the_next_one() {
     .build();
     scene.prompt("one").await;
     let mut settings = scene.agent.settings().as_ref().clone();
-    settings.model_id = "other".to_owned();
+    settings.model.id = "other".to_owned();
     scene.agent.set_settings(settings);
     scene.prompt("two").await;
     let models: Vec<String> = scene.model.sent().iter().map(|r| r.model.clone()).collect();

@@ -12,11 +12,12 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_agent::{
-    Agent, AgentParts, AgentSettings, ApprovalPolicy, Budget, Fallback, Hooks, Journal,
-    JournalError, NoHooks, SharedSettings, Transcript,
+    Agent, AgentParts, AgentSettings, ApprovalPolicy, Budget, ConnectedModel, Hooks, Journal,
+    JournalError, NoHooks, SharedSettings,
 };
 use zot_conversation::{
-    AgentEvent, ContentBlock, Message, Prices, Role, Timestamp, Tool, ToolResult, ToolSet, Usage,
+    AgentEvent, ContentBlock, Message, Prices, Role, Timestamp, Tool, ToolResult, ToolSet,
+    Transcript, Usage,
 };
 
 use model::{Script, ScriptedModel};
@@ -70,12 +71,14 @@ impl Setup {
         let model = Arc::new(ScriptedModel::new(self.scripts));
         let agent = Agent::new(AgentParts {
             settings: SharedSettings::new(AgentSettings {
-                model: Arc::clone(&model) as Arc<_>,
-                provider: "first".to_owned(),
-                model_id: "scripted".to_owned(),
-                prices: self.prices,
-                context_window: self.context_window,
-                max_output: 1_000,
+                model: ConnectedModel {
+                    client: Arc::clone(&model) as Arc<_>,
+                    provider: "first".to_owned(),
+                    id: "scripted".to_owned(),
+                    prices: self.prices,
+                    context_window: self.context_window,
+                    max_output: 1_000,
+                },
                 system: "be brief".into(),
                 tools: Arc::new(ToolSet::new(self.tools)),
                 reasoning: None,
@@ -86,10 +89,10 @@ impl Setup {
                     .fallbacks
                     .iter()
                     .enumerate()
-                    .map(|(number, model)| Fallback {
-                        model: Arc::clone(model) as Arc<_>,
+                    .map(|(number, model)| ConnectedModel {
+                        client: Arc::clone(model) as Arc<_>,
                         provider: "other".to_owned(),
-                        model_id: format!("model{number}"),
+                        id: format!("model{number}"),
                         prices: Prices::default(),
                         context_window: 0,
                         max_output: 1_000,

@@ -3,7 +3,7 @@ use std::cell::RefCell;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::{KeyPage, KeyPageError, MAX_ATTEMPTS};
+use super::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS};
 
 /// Sends `head` (without the last empty line) and `body`, returns the whole answer.
 async fn send(port: u16, head: &str, body: &str) -> String {
@@ -140,7 +140,7 @@ fn guessing_ends() {
         let page = KeyPage::open(vec!["a".to_owned()]).unwrap();
         let visit = Visit::to(&page);
         let visitor = async {
-            for _ in 0..MAX_ATTEMPTS {
+            for _ in 0..MAX_KEY_ATTEMPTS {
                 visit.post("key=k", "").await;
             }
         };

@@ -4,7 +4,9 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
 /// The most a request may have, its body included: a key and what a browser says about itself.
-const MAX_REQUEST_BYTES: usize = 64 * 1024;
+///
+/// Limit: the request is dropped.
+const MAX_LOOPBACK_REQUEST_BYTES: usize = 64 * 1024;
 
 /// The parts of a request that are of use here.
 pub(super) struct Head {
@@ -22,7 +24,8 @@ pub(super) async fn read(stream: &mut TcpStream) -> Option<Head> {
         if let Some(head) = parse(&bytes)? {
             return Some(head);
         }
-        if bytes.len() > MAX_REQUEST_BYTES || stream.read_buf(&mut bytes).await.ok()? == 0 {
+        if bytes.len() > MAX_LOOPBACK_REQUEST_BYTES || stream.read_buf(&mut bytes).await.ok()? == 0
+        {
             return None;
         }
     }
@@ -51,7 +54,7 @@ fn parse(bytes: &[u8]) -> Option<Option<Head>> {
             _ => {}
         }
     }
-    if length > MAX_REQUEST_BYTES {
+    if length > MAX_LOOPBACK_REQUEST_BYTES {
         return None;
     }
     let Some(body) = bytes.get(end + 4..end + 4 + length) else {

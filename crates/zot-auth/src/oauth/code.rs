@@ -15,7 +15,9 @@ use crate::key_page::page;
 use crate::loopback::{self, LoopbackServer, Reply};
 
 /// How long someone may take to log in.
-const PATIENCE: Duration = Duration::from_secs(600);
+///
+/// Limit: the login fails.
+const CODE_TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// A login under way: the browser is to be sent to [`CodeLogin::url`].
 pub struct CodeLogin<'a> {
@@ -71,11 +73,11 @@ impl<'a> CodeLogin<'a> {
 
     /// Waits for the browser to come back, and fetches the tokens.
     pub async fn finish(mut self, transport: &dyn TokenTransport) -> Result<Tokens, OAuthError> {
-        let code = match timeout(PATIENCE, self.code()).await {
+        let code = match timeout(CODE_TIME_LIMIT, self.code()).await {
             Ok(code) => code?,
             Err(_) => {
                 return Err(OAuthError::TooLate {
-                    minutes: PATIENCE.as_secs() / 60,
+                    minutes: CODE_TIME_LIMIT.as_secs() / 60,
                 });
             }
         };

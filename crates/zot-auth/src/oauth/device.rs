@@ -13,7 +13,9 @@ const DEFAULT_INTERVAL: u64 = 5;
 const SLOWER: Duration = Duration::from_secs(5);
 
 /// The longest a server's code is believed to last.
-const MAX_PATIENCE: u64 = 1800;
+///
+/// Limit: the code expires.
+const MAX_DEVICE_CODE_SECONDS: u64 = 1800;
 
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
@@ -76,8 +78,8 @@ impl<'a> DeviceLogin<'a> {
         let lasts = self
             .answer
             .expires_in
-            .unwrap_or(MAX_PATIENCE)
-            .min(MAX_PATIENCE);
+            .unwrap_or(MAX_DEVICE_CODE_SECONDS)
+            .min(MAX_DEVICE_CODE_SECONDS);
         let deadline = self.began + Duration::from_secs(lasts);
         let mut interval = Duration::from_secs(self.answer.interval.unwrap_or(DEFAULT_INTERVAL));
         let fields = [

@@ -12,10 +12,14 @@ use super::tokens::Tokens;
 use crate::{AuthFile, CredentialError};
 
 /// How long before its end a token is renewed: longer than an answer usually takes.
-const MARGIN: Duration = Duration::from_secs(300);
+///
+/// Limit: a login is renewed this long before it expires.
+const RENEWAL_MARGIN: Duration = Duration::from_secs(300);
 
 /// How long another process may take to renew it.
-const LOCK_PATIENCE: Duration = Duration::from_secs(60);
+///
+/// Limit: the renewal fails with an error that names the lock.
+const RENEWAL_LOCK_PATIENCE: Duration = Duration::from_secs(60);
 const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The login of one provider, good whenever it is asked for.
@@ -47,7 +51,7 @@ impl TokenKeeper {
     /// A token that is good for a while, renewed if need be.
     pub async fn fresh(&self) -> Result<Tokens, OAuthError> {
         let current = self.current().clone();
-        if current.lasts(MARGIN) {
+        if current.lasts(RENEWAL_MARGIN) {
             return Ok(current);
         }
         match self.renewed().await {
@@ -69,7 +73,7 @@ impl TokenKeeper {
         let stored = stored.ok_or_else(|| OAuthError::LoggedOut {
             provider: self.provider.clone(),
         })?;
-        if stored.lasts(MARGIN) {
+        if stored.lasts(RENEWAL_MARGIN) {
             return Ok(stored);
         }
         let Some(refresh) = stored.refresh() else {
@@ -92,7 +96,7 @@ impl TokenKeeper {
             path: path.to_owned(),
             source,
         };
-        let deadline = Instant::now() + LOCK_PATIENCE;
+        let deadline = Instant::now() + RENEWAL_LOCK_PATIENCE;
         loop {
             if let Some(lock) = Lock::try_acquire(path).map_err(unwritable)? {
                 return Ok(lock);

@@ -9,17 +9,19 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 
 use clap::ArgMatches;
-use zot_sdk::sessions::{FindError, Library};
+use zot_sdk::Workspace;
+use zot_sdk::sessions::{self, FindError};
 
 use super::Arguments;
-use crate::configuration;
 use crate::failure::Failure;
 use crate::prompt_input::stdin_speaks;
 use crate::sessions_command::{self, Columns};
 use crate::warn;
 
 /// A line with the number of a session is not longer than this.
-const MAX_NUMBER_LINE: usize = 64;
+///
+/// Limit: `-p --resume`: the line is not a session number.
+const MAX_SESSION_NUMBER_BYTES: usize = 64;
 
 /// Which session to go on with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,12 +88,12 @@ impl Arguments {
     }
 
     fn take_resumed(&mut self, values: Vec<String>) -> Result<(), Failure> {
-        let library = Library::new(configuration::home().join("sessions"));
+        let workspace = Workspace::of_process();
         let positions = std::mem::take(&mut self.positions);
         let words = std::mem::take(&mut self.words);
         let mut words: Vec<_> = positions.words.into_iter().zip(words).collect();
         for (position, value) in positions.resumed.into_iter().zip(values) {
-            let found = library.find(&value);
+            let found = sessions::find(&workspace, &value);
             match meaning(&value, found.as_ref().err()) {
                 Meaning::Session => self.resumes = Resume::Session(value),
                 Meaning::Prompt => {
@@ -199,7 +201,7 @@ fn read_number() -> io::Result<Option<usize>> {
     let mut byte = [0];
     // Not through the standard handle, which reads ahead.
     let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    while line.len() < MAX_NUMBER_LINE && (is_terminal || stdin_speaks()?) {
+    while line.len() < MAX_SESSION_NUMBER_BYTES && (is_terminal || stdin_speaks()?) {
         if stdin.read(&mut byte)? == 0 || byte[0] == b'\n' {
             break;
         }

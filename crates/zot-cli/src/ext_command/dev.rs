@@ -23,7 +23,7 @@ use watch::Snapshot;
 const WATCH_INTERVAL: Duration = Duration::from_millis(300);
 
 /// As long as nobody has anything to say.
-const PATIENCE: Duration = Duration::from_secs(3600);
+const PROMPT_TIME_LIMIT: Duration = Duration::from_secs(3600);
 
 pub(super) async fn run(path: &Path) -> Result<ExitCode, Failure> {
     let directory = std::path::absolute(path)?;
@@ -59,7 +59,7 @@ pub(super) async fn run(path: &Path) -> Result<ExitCode, Failure> {
 async fn next_heard(running: &mut Option<Running>) -> Heard {
     match running {
         Some(running) => loop {
-            if let Some(heard) = running.trial.hear(Instant::now() + PATIENCE).await {
+            if let Some(heard) = running.trial.hear(Instant::now() + PROMPT_TIME_LIMIT).await {
                 return heard;
             }
         },

@@ -2,7 +2,8 @@ use std::fs;
 use std::path::Path;
 
 use super::{
-    Attached, MAX_ATTACHED, MAX_ENTRIES, MAX_FILE_BYTES, MAX_TEXT_BYTES, attach, image_type,
+    Attached, MAX_MENTIONED_DIRECTORY_ENTRIES, MAX_MENTIONED_FILE_BYTES, MAX_MENTIONED_TEXT_BYTES,
+    MAX_MENTIONS, attach, image_type,
 };
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0";
@@ -117,22 +118,22 @@ fn what_is_there_but_cannot_be_read_is_told() {
 fn lengths_and_counts_are_limited() {
     let directory = place();
     let path = directory.path();
-    fs::write(path.join("long"), "é".repeat(MAX_FILE_BYTES)).unwrap();
+    fs::write(path.join("long"), "é".repeat(MAX_MENTIONED_FILE_BYTES)).unwrap();
     let long = attached("@long", path);
     assert!(
         long.text
             .starts_with("[long, attached by the user: the first 65536 of 131072 bytes")
     );
-    assert!(long.text.len() < MAX_FILE_BYTES + 200);
+    assert!(long.text.len() < MAX_MENTIONED_FILE_BYTES + 200);
 
     let mut prompt = String::new();
-    for number in 0..MAX_ATTACHED + 2 {
+    for number in 0..MAX_MENTIONS + 2 {
         let name = format!("n{number}");
-        fs::write(path.join(&name), "x".repeat(MAX_FILE_BYTES / 2)).unwrap();
+        fs::write(path.join(&name), "x".repeat(MAX_MENTIONED_FILE_BYTES / 2)).unwrap();
         prompt.push_str(&format!("@{name} "));
     }
     let many = attached(&prompt, path);
-    assert!(many.text.len() < MAX_TEXT_BYTES + 8 * 1024);
+    assert!(many.text.len() < MAX_MENTIONED_TEXT_BYTES + 8 * 1024);
     assert!(many.text.contains("n20: not attached, all files together"));
     assert!(
         many.text
@@ -140,7 +141,7 @@ fn lengths_and_counts_are_limited() {
     );
 
     fs::create_dir(path.join("many")).unwrap();
-    for number in 0..MAX_ENTRIES + 1 {
+    for number in 0..MAX_MENTIONED_DIRECTORY_ENTRIES + 1 {
         fs::write(path.join(format!("many/{number}")), "").unwrap();
     }
     assert!(

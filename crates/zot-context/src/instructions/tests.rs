@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use super::{MAX_ALL_BYTES, MAX_FILE_BYTES, find_instructions};
+use super::{MAX_INSTRUCTIONS_BYTES, MAX_INSTRUCTIONS_FILE_BYTES, find_instructions};
 
 struct Tree {
     root: PathBuf,
@@ -142,9 +142,9 @@ fn an_unreadable_file_is_a_warning() {
 
 #[test]
 fn lengths_are_limited_and_a_cut_is_marked() {
-    let long = "é".repeat(MAX_FILE_BYTES);
-    let other = "x".repeat(MAX_FILE_BYTES);
-    let third = "y".repeat(MAX_FILE_BYTES);
+    let long = "é".repeat(MAX_INSTRUCTIONS_FILE_BYTES);
+    let other = "x".repeat(MAX_INSTRUCTIONS_FILE_BYTES);
+    let third = "y".repeat(MAX_INSTRUCTIONS_FILE_BYTES);
     let tree = tree(&[
         ("repo/AGENTS.md", &long),
         ("repo/CLAUDE.md", &other[1_000..]),
@@ -160,8 +160,8 @@ fn lengths_are_limited_and_a_cut_is_marked() {
             .text
             .contains("é\n[cut here: the file has 65536 bytes")
     );
-    assert_eq!(second.text.len(), MAX_FILE_BYTES - 1_000);
-    assert!(first.text.len() + second.text.len() <= MAX_ALL_BYTES);
+    assert_eq!(second.text.len(), MAX_INSTRUCTIONS_FILE_BYTES - 1_000);
+    assert!(first.text.len() + second.text.len() <= MAX_INSTRUCTIONS_BYTES);
     let problems = problems(&repo);
     assert!(problems[0].contains("AGENTS.md: only the first 32768 of its 65536"));
     assert!(problems[1].contains("instructions.md: left out"));

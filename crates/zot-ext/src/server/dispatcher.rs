@@ -16,17 +16,25 @@ use crate::registry::Registry;
 use crate::{Context, Level, OnFailure, PanelInput, Response, ToolResult, Verdict};
 
 /// Tool calls that run side by side; more of them wait.
+///
+/// Limit: further tool calls wait.
 const MAX_RUNNING_CALLS: usize = 64;
 
 /// Tool calls and commands that run or wait; more are refused.
-const MAX_CALLS: usize = 1024;
+///
+/// Limit: a further tool call is refused.
+const MAX_ACCEPTED_CALLS: usize = 1024;
 
 /// Interceptions that run. zot asks one after another, so more are a mistake and are refused.
+///
+/// Limit: the call is treated as if the interceptor had failed.
 const MAX_INTERCEPTIONS: usize = 64;
 
 /// Events, and inputs of panels, that wait for those before them; more are dropped and logged,
 /// because nobody may stop reading for them.
-const MAX_WAITING: usize = 1024;
+///
+/// Limit: the newest events and panel inputs are dropped and logged.
+const MAX_WAITING_EVENTS: usize = 1024;
 
 /// Whether there is more to do after a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +67,7 @@ struct Queue<T> {
 
 impl<T> Queue<T> {
     fn new(name: &'static str) -> (Self, mpsc::Receiver<T>) {
-        let (sender, receiver) = mpsc::channel(MAX_WAITING);
+        let (sender, receiver) = mpsc::channel(MAX_WAITING_EVENTS);
         let queue = Self {
             sender,
             name,
@@ -110,7 +118,7 @@ impl Dispatcher {
             events,
             panels,
             running: Arc::new(Semaphore::new(MAX_RUNNING_CALLS)),
-            calls: Arc::new(Semaphore::new(MAX_CALLS)),
+            calls: Arc::new(Semaphore::new(MAX_ACCEPTED_CALLS)),
             interceptions: Arc::new(Semaphore::new(MAX_INTERCEPTIONS)),
         }
     }

@@ -114,7 +114,7 @@ async fn one_that_never_reads_does_not_hold_us_up() {
     let start = Instant::now();
     let sent = trial.send_bytes(&vec![b' '; 4 * 1024 * 1024]).await;
     assert!(matches!(sent, Err(SendError::Stuck)), "{sent:?}");
-    assert!(start.elapsed() < WRITE_TIME * 3);
+    assert!(start.elapsed() < TRIAL_WRITE_TIME * 3);
     assert!(matches!(
         trial.send_bytes(b"{}\n").await,
         Err(SendError::Ended)

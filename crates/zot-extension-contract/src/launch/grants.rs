@@ -20,7 +20,7 @@ use crate::intercept_record::RECORD_DIRECTORY;
 use crate::manifest::{DATA_DIRECTORY, ExecPermission, Permissions, PermittedPath, Places};
 
 /// How many links a path may lead through; the kernel follows as many.
-const MAX_LINKS: usize = 40;
+const MAX_GRANT_LINKS: usize = 40;
 
 /// What is not held although the project is: the rules of the kernel have no exceptions.
 pub(super) const PROJECT_GAP: &str = "what it may write in $CWD includes .zot/extensions, from which zot starts extensions without limits";
@@ -185,7 +185,7 @@ fn follow(base: &Path, rest: &Path, own_links: &[PathBuf]) -> Result<PathBuf, Re
             return Err(Refusal::OwnLink(next));
         }
         links += 1;
-        if links > MAX_LINKS {
+        if links > MAX_GRANT_LINKS {
             return Err(Refusal::Unreadable(io::ErrorKind::Other));
         }
         let target = fs::read_link(&next)?;

@@ -4,26 +4,34 @@ use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
-use super::{MAX_DEPTH, kind};
+use super::{MAX_CHECKED_SCHEMA_DEPTH, kind};
 
 /// The most values in arguments that are checked: each costs up to a hundred times what it takes on
 /// the line. Long texts are one value.
-pub(super) const MAX_VALUES: usize = 10_000;
+///
+/// Limit: `modified_args` are ignored.
+pub(super) const MAX_MODIFIED_VALUES: usize = 10_000;
 
 /// The most steps one check takes.
-const MAX_STEPS: usize = 1_000_000;
+const MAX_MATCHING_STEPS: usize = 1_000_000;
 
 /// Whether `arguments` fit a tool's schema; otherwise what is wrong with which field.
 pub fn check_arguments(schema: &str, arguments: &str) -> Result<(), String> {
-    if value_count(arguments) > MAX_VALUES {
-        return Err(format!("may have {MAX_VALUES} values at most"));
+    if value_count(arguments) > MAX_MODIFIED_VALUES {
+        return Err(format!("may have {MAX_MODIFIED_VALUES} values at most"));
     }
     let arguments: Value = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
     if !arguments.is_object() {
         return Err(format!("must be an object, not {}", kind(&arguments)));
     }
     let schema: Value = serde_json::from_str(schema).map_err(|error| error.to_string())?;
-    check(&schema, &arguments, "", 0, &Budget(Cell::new(MAX_STEPS)))
+    check(
+        &schema,
+        &arguments,
+        "",
+        0,
+        &Budget(Cell::new(MAX_MATCHING_STEPS)),
+    )
 }
 
 /// How many values a JSON text has, and a few more, without reading them.
@@ -51,7 +59,7 @@ fn check(
 ) -> Result<(), String> {
     let schema = match schema {
         Value::Bool(false) => return Err(format!("{}is not allowed", named(path))),
-        Value::Object(schema) if depth < MAX_DEPTH => schema,
+        Value::Object(schema) if depth < MAX_CHECKED_SCHEMA_DEPTH => schema,
         _ => return Ok(()),
     };
     budget.spend(1)?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{MAX_DEPTH, kind};
+use super::{MAX_CHECKED_SCHEMA_DEPTH, kind};
 
 const KNOWN_TYPES: [&str; 7] = [
     "string", "number", "integer", "boolean", "array", "object", "null",
@@ -54,10 +54,10 @@ impl Judgement {
 
     /// `place` is empty or ends with a dot.
     fn object(&mut self, place: &str, fields: &Map<String, Value>, depth: usize) {
-        if depth > MAX_DEPTH {
+        if depth > MAX_CHECKED_SCHEMA_DEPTH {
             let place = place.trim_end_matches('.');
             self.advice.push(format!(
-                "{place} is nested more than {MAX_DEPTH} levels deep"
+                "{place} is nested more than {MAX_CHECKED_SCHEMA_DEPTH} levels deep"
             ));
             return;
         }

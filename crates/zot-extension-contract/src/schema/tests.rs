@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::fit::MAX_VALUES;
+use super::fit::MAX_MODIFIED_VALUES;
 use super::*;
 
 #[test]
@@ -135,12 +135,18 @@ fn arguments_are_checked_and_the_field_is_named() {
 #[test]
 fn arguments_of_too_many_values_are_not_even_read() {
     let schema = r#"{"type": "object"}"#;
-    let many = format!(r#"{{"a": [{}0]}}"#, r#"{"b":0},"#.repeat(MAX_VALUES));
+    let many = format!(
+        r#"{{"a": [{}0]}}"#,
+        r#"{"b":0},"#.repeat(MAX_MODIFIED_VALUES)
+    );
     assert_eq!(
         check_arguments(schema, &many),
         Err("may have 10000 values at most".to_owned())
     );
-    let long = format!(r#"{{"a": "{}"}}"#, r#",[{\",\\"#.repeat(MAX_VALUES));
+    let long = format!(
+        r#"{{"a": "{}"}}"#,
+        r#",[{\",\\"#.repeat(MAX_MODIFIED_VALUES)
+    );
     assert_eq!(check_arguments(schema, &long), Ok(()));
 }
 

@@ -51,11 +51,11 @@ async fn a_reader_that_never_reads_is_found_out_although_it_talks() {
     while outbox.send(&[b'x'; 1000]).is_ok() {}
     let begun = Instant::now();
     // Whatever it says interrupts the writing.
-    while tokio::time::timeout(STALL_TIME / 7, outbox.drive())
+    while tokio::time::timeout(EXTENSION_STALL_TIME / 7, outbox.drive())
         .await
         .is_err()
     {
-        assert!(begun.elapsed() < 2 * STALL_TIME);
+        assert!(begun.elapsed() < 2 * EXTENSION_STALL_TIME);
     }
 }
 

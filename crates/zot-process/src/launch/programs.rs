@@ -14,7 +14,9 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// How many programs may need one another in a row; the kernel itself follows five.
-const MAX_DEPTH: usize = 8;
+///
+/// Limit: needed files are followed no further: a confined program may fail to start.
+const MAX_INTERPRETER_DEPTH: usize = 8;
 
 /// Where an installation keeps what its programs load, seen from its root. Not all of it: the root
 /// of `~/.local/bin` or `~/.cargo/bin` holds secrets, too.
@@ -65,7 +67,7 @@ pub(super) struct Needs {
 
 impl Needs {
     pub(super) fn add(&mut self, program: &Path, surroundings: &Surroundings<'_>) {
-        self.add_at(program, surroundings, MAX_DEPTH);
+        self.add_at(program, surroundings, MAX_INTERPRETER_DEPTH);
     }
 
     fn add_at(&mut self, program: &Path, surroundings: &Surroundings<'_>, depth: usize) {
@@ -158,7 +160,7 @@ fn named_inside(path: &Path) -> Vec<PathBuf> {
     let Ok(file) = File::open(path) else {
         return Vec::new();
     };
-    let mut head = [0; shebang::MAX_LINE_BYTES];
+    let mut head = [0; shebang::MAX_SHEBANG_BYTES];
     let length = file.read_at(&mut head, 0).unwrap_or(0);
     let head = &head[..length];
     if head.starts_with(b"#!") {

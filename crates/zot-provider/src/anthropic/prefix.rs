@@ -17,9 +17,13 @@ use sha2::{Digest as _, Sha256};
 use zot_conversation::{ContentBlock, Message, Reasoning};
 
 /// The conversation at hand, and one side question such as a compaction.
-const MAX_CHAINS: usize = 2;
+///
+/// Limit: the prefixes of older conversations are computed again.
+const MAX_REMEMBERED_PREFIX_CHAINS: usize = 2;
 
 /// Each stands for a conversation that the service refused; the oldest go first.
+///
+/// Limit: the oldest prefix behind which thinking was refused is tried again.
 const MAX_REFUSED_PREFIXES: usize = 64;
 
 /// How much of a digest is kept with a block.
@@ -118,7 +122,7 @@ impl Prefixes {
             });
         }
         self.chains.push_front(chain);
-        self.chains.truncate(MAX_CHAINS);
+        self.chains.truncate(MAX_REMEMBERED_PREFIX_CHAINS);
         &self.chains[0]
     }
 

@@ -161,6 +161,8 @@ enum OpenBlock {
 }
 
 /// So many blocks may be open at once; a further one ends the oldest.
+///
+/// Limit: the oldest open block counts as finished.
 const MAX_OPEN_BLOCKS: usize = 256;
 
 /// What an answer is made behind. Known when the request is written.

@@ -12,10 +12,14 @@ use zot_conversation::{ModelRequest, Sampling};
 use crate::catalog::{Effort, Efforts, Thinking, rules};
 
 /// The least budget the provider accepts.
-const MIN_BUDGET: u64 = 1024;
+///
+/// Limit: with less, thinking is left out.
+const MIN_GEMINI_THINKING_BUDGET: u64 = 1024;
 
 /// Thinking counts against the output limit; this much is left for the answer where possible.
-const ANSWER_RESERVE: u64 = 4096;
+///
+/// Limit: thinking gets less, so that this many tokens remain for the response.
+const ANTHROPIC_ANSWER_RESERVE: u64 = 4096;
 
 /// The efforts of a model that takes adaptive thinking although the catalog says otherwise. Every
 /// model with adaptive thinking accepts these.
@@ -164,13 +168,15 @@ impl Asking {
 pub(super) fn budget(effort: Effort, max_output: u64) -> Option<u64> {
     let wanted = match effort {
         Effort::None => return None,
-        Effort::Minimal => MIN_BUDGET,
+        Effort::Minimal => MIN_GEMINI_THINKING_BUDGET,
         Effort::Low => 4096,
         Effort::Medium => 10_240,
         Effort::High => 32_768,
         Effort::Xhigh | Effort::Max => 65_536,
     };
-    let room = max_output.saturating_sub(ANSWER_RESERVE).max(MIN_BUDGET);
+    let room = max_output
+        .saturating_sub(ANTHROPIC_ANSWER_RESERVE)
+        .max(MIN_GEMINI_THINKING_BUDGET);
     Some(wanted.min(room)).filter(|&budget| budget < max_output)
 }
 

@@ -177,6 +177,8 @@ pub struct Deprecation {
 }
 
 /// How long before its end a model's users are warned, and no default may be.
+///
+/// Limit: users of a model are warned this long before it ends; a test fails if it is a default.
 pub const DEPRECATION_NOTICE_DAYS: i64 = 60;
 
 impl Deprecation {

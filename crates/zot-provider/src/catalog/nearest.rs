@@ -1,7 +1,7 @@
 //! "Did you mean": the names nearest to a misspelt one.
 
 /// How many names an error message can usefully offer.
-const MAX_CANDIDATES: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 
 /// Up to three of `candidates` that `wanted` was probably meant to be, the likeliest first.
 ///
@@ -26,7 +26,7 @@ pub fn nearest_names<'a>(
         .collect();
     // The sort is stable: equally near names keep the catalog's order.
     ranked.sort_by_key(|(rank, _)| *rank);
-    ranked.truncate(MAX_CANDIDATES);
+    ranked.truncate(MAX_SUGGESTIONS);
     ranked.into_iter().map(|(_, candidate)| candidate).collect()
 }
 

@@ -17,7 +17,9 @@ use super::{Deprecation, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect};
 use crate::providers::{Wire, provider};
 
 /// Room for tens of thousands of models.
-const MAX_FILE_BYTES: u64 = 4 << 20;
+///
+/// Limit: a larger `models.json` is a configuration error.
+const MAX_MODELS_FILE_BYTES: u64 = 4 << 20;
 
 /// Something in the user's `models.json` that is not used.
 #[derive(Debug, thiserror::Error)]
@@ -399,7 +401,7 @@ fn kind(value: &Value) -> &'static str {
 }
 
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match zot_files::read_existing(path, MAX_FILE_BYTES) {
+    match zot_files::read_existing(path, MAX_MODELS_FILE_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         read => read.map(Some),
     }

@@ -9,7 +9,7 @@
 
 use super::json::{Fields, Json};
 use super::keys::Keys;
-use super::parse::MAX_NODES;
+use super::parse::MAX_SCHEMA_NODES;
 use super::schema::{Additional, Kinds, Schema};
 use super::write::described;
 
@@ -105,7 +105,7 @@ impl<'a> Writer<'a> {
             }
         }
         let mut rest = Fields::default();
-        let goes_on = depth < self.max_depth && self.nodes < MAX_NODES;
+        let goes_on = depth < self.max_depth && self.nodes < MAX_SCHEMA_NODES;
         match kind {
             Kinds::STRING => string(&mut schema, values, &mut rest),
             Kinds::NUMBER | Kinds::INTEGER => {

@@ -7,7 +7,9 @@ use sha2::{Digest, Sha256};
 use super::schema::{Additional, Schema};
 
 /// The longest name or key that every vendor takes.
-const MAX_LENGTH: usize = 64;
+///
+/// Limit: a longer tool name or property key is shortened, with a hash at its end.
+const MAX_WIRE_NAME_LENGTH: usize = 64;
 
 /// What tells two names apart that would be the same otherwise.
 const MARK_LENGTH: usize = 8;
@@ -37,7 +39,7 @@ impl Rule {
     }
 
     pub(crate) fn accepts(self, name: &str) -> bool {
-        name.len() <= MAX_LENGTH
+        name.len() <= MAX_WIRE_NAME_LENGTH
             && name.chars().all(|letter| self.allows(letter))
             && name
                 .chars()
@@ -50,7 +52,7 @@ impl Rule {
         let mut adapted: String = name
             .chars()
             .map(|letter| if self.allows(letter) { letter } else { '_' })
-            .take(MAX_LENGTH)
+            .take(MAX_WIRE_NAME_LENGTH)
             .collect();
         if !adapted.chars().any(|letter| letter.is_ascii_alphanumeric()) {
             // Nothing of it is left, as of one in another script.
@@ -63,7 +65,7 @@ impl Rule {
         {
             adapted.insert(0, '_');
         }
-        if adapted.len() > MAX_LENGTH || name.chars().count() > MAX_LENGTH {
+        if adapted.len() > MAX_WIRE_NAME_LENGTH || name.chars().count() > MAX_WIRE_NAME_LENGTH {
             return marked(&adapted, name);
         }
         adapted
@@ -90,7 +92,7 @@ fn mark(name: &str) -> String {
 
 /// `adapted` with a mark that only `name` has. Both are ASCII.
 fn marked(adapted: &str, name: &str) -> String {
-    let room = MAX_LENGTH - MARK_LENGTH - 1;
+    let room = MAX_WIRE_NAME_LENGTH - MARK_LENGTH - 1;
     let kept = adapted.get(..room.min(adapted.len())).unwrap_or_default();
     format!("{kept}_{}", mark(name))
 }

@@ -8,22 +8,34 @@ use super::schema::{Additional, Kinds, Range, Schema};
 /// How deep schemas are read. OpenAI documents ten levels of nesting for structured outputs
 /// (platform.openai.com/docs/guides/structured-outputs, "Supported schemas"); no other vendor
 /// documents a limit, and tools that are nested deeper are recursive ones.
-pub(super) const MAX_NESTING: usize = 10;
+///
+/// Limit: deeper parts of a tool's schema allow any value.
+pub(super) const MAX_SCHEMA_NESTING: usize = 10;
 
 /// How often a definition may appear within itself.
-const MAX_RECURSION: usize = 2;
+///
+/// Limit: a definition within itself allows any value from here on.
+const MAX_SCHEMA_RECURSION: usize = 2;
 
 /// How many references are followed one within another; a longer chain is not a real schema.
+///
+/// Limit: a longer chain of references allows any value.
 const MAX_OPEN_REFERENCES: usize = 32;
 
 /// Schemas in one tool once its references are written out. OpenAI documents 5,000 properties.
-pub(super) const MAX_NODES: usize = 3000;
+///
+/// Limit: the rest of a tool's schema allows any value.
+pub(super) const MAX_SCHEMA_NODES: usize = 3000;
 
 /// The longest list of values that is declared. OpenAI documents a limit from 250 values on.
-const MAX_VALUES: usize = 250;
+///
+/// Limit: a longer list of values is described instead of declared.
+const MAX_DECLARED_VALUES: usize = 250;
 
 /// What a remark quotes of a schema.
-const MAX_QUOTE: usize = 300;
+///
+/// Limit: a longer quotation is left out of the description.
+const MAX_QUOTED_SCHEMA_BYTES: usize = 300;
 
 /// Reads `root`, the whole schema of a tool.
 pub(super) fn parse(root: &Json) -> Schema {
@@ -54,7 +66,7 @@ impl<'a> Parser<'a> {
         let mut schema = Schema::any();
         annotations(fields, &mut schema);
         schema.kinds = kinds(fields);
-        if depth >= MAX_NESTING || self.nodes >= MAX_NODES {
+        if depth >= MAX_SCHEMA_NESTING || self.nodes >= MAX_SCHEMA_NODES {
             if let Some(described) = self.shallow(fields) {
                 schema.kinds = schema.kinds.and(described);
             }
@@ -93,7 +105,7 @@ impl<'a> Parser<'a> {
             if *property == Json::Bool(false) {
                 continue;
             }
-            if self.nodes >= MAX_NODES {
+            if self.nodes >= MAX_SCHEMA_NODES {
                 schema.remark("Further properties exist");
                 break;
             }
@@ -109,7 +121,7 @@ impl<'a> Parser<'a> {
         }
         let required = fields.get("required").and_then(Json::as_array);
         let required = required.into_iter().flatten().filter_map(Json::as_str);
-        for name in required.take(MAX_NODES) {
+        for name in required.take(MAX_SCHEMA_NODES) {
             if !schema.required.iter().any(|known| known == name) {
                 schema.required.push(name.to_owned());
             }
@@ -152,7 +164,7 @@ impl<'a> Parser<'a> {
             return;
         };
         let mut items: Vec<Schema> = Vec::new();
-        for item in tuple.iter().take(MAX_VALUES) {
+        for item in tuple.iter().take(MAX_DECLARED_VALUES) {
             items.push(self.schema(item, depth + 1));
         }
         let order: Vec<String> = items.iter().map(in_a_word).collect();
@@ -184,7 +196,7 @@ impl<'a> Parser<'a> {
             return;
         };
         let times = self.open.iter().filter(|open| **open == reference).count();
-        if times >= MAX_RECURSION || self.open.len() >= MAX_OPEN_REFERENCES {
+        if times >= MAX_SCHEMA_RECURSION || self.open.len() >= MAX_OPEN_REFERENCES {
             if let Some(target) = target.as_object() {
                 schema.kinds = schema.kinds.and(kinds(target));
             }
@@ -226,7 +238,7 @@ impl<'a> Parser<'a> {
     fn combinations(&mut self, fields: &'a Fields, depth: usize, schema: &mut Schema) {
         let parts = fields.get("allOf").and_then(Json::as_array);
         for part in parts.into_iter().flatten() {
-            if self.nodes >= MAX_NODES {
+            if self.nodes >= MAX_SCHEMA_NODES {
                 break;
             }
             let part = self.nested(part, depth);
@@ -240,7 +252,7 @@ impl<'a> Parser<'a> {
             };
             let mut alternatives = Vec::new();
             for choice in choices {
-                if self.nodes >= MAX_NODES {
+                if self.nodes >= MAX_SCHEMA_NODES {
                     schema.remark("Further alternatives exist");
                     break;
                 }
@@ -297,7 +309,7 @@ fn is_merged(json: &Json) -> bool {
 
 /// A schema that calls itself `name`.
 fn anchored<'a>(json: &'a Json, name: &str, depth: usize) -> Option<&'a Json> {
-    if depth > 4 * MAX_NESTING {
+    if depth > 4 * MAX_SCHEMA_NESTING {
         return None;
     }
     match json {
@@ -447,7 +459,7 @@ fn values(fields: &Fields, schema: &mut Schema) {
         values.retain(|value| possible(value, schema.kinds));
     }
     schema.kinds = values.iter().map(Kinds::of).fold(Kinds::NONE, Kinds::or);
-    if values.len() > MAX_VALUES {
+    if values.len() > MAX_DECLARED_VALUES {
         let first: Vec<String> = values.iter().take(20).map(Json::text).collect();
         schema.remark(format!(
             "One of {} values, such as {}",
@@ -463,7 +475,7 @@ fn values(fields: &Fields, schema: &mut Schema) {
 fn remarks(fields: &Fields, schema: &mut Schema) {
     let mut quote = |lead: &str, value: &Json| {
         let text = value.text();
-        if text.len() <= MAX_QUOTE {
+        if text.len() <= MAX_QUOTED_SCHEMA_BYTES {
             schema.remark(format!("{lead} {text}"));
         }
     };

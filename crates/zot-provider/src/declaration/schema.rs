@@ -6,10 +6,12 @@
 use serde_json::Number;
 
 use super::json::Json;
-use super::parse::MAX_NODES;
+use super::parse::MAX_SCHEMA_NODES;
 
 /// Products of alternatives beyond this are not worth their tokens.
-const MAX_PRODUCT: usize = 16;
+///
+/// Limit: further alternatives are described instead of declared.
+const MAX_ALTERNATIVES: usize = 16;
 
 /// A set of JSON types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -350,7 +352,7 @@ impl Schema {
         }
         let weight = |schemas: &[Schema]| schemas.iter().map(Schema::weight).sum::<usize>();
         let size = weight(&self.any_of) * others.len() + weight(&others) * self.any_of.len();
-        if self.any_of.len() * others.len() > MAX_PRODUCT || size > MAX_NODES {
+        if self.any_of.len() * others.len() > MAX_ALTERNATIVES || size > MAX_SCHEMA_NODES {
             self.remark("Further alternatives apply, which are too many to list");
             return;
         }

@@ -6,7 +6,7 @@
 
 use super::json::{Fields, Json};
 use super::keys::Keys;
-use super::parse::MAX_NODES;
+use super::parse::MAX_SCHEMA_NODES;
 use super::schema::{Additional, Kinds, Range, Schema};
 
 /// Whether an object without properties says so.
@@ -60,7 +60,7 @@ impl<'a> Writer<'a> {
         if schema.kinds.meets(Kinds::NUMBER) {
             numbers(schema, &mut fields);
         }
-        let goes_on = depth < self.max_depth && self.nodes < MAX_NODES;
+        let goes_on = depth < self.max_depth && self.nodes < MAX_SCHEMA_NODES;
         if schema.kinds.meets(Kinds::ARRAY) {
             let items = schema
                 .items

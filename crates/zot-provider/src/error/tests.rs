@@ -50,8 +50,8 @@ fn text_is_trimmed_capped_and_free_of_the_key() {
         "openai: http 401: bad key [redacted]"
     );
     let long = refused(400, &"é".repeat(5000)).message;
-    assert!(long.len() < MAX_BODY_TEXT + 64 && long.ends_with('…'));
+    assert!(long.len() < MAX_SHOWN_BODY_BYTES + 64 && long.ends_with('…'));
     // A key that the cap cuts in two must not leave its first half behind.
-    let cut = format!("{}sk-secret-key", "x".repeat(MAX_BODY_TEXT - 8));
+    let cut = format!("{}sk-secret-key", "x".repeat(MAX_SHOWN_BODY_BYTES - 8));
     assert!(!refused(400, &cut).message.contains("sk-secre"));
 }

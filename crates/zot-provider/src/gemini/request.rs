@@ -26,10 +26,14 @@ const FOREIGN_CALL_SIGNATURE: &str = "skip_thought_signature_validator";
 const FIRST_STRICT_GENERATION: u32 = 3;
 
 /// The least every model of the budget generation accepts.
-const MIN_THINKING_BUDGET: u64 = 512;
+///
+/// Limit: with less, thinking is left out.
+const MIN_GEMINI_THINKING_BUDGET: u64 = 512;
 
 /// Thinking counts against the output limit; this much is left for the answer where possible.
-const ANSWER_RESERVE: u64 = 4096;
+///
+/// Limit: thinking gets less, so that this many tokens remain for the response.
+const GEMINI_ANSWER_RESERVE: u64 = 4096;
 
 #[derive(Default)]
 pub(super) struct RequestCache {
@@ -170,14 +174,14 @@ impl Options {
 
 fn thinking_budget(effort: ReasoningEffort, max_output: u64) -> u64 {
     let wanted = match effort {
-        ReasoningEffort::None | ReasoningEffort::Minimal => MIN_THINKING_BUDGET,
+        ReasoningEffort::None | ReasoningEffort::Minimal => MIN_GEMINI_THINKING_BUDGET,
         ReasoningEffort::Low => 2048,
         ReasoningEffort::Medium => 8192,
         ReasoningEffort::High | ReasoningEffort::Xhigh | ReasoningEffort::Max => 24_576,
     };
     let room = max_output
-        .saturating_sub(ANSWER_RESERVE)
-        .max(MIN_THINKING_BUDGET);
+        .saturating_sub(GEMINI_ANSWER_RESERVE)
+        .max(MIN_GEMINI_THINKING_BUDGET);
     wanted.min(room)
 }
 

@@ -3,10 +3,14 @@
 //! Pure: how the bytes are cut never changes what comes out.
 
 /// Trailers are skipped, but not without end.
+///
+/// Limit: the chunked body is refused.
 const MAX_TRAILER_BYTES: usize = 16 * 1024;
 
 /// Chunk extensions are skipped, but not without end.
-const MAX_SIZE_LINE_BYTES: usize = 1024;
+///
+/// Limit: the chunked body is refused.
+const MAX_CHUNK_SIZE_LINE_BYTES: usize = 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ChunkError {
@@ -112,7 +116,7 @@ fn size(byte: u8, value: u64, length: usize) -> Result<State, ChunkError> {
         .and_then(|value| value.checked_add(u64::from(digit)))
         .ok_or(ChunkError::Size)?;
     let length = length + 1;
-    if length > MAX_SIZE_LINE_BYTES {
+    if length > MAX_CHUNK_SIZE_LINE_BYTES {
         return Err(ChunkError::Size);
     }
     Ok(State::Size { value, length })
@@ -123,7 +127,7 @@ fn extension(byte: u8, value: u64, length: usize) -> Result<State, ChunkError> {
     match (byte, value) {
         (b'\n', 0) => Ok(State::Trailer { line: 0, total: 0 }),
         (b'\n', remaining) => Ok(State::Data { remaining }),
-        _ if length <= MAX_SIZE_LINE_BYTES => Ok(State::Extension { value, length }),
+        _ if length <= MAX_CHUNK_SIZE_LINE_BYTES => Ok(State::Extension { value, length }),
         _ => Err(ChunkError::Size),
     }
 }

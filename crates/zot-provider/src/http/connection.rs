@@ -15,15 +15,22 @@ use crate::body::RequestBody;
 use crate::retry::RetryHeaders;
 
 /// What is read at once; also the most the head of an answer may have.
-const BUFFER_BYTES: usize = 32 * 1024;
+///
+/// Limit: a longer response head is refused.
+const HEAD_BUFFER_BYTES: usize = 32 * 1024;
 
-const MAX_HEADERS: usize = 128;
+/// Limit: the response head is refused.
+const MAX_RESPONSE_HEADERS: usize = 128;
 
 /// Interim answers before the one that counts: a server that sends only these never answers.
-const MAX_INTERIM_ANSWERS: u32 = 32;
+///
+/// Limit: error.
+const MAX_INTERIM_RESPONSES: u32 = 32;
 
 /// Pieces of a request that go into one system call.
-const MAX_SLICES: usize = 32;
+///
+/// Limit: the rest follows in the next write.
+const MAX_WRITE_SLICES: usize = 32;
 
 /// What a connection runs over.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -78,7 +85,7 @@ impl Connection {
     pub(crate) fn new(io: impl Io + 'static) -> Self {
         Self {
             io: Box::new(io),
-            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
+            buffer: vec![0; HEAD_BUFFER_BYTES].into_boxed_slice(),
             start: 0,
             end: 0,
             clean: true,
@@ -136,7 +143,7 @@ impl Connection {
         outgoing: &mut VecDeque<Bytes>,
     ) -> Poll<io::Result<()>> {
         while !outgoing.is_empty() {
-            let mut slices = [IoSlice::new(&[]); MAX_SLICES];
+            let mut slices = [IoSlice::new(&[]); MAX_WRITE_SLICES];
             let mut count = 0;
             for (slice, piece) in slices.iter_mut().zip(outgoing.iter()) {
                 *slice = IoSlice::new(piece);
@@ -176,16 +183,16 @@ impl Connection {
 
     fn parse_head(&mut self) -> Result<Option<ResponseHead>, ExchangeError> {
         loop {
-            let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+            let mut headers = [httparse::EMPTY_HEADER; MAX_RESPONSE_HEADERS];
             let mut response = httparse::Response::new(&mut headers);
             let parsed = parser()
                 .parse_response(&mut response, self.buffered())
                 .map_err(|error| ExchangeError::Malformed(error.to_string()))?;
             let httparse::Status::Complete(length) = parsed else {
-                return match self.end - self.start < BUFFER_BYTES {
+                return match self.end - self.start < HEAD_BUFFER_BYTES {
                     true => Ok(None),
                     false => Err(ExchangeError::Malformed(format!(
-                        "the head is longer than {BUFFER_BYTES} bytes (BUFFER_BYTES)"
+                        "the head is longer than {HEAD_BUFFER_BYTES} bytes (HEAD_BUFFER_BYTES)"
                     ))),
                 };
             };
@@ -196,9 +203,9 @@ impl Connection {
                 return Ok(Some(head));
             }
             self.interim += 1;
-            if self.interim > MAX_INTERIM_ANSWERS {
+            if self.interim > MAX_INTERIM_RESPONSES {
                 return Err(ExchangeError::Malformed(format!(
-                    "more than {MAX_INTERIM_ANSWERS} interim answers (MAX_INTERIM_ANSWERS)"
+                    "more than {MAX_INTERIM_RESPONSES} interim answers (MAX_INTERIM_RESPONSES)"
                 )));
             }
         }

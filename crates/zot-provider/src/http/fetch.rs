@@ -11,10 +11,14 @@ use super::{HttpClient, Response};
 use crate::body::RequestBody;
 
 /// The most an answer may have; the longest list of models known has 2 MiB.
-const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
+///
+/// Limit: fetching a list of models or a token fails.
+const MAX_FETCHED_BYTES: usize = 8 * 1024 * 1024;
 
 /// How long an exchange may take, from the connection to the last byte.
-const FETCH_TIME: Duration = Duration::from_secs(30);
+///
+/// Limit: fetching a list of models or a token fails.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A whole answer.
 pub struct Fetched {
@@ -30,10 +34,10 @@ pub enum FetchError {
     #[error("{0}")]
     Unreachable(String),
     #[error(
-        "the answer is longer than {MAX_ANSWER_BYTES} bytes, or in a form that was not asked for"
+        "the answer is longer than {MAX_FETCHED_BYTES} bytes, or in a form that was not asked for"
     )]
     Unreadable,
-    #[error("no answer within {FETCH_TIME:?}")]
+    #[error("no answer within {FETCH_TIMEOUT:?}")]
     TooSlow,
 }
 
@@ -68,7 +72,7 @@ impl HttpClient {
             let answer = self.send(method, uri, headers, body).await;
             read_whole(answer.map_err(|error| FetchError::Unreachable(error.to_string()))?).await
         };
-        match timeout(FETCH_TIME, exchange).await {
+        match timeout(FETCH_TIMEOUT, exchange).await {
             Ok(fetched) => fetched,
             Err(_) => Err(FetchError::TooSlow),
         }
@@ -99,7 +103,7 @@ async fn read_whole(answer: Response) -> Result<Fetched, FetchError> {
                     body: bytes,
                 });
             }
-            Some(Ok(())) if bytes.len() <= MAX_ANSWER_BYTES => {}
+            Some(Ok(())) if bytes.len() <= MAX_FETCHED_BYTES => {}
             Some(Ok(())) => return Err(FetchError::Unreadable),
             Some(Err(error)) => return Err(FetchError::Unreachable(error.to_string())),
         }

@@ -10,11 +10,15 @@ use tokio::time::Instant;
 use super::connection::Connection;
 
 /// Idle connections are given up before the servers in front of most providers do so.
-const MAX_IDLE: Duration = Duration::from_secs(60);
+///
+/// Limit: the connection is closed.
+const MAX_CONNECTION_IDLE_TIME: Duration = Duration::from_secs(60);
 
 /// A service with many clients has as many calls side by side: when fewer connections are kept, most
 /// of its calls dial anew, which takes longer than all else it does. Further ones are not kept.
-const MAX_IDLE_PER_HOST: usize = 256;
+///
+/// Limit: the oldest idle connections are closed.
+const MAX_IDLE_CONNECTIONS_PER_HOST: usize = 256;
 
 /// What two requests must share to use one connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -52,7 +56,7 @@ impl Pool {
         let connections = idle.get_mut(key)?;
         let now = Instant::now();
         while connections
-            .pop_front_if(|idle| now.duration_since(idle.since) >= MAX_IDLE)
+            .pop_front_if(|idle| now.duration_since(idle.since) >= MAX_CONNECTION_IDLE_TIME)
             .is_some()
         {}
         while let Some(mut idle) = connections.pop_back() {
@@ -66,7 +70,7 @@ impl Pool {
     pub(super) fn put(&self, key: PoolKey, connection: Connection) {
         let mut idle = self.lock();
         let connections = idle.entry(key).or_default();
-        if connections.len() == MAX_IDLE_PER_HOST {
+        if connections.len() == MAX_IDLE_CONNECTIONS_PER_HOST {
             connections.pop_front();
         }
         connections.push_back(Idle {

@@ -13,10 +13,14 @@ use super::LiveModel;
 use crate::catalog::Deprecation;
 
 /// How long a list is believed to be current. An older one is still better than none.
-pub const MAX_AGE: Duration = Duration::from_secs(6 * 3600);
+///
+/// Limit: the provider is asked for its models again.
+pub const MAX_MODEL_LIST_AGE: Duration = Duration::from_secs(6 * 3600);
 
-const MAX_FILE_BYTES: u64 = 16 << 20;
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+/// Limit: a larger `models-cache.json` is ignored.
+const MAX_MODELS_CACHE_BYTES: u64 = 16 << 20;
+/// Limit: the list of models is not cached.
+const CACHE_LOCK_PATIENCE: Duration = Duration::from_secs(5);
 const MODE: u32 = 0o600;
 
 /// The list could not be written.
@@ -47,7 +51,7 @@ impl RememberedModels {
         // A clock that was set back makes nothing current for years.
         SystemTime::now()
             .duration_since(self.fetched)
-            .is_ok_and(|age| age < MAX_AGE)
+            .is_ok_and(|age| age < MAX_MODEL_LIST_AGE)
     }
 }
 
@@ -82,7 +86,9 @@ struct ModelRecord {
 impl ModelCache {
     /// Reads the file, if it is there and one of ours.
     pub fn load(path: &Path) -> Self {
-        let text = zot_files::read_limited(path, MAX_FILE_BYTES).ok().flatten();
+        let text = zot_files::read_limited(path, MAX_MODELS_CACHE_BYTES)
+            .ok()
+            .flatten();
         let file: Option<CacheFile> = text.and_then(|text| serde_json::from_str(&text).ok());
         let records = file.map(|file| file.providers).unwrap_or_default();
         Self {
@@ -114,7 +120,7 @@ impl ModelCache {
             zot_files::create_private_directory(directory).map_err(failed)?;
         }
         let lock = path.with_extension("json.lock");
-        let _lock = Lock::acquire(&lock, LOCK_PATIENCE).map_err(failed)?;
+        let _lock = Lock::acquire(&lock, CACHE_LOCK_PATIENCE).map_err(failed)?;
         let mut cache = Self::load(path);
         let remembered = RememberedModels {
             models,

@@ -12,7 +12,9 @@ use crate::responses::ResponsesClient;
 use crate::second_chance::SecondChance;
 
 /// The most models of one server whose wire is remembered; further ones are asked anew each time.
-const MAX_LEARNED: usize = 64;
+///
+/// Limit: for further models of a server, each request finds out the wire again.
+const MAX_MOVED_MODELS: usize = 64;
 
 /// A client of one endpoint that moves to the other wire when the server says that a model belongs
 /// there.
@@ -58,7 +60,7 @@ impl EitherClient {
     fn move_to(&self, model: &str, wire: OpenAiWire) {
         let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
         moved.retain(|moved| moved != model);
-        if wire != self.first && moved.len() < MAX_LEARNED {
+        if wire != self.first && moved.len() < MAX_MOVED_MODELS {
             moved.push(model.to_owned());
         }
     }

@@ -16,7 +16,9 @@ use crate::openai::{
 };
 
 /// Room for thousands of providers.
-const MAX_FILE_BYTES: u64 = 1 << 20;
+///
+/// Limit: a larger `providers.json` is a configuration error.
+const MAX_PROVIDERS_FILE_BYTES: u64 = 1 << 20;
 
 /// Why the user's `providers.json`, or an entry of it, cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -250,7 +252,7 @@ pub(super) fn parse_builtin(json: &'static str) -> serde_json::Result<Vec<Provid
 
 /// The content of the file at `path`, if there is one.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ProvidersError> {
-    match zot_files::read_existing(path, MAX_FILE_BYTES) {
+    match zot_files::read_existing(path, MAX_PROVIDERS_FILE_BYTES) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(ProvidersError::Unreadable {

@@ -63,11 +63,11 @@ fn table() {
 
 #[test]
 fn refuses_endless_events_however_they_arrive() {
-    let line = vec![b'x'; MAX_EVENT_BYTES + 1];
+    let line = vec![b'x'; MAX_SSE_EVENT_BYTES + 1];
     assert!(SseDecoder::new().feed(&line, |_| ()).is_err());
 
     let mut lines = Vec::new();
-    while lines.len() <= MAX_EVENT_BYTES + 64 * 1024 {
+    while lines.len() <= MAX_SSE_EVENT_BYTES + 64 * 1024 {
         lines.extend_from_slice(b"data: ");
         lines.extend_from_slice(&[b'x'; 1024]);
         lines.push(b'\n');

@@ -1,7 +1,7 @@
 use zot_sdk::{Budget, Image};
 use zot_wire::rpc::RequestId;
 
-use super::{Job, JobQueue, JobWork, MAX_QUEUED, MAX_QUEUED_BYTES};
+use super::{Job, JobQueue, JobWork, MAX_QUEUED_COMMAND_BYTES, MAX_QUEUED_COMMANDS};
 
 fn job(text: &str) -> Job {
     Job {
@@ -30,7 +30,7 @@ fn jobs_come_out_in_the_order_they_went_in() {
 #[test]
 fn a_full_queue_refuses_and_takes_again_after_a_pop() {
     let mut queue = JobQueue::default();
-    for _ in 0..MAX_QUEUED {
+    for _ in 0..MAX_QUEUED_COMMANDS {
         queue.push(job("x")).unwrap();
     }
     assert_eq!(queue.push(job("late")), Err(Box::new(job("late"))));
@@ -38,7 +38,7 @@ fn a_full_queue_refuses_and_takes_again_after_a_pop() {
     assert_eq!(queue.push(job("late")), Ok(()));
 
     let mut queue = JobQueue::default();
-    let large = "x".repeat(MAX_QUEUED_BYTES);
+    let large = "x".repeat(MAX_QUEUED_COMMAND_BYTES);
     queue.push(job(&large)).unwrap();
     assert!(queue.push(job("y")).is_err());
     queue.pop();
@@ -48,7 +48,7 @@ fn a_full_queue_refuses_and_takes_again_after_a_pop() {
 
 #[test]
 fn everything_a_client_can_make_long_counts() {
-    let id = RequestId::text(&"i".repeat(MAX_QUEUED_BYTES / 2));
+    let id = RequestId::text(&"i".repeat(MAX_QUEUED_COMMAND_BYTES / 2));
     let work = JobWork::Compact;
     let mut queue = JobQueue::default();
     let long = || Job {
@@ -60,7 +60,7 @@ fn everything_a_client_can_make_long_counts() {
     queue.push(Job { id: None, work }).unwrap();
 
     let image = Image {
-        mime_type: "image/".repeat(MAX_QUEUED_BYTES / 6),
+        mime_type: "image/".repeat(MAX_QUEUED_COMMAND_BYTES / 6),
         data: Vec::new().into(),
     };
     let images = vec![image];

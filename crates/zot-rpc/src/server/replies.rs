@@ -15,7 +15,9 @@ use super::refusal::Refusal;
 use crate::queue::{Job, JobWork};
 
 /// How many commands may wait for extensions at a time.
-const MAX_REPLIES: usize = 64;
+///
+/// Limit: a further command that waits for extensions is refused.
+const MAX_PENDING_REPLIES: usize = 64;
 
 /// What a command came to.
 pub(super) enum Reply {
@@ -91,7 +93,7 @@ impl Replies {
         asked: Asked,
         reply: impl Future<Output = Reply> + Send + 'static,
     ) -> Result<(), Refusal> {
-        if self.tasks.len() >= MAX_REPLIES {
+        if self.tasks.len() >= MAX_PENDING_REPLIES {
             return Err(Refusal::new(
                 "queue_full",
                 "too many commands wait for extensions; wait for their responses",

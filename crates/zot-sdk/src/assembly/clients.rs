@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use zot_agent::hermes::HermesModel;
+use zot_agent::ConnectedModel;
+use zot_cassette::{Recorder, RecordingModel};
 use zot_conversation::Model;
-use zot_provider::cassette::{Recorder, RecordingModel};
+use zot_hermes::HermesModel;
 use zot_provider::catalog::{ModelInfo, OpenAiWire, ToolDialect};
 use zot_provider::{KeyRequirement, ProviderEntry, Route};
 
@@ -99,7 +100,19 @@ impl Clients {
         self.made_for(model, |client| Arc::clone(&client.native))
     }
 
-    pub(crate) fn speaking_to(&self, model: &ModelInfo) -> Arc<dyn Model> {
+    /// Returns `model` with its client; errors name `provider`.
+    pub(crate) fn connect(&self, model: &ModelInfo, provider: String) -> ConnectedModel {
+        ConnectedModel {
+            client: self.client_for(model),
+            provider,
+            id: model.id.to_string(),
+            prices: model.prices.clone(),
+            context_window: model.context_window,
+            max_output: model.max_output,
+        }
+    }
+
+    fn client_for(&self, model: &ModelInfo) -> Arc<dyn Model> {
         let dialect = self.forced.unwrap_or(model.tool_dialect);
         self.made_for(model, |client| match dialect {
             ToolDialect::Native => Arc::clone(&client.native),

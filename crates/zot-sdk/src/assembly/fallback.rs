@@ -3,15 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use zot_agent::Fallback;
+use zot_agent::ConnectedModel;
 use zot_auth::Credential;
+use zot_cassette::ReplayModel;
 use zot_conversation::Model;
-use zot_provider::cassette::ReplayModel;
 use zot_provider::catalog::{Catalog, ModelInfo};
 use zot_provider::{HttpClient, Providers};
 
 use super::AssemblyError;
 use super::clients::{Clients, Source};
+use super::recording::model_info;
 use super::selection::select;
 use crate::config::{Config, PreferredModel};
 
@@ -23,17 +24,10 @@ pub(super) struct Substitute {
     pub(super) credential: Option<Credential>,
 }
 
-impl From<Substitute> for Fallback {
+impl From<Substitute> for ConnectedModel {
     fn from(chosen: Substitute) -> Self {
-        let model = chosen.model;
-        Self {
-            model: Clients::new(Source::Only(chosen.client), None).speaking_to(&model),
-            provider: chosen.provider,
-            model_id: model.id.to_string(),
-            prices: model.prices,
-            context_window: model.context_window,
-            max_output: model.max_output,
-        }
+        let clients = Clients::new(Source::Only(chosen.client), None);
+        clients.connect(&chosen.model, chosen.provider)
     }
 }
 
@@ -53,7 +47,8 @@ pub(super) fn recorded(
     }
     let recorded = replay.fallbacks().into_iter();
     recorded
-        .map(|(mut model, client)| {
+        .map(|(recorded, client)| {
+            let mut model = model_info(recorded);
             if let Some(known) = catalog.find(&model.provider, &model.id) {
                 model.tool_dialect = known.tool_dialect;
             }

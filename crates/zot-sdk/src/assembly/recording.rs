@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use zot_auth::Credential;
+use zot_cassette::{Header, RecordedModel, Recorder, RecordingModel, Redactor, ReplayModel};
 use zot_conversation::Model;
-use zot_provider::cassette::{Header, Recorder, RecordingModel, Redactor, ReplayModel};
 use zot_provider::catalog::{Catalog, ModelInfo};
 
 use super::AssemblyError;
@@ -41,7 +41,10 @@ pub(super) fn select(
     let lent: Vec<ModelInfo> = catalog.models(&header.provider).cloned().collect();
     // As at the time of recording: a server that has one model of its own has others.
     let open_models = catalog.find(&header.provider, &header.model).is_none();
-    for model in lent.into_iter().chain([header.model_info()]) {
+    for model in lent
+        .into_iter()
+        .chain([model_info(header.recorded_model())])
+    {
         catalog.put(ModelInfo {
             provider: Cow::Borrowed(REPLAY),
             base_url: None,
@@ -84,9 +87,10 @@ pub(super) fn record(
     let credentials = credentials.map(Credential::secret);
     let known = secrets.iter().map(String::as_str);
     let redactor = Redactor::new(credentials.chain(known), environment);
-    let mut header = Header::new(provider, model, client.tool_images());
+    let mut header = Header::new(&recorded_model(provider, model, client));
     for other in &*substitutes {
-        header.add_fallback(&other.provider, &other.model, other.client.tool_images());
+        let recorded = recorded_model(&other.provider, &other.model, &*other.client);
+        header.add_fallback(&recorded);
     }
     let recorder = Arc::new(Recorder::create(path, &header, redactor)?);
     for other in substitutes {
@@ -95,4 +99,28 @@ pub(super) fn record(
         other.client = Arc::new(RecordingModel::fallback(client, recorder, &other.provider));
     }
     Ok(recorder)
+}
+
+fn recorded_model(provider: &str, model: &ModelInfo, client: &dyn Model) -> RecordedModel {
+    RecordedModel {
+        provider: provider.to_owned(),
+        id: model.id.to_string(),
+        reasoning: model.reasoning,
+        context_window: model.context_window,
+        max_output: model.max_output,
+        prices: model.prices.clone(),
+        tool_images: client.tool_images(),
+    }
+}
+
+/// Returns a recorded model in the form of the catalog.
+pub(super) fn model_info(recorded: RecordedModel) -> ModelInfo {
+    let mut info = ModelInfo::unknown(&recorded.provider, &recorded.id);
+    info.reasoning = recorded.reasoning;
+    info.context_window = recorded.context_window;
+    if recorded.max_output > 0 {
+        info.max_output = recorded.max_output;
+    }
+    info.prices = recorded.prices;
+    info
 }

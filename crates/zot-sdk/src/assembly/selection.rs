@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use zot_auth::{AuthFile, Credential, CredentialError, Logins};
 use zot_conversation::Model;
+use zot_offline::OfflineModel;
 use zot_provider::catalog::{Catalog, ModelInfo, nearest_names, today};
 use zot_provider::network::{NetworkSettings, Plan, PlanError};
-use zot_provider::offline::OfflineModel;
 use zot_provider::{
     Endpoint, HttpClient, KeyRequirement, ProviderEntry, Providers, Wire, effort_note,
 };

@@ -1,6 +1,7 @@
 use base64::Engine as _;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop, prop_oneof, proptest};
-use zot_agent::{Transcript, repair};
+use zot_agent::repair;
+use zot_conversation::Transcript;
 use zot_wire::rpc::{FullBlock, FullMessage, Role};
 
 use super::{export, import};

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use zot_agent::{
     Agent, AgentParts, ApprovalPolicy, Budget, Hooks, Journal, JournalError, SharedSettings,
-    ToolVerdict, Transcript,
+    ToolVerdict,
 };
-use zot_conversation::{BoxFuture, Message, ToolCall, Usage};
+use zot_conversation::{BoxFuture, Message, ToolCall, Transcript, Usage};
 
 use super::{Occupation, Runtime, user_content};
-use crate::stream::{EVENT_QUEUE, EventStream, Work};
+use crate::stream::{EVENT_QUEUE_LENGTH, EventStream, Work};
 
 /// One answer, and a second chance for a model that called a tool all the same.
-const MAX_STEPS: u32 = 2;
+const MAX_ASIDE_STEPS: u32 = 2;
 
 const NO_TOOLS: &str =
     "tools cannot be used for a question on the side: answer from what is known already";
@@ -34,11 +34,11 @@ impl Runtime {
         let mut settings = (*self.agent.settings()).clone();
         // The tools stay: without them some providers refuse a history of calls, and none finds it
         // in its cache.
-        settings.max_steps = Some(MAX_STEPS);
+        settings.max_steps = Some(MAX_ASIDE_STEPS);
         settings.approval = ApprovalPolicy::default();
         let bill = Bill {
             agent: Arc::clone(&self.agent),
-            model: settings.model_id.clone(),
+            model: settings.model.id.clone(),
         };
         let agent = Agent::new(AgentParts {
             settings: SharedSettings::new(settings),
@@ -52,7 +52,7 @@ impl Runtime {
         let _ = agent.set_transcript(self.agent.transcript().messages().to_vec());
         let content = user_content(&format!("{PREFACE}{question}"), Vec::new());
         let occupation = Arc::<Occupation>::default();
-        let (sender, receiver) = mpsc::channel(EVENT_QUEUE);
+        let (sender, receiver) = mpsc::channel(EVENT_QUEUE_LENGTH);
         let work = async move {
             let cancel = tokio_util::sync::CancellationToken::new();
             agent

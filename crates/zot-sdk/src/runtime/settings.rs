@@ -88,7 +88,10 @@ impl Runtime {
         if let Some(host) = &self.extensions {
             host.set_model(model);
         }
-        self.change(|settings| assembly::apply_model(settings, &info, &self.clients))?;
+        self.change(|settings| {
+            let provider = settings.model.provider.clone();
+            settings.model = self.clients.connect(&info, provider);
+        })?;
         Ok(info)
     }
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use zot_conversation::Timestamp;
 use zot_files::{Replacement, WalkError, WalkedFile};
 
-use super::{Change, Checkpoints, MAX_KEPT_BYTES, Made, Record, digest_of};
+use super::{Change, Checkpoints, MAX_CHECKPOINT_BYTES, Made, Record, digest_of};
 
 /// What to do with a file that someone else changed after the tools did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +148,7 @@ impl Checkpoints {
             return Ok(FileOutcome::NotKept);
         }
         let mut file = WalkedFile::find(&span.first.path)?;
-        let present = match file.content(MAX_KEPT_BYTES) {
+        let present = match file.content(MAX_CHECKPOINT_BYTES) {
             // No tool made it as large, and it could not be kept.
             Err(WalkError::TooLarge { .. }) if if_changed == IfChanged::Refuse => {
                 return Ok(FileOutcome::ChangedSince);

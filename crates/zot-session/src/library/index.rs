@@ -20,6 +20,8 @@ use super::{Found, Scope, Summary};
 use crate::id::random_id;
 
 /// A larger index is not read: a row takes less than a kilobyte.
+///
+/// Limit: the index is rebuilt.
 const MAX_INDEX_BYTES: u64 = 256 << 20;
 const FILE: &str = "index.jsonl";
 

@@ -47,7 +47,7 @@ fn what_does_not_end_hides_nothing() {
     assert_eq!(text("a\u{1b}]0;b\nnext\u{7}"), "a0;b\nnext·");
     assert_eq!(text("a\u{1b}[31日"), "a31日");
     assert_eq!(text("\u{1b}]0;a\u{1b}[1mb"), "0;ab");
-    let long = "x".repeat(super::MAX_STRING_BYTES + 10);
+    let long = "x".repeat(super::MAX_CONTROL_STRING_BYTES + 10);
     assert_eq!(text(&format!("\u{1b}]{long}\u{7}")), format!("{long}·"));
     let many = "\u{9d}".repeat(100_000);
     assert_eq!(text(&many), "");

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::file::{Place, create_private, random_hex, reason};
 
 /// What a file keeps at most; the rest of the output is lost.
-const MAX_LOG_BYTES: u64 = 1024 * 1024 * 1024;
+///
+/// Limit: the file with the full output ends here.
+const MAX_BASH_LOG_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Where to make such a file.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +60,7 @@ impl OutputLog {
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) {
-        let room = usize::try_from(MAX_LOG_BYTES - self.written).unwrap_or(usize::MAX);
+        let room = usize::try_from(MAX_BASH_LOG_BYTES - self.written).unwrap_or(usize::MAX);
         let kept = &bytes[..bytes.len().min(room)];
         self.lost += (bytes.len() - kept.len()) as u64;
         let Ok(file) = &mut self.file else {

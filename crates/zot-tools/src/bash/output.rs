@@ -14,6 +14,8 @@ const TAIL_BYTES: usize = MAX_RESULT_BYTES - HEAD_BYTES;
 const TAIL_LINES: usize = MAX_RESULT_LINES - HEAD_LINES;
 
 /// The end is cut back to `TAIL_BYTES` only when it has grown to this, to move few bytes.
+///
+/// Limit: only the end of a longer output stays in memory.
 const RECENT_BYTES: usize = 4 * TAIL_BYTES;
 
 pub(super) struct CollectedOutput<'a> {

@@ -5,10 +5,14 @@ use std::time::Instant;
 use zot_conversation::Progress;
 
 /// What may be passed on at once, before the rate matters.
-const BURST_BYTES: f64 = 256.0 * 1024.0;
+///
+/// Limit: progress is left out and counted.
+const PROGRESS_BURST_BYTES: f64 = 256.0 * 1024.0;
 
 /// What may be passed on in the long run: more than anyone can read.
-const BYTES_PER_SECOND: f64 = 64.0 * 1024.0;
+///
+/// Limit: progress is left out and counted.
+const PROGRESS_BYTES_PER_SECOND: f64 = 64.0 * 1024.0;
 
 /// Passes progress on up to a rate, and says how much it left out.
 pub(super) struct Throttle<'a> {
@@ -22,7 +26,7 @@ impl<'a> Throttle<'a> {
     pub(super) fn new(progress: &'a dyn Progress) -> Self {
         Self {
             progress,
-            allowance: BURST_BYTES,
+            allowance: PROGRESS_BURST_BYTES,
             since: Instant::now(),
             left_out: 0,
         }
@@ -31,9 +35,9 @@ impl<'a> Throttle<'a> {
     /// Whether `bytes` more may be passed on now. If not they count as left out.
     pub(super) fn admits(&mut self, bytes: usize) -> bool {
         let now = Instant::now();
-        let earned = (now - self.since).as_secs_f64() * BYTES_PER_SECOND;
+        let earned = (now - self.since).as_secs_f64() * PROGRESS_BYTES_PER_SECOND;
         self.since = now;
-        self.allowance = (self.allowance + earned).min(BURST_BYTES);
+        self.allowance = (self.allowance + earned).min(PROGRESS_BURST_BYTES);
         let admitted = bytes as f64 <= self.allowance;
         if admitted {
             self.allowance -= bytes as f64;

@@ -10,6 +10,8 @@ use crate::utf8::to_text;
 const CONTEXT_LINES: usize = 3;
 
 /// After this long the diff may be coarser than it could be.
+///
+/// Limit: the diff of an edit gets coarser.
 const DIFF_TIME: Duration = Duration::from_millis(200);
 
 /// The differences between two versions of a file. Line ends and byte order marks do not show.

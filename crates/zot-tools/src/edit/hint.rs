@@ -7,13 +7,19 @@ use std::time::{Duration, Instant};
 use similar::TextDiff;
 
 /// Larger files get no hint.
-const MAX_TEXT_BYTES: usize = 1024 * 1024;
+///
+/// Limit: an edit that matched nothing gets no hint.
+const MAX_HINT_FILE_BYTES: usize = 1024 * 1024;
 
 /// Lines longer than this are not compared letter by letter.
-const MAX_LINE_BYTES: usize = 400;
+///
+/// Limit: the line is cut.
+const MAX_HINT_LINE_BYTES: usize = 400;
 
 /// The most lines of the file a hint repeats.
-const MAX_SHOWN_LINES: usize = 20;
+///
+/// Limit: the hint shows no more.
+const MAX_HINT_LINES: usize = 20;
 
 /// Shorter new texts are found in a file by chance.
 const MIN_ALREADY_THERE: usize = 8;
@@ -22,11 +28,13 @@ const MIN_ALREADY_THERE: usize = 8;
 const MIN_RATIO: f32 = 0.75;
 
 /// How long to look for a similar line.
-const SEARCH_TIME: Duration = Duration::from_millis(50);
+///
+/// Limit: an edit that matched nothing gets no hint.
+const HINT_SEARCH_TIME: Duration = Duration::from_millis(50);
 
 /// One or more lines of help for an `old` that `text` does not hold.
 pub(super) fn for_missing(text: &[u8], old: &[u8], new: &[u8]) -> Option<String> {
-    if text.len() > MAX_TEXT_BYTES {
+    if text.len() > MAX_HINT_FILE_BYTES {
         return None;
     }
     let (text, old, new) = (
@@ -61,7 +69,7 @@ fn white_space(lines: &[&str], old_lines: &[&str]) -> Option<String> {
         _ => false,
     };
     let start = squeezed.windows(wanted.len()).position(matches)?;
-    let count = wanted.len().min(MAX_SHOWN_LINES);
+    let count = wanted.len().min(MAX_HINT_LINES);
     Some(format!(
         "the file differs only in white space at {}:\n{}",
         place(start, wanted.len()),
@@ -101,16 +109,16 @@ fn closest_line(lines: &[&str], old_lines: &[&str]) -> Option<String> {
     let wanted = old_lines
         .iter()
         .map(|line| line.trim())
-        .filter(|line| line.len() <= MAX_LINE_BYTES)
+        .filter(|line| line.len() <= MAX_HINT_LINE_BYTES)
         .max_by_key(|line| line.len())?;
-    let deadline = Instant::now() + SEARCH_TIME;
+    let deadline = Instant::now() + HINT_SEARCH_TIME;
     let mut best: Option<(usize, f32)> = None;
     for (index, line) in lines.iter().enumerate() {
         let candidate = line.trim();
         // The ratio cannot be higher than the lengths allow; this spares most comparisons.
         let shared = 2 * candidate.len().min(wanted.len());
         let highest = shared as f32 / (candidate.len() + wanted.len()).max(1) as f32;
-        if highest < MIN_RATIO || candidate.len() > MAX_LINE_BYTES {
+        if highest < MIN_RATIO || candidate.len() > MAX_HINT_LINE_BYTES {
             continue;
         }
         let ratio = TextDiff::from_chars(wanted, candidate).ratio();

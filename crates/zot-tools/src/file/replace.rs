@@ -13,6 +13,8 @@ use super::place::Anchor;
 use super::{CAREFULLY, FileError, Place, require_regular};
 
 /// As many links in a row as Linux follows.
+///
+/// Limit: a longer chain of symbolic links is refused.
 pub(crate) const MAX_LINKS: usize = 40;
 
 /// Writes `content` to `place`, making missing parent directories.

@@ -3,7 +3,7 @@ use std::io::{Seek, SeekFrom, Write};
 use serde_json::json;
 use zot_conversation::ContentBlock;
 
-use super::MAX_IMAGE_BYTES;
+use super::MAX_READ_IMAGE_BYTES;
 use crate::limits::MAX_RESULT_BYTES;
 use crate::test_support::Expected::{Error, Text};
 use crate::test_support::{Workspace, make_fifo};
@@ -168,7 +168,7 @@ async fn images_are_known_by_their_bytes() {
         .write(true)
         .open(workspace.path("pic.png"))
         .unwrap();
-    big.set_len(MAX_IMAGE_BYTES + 1).unwrap();
+    big.set_len(MAX_READ_IMAGE_BYTES + 1).unwrap();
     workspace
         .check(
             "read",

@@ -15,7 +15,7 @@ use strings::{Part, Strings};
 const SUBJECTS: [&str; 3] = ["command", "path", "name"];
 
 /// What is kept of a subject, or of one line: more than any screen has columns.
-const MAX_SHOWN_BYTES: usize = 4 * 1024;
+const MAX_SHOWN_ARGUMENT_BYTES: usize = 4 * 1024;
 
 /// How many of the lines written last are kept.
 const KEPT_LINES: usize = 8;
@@ -55,7 +55,7 @@ impl Arguments {
         let found = self.subjects.iter().find_map(Option::as_deref);
         found.unwrap_or_else(|| match self.text.as_str() {
             "{}" => "",
-            text => &text[..text.floor_char_boundary(MAX_SHOWN_BYTES)],
+            text => &text[..text.floor_char_boundary(MAX_SHOWN_ARGUMENT_BYTES)],
         })
     }
 
@@ -127,7 +127,7 @@ impl From<&str> for Arguments {
 }
 
 fn push_bounded(text: &mut String, character: char) {
-    if text.len() + character.len_utf8() <= MAX_SHOWN_BYTES {
+    if text.len() + character.len_utf8() <= MAX_SHOWN_ARGUMENT_BYTES {
         text.push(character);
     }
 }

@@ -11,9 +11,13 @@ use super::{
 };
 
 /// What of a running tool's output is kept.
+///
+/// Limit: the end of the progress is kept.
 pub(super) const MAX_PROGRESS_BYTES: usize = 16 * 1024;
 
 /// What of a model's thinking is kept.
+///
+/// Limit: the end of the thinking is kept.
 const MAX_THINKING_BYTES: usize = 64 * 1024;
 
 impl App {

@@ -7,11 +7,15 @@ use crate::editor::{Draft, Edit};
 use crate::view;
 
 /// How many are kept.
-pub(crate) const MAX_ENTRIES: usize = 1_000;
+///
+/// Limit: the oldest prompt is forgotten.
+pub(crate) const MAX_HISTORY_ENTRIES: usize = 1_000;
 /// How many characters of each are searched.
 const MAX_SEARCHED: usize = 2_000;
 /// How much is kept of what was pasted into them.
-const MAX_BYTES: usize = 64 * 1024 * 1024;
+///
+/// Limit: the oldest prompt is forgotten.
+const MAX_HISTORY_BYTES: usize = 64 * 1024 * 1024;
 
 /// The newest is the last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,7 +43,7 @@ impl History {
         }
         self.entries.push(draft.clone());
         let mut bytes: usize = self.entries.iter().map(Draft::bytes).sum();
-        while self.entries.len() > MAX_ENTRIES || bytes > MAX_BYTES {
+        while self.entries.len() > MAX_HISTORY_ENTRIES || bytes > MAX_HISTORY_BYTES {
             bytes -= self.entries.remove(0).bytes();
         }
         true

@@ -9,8 +9,11 @@ use crate::image::Drawing;
 
 /// What of a finished tool's output is kept, for unfolding it, and how much of that is its end: that
 /// says what came of it.
-const MAX_OUTPUT_BYTES: usize = 64 * 1024;
-const KEPT_END_BYTES: usize = 16 * 1024;
+///
+/// Limit: a tool result is cut in its middle.
+const MAX_SHOWN_RESULT_BYTES: usize = 64 * 1024;
+/// Limit: what remains of the end of a tool result that was cut.
+const KEPT_RESULT_END_BYTES: usize = 16 * 1024;
 
 /// Something that was said or done.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,9 +145,9 @@ pub(super) fn items(messages: &[Arc<Message>]) -> Vec<Item> {
 }
 
 pub(super) fn cut_output(mut output: String) -> String {
-    if output.len() > MAX_OUTPUT_BYTES {
-        let start = output.floor_char_boundary(MAX_OUTPUT_BYTES - KEPT_END_BYTES);
-        let end = output.ceil_char_boundary(output.len() - KEPT_END_BYTES);
+    if output.len() > MAX_SHOWN_RESULT_BYTES {
+        let start = output.floor_char_boundary(MAX_SHOWN_RESULT_BYTES - KEPT_RESULT_END_BYTES);
+        let end = output.ceil_char_boundary(output.len() - KEPT_RESULT_END_BYTES);
         output.replace_range(start..end, "\n…\n");
     }
     output

@@ -5,10 +5,14 @@ use std::collections::VecDeque;
 use super::Item;
 
 /// What is kept. More lines than this makes no terminal remembers by itself.
-const MAX_BYTES: usize = 2 * 1024 * 1024;
+///
+/// Limit: after a resize, a note says that the beginning is in the session.
+const MAX_REDRAWN_BYTES: usize = 2 * 1024 * 1024;
 
 /// What is kept of images, the last of them: each takes as much as a long conversation.
-const MAX_IMAGE_BYTES: usize = 4 * 1024 * 1024;
+///
+/// Limit: older images are described when the screen is redrawn.
+const MAX_DRAWN_IMAGES_BYTES: usize = 4 * 1024 * 1024;
 
 #[derive(Default)]
 pub(crate) struct Log {
@@ -31,7 +35,7 @@ impl Log {
         self.bytes += item.bytes();
         self.total += 1;
         self.entries.push_back(Entry { item, rows });
-        while self.bytes > MAX_BYTES && self.entries.len() > 1 {
+        while self.bytes > MAX_REDRAWN_BYTES && self.entries.len() > 1 {
             if let Some(oldest) = self.entries.pop_front() {
                 self.bytes -= oldest.item.bytes();
                 self.is_cut = true;
@@ -41,7 +45,7 @@ impl Log {
 
     /// What is too much of images is left to their descriptions.
     pub(crate) fn limit_images(&mut self) {
-        self.forget_images_beyond(MAX_IMAGE_BYTES);
+        self.forget_images_beyond(MAX_DRAWN_IMAGES_BYTES);
     }
 
     /// They cannot be drawn again as they are.

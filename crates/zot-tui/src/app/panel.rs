@@ -5,10 +5,14 @@
 use super::{App, Effect, Key, KeyCode};
 
 /// More than this many are not opened: nobody could find the lower ones again.
+///
+/// Limit: the next panel is refused.
 const MAX_PANELS: usize = 16;
 
 /// What a panel is told of a paste.
-const MAX_PASTED_BYTES: usize = 64 * 1024;
+///
+/// Limit: the panel receives the beginning of a paste.
+const MAX_PANEL_PASTE_BYTES: usize = 64 * 1024;
 
 /// What is around the lines: a blank line and the head above, the foot below, and a line of the
 /// conversation.
@@ -165,7 +169,7 @@ impl App {
     /// A paste is one key that writes all of it.
     pub(super) fn paste_into_panel(&mut self, text: &str) -> Option<Vec<Effect>> {
         let panel = self.panels.last()?;
-        let end = text.floor_char_boundary(MAX_PASTED_BYTES.min(text.len()));
+        let end = text.floor_char_boundary(MAX_PANEL_PASTE_BYTES.min(text.len()));
         Some(vec![Effect::PanelKey {
             extension: panel.extension.clone(),
             panel: panel.id.clone(),

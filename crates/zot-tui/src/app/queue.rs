@@ -1,6 +1,6 @@
 //! Prompts that wait, and words for the one that runs.
 
-use super::{App, Effect, MAX_QUEUED, Prompt};
+use super::{App, Effect, MAX_QUEUED_PROMPTS, Prompt};
 use crate::editor::Draft;
 
 /// A prompt that waits for the running one.
@@ -43,8 +43,8 @@ impl App {
             return Vec::new();
         }
         if self.work.is_some() {
-            if self.queued.len() >= MAX_QUEUED {
-                self.say(format!("{MAX_QUEUED} prompts wait already"));
+            if self.queued.len() >= MAX_QUEUED_PROMPTS {
+                self.say(format!("{MAX_QUEUED_PROMPTS} prompts wait already"));
                 self.editor.set(draft.unwrap_or_else(|| prompt.text.into()));
                 return Vec::new();
             }

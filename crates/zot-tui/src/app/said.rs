@@ -10,7 +10,9 @@ use super::{App, Item, ShellOutput};
 use crate::editor::Draft;
 
 /// Prompts under way whose words are remembered as they were written.
-const MAX_SENT: usize = 64;
+///
+/// Limit: the oldest prompt is shown as the model reads it, without chips for its pastes.
+const MAX_SENT_PROMPTS: usize = 64;
 
 /// What the user said.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -113,7 +115,7 @@ impl App {
 
     fn push_sent(&mut self, sent: Sent) {
         self.sent.push_back(sent);
-        while self.sent.len() > MAX_SENT {
+        while self.sent.len() > MAX_SENT_PROMPTS {
             self.sent.pop_front();
         }
     }

@@ -6,7 +6,9 @@ use super::events::{MAX_PROGRESS_BYTES, keep_end};
 use super::{App, Arguments, Effect, Item, Tool, ToolState};
 
 /// How much of what commands printed goes along with one prompt; the oldest is left out.
-const MAX_ATTACHED: usize = 16;
+///
+/// Limit: the model sees only the last commands.
+const MAX_ATTACHED_COMMANDS: usize = 16;
 
 /// The command that runs, and what earlier ones printed.
 #[derive(Debug, Default)]
@@ -142,7 +144,11 @@ impl App {
             return;
         }
         self.shell.outputs.push(output);
-        let surplus = self.shell.outputs.len().saturating_sub(MAX_ATTACHED);
+        let surplus = self
+            .shell
+            .outputs
+            .len()
+            .saturating_sub(MAX_ATTACHED_COMMANDS);
         self.shell.outputs.drain(..surplus);
     }
 

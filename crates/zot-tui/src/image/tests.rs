@@ -161,7 +161,7 @@ fn bombs_and_damaged_files_are_not_drawn() {
         assert_eq!(drawn(protocol, &claim(u32::MAX, u32::MAX)), None);
         assert_eq!(drawn(protocol, &claim(0, 7)), None);
         assert_eq!(drawn(protocol, b"no image"), None);
-        assert_eq!(drawn(protocol, &vec![0; MAX_BYTES + 1]), None);
+        assert_eq!(drawn(protocol, &vec![0; MAX_DECODED_IMAGE_BYTES + 1]), None);
     }
     // Much is claimed and little is there.
     assert_eq!(drawn(Protocol::Sixel, &claim(4_000, 4_000)), None);

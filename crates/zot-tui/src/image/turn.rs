@@ -13,7 +13,7 @@ const UPRIGHT: Turn = Turn(1);
 const ORIENTATION: u16 = 0x0112;
 
 /// A directory with more entries is none of a camera.
-const MAX_ENTRIES: usize = 512;
+const MAX_EXIF_ENTRIES: usize = 512;
 
 impl Turn {
     /// What the file says, if it is a JPEG file that says something.
@@ -78,7 +78,7 @@ fn orientation(tiff: &[u8]) -> Option<u16> {
         })
     };
     let directory = number(4, 4)?;
-    let entries = number(directory, 2)?.min(MAX_ENTRIES);
+    let entries = number(directory, 2)?.min(MAX_EXIF_ENTRIES);
     (0..entries).find_map(|entry| {
         let start = directory + 2 + entry * 12;
         (number(start, 2)? == usize::from(ORIENTATION))

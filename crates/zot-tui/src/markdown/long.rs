@@ -4,27 +4,35 @@ use super::render;
 use crate::style::Theme;
 
 /// What is looked at again for every piece of a block; longer ones are cut.
-pub(super) const MAX_BYTES: usize = 1_500;
+///
+/// Limit: the finished part of an arriving block becomes final, where it can be cut.
+pub(super) const MAX_LIVE_BLOCK_BYTES: usize = 1_500;
 
 /// So much at the end is left alone: it may still mean something else.
-const KEPT_BYTES: usize = 400;
+const KEPT_LIVE_BYTES: usize = 400;
 
 /// Lines of a list that are looked at before its first items are final.
+///
+/// Limit: whole items of a longer list become final.
 const MAX_ITEM_LINES: usize = 4;
 
 /// Places that are tried.
-const MAX_TRIES: usize = 40;
+const MAX_CUT_ATTEMPTS: usize = 40;
 
 /// A block of this length is cut anywhere: what it looks like there matters less than that it
 /// would be looked at again for every frame.
+///
+/// Limit: a block without a good place to cut is cut anywhere.
 const MAX_UNCUT_BYTES: usize = 32 * 1024;
 
 /// What is shown of a line of code that has not ended.
-pub(super) const MAX_LINE_BYTES: usize = 16 * 1024;
+///
+/// Limit: only the end of an unfinished line of code is shown.
+pub(super) const MAX_CODE_LINE_BYTES: usize = 16 * 1024;
 
 /// The end of a part of `text` that can be shown for good, if there is one.
 pub(super) fn find(text: &str, columns: usize, theme: &Theme) -> Option<usize> {
-    let end = text.floor_char_boundary(text.len().saturating_sub(KEPT_BYTES));
+    let end = text.floor_char_boundary(text.len().saturating_sub(KEPT_LIVE_BYTES));
     match item_mark(text.lines().next()?) {
         true => find_item(&text[..end]),
         false if is_paragraph(text) => find_line(text, end, columns, theme),
@@ -37,7 +45,7 @@ pub(super) fn force(text: &str) -> Option<usize> {
     if text.len() < MAX_UNCUT_BYTES {
         return None;
     }
-    let end = text.floor_char_boundary(text.len() - KEPT_BYTES);
+    let end = text.floor_char_boundary(text.len() - KEPT_LIVE_BYTES);
     let head = &text[..end];
     let place = head
         .rfind('\n')
@@ -74,7 +82,7 @@ fn find_line(text: &str, end: usize, columns: usize, theme: &Theme) -> Option<us
     let places = balanced_ends(&text[..end]).into_iter().rev();
     // What comes next must go on with the text, and not begin something.
     let places = places.filter(|at| text[*at..].starts_with(char::is_alphabetic));
-    places.take(MAX_TRIES).find(|at| {
+    places.take(MAX_CUT_ATTEMPTS).find(|at| {
         let word = text[*at..].find([' ', '\n']).unwrap_or(text.len() - at);
         let before = render(&text[..*at], columns, theme);
         let after = render(&text[..*at + word], columns, theme);

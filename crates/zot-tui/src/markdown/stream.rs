@@ -55,7 +55,7 @@ impl Default for MarkdownStream {
             highlighter: Highlighter::new(""),
             begun: false,
             continues: false,
-            cut_at: long::MAX_BYTES,
+            cut_at: long::MAX_LIVE_BLOCK_BYTES,
         }
     }
 }
@@ -79,7 +79,7 @@ impl MarkdownStream {
     /// A block is longer than what can be looked at again for every piece of it.
     fn cut(&mut self, lines: &mut Vec<Line>, columns: usize, theme: &Theme) {
         // Not looked for again at once where there is no place to cut.
-        self.cut_at = self.rest.len() + long::MAX_BYTES / 2;
+        self.cut_at = self.rest.len() + long::MAX_LIVE_BLOCK_BYTES / 2;
         let found = long::find(&self.rest, columns, theme);
         let Some(cut) = found.or_else(|| long::force(&self.rest)) else {
             return;
@@ -94,7 +94,7 @@ impl MarkdownStream {
             .boundary
             .and_then(|boundary| boundary.checked_sub(cut))
             .filter(|boundary| *boundary > 0);
-        self.cut_at = long::MAX_BYTES;
+        self.cut_at = long::MAX_LIVE_BLOCK_BYTES;
         // A blank line before an item of a list stays one.
         let continues = !head.trim_end_matches(' ').ends_with("\n\n");
         let pieces = vec![Piece::Blocks(head)];
@@ -207,7 +207,7 @@ impl MarkdownStream {
         match &self.fence {
             Some(_) => {
                 // Of a line that does not end, the end is what is on the screen.
-                let start = self.rest.len().saturating_sub(long::MAX_LINE_BYTES);
+                let start = self.rest.len().saturating_sub(long::MAX_CODE_LINE_BYTES);
                 let end = &self.rest[self.rest.ceil_char_boundary(start)..];
                 let line = code_line(&mut self.highlighter.clone(), end, theme);
                 lines.extend(wrap(&line, columns, CODE_INDENT.len()));

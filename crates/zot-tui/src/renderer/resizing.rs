@@ -13,8 +13,11 @@ use crate::text::{Line, width};
 
 /// So much of the screen shows the end of an answer that may still change, but not less than so many
 /// rows: a lower screen pushes out what is far above the cursor, although it is not final.
+///
+/// Limit: only the end of an unfinished response is shown, in one row of so many.
 const TAIL_SHARE: usize = 3;
-const LEAST_TAIL: usize = 6;
+/// Limit: likewise, with at least so many rows.
+const LEAST_TAIL_ROWS: usize = 6;
 
 /// What a terminal does with lines that are wider than its new width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,10 +129,10 @@ impl Renderer {
         }
         // What does not fit is above the screen, where nothing can be redrawn.
         let surplus = frame.live.len().saturating_sub(height);
-        let room = LEAST_TAIL.max(height / TAIL_SHARE);
+        let room = LEAST_TAIL_ROWS.max(height / TAIL_SHARE);
         let hidden = match frame.live.len() - frame.tail {
             // Where nearly all is covered, nothing is missed.
-            rest if surplus > 0 && rest + LEAST_TAIL > height => frame.tail,
+            rest if surplus > 0 && rest + LEAST_TAIL_ROWS > height => frame.tail,
             _ => frame.tail.saturating_sub(room),
         };
         let last = frame.live.len().saturating_sub(1);

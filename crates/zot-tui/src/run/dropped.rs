@@ -8,8 +8,11 @@ use std::path::{Path, PathBuf};
 const IMAGES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
 /// More than anybody drops at once; looking all of them up would take a moment.
-const MAX_DROPPED: usize = 64;
-const MAX_BYTES: usize = 16 * 1024;
+///
+/// Limit: a longer drop is treated as text.
+const MAX_DROPPED_PATHS: usize = 64;
+/// Limit: a longer drop is treated as text.
+const MAX_DROPPED_BYTES: usize = 16 * 1024;
 
 /// The mentions of files, if `pasted` is their paths and nothing else.
 ///
@@ -17,7 +20,7 @@ const MAX_BYTES: usize = 16 * 1024;
 /// more than text.
 pub(super) fn mentions(pasted: &str, cwd: &Path, home: Option<&Path>) -> Option<String> {
     let pasted = pasted.trim();
-    if pasted.is_empty() || pasted.len() > MAX_BYTES {
+    if pasted.is_empty() || pasted.len() > MAX_DROPPED_BYTES {
         return None;
     }
     // A path with blanks in it may also come as it is.
@@ -26,7 +29,7 @@ pub(super) fn mentions(pasted: &str, cwd: &Path, home: Option<&Path>) -> Option<
         return whole;
     }
     let words = words(pasted)?;
-    if words.len() > MAX_DROPPED {
+    if words.len() > MAX_DROPPED_PATHS {
         return None;
     }
     let paths = words.into_iter().map(|word| path(word, home));

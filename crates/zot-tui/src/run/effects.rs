@@ -12,6 +12,8 @@ use super::{Chat, editor_program, exports, files, history_file, listings, own_pr
 use crate::app::{Effect, FileList, Input, Prompt, SESSION};
 
 /// What the clipboard sequence of terminals can carry.
+///
+/// Limit: only the beginning is copied.
 const MAX_COPIED_BYTES: usize = 74_000;
 
 impl Chat {

@@ -11,11 +11,14 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use crate::app::Choices;
 
 /// More than anybody has in one project; the rest is not offered.
-const MAX_FILES: usize = 300_000;
+///
+/// Limit: further files are not offered.
+const MAX_PROJECT_FILES: usize = 300_000;
 
 /// Levels that are looked at first: what is there in no time.
 const NEAR_LEVELS: usize = 2;
-const MAX_NEAR: usize = 2_000;
+/// Limit: further files are not offered at first sight.
+const MAX_NEAR_FILES: usize = 2_000;
 
 /// Room for the paths of a whole project, and as much for their places. What is not used of it takes
 /// no memory. So large a piece is the system's (32 MiB with glibc) and goes back to it whole, while of
@@ -31,7 +34,7 @@ pub(super) fn list_near(root: &Path) -> Choices {
     let walk = walk(root).max_depth(Some(NEAR_LEVELS)).build();
     for entry in walk.flatten() {
         found.add(root, &entry);
-        if found.places.len() == MAX_NEAR {
+        if found.places.len() == MAX_NEAR_FILES {
             break;
         }
     }
@@ -123,7 +126,7 @@ impl Found {
         let path = |place: &Place| self.text.get(place.start as usize..place.end as usize);
         self.places
             .sort_unstable_by(|a, b| a.depth.cmp(&b.depth).then_with(|| path(a).cmp(&path(b))));
-        self.places.truncate(MAX_FILES);
+        self.places.truncate(MAX_PROJECT_FILES);
         let places = self.places.into_iter();
         Choices::placed(self.text, places.map(|place| (place.start, place.end)))
     }
@@ -140,7 +143,7 @@ impl Gathered<'_> {
 
     fn add(&mut self, root: &Path, entry: &DirEntry) -> WalkState {
         self.own.add(root, entry);
-        match self.own.places.len() < Self::BATCH || self.hand_in() < MAX_FILES {
+        match self.own.places.len() < Self::BATCH || self.hand_in() < MAX_PROJECT_FILES {
             true => WalkState::Continue,
             false => WalkState::Quit,
         }

@@ -16,42 +16,55 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::app::MAX_HISTORY;
+use crate::app::MAX_SENT_HISTORY_RECORDS;
 use crate::editor::Draft;
 
 /// How long another chat may take to write its line.
-const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+///
+/// Limit: the prompt is not saved for other chats.
+const HISTORY_LOCK_PATIENCE: Duration = Duration::from_secs(1);
 /// How often the lock is tried meanwhile.
 const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 /// Longer prompts are not worth a line.
-const MAX_PROMPT_BYTES: usize = 64 * 1024;
+///
+/// Limit: the prompt is not saved for other chats.
+const MAX_SAVED_PROMPT_BYTES: usize = 64 * 1024;
 /// A file of more than this is cut to what is kept.
-const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+///
+/// Limit: the file is cut to its newest prompts.
+const MAX_HISTORY_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// A larger one is not ours, and is not read.
-const MAX_READ_BYTES: u64 = 64 * 1024 * 1024;
+///
+/// Limit: a larger file is not read.
+const MAX_READ_HISTORY_BYTES: u64 = 64 * 1024 * 1024;
 /// What is kept of it then.
-const KEPT_BYTES: usize = 2 * 1024 * 1024;
+///
+/// Limit: what remains of `history.jsonl` when it is cut.
+const KEPT_HISTORY_BYTES: usize = 2 * 1024 * 1024;
 
 /// What is remembered; a file that is missing or broken is none or in part.
 pub(super) fn read(path: &Path) -> Vec<Draft> {
-    let bytes = zot_files::read_bytes(path, MAX_READ_BYTES);
+    let bytes = zot_files::read_bytes(path, MAX_READ_HISTORY_BYTES);
     let bytes = bytes.ok().flatten().unwrap_or_default();
     let lines = bytes.rsplit(|byte| *byte == b'\n');
-    let mut entries: Vec<Draft> = lines.filter_map(entry).take(MAX_HISTORY).collect();
+    let mut entries: Vec<Draft> = lines
+        .filter_map(entry)
+        .take(MAX_SENT_HISTORY_RECORDS)
+        .collect();
     entries.reverse();
     entries
 }
 
 /// Adds a prompt.
 pub(super) fn append(path: &Path, draft: &Draft) -> io::Result<()> {
-    if draft.bytes() > MAX_PROMPT_BYTES {
+    if draft.bytes() > MAX_SAVED_PROMPT_BYTES {
         return Ok(());
     }
     if let Some(directory) = path.parent() {
         zot_files::create_private_directory(directory)?;
     }
     let mut file = locked(path)?;
-    if file.metadata()?.len() > MAX_FILE_BYTES {
+    if file.metadata()?.len() > MAX_HISTORY_FILE_BYTES {
         file = shortened(path, file)?;
     }
     // One write, so that a crash leaves a line or none. On a full disk a part may have been written,
@@ -83,7 +96,7 @@ fn locked(path: &Path) -> io::Result<File> {
 
 /// Waits for the lock, but not for who never gives it back: the chat stands still meanwhile.
 fn wait_for_lock(file: &File) -> io::Result<()> {
-    let deadline = Instant::now() + LOCK_PATIENCE;
+    let deadline = Instant::now() + HISTORY_LOCK_PATIENCE;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(()),
@@ -100,7 +113,7 @@ fn wait_for_lock(file: &File) -> io::Result<()> {
 fn shortened(path: &Path, mut old: File) -> io::Result<File> {
     let mut bytes = Vec::new();
     old.read_to_end(&mut bytes)?;
-    let surplus = bytes.len().saturating_sub(KEPT_BYTES);
+    let surplus = bytes.len().saturating_sub(KEPT_HISTORY_BYTES);
     let start = bytes[surplus..].iter().position(|byte| *byte == b'\n');
     let start = start.map_or(bytes.len(), |at| surplus + at + 1);
     let directory = path.parent().unwrap_or(Path::new("."));

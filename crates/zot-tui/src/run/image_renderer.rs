@@ -13,12 +13,14 @@ use crate::image::{Drawing, Easel, Protocol, Surroundings, TMUX_FORMAT, in_tmux,
 use crate::terminal::{Answers, Terminal};
 
 /// How long the terminal may take to say what it can, from the first image on.
-const ANSWER_TIME: Duration = Duration::from_secs(1);
+const IMAGE_QUERY_TIME: Duration = Duration::from_secs(1);
 
 /// The same for tmux.
 const TMUX_TIME: Duration = Duration::from_secs(1);
 
 /// The conversation goes on without images that take longer.
+///
+/// Limit: the image is only described.
 const DRAWING_TIME: Duration = Duration::from_secs(3);
 
 /// Makes drawings of images, those of one event at a time.
@@ -106,7 +108,7 @@ async fn easel(surroundings: Surroundings, answers: watch::Receiver<Answers>) ->
         Surroundings::Terminal | Surroundings::Tmux => {
             let mut answers = answers.clone();
             let answered = answers.wait_for(|answers| answers.sixel.is_some());
-            let has_sixel = match timeout(ANSWER_TIME, answered).await {
+            let has_sixel = match timeout(IMAGE_QUERY_TIME, answered).await {
                 Ok(Ok(answers)) => answers.sixel == Some(true),
                 _ => false,
             };

@@ -10,7 +10,9 @@ use crate::app::{Effect, Input, Key, KeyCode, StepLimit, ToolState, steps};
 use crate::text::clean;
 
 /// What is listed of what can be chosen.
-const LISTED: usize = 40;
+///
+/// Limit: in plain mode, further choices are not printed.
+const MAX_LISTED_CHOICES: usize = 40;
 
 const ANSWERS: &str = "y yes · n no (n WORDS tells the model why) · e always exactly this call · a always this \
                        tool · s everything from now on";
@@ -167,7 +169,7 @@ impl Chat {
             let choices: Vec<String> = picker
                 .choices()
                 .iter()
-                .take(LISTED)
+                .take(MAX_LISTED_CHOICES)
                 .map(|choice| format!("  {}  {}", clean(choice.name), clean(choice.description)))
                 .collect();
             for choice in choices {

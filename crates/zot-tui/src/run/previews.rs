@@ -17,11 +17,15 @@ use super::themes;
 use crate::app::{Input, Preview, PreviewBody, Subject};
 
 /// So much of a session's end is looked through for what was said last.
-const SESSION_BYTES: u64 = 256 * 1024;
+///
+/// Limit: the preview shows only the end of a session.
+const SESSION_PREVIEW_BYTES: u64 = 256 * 1024;
 const LAST_PROMPTS: usize = 3;
 
 /// More of a text than any screen has room for.
-const MAX_TEXT_BYTES: usize = 4 * 1024;
+///
+/// Limit: the preview shows no more of other texts.
+const MAX_TEXT_PREVIEW_BYTES: usize = 4 * 1024;
 
 /// Where previews come from.
 pub(super) struct Sources {
@@ -99,7 +103,7 @@ impl Sources {
         let answers = turn.iter().filter(|said| said.role == Role::Assistant);
         let mut text = String::new();
         for said in answers.flat_map(|said| texts(said)) {
-            if text.len() < MAX_TEXT_BYTES {
+            if text.len() < MAX_TEXT_PREVIEW_BYTES {
                 text.push_str(said.trim());
                 text.push('\n');
             }
@@ -202,7 +206,7 @@ fn session_preview(session: &Summary) -> Preview {
     if session.damaged {
         lines.push("parts of the file are damaged".to_owned());
     }
-    let last = last_prompts(&session.path, SESSION_BYTES, LAST_PROMPTS).unwrap_or_default();
+    let last = last_prompts(&session.path, SESSION_PREVIEW_BYTES, LAST_PROMPTS).unwrap_or_default();
     let mut said = Vec::new();
     let before = session.prompts.saturating_sub(last.len() as u64);
     if before > 0 {
@@ -263,7 +267,7 @@ fn tools_used(turn: &[Arc<Message>]) -> String {
 
 fn beginning(text: &str) -> &str {
     let text = text.trim_end();
-    &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
+    &text[..text.floor_char_boundary(MAX_TEXT_PREVIEW_BYTES)]
 }
 
 /// `200000` as `200,000`.

@@ -12,7 +12,10 @@ use crate::app::Input;
 const SETTLING: Duration = Duration::from_millis(80);
 
 /// How long the terminal may take to say where the cursor is.
-const LOCATING: Duration = Duration::from_secs(2);
+///
+/// Limit: after a resize, the live part is drawn where it should be although the terminal did not report its
+/// cursor.
+const LOCATING_TIME: Duration = Duration::from_secs(2);
 
 /// The window is getting another size. Nothing is drawn until it is known where that can be done.
 pub(super) enum Resized {
@@ -73,7 +76,7 @@ impl Chat {
                 }
                 self.resized = Some(Resized::Locating {
                     size,
-                    until: Instant::now() + LOCATING,
+                    until: Instant::now() + LOCATING_TIME,
                 });
                 self.terminal.ask_cursor()
             }

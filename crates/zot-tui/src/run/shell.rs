@@ -17,10 +17,14 @@ use super::Chat;
 use crate::app::{Input, ShellOutput};
 
 /// Long enough for a build; esc is quicker.
-const LIMIT: Duration = Duration::from_secs(60 * 60);
+///
+/// Limit: the command is stopped.
+const SHELL_TIME_LIMIT: Duration = Duration::from_secs(60 * 60);
 
 /// What is kept of the output, of its end: that says what came of it.
-const MAX_OUTPUT_BYTES: usize = 50 * 1024;
+///
+/// Limit: the end of the output is kept.
+const MAX_SHELL_OUTPUT_BYTES: usize = 50 * 1024;
 
 /// Pieces of output that wait to be shown before the command does.
 const PROGRESS_QUEUE: usize = 16;
@@ -61,7 +65,7 @@ async fn run(
         is_cut: false,
         progress,
     };
-    let completion = zot_process::run(shell, LIMIT, cancel, &mut listener).await;
+    let completion = zot_process::run(shell, SHELL_TIME_LIMIT, cancel, &mut listener).await;
     Input::ShellEnded(ShellOutput {
         command,
         output: listener.output(),
@@ -81,7 +85,7 @@ fn ending(completion: io::Result<Completion>) -> String {
             None => status.to_string(),
         },
         Outcome::Exited(None) => "ended".to_owned(),
-        Outcome::TimedOut => format!("stopped after {} minutes", LIMIT.as_secs() / 60),
+        Outcome::TimedOut => format!("stopped after {} minutes", SHELL_TIME_LIMIT.as_secs() / 60),
         Outcome::Cancelled => "stopped".to_owned(),
     }
 }
@@ -106,7 +110,7 @@ impl Listener {
 impl OutputSink for Listener {
     async fn accept(&mut self, chunk: &[u8]) {
         self.end.extend(chunk);
-        let surplus = self.end.len().saturating_sub(MAX_OUTPUT_BYTES);
+        let surplus = self.end.len().saturating_sub(MAX_SHELL_OUTPUT_BYTES);
         self.end.drain(..surplus);
         self.is_cut |= surplus > 0;
         // Nobody listens any more when the chat ends.

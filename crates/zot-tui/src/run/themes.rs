@@ -8,7 +8,9 @@ use super::bounded;
 use crate::style::{Theme, ThemeError};
 
 /// More than a theme has to say.
-const MAX_BYTES: u64 = 64 * 1024;
+///
+/// Limit: the theme is refused.
+const MAX_THEME_FILE_BYTES: u64 = 64 * 1024;
 
 /// Why there is no such theme.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +45,7 @@ pub(super) fn load(name: &str, directory: Option<&Path>) -> Result<Theme, LoadEr
         return Err(unknown());
     }
     let path = directory.join(format!("{name}.json"));
-    let text = match bounded::text(&path, MAX_BYTES) {
+    let text = match bounded::text(&path, MAX_THEME_FILE_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unknown()),
         Err(source) => return Err(LoadError::Unreadable { path, source }),

@@ -10,9 +10,13 @@ mod tests;
 use crate::app::{Key, KeyCode};
 
 /// A longer sequence is no key and no answer, and is left out.
-const MAX_SEQUENCE_BYTES: usize = 128;
+///
+/// Limit: a longer escape sequence is left out.
+const MAX_INPUT_SEQUENCE_BYTES: usize = 128;
 
 /// A longer paste comes in pieces.
+///
+/// Limit: a longer paste arrives in pieces.
 const MAX_PASTE_BYTES: usize = 32 * 1024 * 1024;
 
 const PASTE_END: &[u8] = b"\x1b[201~";
@@ -184,7 +188,7 @@ fn escaped(bytes: &[u8], rest: Rest) -> Parsed {
         (1, Rest::IsMissing) => escape,
         // Nobody types more of a sequence in one go.
         (2, Rest::IsMissing) => with_alt(bytes, rest),
-        _ if bytes.len() > MAX_SEQUENCE_BYTES => Parsed::Nothing(bytes.len()),
+        _ if bytes.len() > MAX_INPUT_SEQUENCE_BYTES => Parsed::Nothing(bytes.len()),
         _ => Parsed::Incomplete,
     }
 }

@@ -20,7 +20,10 @@ const TAIL_LINES: usize = 4;
 const PROGRESS_LINES: usize = 8;
 
 /// Output is taken for bytes if one in so many characters of its end is none, or controls something.
+///
+/// Limit: output with more than one unprintable character in so many is shown as ASCII and dots.
 const BINARY_SHARE: usize = 10;
+/// Limit: only the last bytes decide whether output is binary.
 const BINARY_SAMPLE_BYTES: usize = 4 * 1024;
 
 const TOP: &str = "╭ ";

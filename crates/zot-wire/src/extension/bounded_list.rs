@@ -7,7 +7,9 @@ use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
 
 /// The most items a list may have. An item of three bytes on the line costs up to a hundred in
 /// memory, so that a line full of them would grow to hundreds of megabytes.
-const MAX_ITEMS: usize = 10_000;
+///
+/// Limit: the frame is refused, and whoever waits for it gets an error.
+const MAX_LIST_ITEMS: usize = 10_000;
 
 /// A list that is refused when it is too long, before it has cost anything.
 pub(super) struct BoundedList<T>(pub(super) Vec<T>);
@@ -36,9 +38,9 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = list.next_element()? {
-            if items.len() == MAX_ITEMS {
+            if items.len() == MAX_LIST_ITEMS {
                 return Err(A::Error::custom(format_args!(
-                    "a list may have {MAX_ITEMS} items at most"
+                    "a list may have {MAX_LIST_ITEMS} items at most"
                 )));
             }
             items.push(item);

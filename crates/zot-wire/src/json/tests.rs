@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Fields, FieldsError, MAX_FIELDS, RawJson, replace_lone_surrogates, write_line};
+use super::{Fields, FieldsError, MAX_OBJECT_FIELDS, RawJson, replace_lone_surrogates, write_line};
 
 fn line(value: &impl serde::Serialize) -> String {
     let mut buffer = Vec::new();
@@ -79,7 +79,7 @@ fn deep_nesting_does_not_overflow_the_stack() {
 #[test]
 fn an_object_may_not_have_fields_without_end() {
     let object = |count: usize| format!("{{{}\"type\":\"x\"}}", "\"a\":1,".repeat(count - 1));
-    assert!(Fields::parse(object(MAX_FIELDS).as_bytes()).is_ok());
-    let refused = Fields::parse(object(MAX_FIELDS + 1).as_bytes()).unwrap_err();
+    assert!(Fields::parse(object(MAX_OBJECT_FIELDS).as_bytes()).is_ok());
+    let refused = Fields::parse(object(MAX_OBJECT_FIELDS + 1).as_bytes()).unwrap_err();
     assert!(refused.to_string().contains("fields at most"), "{refused}");
 }

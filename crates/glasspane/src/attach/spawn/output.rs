@@ -11,7 +11,9 @@ use crate::Event;
 use crate::source::Finding;
 
 /// How much of a line of standard error is shown.
-const ERROR_LINE_BYTES: usize = 4 * 1024;
+///
+/// Limit: a longer line of standard error is not shown.
+const MAX_ERROR_LINE_BYTES: usize = 4 * 1024;
 
 /// Standard output goes to the feed as it is, lines of standard error as notices.
 pub(super) struct Output {
@@ -47,7 +49,7 @@ impl Output {
         Self {
             output: Stream::new(output),
             errors: Stream::new(errors),
-            error_lines: LineDecoder::with_limit(ERROR_LINE_BYTES),
+            error_lines: LineDecoder::with_limit(MAX_ERROR_LINE_BYTES),
             feed,
         }
     }

@@ -4,7 +4,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
 use super::client::{start, status};
-use crate::serve::{MAX_CONNECTIONS, MAX_FRAME_RING_BYTES, MAX_HEAD_BYTES, MAX_HEADERS};
+use crate::serve::{
+    MAX_JOURNAL_BYTES, MAX_PAGE_CONNECTIONS, MAX_REQUEST_HEAD_BYTES, MAX_REQUEST_HEADERS,
+};
 use crate::{Event, Hub};
 
 #[tokio::test]
@@ -12,8 +14,8 @@ async fn what_is_no_request_is_refused() {
     let server = start().await;
     let token = server.token.clone();
     let good = format!("GET /?token={token} HTTP/1.1\r\nHost: localhost\r\n");
-    let long = format!("{good}X: {}\r\n\r\n", "x".repeat(MAX_HEAD_BYTES));
-    let many = format!("{good}{}\r\n", "X: y\r\n".repeat(MAX_HEADERS));
+    let long = format!("{good}X: {}\r\n\r\n", "x".repeat(MAX_REQUEST_HEAD_BYTES));
+    let many = format!("{good}{}\r\n", "X: y\r\n".repeat(MAX_REQUEST_HEADERS));
     for (request, expected) in [
         ("\u{16}\u{3}\u{1} hello\r\n\r\n".to_owned(), "400"),
         ("GET\r\n\r\n".to_owned(), "400"),
@@ -54,7 +56,7 @@ async fn a_request_that_does_not_go_on_is_refused() {
 async fn there_is_a_limit_to_connections() {
     let server = start().await;
     let mut held = Vec::new();
-    for _ in 0..MAX_CONNECTIONS {
+    for _ in 0..MAX_PAGE_CONNECTIONS {
         held.push(server.watch(None).await);
     }
     let target = format!("/?token={}", server.token);
@@ -77,7 +79,7 @@ async fn connections_that_ask_for_nothing_keep_nobody_out() {
     let mut watcher = server.watch(None).await;
     assert_eq!(watcher.next().await.unwrap().event, "snapshot");
     let mut held = Vec::new();
-    for number in 0..2 * MAX_CONNECTIONS {
+    for number in 0..2 * MAX_PAGE_CONNECTIONS {
         let mut stream = server.connect().await;
         if number % 2 == 0 {
             stream.write_all(b"GET / HTTP/1.1\r\nHost:").await.unwrap();
@@ -118,7 +120,7 @@ async fn a_slow_watcher_holds_up_nobody_and_gets_a_snapshot() {
     let mut fast = server.watch(None).await;
     fast.next().await.unwrap();
     for _ in 0..4 {
-        flood(&server.hub, agent.id(), 3 * MAX_FRAME_RING_BYTES);
+        flood(&server.hub, agent.id(), 3 * MAX_JOURNAL_BYTES);
         // Lost, because more came at once than is kept, or told in full: either way it is current.
         let seq = server.hub.last_seq().to_string();
         loop {
@@ -149,7 +151,7 @@ async fn a_watcher_that_reads_nothing_is_left() {
     let mut stuck = server.watch(None).await;
     // It says nothing and takes nothing. The write waits, the clock goes on, and the server gives up.
     for _ in 0..8 {
-        flood(&server.hub, agent.id(), MAX_FRAME_RING_BYTES / 4);
+        flood(&server.hub, agent.id(), MAX_JOURNAL_BYTES / 4);
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     tokio::time::sleep(Duration::from_secs(60)).await;

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::serve::journal::merge;
-use crate::serve::{MAX_EXCERPT_BYTES, MAX_MESSAGE_BYTES};
+use crate::serve::{MAX_EXCERPT_BYTES, MAX_SENT_MESSAGE_BYTES};
 use crate::{Event, MAX_ARGUMENTS_BYTES, Record};
 
 fn check(events: &[(&str, Event)], expected: &[(&str, &str)]) {
@@ -123,12 +123,12 @@ fn arguments_are_sent_from_their_beginning() {
 
 #[test]
 fn of_a_long_message_the_end_is_kept() {
-    let long = format!("{}end", "é".repeat(MAX_MESSAGE_BYTES));
-    let kept = &long[long.ceil_char_boundary(long.len() - MAX_MESSAGE_BYTES)..];
+    let long = format!("{}end", "é".repeat(MAX_SENT_MESSAGE_BYTES));
+    let kept = &long[long.ceil_char_boundary(long.len() - MAX_SENT_MESSAGE_BYTES)..];
     check(&[("a", piece(&long))], &[("a", kept)]);
     check(
         &[
-            ("a", piece(&"é".repeat(MAX_MESSAGE_BYTES))),
+            ("a", piece(&"é".repeat(MAX_SENT_MESSAGE_BYTES))),
             ("a", piece("end")),
         ],
         &[("a", kept)],

@@ -10,6 +10,8 @@ use super::conversation::{Conversation, said};
 use crate::{Event, Kind};
 
 /// How many agents that one agent started are followed.
+///
+/// Limit: further child agents are not followed.
 pub const MAX_CHILDREN: usize = 256;
 
 /// Tools that start an agent, as claude and qwen name them.

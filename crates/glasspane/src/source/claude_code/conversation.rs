@@ -9,6 +9,8 @@ use super::super::fields::{content, cost, count, owned, push, push_usage, text};
 use crate::{CostBasis, Event, Kind, MAX_OPEN_TOOLS, Usage};
 
 /// How many messages are remembered whose lines may still come: each of them repeats the usage of its message.
+///
+/// Limit: a line of an older message counts as a new turn.
 const REMEMBERED_MESSAGES: usize = 64;
 
 #[derive(Debug, Default)]

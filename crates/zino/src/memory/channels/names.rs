@@ -21,7 +21,9 @@ use crate::memory::error::StoreError;
 use crate::memory::file::FILE_MODE;
 
 /// Longer names get a hash: file systems allow 255 bytes.
-const MAX_NAME: usize = 200;
+///
+/// Limit: the channel's file is named by a hash.
+const MAX_CHANNEL_NAME_BYTES: usize = 200;
 
 /// What a file is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +82,9 @@ impl Names {
         }
         let owner = self.owner(&name)?;
         match owner {
-            _ if name.len() > MAX_NAME => self.claim(&hashed(channel, &name), channel, None),
+            _ if name.len() > MAX_CHANNEL_NAME_BYTES => {
+                self.claim(&hashed(channel, &name), channel, None)
+            }
             None => self.claim(&name, channel, None),
             Some(_) if purpose == Purpose::Read => return Ok(None),
             // A name that only looks like this channel's but is another's with its hash stays.
@@ -98,7 +102,7 @@ impl Names {
     /// The file of a channel if that can be told without waiting for others.
     pub(super) fn known(&self, channel: &str) -> Result<Option<PathBuf>, StoreError> {
         let name = sanitised(channel);
-        if name == channel && !name.contains('_') && name.len() <= MAX_NAME {
+        if name == channel && !name.contains('_') && name.len() <= MAX_CHANNEL_NAME_BYTES {
             // No other channel can come to this name.
             return Ok(Some(self.file(&name)));
         }
@@ -241,7 +245,7 @@ pub(super) fn sanitised(channel: &str) -> String {
 
 fn hashed(channel: &str, name: &str) -> String {
     let digest = Sha256::digest(channel.as_bytes());
-    let name = name.get(..MAX_NAME).unwrap_or(name);
+    let name = name.get(..MAX_CHANNEL_NAME_BYTES).unwrap_or(name);
     let hash: String = digest
         .iter()
         .take(4)

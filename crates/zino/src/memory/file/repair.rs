@@ -14,6 +14,8 @@ use crate::memory::error::StoreError;
 
 /// How long a file that looks cut off must stay the same before it is believed to be: the original
 /// empties a file and then writes it anew.
+///
+/// Limit: a file that looks cut off counts as cut off.
 const SETTLING_TIME: Duration = Duration::from_millis(100);
 
 /// Makes a file with its first elements. `false` when it is there already.
@@ -78,7 +80,7 @@ pub(super) fn grow(locked: &Locked, kept: u64, bytes: &[u8]) -> Result<Stamp, St
 /// The caller holds the directory's lock and none on the file.
 pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
     let mut before: Option<Inspected> = None;
-    for _ in 0..super::ATTEMPTS {
+    for _ in 0..super::MAX_FILE_ATTEMPTS {
         let Some(locked) = lock(path, Access::Append)? else {
             return Ok(());
         };

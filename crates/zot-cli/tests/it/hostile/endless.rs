@@ -164,7 +164,7 @@ fn heads_have_a_limit() {
     let long = format!("x-more: {}\r\n", "x".repeat(2000));
     ends_at("BUFFER_BYTES", HEAD.to_owned(), &long);
     let interim = "HTTP/1.1 100 Continue\r\n\r\n";
-    ends_at("MAX_INTERIM_ANSWERS", String::new(), interim);
+    ends_at("MAX_INTERIM_RESPONSES", String::new(), interim);
 }
 
 #[test]

@@ -29,10 +29,14 @@ const ROUND_TIME: Timespec = Timespec {
 
 /// After so many rounds, some ten seconds, what is left cannot be killed: it is stuck in the kernel,
 /// or belongs to another user.
-const MAX_ROUNDS: usize = 5_000;
+///
+/// Limit: processes that cannot be killed are left.
+const MAX_KILL_ROUNDS: usize = 5_000;
 
 /// What is read of the list of children at a time, some 500 of them.
-const LIST_BYTES: usize = 4096;
+///
+/// Limit: further children are handled in the next round.
+const CHILD_LIST_BYTES: usize = 4096;
 
 /// The descriptors that are left, by [`raw::keep_only`].
 const CONTROL: i32 = 0;
@@ -64,7 +68,7 @@ pub(super) fn supervise_group(program: Pid, control: i32) -> ! {
         if rounds > 0 {
             group.signal(Signal::KILL);
             rounds += 1;
-            if rounds > MAX_ROUNDS {
+            if rounds > MAX_KILL_ROUNDS {
                 raw::exit(1);
             }
         }
@@ -258,7 +262,7 @@ enum Listing {
 fn for_each_child(mut visit: impl FnMut(Pid)) -> rustix::io::Result<Listing> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let list = openat(CWD, c"/proc/thread-self/children", flags, Mode::empty())?;
-    let mut text = [0; LIST_BYTES];
+    let mut text = [0; CHILD_LIST_BYTES];
     let mut length = 0;
     while let Some(free) = text.get_mut(length..)
         && !free.is_empty()
@@ -279,7 +283,7 @@ fn for_each_child(mut visit: impl FnMut(Pid)) -> rustix::io::Result<Listing> {
             number = 0;
         }
     }
-    match length < LIST_BYTES {
+    match length < CHILD_LIST_BYTES {
         true => Ok(Listing::Whole),
         false => Ok(Listing::Cut),
     }

@@ -6,7 +6,9 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 /// More program headers than linkers write; a file with more is not looked through.
-const MAX_HEADERS: u64 = 512;
+///
+/// Limit: needed files are followed no further: a confined program may fail to start.
+const MAX_ELF_HEADERS: u64 = 512;
 
 /// The longest path the kernel accepts.
 const MAX_PATH_BYTES: u64 = 4096;
@@ -22,7 +24,7 @@ pub(super) fn loader(file: impl Read + Seek) -> Option<PathBuf> {
     } else {
         (elf.number(28, 4)?, elf.number(42, 2)?, elf.number(44, 2)?)
     };
-    for index in 0..count.min(MAX_HEADERS) {
+    for index in 0..count.min(MAX_ELF_HEADERS) {
         let header = table.checked_add(index * entry_size)?;
         if elf.number(header, 4)? != PT_INTERP {
             continue;

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// What the kernel reads of a file to find the line.
-pub(super) const MAX_LINE_BYTES: usize = 256;
+pub(super) const MAX_SHEBANG_BYTES: usize = 256;
 
 /// The interpreter and, when that is `env`, the program it looks for in the search path.
 pub(super) fn programs(head: &[u8]) -> Vec<PathBuf> {

@@ -1,7 +1,7 @@
 //! The strings of a JSON text that is still arriving, character by character.
 
 /// A longer key is none that anybody looks for.
-const MAX_KEY_BYTES: usize = 64;
+const MAX_ARGUMENT_KEY_BYTES: usize = 64;
 
 /// What has come of the value of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Strings {
             if self.is_value {
                 return Some(Part::Character(character));
             }
-            if self.key.len() < MAX_KEY_BYTES {
+            if self.key.len() < MAX_ARGUMENT_KEY_BYTES {
                 self.key.push(character);
             }
             return None;

@@ -73,8 +73,8 @@ fn what_is_kept_for_the_screen_is_little() {
     let long = "日".repeat(100_000);
     let whole = json!({"path": long, "content": long}).to_string();
     let arguments = read(&whole);
-    assert!(arguments.subject().len() <= MAX_SHOWN_BYTES);
+    assert!(arguments.subject().len() <= MAX_SHOWN_ARGUMENT_BYTES);
     let kept: usize = arguments.last_lines().map(str::len).sum();
-    assert!((1..=MAX_SHOWN_BYTES).contains(&kept), "{kept}");
+    assert!((1..=MAX_SHOWN_ARGUMENT_BYTES).contains(&kept), "{kept}");
     assert_eq!(Arguments::from(whole.as_str()).last_lines().count(), 0);
 }

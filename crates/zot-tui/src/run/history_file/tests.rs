@@ -54,6 +54,6 @@ fn chats_that_write_at_once_lose_nothing_and_the_file_stays_bounded() {
         let expected: Vec<String> = (0..50).map(|number| format!("{chat} {number}")).collect();
         assert_eq!(own.cloned().collect::<Vec<_>>(), expected);
     }
-    assert!(fs::metadata(&path).unwrap().len() < MAX_FILE_BYTES);
+    assert!(fs::metadata(&path).unwrap().len() < MAX_HISTORY_FILE_BYTES);
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
 }

@@ -11,16 +11,18 @@ use crate::app::{Preview, PreviewBody};
 use crate::run::bounded::{self, Opened};
 
 /// More than any screen has room for.
-const MAX_BYTES: u64 = 8 * 1024;
-const MAX_ENTRIES: usize = 200;
+///
+/// Limit: the preview shows no more of a file.
+const MAX_FILE_PREVIEW_BYTES: u64 = 8 * 1024;
+/// Limit: the preview shows no more names of a directory.
+const MAX_PREVIEW_ENTRIES: usize = 200;
 
 /// Of the file or directory `name` below `root`.
 pub(super) fn preview(root: &Path, name: &str) -> Preview {
     let path = root.join(name);
     let seen = match bounded::open(&path) {
-        Ok(Opened::Regular { file, bytes }) => {
-            bounded::beginning(file, MAX_BYTES).map(|start| of_file(&path, &start, bytes))
-        }
+        Ok(Opened::Regular { file, bytes }) => bounded::beginning(file, MAX_FILE_PREVIEW_BYTES)
+            .map(|start| of_file(&path, &start, bytes)),
         Ok(Opened::Directory) => of_directory(&path),
         Ok(Opened::Special(kind)) => Ok(fact(format!("{kind}, not read"))),
         Err(error) => Err(error),
@@ -69,7 +71,7 @@ fn as_text(start: &[u8]) -> Option<&str> {
 }
 
 fn of_directory(path: &Path) -> io::Result<Preview> {
-    let entries = fs::read_dir(path)?.take(MAX_ENTRIES).flatten();
+    let entries = fs::read_dir(path)?.take(MAX_PREVIEW_ENTRIES).flatten();
     let mut names: Vec<String> = entries
         .map(|entry| {
             let slash = match entry.file_type() {

@@ -43,7 +43,7 @@ async fn of_a_long_output_the_end_is_kept() {
     let text = output.output;
     assert!(text.starts_with("[the beginning is left out]\nx"), "{text}");
     assert!(text.ends_with("x\nthe end\n"), "{text}");
-    assert!(text.len() < MAX_OUTPUT_BYTES + 100);
+    assert!(text.len() < MAX_SHELL_OUTPUT_BYTES + 100);
     assert_eq!(told.len(), 1_000_009);
 }
 

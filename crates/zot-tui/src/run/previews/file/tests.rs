@@ -47,7 +47,7 @@ fn only_the_beginning_of_a_long_file_is_read() {
     let preview = preview(root.path(), "long");
     let (fact, body) = seen(&preview);
     assert_eq!(fact, "2.0 MB");
-    assert_eq!(body.len() as u64, MAX_BYTES - 1);
+    assert_eq!(body.len() as u64, MAX_FILE_PREVIEW_BYTES - 1);
 }
 
 /// Whoever writes to neither would be waited for.
