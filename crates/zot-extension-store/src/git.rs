@@ -11,11 +11,13 @@ use zot_process::{Outcome, OutputSink};
 use crate::origin::without_password;
 
 /// How much of what `git` said last is kept for the error.
-const KEPT_LINES: usize = 8;
-const KEPT_BYTES: usize = 8 * 1024;
+const KEPT_ERROR_LINES: usize = 8;
+const KEPT_ERROR_BYTES: usize = 8 * 1024;
 
-/// Longer than a repository takes that someone waits for; a remote that falls silent takes for ever.
-const TIME_LIMIT: Duration = Duration::from_secs(30 * 60);
+/// Longer than anybody waits for a repository; a silent remote would take for ever.
+///
+/// Limit: git is ended and the installation fails.
+const CLONE_TIME_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// Variables of a surrounding git command (a hook, say) that would redirect ours.
 const FOREIGN: [&str; 5] = [
@@ -126,12 +128,12 @@ async fn run(command: Command) -> Result<Result<(), String>, GitError> {
     let mut said = LastWords::default();
     // Whoever wants it to stop drops the future.
     let cancel = CancellationToken::new();
-    let ran = zot_process::run(command, TIME_LIMIT, &cancel, &mut said).await;
+    let ran = zot_process::run(command, CLONE_TIME_LIMIT, &cancel, &mut said).await;
     let status = match ran.map_err(GitError::NoGit)?.outcome {
         Outcome::Exited(Some(status)) if status.success() => return Ok(Ok(())),
         Outcome::Exited(status) => status.map_or_else(String::new, |status| status.to_string()),
         Outcome::TimedOut | Outcome::Cancelled => {
-            let minutes = TIME_LIMIT.as_secs() / 60;
+            let minutes = CLONE_TIME_LIMIT.as_secs() / 60;
             return Ok(Err(format!("it took longer than {minutes} minutes")));
         }
     };
@@ -146,7 +148,7 @@ struct LastWords(Vec<u8>);
 impl OutputSink for LastWords {
     async fn accept(&mut self, chunk: &[u8]) {
         self.0.extend_from_slice(chunk);
-        let surplus = self.0.len().saturating_sub(KEPT_BYTES);
+        let surplus = self.0.len().saturating_sub(KEPT_ERROR_BYTES);
         self.0.drain(..surplus);
     }
 }
@@ -158,6 +160,6 @@ impl LastWords {
             .lines()
             .filter(|line| !line.trim().is_empty())
             .collect();
-        lines[lines.len().saturating_sub(KEPT_LINES)..].join("; ")
+        lines[lines.len().saturating_sub(KEPT_ERROR_LINES)..].join("; ")
     }
 }

@@ -455,7 +455,7 @@ fn decode(line: Line<'_>) -> Option<Result<CommandFrame, RequestRefused>> {
             code: "line_too_long",
             error: format!(
                 "line too long: the limit is {} bytes",
-                zot_wire::MAX_LINE_BYTES
+                zot_wire::MAX_WIRE_LINE_BYTES
             ),
         })),
     }
