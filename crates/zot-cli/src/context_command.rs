@@ -4,11 +4,11 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use serde_json::json;
-use zot_rpc::executor;
 use zot_sdk::{
     Config, ContextKind, ContextPart, ExtensionNotice, ModelChoice, Persistence, Recording,
     Runtime, ToolChoice,
 };
+use zot_stdio::executor;
 
 use crate::arguments::Arguments;
 use crate::ext_command::terminal::{one_line, write_table};

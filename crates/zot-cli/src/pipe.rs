@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use zot_rpc::{Exit, ServeOptions, executor, serve};
+use zot_rpc::{Exit, ServeOptions, serve};
 use zot_sdk::{Persistence, Runtime};
+use zot_stdio::executor;
 
 use crate::arguments::Arguments;
 use crate::configuration;

@@ -91,6 +91,7 @@ mod config;
 pub mod configuration;
 mod credentials;
 mod diagnosis;
+pub mod extensions;
 mod full;
 mod function_tool;
 mod hooks;
@@ -148,7 +149,6 @@ pub use zot_conversation::{
     AgentEvent, Arguments, BoxFuture, ErrorCode, ErrorReport, Image, Progress, ReasoningEffort,
     Tool, ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, ToolSet, TurnStop,
 };
-pub use zot_extension_host as extensions;
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
 pub use zot_provider::HttpClient;
 pub use zot_provider::catalog::{
