@@ -159,7 +159,7 @@ impl Opening {
             info.resumed_messages = transcript.len();
             info.report = session.report;
         }
-        let checkpoints = Arc::new(Checkpoints::beside(&path));
+        let checkpoints = Arc::new(Checkpoints::beside(&path, durability));
         Ok(Opened {
             log: Some(Arc::clone(&log)),
             journal: Arc::new(SessionJournal {
