@@ -433,7 +433,7 @@ impl Arguments {
             cwd: self.cwd,
             system_prompt: self.system_prompt,
             append_system_prompt: self.append_system_prompt,
-            reasoning: self.reasoning.as_deref().and_then(values::effort),
+            reasoning: self.reasoning.as_deref().and_then(|name| name.parse().ok()),
             max_steps: self.max_steps,
             approval: ApprovalPolicy {
                 scope: match self.confirm {

@@ -24,10 +24,6 @@ pub(super) fn efforts() -> PossibleValuesParser {
     PossibleValuesParser::new(known.into_iter().chain([empty]))
 }
 
-pub(super) fn effort(name: &str) -> Option<ReasoningEffort> {
-    ReasoningEffort::named(name)
-}
-
 /// Makes a list of names of what somebody wrote between commas.
 pub(super) fn trim_names(names: &mut Vec<String>) {
     for name in names.iter_mut() {
