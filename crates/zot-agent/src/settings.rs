@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zot_conversation::{ErrorReport, Model, ModelError, Prices, ReasoningEffort, ToolSet};
 
 use crate::approval::ApprovalPolicy;
+use crate::step_limit::StepLimit;
 
 /// What a conversation is held with. Replaced as a whole between prompts.
 #[derive(Clone)]
@@ -13,10 +14,7 @@ pub struct AgentSettings {
     pub system: Arc<str>,
     pub tools: Arc<ToolSet>,
     pub reasoning: Option<ReasoningEffort>,
-    /// The most model calls that one prompt may take; `None` sets no limit.
-    pub max_steps: Option<u32>,
-    /// Whether someone can be asked for more model calls where a limit is reached.
-    pub asks_for_steps: bool,
+    pub steps: StepLimit,
     pub approval: ApprovalPolicy,
     /// Models that take over when the one before fails, in this order, until the prompt ends.
     pub fallbacks: Arc<[ConnectedModel]>,

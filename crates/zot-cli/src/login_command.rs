@@ -6,10 +6,10 @@ use std::io::{self, IsTerminal as _, Read as _};
 
 use clap::Parser;
 use tokio::process::Child;
-use zot_rpc::executor;
 use zot_sdk::auth::{CredentialError, KeyPage, KeyPageError};
 use zot_sdk::login::{self, LoginError, LoginPlan, LoginPreference, OAuthLogin};
 use zot_sdk::{AssemblyError, Credentials, KeyNotKept, KeyProbe};
+use zot_stdio::executor;
 use zot_tui::EndSignal;
 
 use crate::command::CommandFailure;

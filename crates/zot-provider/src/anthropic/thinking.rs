@@ -14,7 +14,7 @@ use crate::catalog::{Efforts, Thinking, rules};
 /// The least budget the provider accepts.
 ///
 /// Limit: with less, thinking is left out.
-const MIN_GEMINI_THINKING_BUDGET: u64 = 1024;
+const MIN_ANTHROPIC_THINKING_BUDGET: u64 = 1024;
 
 /// Thinking counts against the output limit; this much is left for the answer where possible.
 ///
@@ -171,7 +171,7 @@ impl Asking {
 pub(super) fn budget(effort: ReasoningEffort, max_output: u64) -> Option<u64> {
     let wanted = match effort {
         ReasoningEffort::None => return None,
-        ReasoningEffort::Minimal => MIN_GEMINI_THINKING_BUDGET,
+        ReasoningEffort::Minimal => MIN_ANTHROPIC_THINKING_BUDGET,
         ReasoningEffort::Low => 4096,
         ReasoningEffort::Medium => 10_240,
         ReasoningEffort::High => 32_768,
@@ -179,7 +179,7 @@ pub(super) fn budget(effort: ReasoningEffort, max_output: u64) -> Option<u64> {
     };
     let room = max_output
         .saturating_sub(ANTHROPIC_ANSWER_RESERVE)
-        .max(MIN_GEMINI_THINKING_BUDGET);
+        .max(MIN_ANTHROPIC_THINKING_BUDGET);
     Some(wanted.min(room)).filter(|&budget| budget < max_output)
 }
 

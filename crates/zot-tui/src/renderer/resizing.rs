@@ -118,7 +118,7 @@ impl Renderer {
         if frame.images.is_empty() {
             let (known, buried) = common(&frame.finished, &self.buried);
             frame.finished.drain(..known);
-            frame.mixed = frame.mixed.saturating_sub(known);
+            frame.out_of_order = frame.out_of_order.saturating_sub(known);
             self.buried.drain(..buried);
             self.written += buried;
         }
