@@ -12,16 +12,17 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser};
-use zot_sdk::cassette::{ReplayMode, ReplayPace};
+use zot_sdk::context::PromptDraft;
+use zot_sdk::doctor::Depth;
+use zot_sdk::recordings::{ReplayMode, ReplayPace};
 use zot_sdk::{
     ApprovalPolicy, ApprovalScope, Budget, Config, ContextSearch, Durability, ExtensionSearch,
     OpenAiWire, Persistence, Replay, Resumption, SessionOptions, SkillSearch, ToolDialect,
     ToolSelection,
 };
 
-use crate::doctor::Depth;
 use crate::failure::Failure;
-use crate::prompt_input::{PromptInput, StandardInput};
+use crate::prompt_input::{self, StandardInput};
 use crate::warn;
 
 use resume::{Positions, Resume};
@@ -240,10 +241,10 @@ pub(crate) enum Mode {
         picks_session: bool,
     },
     Print {
-        prompt: PromptInput,
+        prompt: PromptDraft,
     },
     Json {
-        prompt: PromptInput,
+        prompt: PromptDraft,
     },
     Context,
     ListModels,
@@ -297,7 +298,7 @@ impl Arguments {
         self.settle_resumption()?;
         let mode = self.wanted_mode()?;
         if self.no_stdin && matches!(mode, Mode::Rpc) {
-            return Err(Failure::Usage(
+            return Err(Failure::usage(
                 "--no-stdin leaves standard input alone, but rpc reads its commands from it"
                     .to_owned(),
             ));
@@ -314,14 +315,14 @@ impl Arguments {
         if command.as_deref() == Some("context") && !self.print {
             return match self.words.get(1) {
                 None => Ok(Mode::Context),
-                Some(word) => Err(Failure::Usage(format!(
+                Some(word) => Err(Failure::usage(format!(
                     "context takes no prompt ({word:?}): it shows what comes before one"
                 ))),
             };
         }
         let is_doctor = command.as_deref() == Some("doctor");
         if let (Some(command), true) = (command, self.print || self.json && !is_doctor) {
-            return Err(Failure::Usage(format!(
+            return Err(Failure::usage(format!(
                 "{command} cannot be combined with -p or --json"
             )));
         }
@@ -347,11 +348,11 @@ impl Arguments {
                 (true, false) => Depth::Network,
                 (false, false) => Depth::Configuration,
             })),
-            [first, second, ..] if first == "rpc" || self.rpc => Err(Failure::Usage(format!(
+            [first, second, ..] if first == "rpc" || self.rpc => Err(Failure::usage(format!(
                 "rpc takes no prompt on the command line ({second:?}): send it as a prompt command"
             ))),
             words if at_terminal && words.iter().any(|word| word == "-") => {
-                Err(Failure::Usage(
+                Err(Failure::usage(
                     "the word - stands for standard input, which is the chat's keyboard: use it \
                      with -p or --json"
                         .to_owned(),
@@ -361,12 +362,12 @@ impl Arguments {
                 prompt: (!words.is_empty()).then(|| words.join(" ")),
                 picks_session: self.resumes == Resume::Pick,
             }),
-            [word, ..] => Err(Failure::Usage(format!(
+            [word, ..] => Err(Failure::usage(format!(
                 "{word:?} is not a command ({}); to run a prompt use -p PROMPT for the answer or \
                  --json PROMPT for events (the chat needs a terminal)",
                 COMMANDS.join(", ")
             ))),
-            [] => Err(Failure::Usage(
+            [] => Err(Failure::usage(
                 "the chat needs a terminal: use -p PROMPT for the answer, --json PROMPT for events, \
                  or rpc; see --help"
                     .to_owned(),
@@ -375,12 +376,12 @@ impl Arguments {
     }
 
     /// The words of the command line and what is piped in.
-    fn prompt(&self) -> Result<PromptInput, Failure> {
+    fn prompt(&self) -> Result<PromptDraft, Failure> {
         let stdin = match self.no_stdin {
             true => StandardInput::LeaveAlone,
             false => StandardInput::Read,
         };
-        PromptInput::read(&self.words, stdin)
+        prompt_input::read(&self.words, stdin)
     }
 
     /// As in the original, an empty value means not given.
@@ -521,7 +522,7 @@ impl Arguments {
             return Ok(None);
         };
         token.into_string().map(Some).map_err(|_| {
-            Failure::Usage("ZOTCORE_RPC_TOKEN is not UTF-8: no client could send it".to_owned())
+            Failure::usage("ZOTCORE_RPC_TOKEN is not UTF-8: no client could send it".to_owned())
         })
     }
 
