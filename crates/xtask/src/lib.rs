@@ -6,6 +6,7 @@
 pub mod dependencies;
 pub mod fuzz_checks;
 pub mod layers;
+pub mod limits;
 pub mod links;
 pub mod protocol;
 pub mod repository;

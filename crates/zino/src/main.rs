@@ -98,8 +98,10 @@ struct Cli {
     words: Vec<String>,
 }
 
-/// How long to wait for something to be piped in when there is a message already: who starts a
-/// program often leaves its standard input open without ever writing to it.
+/// How long to wait for piped input when there is a message already: a parent often leaves the
+/// standard input of a program open without ever writing to it.
+///
+/// Limit: a silent pipe is ignored.
 const PIPE_PATIENCE: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,

@@ -4,9 +4,9 @@ use std::io;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use zot_rpc::executor;
 use zot_sdk::Persistence;
 use zot_sdk::context::{self, ContextKind, ContextReport};
+use zot_stdio::executor;
 use zot_terminal::Print;
 
 use crate::arguments::Arguments;
@@ -16,7 +16,7 @@ use crate::text::{one_line, write_table};
 use crate::warn;
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
-    let as_json = arguments.wants_json();
+    let as_json = arguments.is_json();
     let config = arguments.config(Persistence::Never);
     let report = executor::run(|_| context::measure(config))??;
     if as_json {

@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use zot_rpc::executor;
 use zot_sdk::doctor::{self, Depth, Report, Screen};
 use zot_sdk::{Persistence, VERSION};
+use zot_stdio::executor;
 use zot_terminal::Print;
 
 use crate::arguments::Arguments;

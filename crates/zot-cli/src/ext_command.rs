@@ -14,11 +14,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use zot_rpc::executor;
-use zot_rpc::signals::{EndSignal, EndSignals};
 use zot_sdk::Workspace;
 use zot_sdk::extensions::store::{IfTaken, Store, Switch, Switched};
 use zot_sdk::extensions::{self, Starting};
+use zot_stdio::executor;
+use zot_stdio::signals::{EndSignal, EndSignals};
 
 use crate::failure::Failure;
 use crate::output::{Format, say};

@@ -3,9 +3,9 @@
 use std::io;
 use std::process::ExitCode;
 
-use zot_rpc::executor;
 use zot_sdk::models::{self, ModelList};
 use zot_sdk::{Credentials, ModelInfo, today};
+use zot_stdio::executor;
 use zot_terminal::Print;
 
 use crate::arguments::Arguments;

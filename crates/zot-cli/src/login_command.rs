@@ -6,10 +6,10 @@ use std::io::{self, IsTerminal as _, Read as _};
 
 use clap::Parser;
 use tokio::process::Child;
-use zot_rpc::executor;
 use zot_sdk::auth::KeyPage;
 use zot_sdk::login::{self, LoginPlan, LoginPreference, OAuthLogin};
 use zot_sdk::{Credentials, KeyProbe};
+use zot_stdio::executor;
 
 use crate::failure::Failure;
 use crate::output::write_line;

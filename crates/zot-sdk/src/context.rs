@@ -4,7 +4,7 @@ use zot_conversation::Image;
 use zot_extension_host::Notice;
 
 use crate::assembly::AssemblyError;
-use crate::config::Config;
+use crate::config::{Config, ModelChoice, Recording, ToolChoice};
 use crate::runtime::Runtime;
 
 pub use crate::runtime::ContextPart;
@@ -97,14 +97,23 @@ impl Runtime {
 /// The context is the same for all models, so the one that needs no key will do.
 fn without_model(config: Config) -> Config {
     Config {
-        provider: Some("offline".to_owned()),
-        model: None,
-        api_key: None,
-        base_url: None,
-        wire: None,
-        tool_dialect: None,
-        replay: None,
-        record: None,
+        model: ModelChoice {
+            provider: Some("offline".to_owned()),
+            model: None,
+            api_key: None,
+            base_url: None,
+            wire: None,
+            ..config.model
+        },
+        tools: ToolChoice {
+            dialect: None,
+            ..config.tools
+        },
+        recording: Recording {
+            record: None,
+            replay: None,
+            ..config.recording
+        },
         ..config
     }
 }

@@ -14,8 +14,12 @@ pub use dev::{DevError, DevEvent, develop};
 pub use examination::{ExaminationReport, examine};
 pub use list::{BrokenExtension, ExtensionList, ExtensionState, ListedExtension, Starting, list};
 pub use log::{ExtensionLog, LogError};
-pub use zot_extension_host::{
-    Discovery, Enforcement, EnforcementStatus, ExecPermission, Found, LoadProblem, Manifest,
-    ManifestError, Notice, Permissions, SearchPaths, Source, Standing, discover, enforceable,
-    enforcement, isolation, store, trial,
+pub use zot_extension_check as check;
+pub use zot_extension_contract::{
+    Discovery, Enforcement, EnforcementStatus, ExecPermission, FailurePolicy, Found,
+    InterceptRecord, Limits, LoadProblem, MANIFEST_FILE, Manifest, ManifestError, NameError,
+    Permissions, PermittedPath, Places, READY_GRACE, START_TIME, SearchPaths, Source, Standing,
+    check_name, discover, enforceable, enforcement, isolation, log_path,
 };
+pub use zot_extension_host::{COMMAND_TIMEOUT, INTERCEPT_TIMEOUT, TOOL_TIMEOUT};
+pub use zot_extension_store as store;

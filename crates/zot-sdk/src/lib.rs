@@ -11,7 +11,7 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! let runtime = Runtime::new(Config {
 //!     // The built-in stand-in: no key, no network. Without it, the first provider with a key.
-//!     provider: Some("offline".to_owned()),
+//!     model: ModelChoice::provider("offline"),
 //!     ..Config::default()
 //! })?;
 //! let mut answer = String::new();
@@ -35,12 +35,12 @@
 //!
 //! # Tools
 //!
-//! The agent has `read`, `write`, `edit` and `bash` ([`Config::tools`] chooses); [`FunctionTool`]
+//! The agent has `read`, `write`, `edit` and `bash` ([`ToolChoice`] chooses); [`FunctionTool`]
 //! makes more from closures and types, with the schema derived:
 //!
 //! ```
 //! use std::sync::Arc;
-//! use zot_sdk::{Config, FunctionTool, Runtime, ToolSelection};
+//! use zot_sdk::{Config, FunctionTool, Runtime, ToolChoice, ToolSelection};
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
 //! struct Sum {
@@ -53,9 +53,12 @@
 //!     args.numbers.iter().sum::<f64>().to_string()
 //! })?;
 //! let runtime = Runtime::new(Config {
-//!     provider: Some("offline".to_owned()),
-//!     custom_tools: vec![Arc::new(sum)],
-//!     tools: ToolSelection::Only(vec!["sum".to_owned()]),
+//!     model: ModelChoice::provider("offline"),
+//!     tools: ToolChoice {
+//!         custom: vec![Arc::new(sum)],
+//!         selection: ToolSelection::Only(vec!["sum".to_owned()]),
+//!         ..ToolChoice::default()
+//!     },
 //!     ..Config::default()
 //! })?;
 //! assert_eq!(runtime.tools().iter().filter(|tool| tool.enabled).count(), 1);
@@ -64,21 +67,21 @@
 //!
 //! # Who may do what
 //!
-//! [`Config::jail`] and [`Runtime::jail`] keep the built-in tools in the working directory;
-//! [`Config::approval`] makes calls wait for a [`Runtime::confirm`] (an [`AgentEvent::ConfirmationRequested`]
+//! [`ToolChoice::jail`] and [`Runtime::jail`] keep the built-in tools in the working directory;
+//! [`ToolChoice::approval`] makes calls wait for a [`Runtime::confirm`] (an [`AgentEvent::ConfirmationRequested`]
 //! asks for it); [`Config::hooks`] watches, blocks and rewrites; [`Config::budget`] and
 //! [`Runtime::prompt_within`] limit steps, tokens, money and time.
 //!
 //! # What the model is told
 //!
-//! [`Config::system_prompt`] replaces our system prompt, [`Config::append_system_prompt`] adds to it.
+//! [`Config::system_prompt`] replaces our system prompt or adds to it.
 //! Files of the project are read only when [`Config::context`] asks for them: instructions, skills,
 //! prompt templates. [`Runtime::context`] lists all parts with what they cost.
 //!
 //! # Going on elsewhere
 //!
 //! [`Runtime::full_messages`] and [`Runtime::set_messages`] carry a conversation to another runtime
-//! or process and lose nothing; [`Config::persistence`] keeps it in a session file instead, which
+//! or process and lose nothing; [`Config::session`] keeps it in a session file instead, which
 //! `zot` and other runtimes take up again ([`sessions`] lists, searches and exports them). Programs with many runtimes give them one [`HttpClient`].
 //! `examples/sdk` has whole programs, `docs/embedding.md` the other languages.
 
@@ -117,8 +120,8 @@ mod workspace;
 pub use assembly::{AssemblyError, UnknownTool};
 pub use causes::with_causes;
 pub use config::{
-    Config, ContextSearch, ExtensionSearch, Persistence, PreferredModel, Replay, Resumption,
-    SessionOptions, SkillSearch, ToolSelection,
+    Config, ContextSearch, ExtensionSearch, ModelChoice, Persistence, PreferredModel, Recording,
+    Replay, Resumption, SessionChoice, SkillSearch, SystemPrompt, ToolChoice, ToolSelection,
 };
 pub use credentials::{
     CredentialKind, CredentialReport, CredentialStatus, Credentials, KeptKey, KeyCheck, KeyNotKept,
@@ -138,8 +141,8 @@ pub use stream::EventStream;
 pub use system_prompt::ContextKind;
 pub use workspace::Workspace;
 pub use zot_agent::{
-    ApprovalPolicy, ApprovalScope, Budget, Decision, Hooks, MessageVerdict, NotWaiting, Remember,
-    SteerError, ToolVerdict, TurnVerdict, Verdict,
+    ApprovalPolicy, ApprovalScope, AtStepLimit, Budget, Decision, Hooks, MessageVerdict,
+    NotWaiting, Remember, SteerError, StepLimit, ToolVerdict, TurnVerdict, Verdict,
 };
 pub use zot_auth as auth;
 pub use zot_auth::zot_home;

@@ -12,4 +12,4 @@ pub mod rpc;
 
 pub use frame::{FrameDecoder, FrameTooLong, MAX_FRAME_BYTES, WriteFrameError, write_frame};
 pub use json::{Fields, FieldsError, RawJson, write_line};
-pub use line::{Line, LineDecoder, MAX_LINE_BYTES};
+pub use line::{Line, LineDecoder, MAX_WIRE_LINE_BYTES};

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 use xtask::repository::root;
-use xtask::{dependencies, layers, links, protocol, schema, sources};
+use xtask::{dependencies, layers, limits, links, protocol, schema, sources};
 
 fn check(complaints: Vec<String>) {
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
@@ -52,6 +52,21 @@ fn the_committed_schemas_are_current() {
             file.path
         );
     }
+}
+
+#[test]
+fn the_table_of_limits_is_current() {
+    let committed = fs::read_to_string(root().join(limits::DOCUMENT)).unwrap_or_default();
+    assert!(
+        committed == limits::document(&root()).unwrap(),
+        "run `cargo xtask limits` and commit {}",
+        limits::DOCUMENT
+    );
+}
+
+#[test]
+fn limits_have_telling_names() {
+    check(limits::name_complaints(&root()).unwrap());
 }
 
 #[test]

@@ -113,7 +113,7 @@ impl Channels {
         let Some(path) = self.names.path(channel, Purpose::Read)? else {
             return Ok(Vec::new());
         };
-        for _ in 0..file::MAX_FILE_ATTEMPTS {
+        for _ in 0..file::MAX_REPLACED_FILE_ATTEMPTS {
             let Some(locked) = file::lock(&path, Access::Read)? else {
                 return Ok(Vec::new());
             };
@@ -149,7 +149,7 @@ impl Channels {
         if elements.is_empty() {
             return Ok(());
         }
-        for _ in 0..file::MAX_FILE_ATTEMPTS {
+        for _ in 0..file::MAX_REPLACED_FILE_ATTEMPTS {
             let Some(path) = self.names.path(channel, Purpose::Append)? else {
                 continue;
             };

@@ -86,7 +86,7 @@ impl HardMemories {
             tag: memory.tag,
         }));
         let mut state = self.state();
-        for _ in 0..file::MAX_FILE_ATTEMPTS {
+        for _ in 0..file::MAX_REPLACED_FILE_ATTEMPTS {
             let Some(locked) = self.current(&mut state, Access::Append)? else {
                 let _guard = self.directory.lock()?;
                 if file::create(&self.path, &elements)? {
@@ -122,7 +122,7 @@ impl HardMemories {
     /// Puts an entry without words in the place of a memory, so that all others keep their numbers.
     pub(super) fn delete(&self, number: u64) -> Result<(), StoreError> {
         let mut state = self.state();
-        for _ in 0..file::MAX_FILE_ATTEMPTS {
+        for _ in 0..file::MAX_REPLACED_FILE_ATTEMPTS {
             // Mending takes the directory's lock too: first a file that needs none.
             drop(self.current(&mut state, Access::Read)?);
             let _guard = self.directory.lock()?;
@@ -225,7 +225,7 @@ impl HardMemories {
         state: &mut State,
         access: Access,
     ) -> Result<Option<Locked>, StoreError> {
-        for _ in 0..file::MAX_FILE_ATTEMPTS {
+        for _ in 0..file::MAX_REPLACED_FILE_ATTEMPTS {
             let Some(locked) = file::lock(&self.path, access)? else {
                 *state = State::default();
                 return Ok(None);

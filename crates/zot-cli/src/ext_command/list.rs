@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use zot_sdk::Workspace;
-use zot_sdk::extensions::trial::Introduction;
+use zot_sdk::extensions::check::Introduction;
 use zot_sdk::extensions::{
     self, BrokenExtension, ExtensionList, ExtensionState, ListedExtension, Starting,
 };

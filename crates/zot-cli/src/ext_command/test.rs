@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use zot_sdk::extensions::trial::{Finding, Verdict};
+use zot_sdk::extensions::check::{Finding, Verdict};
 use zot_sdk::extensions::{ExaminationReport, examine};
 use zot_terminal::Print;
 

@@ -4,7 +4,7 @@ use std::env;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use zot_extension_host::{EnforcementStatus, enforceable, isolation};
+use zot_extension_contract::{EnforcementStatus, enforceable, isolation};
 
 use super::{Check, Screen};
 

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use zot_extension_host::{NameError, check_name};
+use zot_extension_contract::{NameError, check_name};
 
 use super::skeleton::{Mode, Skeleton};
 

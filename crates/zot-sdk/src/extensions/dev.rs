@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval};
-use zot_extension_host::trial::{CommandAction, ExtensionFrame, Heard, Introduction, Stage, Trial};
-use zot_extension_host::{Manifest, READY_GRACE};
+use zot_extension_check::{CommandAction, ExtensionFrame, Heard, Introduction, Stage, Trial};
+use zot_extension_contract::{Manifest, READY_GRACE};
 
 use crate::runtime::VERSION;
 use crate::workspace::Workspace;

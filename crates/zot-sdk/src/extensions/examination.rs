@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use zot_extension_host::trial::{self, ExaminationOptions, Finding, Verdict};
+use zot_extension_check::{ExaminationOptions, Finding, Verdict};
 
 use crate::runtime::VERSION;
 
@@ -40,7 +40,7 @@ pub async fn examine(
             log.push(line.to_owned());
         }
     };
-    trial::examine(directory, &options, &mut keep_finding, &mut keep_line).await;
+    zot_extension_check::examine(directory, &options, &mut keep_finding, &mut keep_line).await;
     report
 }
 

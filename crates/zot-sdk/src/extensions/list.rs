@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use zot_extension_host::trial::{Introduction, Stage, look_at};
-use zot_extension_host::{Found, LoadProblem, SearchPaths, Source, Standing, discover};
+use zot_extension_check::{Introduction, Stage, look_at};
+use zot_extension_contract::{Found, LoadProblem, SearchPaths, Source, Standing, discover};
 
 use crate::runtime::VERSION;
 use crate::workspace::Workspace;

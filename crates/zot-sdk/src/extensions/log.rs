@@ -6,8 +6,8 @@ use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
-use zot_extension_host::NameError;
-use zot_extension_host::store::{Store, StoreError};
+use zot_extension_contract::NameError;
+use zot_extension_store::{Store, StoreError};
 
 use crate::workspace::Workspace;
 

@@ -18,7 +18,7 @@ const SUBJECTS: [&str; 3] = ["command", "path", "name"];
 const MAX_SHOWN_ARGUMENT_BYTES: usize = 4 * 1024;
 
 /// How many of the lines written last are kept.
-const KEPT_LINES: usize = 8;
+const KEPT_ARGUMENT_LINES: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Arguments {
@@ -98,7 +98,7 @@ impl Arguments {
         if !self.is_line_open {
             self.line_count += 1;
             self.lines.push_back(mark.to_owned());
-            if self.lines.len() > KEPT_LINES {
+            if self.lines.len() > KEPT_ARGUMENT_LINES {
                 self.lines.pop_front();
             }
         }

@@ -33,14 +33,14 @@ impl App {
             AgentEvent::Retrying {
                 failures,
                 wait,
-                reason,
+                error,
             } => {
                 let at_ms = self.now_ms + milliseconds(wait);
                 if let Some(work) = &mut self.work {
                     work.retry = Some(Retry {
                         failures,
                         at_ms,
-                        message: advice::readable(&reason),
+                        message: advice::readable(&error.message),
                     });
                 }
             }

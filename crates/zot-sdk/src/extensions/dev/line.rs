@@ -1,7 +1,7 @@
 //! What is typed to an extension that is being developed.
 
 use serde_json::Value;
-use zot_extension_host::trial::{HostFrame, Introduction, RawJson};
+use zot_extension_check::{HostFrame, Introduction, RawJson};
 
 /// The frame that a line asks for, or what is wrong with the line.
 pub(super) fn parse(

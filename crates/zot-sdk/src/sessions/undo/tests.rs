@@ -3,14 +3,14 @@ use std::fs;
 use zot_session::{FileOutcome, IfChanged};
 
 use super::UndoError;
-use crate::{Config, Persistence, Runtime};
+use crate::{Config, ModelChoice, Persistence, Runtime};
 
 fn runtime(directory: &std::path::Path, persistence: Persistence) -> Runtime {
     Runtime::new(Config {
-        provider: Some("offline".to_owned()),
+        model: ModelChoice::provider("offline"),
         cwd: Some(directory.to_owned()),
         home: Some(directory.join("home")),
-        persistence,
+        session: persistence.into(),
         ..Config::default()
     })
     .unwrap()

@@ -41,7 +41,7 @@ fn the_last_lines_are_told_and_all_are_counted() {
     let arguments = read(&whole);
     assert_eq!(arguments.line_count(), 100);
     let last: Vec<&str> = arguments.last_lines().collect();
-    assert_eq!(last.len(), KEPT_LINES);
+    assert_eq!(last.len(), KEPT_ARGUMENT_LINES);
     assert_eq!(last.last(), Some(&"line 100"));
     assert_eq!(lines(r#"{"content":"one\n\ntw"#), ["one", "", "tw"]);
     assert_eq!(lines(r#"{"content":"\n"#), [""]);
