@@ -352,7 +352,7 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
     };
     match block_on(ask(&daemon, question, &mut zot_terminal::stdout()))? {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(ClientError::Told(told)) => {
+        Err(ClientError::Refused(told)) => {
             let _ = writeln!(zot_terminal::stderr(), "{told}");
             Ok(ExitCode::FAILURE)
         }

@@ -9,6 +9,7 @@ mod frame;
 mod json;
 mod line;
 pub mod rpc;
+pub mod zino;
 
 pub use frame::{FrameDecoder, FrameTooLong, MAX_FRAME_BYTES, WriteFrameError, write_frame};
 pub use json::{Fields, FieldsError, RawJson, write_line};
