@@ -66,7 +66,7 @@ pub(crate) const FLOOD_TIME: Duration = Duration::from_secs(10);
 
 /// The same for one that has not said hello yet, while prompts wait for it.
 ///
-/// Limit: likewise, before its hello.
+/// Limit: an extension that floods for this long before its hello is terminated.
 pub(crate) const EARLY_FLOOD_TIME: Duration = Duration::from_secs(3);
 
 /// Limit: the extension is read more slowly.

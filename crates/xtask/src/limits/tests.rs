@@ -52,7 +52,7 @@ const SOURCE: &str = "
 ///
 /// Limit: the line is refused,
 /// and reading continues.
-pub(crate) const MAX_WIRE_LINE_BYTES: usize =
+pub(crate) const MAX_LINE_BYTES: usize =
     4 * 1024;
 
 /// Not a limit.
@@ -77,7 +77,7 @@ fn constants_are_read_with_what_their_documentation_says() {
         found,
         [
             (
-                text("MAX_WIRE_LINE_BYTES"),
+                text("MAX_LINE_BYTES"),
                 text("4 * 1024"),
                 Some(text("the line is refused, and reading continues"))
             ),
@@ -112,8 +112,8 @@ fn the_table_has_a_row_for_each_limit_of_the_programs_and_none_for_tests() {
             "## a",
             "| `MAX_LOG_BYTES` | 2 KiB | the page ignores it |",
             "## b",
-            "| `MAX_WIRE_LINE_BYTES` | 4 KiB | the line is refused, and reading continues |",
             "| `DELAYS` | 1 s, 2 s | what comes after them is left out |",
+            "| `MAX_LINE_BYTES` | 4 KiB | the line is refused, and reading continues |",
         ]
     );
 }

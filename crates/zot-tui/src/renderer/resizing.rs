@@ -16,7 +16,7 @@ use crate::text::{Line, width};
 ///
 /// Limit: only the end of an unfinished response is shown, in one row of so many.
 const TAIL_SHARE: usize = 3;
-/// Limit: likewise, with at least so many rows.
+/// Limit: the end of an unfinished response gets at least so many rows.
 const LEAST_TAIL_ROWS: usize = 6;
 
 /// What a terminal does with lines that are wider than its new width.
