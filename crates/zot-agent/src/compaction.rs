@@ -96,7 +96,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
     let summary = match outcome {
         Ok(summary) => summary.trim().to_owned(),
         Err(error) => {
-            let report = ErrorReport::of_provider(error, &settings.model.provider);
+            let report = settings.model.report(&error);
             return CompactionResult::Failed(report);
         }
     };

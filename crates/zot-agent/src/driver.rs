@@ -14,6 +14,7 @@ use crate::budget::Budget;
 use crate::compaction::{self, CompactionResult};
 use crate::meter::Meter;
 use crate::model_call::{self, TurnBeginning};
+use crate::step_limit::AtStepLimit;
 use crate::turn::{CompactionOutcome, Ending, NextStep, ToolsOutcome, Turn};
 use crate::{Agent, Hooks, JournalError, tool_batch};
 
@@ -51,7 +52,7 @@ impl<'a> Run<'a> {
     /// How many more model calls are allowed at a limit of so many; none where nobody can be asked,
     /// and none while it is aborted.
     pub(crate) async fn more_steps(&self, agent: &Agent, limit: u64) -> u64 {
-        if !agent.settings().asks_for_steps {
+        if agent.settings().steps.when_reached == AtStepLimit::Fail {
             return 0;
         }
         let answer = agent.ask_for_steps();
@@ -121,7 +122,7 @@ pub(crate) async fn prompt(agent: &Agent, content: Vec<ContentBlock>, run: &Run<
         }
     }
     agent.steering().open();
-    let max_steps = agent.settings().max_steps;
+    let max_steps = agent.settings().steps.max_steps;
     let turn_limit = max_steps.map_or(0, u64::from);
     let mut turn = Turn::new(max_steps, agent.context_fill());
     loop {

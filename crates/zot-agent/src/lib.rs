@@ -20,6 +20,7 @@ mod model_call;
 mod repair;
 mod settings;
 mod steering;
+mod step_limit;
 mod tool_batch;
 mod turn;
 
@@ -34,6 +35,7 @@ pub use ledger::{CallUsage, Ledger};
 pub use repair::{Repair, repair};
 pub use settings::{AgentSettings, ConnectedModel, SharedSettings};
 pub use steering::SteerError;
+pub use step_limit::{AtStepLimit, StepLimit};
 pub use turn::{
     CompactionCause, CompactionOutcome, ContextFill, Ending, ModelOutcome, NextStep, ToolsOutcome,
     Turn,

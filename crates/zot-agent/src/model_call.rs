@@ -12,7 +12,9 @@ use zot_conversation::{
 use crate::agent::now;
 use crate::driver::{Run, journal_report};
 use crate::turn::ModelOutcome;
-use crate::{Agent, AgentSettings, Answer, AnswerBuilder, MessageVerdict, TurnVerdict};
+use crate::{
+    Agent, AgentSettings, Answer, AnswerBuilder, ConnectedModel, MessageVerdict, TurnVerdict,
+};
 
 /// The error text of an abort, as programs in use know it.
 const ABORTED: &str = "context canceled";
@@ -117,9 +119,7 @@ pub(crate) async fn call(agent: &Agent, run: &Run<'_>, beginning: TurnBeginning)
             if accepted && let Err(report) = keep(agent, run, Said::default(), usage).await {
                 return fail_turn(run, report).await;
             }
-            ModelOutcome::Overflowed {
-                message: error.message,
-            }
+            ModelOutcome::Overflowed(settings.model.report(&error))
         }
         StreamEnd::Failed {
             error,
@@ -245,7 +245,7 @@ async fn receive(
                     }
                     output_bytes += output_length(&event);
                     builder.apply(&event);
-                    match reported(event) {
+                    match reported(event, &settings.model) {
                         Some(AgentEvent::TextDelta(delta)) if holds_text => held.push(delta),
                         Some(AgentEvent::Notice(notice)) if !agent.is_news(&notice) => {}
                         Some(event) => run.emit_delta(event).await,
@@ -294,16 +294,16 @@ async fn next(stream: &mut ModelStream<'_>) -> Option<Result<ModelEvent, ModelEr
 }
 
 /// The event a front end sees for what the model did.
-fn reported(event: ModelEvent) -> Option<AgentEvent> {
+fn reported(event: ModelEvent, model: &ConnectedModel) -> Option<AgentEvent> {
     Some(match event {
         ModelEvent::Retrying {
             failures,
             wait,
-            reason,
+            error,
         } => AgentEvent::Retrying {
             failures,
             wait,
-            reason,
+            error: model.report(&error),
         },
         ModelEvent::Start => AgentEvent::AssistantStarted,
         ModelEvent::Notice(notice) => AgentEvent::Notice(notice),
@@ -388,8 +388,7 @@ async fn failed(
     error: ModelError,
 ) -> ModelOutcome {
     let failing = agent.active_settings();
-    let blame = error.image_blame;
-    let mut error = ErrorReport::of_provider(error, &failing.model.provider);
+    let mut error = error;
     let mut broke_off = false;
     if let Some((said, usage)) = received {
         broke_off = !said.content.is_empty();
@@ -397,16 +396,17 @@ async fn failed(
             return fail_turn(run, report).await;
         }
     }
-    match agent.leave_out_refused_images(blame, &failing.model.provider) {
+    match agent.leave_out_refused_images(error.image_blame, &failing.model.provider) {
         Ok(images) if images.is_empty() => {}
         // Every later request would be refused in the same way.
-        Ok(images) => error.message.push_str(&format!(
-            " (left out of the conversation from now on: {})",
+        Ok(images) => error.hints.push(format!(
+            "left out of the conversation from now on: {}",
             images.join("; ")
         )),
         Err(error) => return fail_turn(run, journal_report(&error)).await,
     }
-    if !error.code.is_recoverable() || run.cancel.is_cancelled() || !agent.fall_back() {
+    let error = failing.model.report(&error);
+    if !error.code.may_succeed_elsewhere() || run.cancel.is_cancelled() || !agent.fall_back() {
         return fail_turn(run, error).await;
     }
     let from = failing.model.qualified_name();

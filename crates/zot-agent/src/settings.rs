@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use zot_conversation::{Model, Prices, ReasoningEffort, ToolSet};
+use zot_conversation::{ErrorReport, Model, ModelError, Prices, ReasoningEffort, ToolSet};
 
 use crate::approval::ApprovalPolicy;
+use crate::step_limit::StepLimit;
 
 /// What a conversation is held with. Replaced as a whole between prompts.
 #[derive(Clone)]
@@ -13,10 +14,7 @@ pub struct AgentSettings {
     pub system: Arc<str>,
     pub tools: Arc<ToolSet>,
     pub reasoning: Option<ReasoningEffort>,
-    /// The most model calls that one prompt may take; `None` sets no limit.
-    pub max_steps: Option<u32>,
-    /// Whether someone can be asked for more model calls where a limit is reached.
-    pub asks_for_steps: bool,
+    pub steps: StepLimit,
     pub approval: ApprovalPolicy,
     /// Models that take over when the one before fails, in this order, until the prompt ends.
     pub fallbacks: Arc<[ConnectedModel]>,
@@ -38,6 +36,10 @@ pub struct ConnectedModel {
 }
 
 impl ConnectedModel {
+    pub(crate) fn report(&self, error: &ModelError) -> ErrorReport {
+        ErrorReport::of_provider(error, &self.provider)
+    }
+
     /// Returns provider and model in one name, for example `openai/gpt-5`.
     pub(crate) fn qualified_name(&self) -> String {
         format!("{}/{}", self.provider, self.id)

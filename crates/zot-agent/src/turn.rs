@@ -52,7 +52,7 @@ pub enum ModelOutcome {
     /// Failed, and another model is to go on; the turn is still open.
     FellBack,
     /// Refused as too long before anything was said; the turn is still open.
-    Overflowed { message: String },
+    Overflowed(ErrorReport),
     /// Aborted or blocked; the turn's end is reported.
     Stopped,
     /// Failed; the turn's end is reported.
@@ -92,7 +92,7 @@ pub struct Turn {
     step: u32,
     context: ContextFill,
     /// An overflow is answered by a compaction once; the second is final.
-    overflow: Option<String>,
+    overflow: Option<ErrorReport>,
     /// A compaction that failed is not tried again at every further step.
     compaction_failed: bool,
     next: NextStep,
@@ -142,13 +142,11 @@ impl Turn {
                     NextStep::RunTools(calls)
                 }
             }
-            ModelOutcome::Overflowed { message } if self.overflow.is_none() => {
-                self.overflow = Some(message);
+            ModelOutcome::Overflowed(report) if self.overflow.is_none() => {
+                self.overflow = Some(report);
                 NextStep::Compact(CompactionCause::Overflow)
             }
-            ModelOutcome::Overflowed { message } => {
-                NextStep::Finish(Ending::FailedInTurn(overflow_report(message)))
-            }
+            ModelOutcome::Overflowed(report) => NextStep::Finish(Ending::FailedInTurn(report)),
             ModelOutcome::FellBack => NextStep::RetryModel { step: self.step },
             ModelOutcome::Stopped => NextStep::Finish(Ending::Quiet),
             ModelOutcome::Failed(report) => NextStep::Finish(Ending::Failed(report)),
@@ -185,11 +183,14 @@ impl Turn {
                 NextStep::RetryModel { step: self.step }
             }
             (CompactionCause::Overflow, CompactionOutcome::Failed(report)) => {
-                let overflow = self.overflow.clone().unwrap_or_default();
-                NextStep::Finish(Ending::FailedInTurn(overflow_report(format!(
-                    "{overflow} (compaction did not help: {})",
-                    report.message
-                ))))
+                let no_help = format!("compaction did not help: {}", report.message);
+                NextStep::Finish(Ending::FailedInTurn(match self.overflow.clone() {
+                    Some(overflow) => ErrorReport {
+                        message: format!("{} ({no_help})", overflow.message),
+                        ..overflow
+                    },
+                    None => ErrorReport::new(ErrorCode::ContextOverflow, no_help),
+                }))
             }
         };
     }
@@ -216,8 +217,4 @@ impl Turn {
             ContextFill::NearlyFull => NextStep::Compact(CompactionCause::NearlyFull),
         };
     }
-}
-
-fn overflow_report(message: String) -> ErrorReport {
-    ErrorReport::new(ErrorCode::ContextOverflow, message)
 }

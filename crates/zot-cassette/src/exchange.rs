@@ -44,7 +44,7 @@ pub(super) fn append_ending(
             line,
             &ErrorRecord {
                 kind: error.kind.into(),
-                message: redactor.apply(&error.message),
+                message: redactor.apply(&error.to_string()),
                 retry_after_ms: error.retry_after.map(milliseconds),
             },
         );

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use zot_rpc::executor;
 use zot_sdk::auth::CredentialError;
 use zot_sdk::{
-    AssemblyError, Config, HttpClient, Persistence, PreferredModel, Resumption, Runtime, zot_home,
+    AssemblyError, AtStepLimit, Config, HttpClient, Persistence, PreferredModel, Resumption,
+    Runtime, zot_home,
 };
+use zot_stdio::executor;
 use zot_tui::{Carried, Ending, ModelChoice, Options, Waiting};
 
 use crate::arguments::Arguments;
@@ -27,12 +28,12 @@ pub(crate) fn run(
         .clone()
         .unwrap_or_else(|| zot_home(&|name| std::env::var(name).ok()));
     let mut config = config;
-    config.asks_for_steps = true;
-    if config.fallback.is_empty() {
+    config.steps.when_reached = AtStepLimit::Ask;
+    if config.model.fallback.is_empty() {
         // Whoever waits sees it, and can stop it. Another model would be quicker.
         config.http = Some(HttpClient::new().patient());
     }
-    let is_flagged = config.provider.is_some() || config.model.is_some();
+    let is_flagged = config.model.provider.is_some() || config.model.model.is_some();
     let mut prompt = prompt;
     let mut draft = None;
     let mut carried_outputs = Waiting::default();
@@ -87,17 +88,17 @@ pub(crate) fn run(
                 } = *carried;
                 (prompt, draft) = (waiting, unsent);
                 carried_outputs = outputs;
-                config.jail = is_jailed;
-                config.approval = approval;
-                config.model = model.or(config.model);
+                config.tools.jail = is_jailed;
+                config.tools.approval = approval;
+                config.model.model = model.or(config.model.model);
                 // The chat may have changed them.
                 settings = configuration::layers(config.cwd.as_deref())?.settings();
-                config.preferred = PreferredModel {
+                config.model.preferred = PreferredModel {
                     provider: settings.provider.clone(),
                     model: settings.model.clone(),
                 };
                 config.session.resumption = Resumption::Append;
-                config.persistence = match (session, config.persistence) {
+                config.session.persistence = match (session, config.session.persistence) {
                     (Some(session), _) => Persistence::Resume(session.display().to_string()),
                     // Who wanted nothing to be kept still does.
                     (None, Persistence::Never) => Persistence::Never,
@@ -111,7 +112,7 @@ pub(crate) fn run(
 
 /// Whoever has no key yet, or has it no more, gets a chat all the same, and is told how to get a
 /// better one.
-fn assemble(config: Config, home: &Path, options: &mut Options) -> Result<Runtime, Failure> {
+fn assemble(mut config: Config, home: &Path, options: &mut Options) -> Result<Runtime, Failure> {
     let (reason, command, auth_file) = match Runtime::new(config.clone()) {
         Err(AssemblyError::NoCredential { auth_file }) => {
             let reason = "no provider has a key".to_owned();
@@ -146,9 +147,7 @@ fn assemble(config: Config, home: &Path, options: &mut Options) -> Result<Runtim
          gives one (it is kept in {}); so does a variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY",
         auth_file.display()
     ));
-    Ok(Runtime::new(Config {
-        provider: Some("offline".to_owned()),
-        model: None,
-        ..config
-    })?)
+    config.model.provider = Some("offline".to_owned());
+    config.model.model = None;
+    Ok(Runtime::new(config)?)
 }

@@ -1,18 +1,16 @@
 //! `zot config`: shows and changes settings.
 
-use std::env;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
-use zot_sdk::config_files::{ConfigError, Place, Setting, key, set, unset};
+use zot_sdk::Workspace;
+use zot_sdk::configuration::{self, ConfigError, Place, Setting, SettingList, typed};
 
 use crate::command::CommandFailure;
-use crate::configuration;
 use crate::failure::USAGE;
-use crate::output::{say, say_json};
+use crate::output::{Format, say, say_json};
 use crate::warn;
 
 /// Exit code of a setting that is not set.
@@ -95,82 +93,60 @@ impl CommandFailure for Failure {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    let workspace = &Workspace::of_process();
     match arguments.action {
-        Action::Get { key: name, json } => get(&name, json),
+        Action::Get { key, json } => return get(workspace, &key, Format::of(json)),
         Action::Set {
-            key: name,
+            key,
             value,
             project,
-        } => {
-            let (place, path) = place(project);
-            let key = key(&name)?;
-            let value = set(&path, place, key, &value)?;
-            match value {
-                Value::Null => say(format_args!("{} is not set ({})", key.name, path.display()))?,
-                value => say(format_args!("{} = {value} ({})", key.name, path.display()))?,
-            }
-            Ok(ExitCode::SUCCESS)
-        }
-        Action::Unset { key: name, project } => {
-            let (place, path) = place(project);
-            // What is not known can be taken out, too.
-            let name = key(&name).map_or(name, |key| key.name.to_owned());
-            if path.exists() {
-                unset(&path, place, &name)?;
-            }
-            Ok(ExitCode::SUCCESS)
-        }
-        Action::List { json } => list(json),
+        } => say(configuration::set(workspace, place(project), &key, &value)?)?,
+        Action::Unset { key, project } => configuration::unset(workspace, place(project), &key)?,
+        Action::List { json } => list(workspace, Format::of(json))?,
         Action::Path { json: true, .. } => {
-            let path = |place: Place| place.path(&configuration::home(), &here());
+            let path = |place| configuration::path(workspace, place);
             say_json(&json!({"user": path(Place::User), "project": path(Place::Project)}))?;
-            Ok(ExitCode::SUCCESS)
         }
         Action::Path { project, .. } => {
-            say(place(project).1.display())?;
-            Ok(ExitCode::SUCCESS)
-        }
-    }
-}
-
-fn get(name: &str, as_json: bool) -> Result<ExitCode, Failure> {
-    let key = key(name)?;
-    let layers = configuration::layers(None)?;
-    let settings = layers.list();
-    let Some(setting) = settings.iter().find(|setting| setting.key == key) else {
-        return Ok(ExitCode::from(UNSET));
-    };
-    if as_json {
-        say_json(&as_object(setting))?;
-    }
-    match &setting.value {
-        Some(value) if !as_json => say(shown(value))?,
-        Some(_) => {}
-        None => {
-            if !as_json {
-                let default = key.default;
-                let _ = writeln!(
-                    zot_terminal::stderr(),
-                    "zot: {name} is not set (default: {default})"
-                );
-            }
-            return Ok(ExitCode::from(UNSET));
+            say(configuration::path(workspace, place(project)).display())?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(as_json: bool) -> Result<ExitCode, Failure> {
-    let layers = configuration::layers(None)?;
-    if as_json {
-        let settings: Vec<Value> = layers.list().iter().map(as_object).collect();
-        let warnings: Vec<&String> = layers.warnings().iter().chain(layers.unknown()).collect();
-        say_json(&json!({"settings": settings, "warnings": warnings, "notes": layers.notes()}))?;
-        return Ok(ExitCode::SUCCESS);
+fn get(workspace: &Workspace, name: &str, format: Format) -> Result<ExitCode, Failure> {
+    let setting = configuration::get(workspace, name)?;
+    match (format, &setting.value) {
+        (Format::Json, _) => say_json(&as_object(&setting))?,
+        (Format::Text, Some(value)) => say(typed(value))?,
+        (Format::Text, None) => {
+            let default = setting.key.default;
+            let _ = writeln!(
+                zot_terminal::stderr(),
+                "zot: {name} is not set (default: {default})"
+            );
+        }
     }
-    for setting in layers.list() {
+    Ok(match setting.value {
+        Some(_) => ExitCode::SUCCESS,
+        None => ExitCode::from(UNSET),
+    })
+}
+
+fn list(workspace: &Workspace, format: Format) -> Result<(), Failure> {
+    let SettingList {
+        settings,
+        warnings,
+        notes,
+    } = configuration::list(workspace)?;
+    if format == Format::Json {
+        let settings: Vec<Value> = settings.iter().map(as_object).collect();
+        say_json(&json!({"settings": settings, "warnings": warnings, "notes": notes}))?;
+        return Ok(());
+    }
+    for setting in settings {
         let (value, origin) = match &setting.value {
-            Some(value) => (shown(value), setting.origin.to_string()),
+            Some(value) => (typed(value), setting.origin.to_string()),
             None => (format!("({})", setting.key.default), "default".to_owned()),
         };
         say(format_args!(
@@ -178,10 +154,9 @@ fn list(as_json: bool) -> Result<ExitCode, Failure> {
             setting.key.name
         ))?;
     }
-    warn(layers.warnings());
-    warn(layers.unknown());
-    warn(layers.notes());
-    Ok(ExitCode::SUCCESS)
+    warn(&warnings);
+    warn(&notes);
+    Ok(())
 }
 
 fn as_object(setting: &Setting) -> Value {
@@ -192,26 +167,9 @@ fn as_object(setting: &Setting) -> Value {
     })
 }
 
-/// As it would be typed.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => {
-            let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
-            items.join(",")
-        }
-        other => other.to_string(),
-    }
-}
-
-fn place(project: bool) -> (Place, PathBuf) {
-    let place = match project {
+fn place(project: bool) -> Place {
+    match project {
         true => Place::Project,
         false => Place::User,
-    };
-    (place, place.path(&configuration::home(), &here()))
-}
-
-fn here() -> PathBuf {
-    env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned())
+    }
 }

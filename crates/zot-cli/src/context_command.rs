@@ -4,8 +4,11 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use serde_json::json;
-use zot_rpc::executor;
-use zot_sdk::{Config, ContextKind, ContextPart, ExtensionNotice, Persistence, Runtime};
+use zot_sdk::{
+    Config, ContextKind, ContextPart, ExtensionNotice, ModelChoice, Persistence, Recording,
+    Runtime, ToolChoice,
+};
+use zot_stdio::executor;
 
 use crate::arguments::Arguments;
 use crate::ext_command::terminal::{one_line, write_table};
@@ -14,7 +17,7 @@ use crate::output::say_json;
 use crate::warn;
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
-    let as_json = arguments.wants_json();
+    let as_json = arguments.is_json();
     let config = without_model(arguments.config(Persistence::Never));
     let (parts, warnings) = executor::run(|_| async {
         let runtime = Runtime::new(config)?;
@@ -47,14 +50,23 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
 /// No model is asked, so no key is needed: the context is the same for all of them.
 fn without_model(config: Config) -> Config {
     Config {
-        provider: Some("offline".to_owned()),
-        model: None,
-        api_key: None,
-        base_url: None,
-        wire: None,
-        tool_dialect: None,
-        replay: None,
-        record: None,
+        model: ModelChoice {
+            provider: Some("offline".to_owned()),
+            model: None,
+            api_key: None,
+            base_url: None,
+            wire: None,
+            ..config.model
+        },
+        tools: ToolChoice {
+            dialect: None,
+            ..config.tools
+        },
+        recording: Recording {
+            record: None,
+            replay: None,
+            ..config.recording
+        },
         ..config
     }
 }

@@ -8,8 +8,8 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use zot_rpc::executor;
 use zot_sdk::{Config, Persistence, Plan, ProbeStep, VERSION, diagnose, probe};
+use zot_stdio::executor;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;

@@ -18,10 +18,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use zot_rpc::executor;
-use zot_rpc::signals::{EndSignal, EndSignals};
 use zot_sdk::extensions::store::{IfTaken, OriginError, Store, StoreError, Switch, Switched};
 use zot_sdk::zot_home;
+use zot_stdio::executor;
+use zot_stdio::signals::{EndSignal, EndSignals};
 
 use crate::command::CommandFailure;
 use crate::failure::FAILED;

@@ -4,8 +4,8 @@ use std::env;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use zot_rpc::executor;
 use zot_sdk::{Credentials, ModelInfo, today, zot_home};
+use zot_stdio::executor;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;

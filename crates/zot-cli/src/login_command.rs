@@ -1,14 +1,15 @@
 //! `zot login` and `zot logout`.
 
-mod browser;
 mod terminal;
 
 use std::io::{self, IsTerminal as _, Read as _};
 
 use clap::Parser;
-use zot_rpc::executor;
-use zot_sdk::auth::{CodeLogin, CredentialError, KeyPage, KeyPageError, OAuthClient, OAuthError};
+use tokio::process::Child;
+use zot_sdk::auth::{CredentialError, KeyPage, KeyPageError};
+use zot_sdk::login::{self, LoginError, LoginPlan, LoginPreference, OAuthLogin};
 use zot_sdk::{AssemblyError, Credentials, KeyNotKept, KeyProbe};
+use zot_stdio::executor;
 use zot_tui::EndSignal;
 
 use crate::command::CommandFailure;
@@ -60,6 +61,21 @@ impl LoginArguments {
             false => KeyProbe::Asked,
         }
     }
+
+    fn open_in_browser(&self, url: &str) -> Option<Child> {
+        match self.no_browser {
+            true => None,
+            false => login::open_in_browser(url),
+        }
+    }
+
+    fn preference(&self) -> LoginPreference {
+        match (self.device, self.key || self.stdin) {
+            (true, _) => LoginPreference::Device,
+            (false, true) => LoginPreference::Key,
+            (false, false) => LoginPreference::Usual,
+        }
+    }
 }
 
 /// Forgets credentials.
@@ -84,11 +100,8 @@ pub(crate) enum Failure {
     Credential(#[from] CredentialError),
     #[error(transparent)]
     Page(#[from] KeyPageError),
-    #[error("{provider}: {source}")]
-    Login {
-        provider: String,
-        source: OAuthError,
-    },
+    #[error(transparent)]
+    Login(#[from] LoginError),
     #[error(transparent)]
     NotKept(#[from] KeyNotKept),
     #[error("the login was given up: nothing was kept")]
@@ -102,8 +115,12 @@ pub(crate) enum Failure {
 impl CommandFailure for Failure {
     fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Assembly(_) | Self::Credential(_) => USAGE,
-            Self::Page(_) | Self::Login { .. } | Self::NotKept(_) | Self::Io(_) => FAILED,
+            Self::Usage(_)
+            | Self::Assembly(_)
+            | Self::Credential(_)
+            | Self::Login(LoginError::Provider(_) | LoginError::NoOAuth { .. }) => USAGE,
+            Self::Page(_) | Self::Login(LoginError::OAuth { .. }) => FAILED,
+            Self::NotKept(_) | Self::Io(_) => FAILED,
             Self::GivenUp => EndSignal::Interrupted.exit_code(),
             Self::Ended(signal) => signal.exit_code(),
         }
@@ -125,45 +142,42 @@ pub(crate) fn login(arguments: LoginArguments) -> Result<(), Failure> {
         ));
     }
     let credentials = Credentials::open(None)?;
-    let client = match &arguments.provider {
-        Some(provider) => credentials.login(provider)?,
-        None => None,
+    let Some(provider) = &arguments.provider else {
+        if arguments.stdin || arguments.device {
+            return Err(Failure::Usage(
+                "name the provider: zot login PROVIDER".to_owned(),
+            ));
+        }
+        return ask(&credentials, credentials.providers(), &arguments);
     };
-    match (arguments.provider.clone(), client) {
-        (None, _) if arguments.stdin || arguments.device => Err(Failure::Usage(
-            "name the provider: zot login PROVIDER".to_owned(),
-        )),
-        (Some(provider), _) if arguments.stdin && !io::stdin().is_terminal() => {
-            let key = read_key()?;
-            let probe = arguments.probe();
-            let kept = executor::run(|_| credentials.keep_checked(&provider, &key, probe))?;
-            Ok(say(kept?)?)
-        }
-        (Some(provider), Some(client)) if !arguments.key && !arguments.stdin => {
-            let logging_in = |_| log_in(&credentials, &provider, &client, &arguments);
-            executor::run(logging_in)?.map_err(|source| Failure::Login {
-                provider: provider.clone(),
-                source,
-            })?;
-            Ok(say(format!("Logged in to {provider}."))?)
-        }
-        (Some(provider), None) if arguments.device => Err(Failure::Usage(format!(
-            "{provider} takes a key: describe its login under \"oauth\" in providers.json first"
-        ))),
-        (provider, _) => {
-            let providers = provider.map_or_else(|| credentials.providers(), |name| vec![name]);
-            executor::run(|_| async {
-                match io::stdin().is_terminal() && io::stdout().is_terminal() {
-                    true => terminal::ask(&credentials, providers, &arguments).await,
-                    false => ask(&credentials, providers, &arguments).await,
-                }
-            })?
-        }
+    let plan = login::plan(&credentials, provider, arguments.preference())?;
+    if arguments.stdin && !io::stdin().is_terminal() {
+        let key = read_key()?;
+        let probe = arguments.probe();
+        let kept = executor::run(|_| credentials.keep_checked(provider, &key, probe))?;
+        return Ok(say(kept?)?);
+    }
+    match plan {
+        LoginPlan::Key { provider } => ask(&credentials, vec![provider], &arguments),
+        LoginPlan::OAuth(login) => log_in(&credentials, &login, &arguments),
     }
 }
 
-/// Shows the page and waits for a key.
-async fn ask(
+/// Asks for a key, in the terminal where there is one.
+fn ask(
+    credentials: &Credentials,
+    providers: Vec<String>,
+    arguments: &LoginArguments,
+) -> Result<(), Failure> {
+    executor::run(|_| async {
+        match io::stdin().is_terminal() && io::stdout().is_terminal() {
+            true => terminal::ask(credentials, providers, arguments).await,
+            false => ask_on_page(credentials, providers, arguments).await,
+        }
+    })?
+}
+
+async fn ask_on_page(
     credentials: &Credentials,
     providers: Vec<String>,
     arguments: &LoginArguments,
@@ -171,69 +185,35 @@ async fn ask(
     let page = KeyPage::open(providers)?;
     let url = page.url();
     say(format!("Paste the key at {url}"))?;
-    let _browser = browser::open(&url, arguments.no_browser);
-    page.wait(async |provider, key| {
-        let kept = credentials.keep_checked(provider, key, arguments.probe());
-        let kept = kept.await.map_err(|error| error.to_string())?;
-        // The page says it as well.
-        let _ = say(&kept);
-        Ok(format!("{kept} You can close this page."))
-    })
-    .await?;
+    let _browser = arguments.open_in_browser(&url);
+    let kept = login::take_key_on_page(credentials, page, arguments.probe()).await?;
+    // The page says it as well.
+    let _ = say(kept);
     Ok(())
 }
 
-async fn log_in(
+fn log_in(
     credentials: &Credentials,
-    provider: &str,
-    client: &OAuthClient,
+    login: &OAuthLogin,
     arguments: &LoginArguments,
-) -> Result<(), OAuthError> {
-    match (&client.authorize_url, &client.device_url) {
-        (Some(url), device) if !arguments.device || device.is_none() => {
-            let login = CodeLogin::begin(client, url).await?;
-            say(format!("Log in at {}", login.url()))?;
-            let _browser = browser::open(login.url(), arguments.no_browser);
-            credentials.finish_code(provider, login).await
-        }
-        (_, Some(url)) => {
-            let login = credentials.begin_device(client, url).await?;
-            let (place, code) = (login.verification_uri(), login.user_code());
-            say(format!("Type in the code {code} at {place}"))?;
-            let _browser =
-                browser::open(login.complete_uri().unwrap_or(place), arguments.no_browser);
-            credentials.finish_device(provider, login).await
-        }
-        // providers.json is checked: it names one of them.
-        (_, None) => Ok(()),
-    }
+) -> Result<(), Failure> {
+    let mut browsers = Vec::new();
+    let mut show = |step: login::LoginStep<'_>| {
+        say(step)?;
+        browsers.extend(arguments.open_in_browser(step.page()));
+        Ok(())
+    };
+    let logged_in = executor::run(|_| login.run(credentials, &mut show))??;
+    Ok(say(logged_in)?)
 }
 
 pub(crate) fn logout(arguments: LogoutArguments) -> Result<(), Failure> {
     let credentials = Credentials::open(None)?;
-    let file = credentials.file();
-    let Some(provider) = &arguments.provider else {
-        let names = file.remove_all()?;
-        let forgotten = names.join(", ");
-        let text = match names.is_empty() {
-            true => "There was nothing to forget.".to_owned(),
-            false => format!("Forgot the credentials of {forgotten}."),
-        };
-        return Ok(say(text)?);
+    let report = match &arguments.provider {
+        Some(provider) => login::log_out(&credentials, provider)?,
+        None => login::log_out_everywhere(&credentials)?,
     };
-    if file.remove(provider)? {
-        say(format!("Forgot the credential of {provider}."))?;
-    } else {
-        say(format!(
-            "There is no credential of {provider} in {}.",
-            file.path().display()
-        ))?;
-    }
-    let others = credentials.status()?.into_iter();
-    for left in others.filter(|status| status.provider == *provider) {
-        say(format!("{} still has one.", left.source))?;
-    }
-    Ok(())
+    Ok(say(report)?)
 }
 
 fn read_key() -> Result<String, Failure> {

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use tokio::time::timeout;
 use zot_rpc::EventFilter;
-use zot_rpc::executor::{self, IdleSignal};
-use zot_rpc::signals::{EndSignal, EndSignals, FLUSH_TIME, SIGNAL_GRACE};
-use zot_rpc::stdio::{Mark, Output};
 use zot_sdk::{
     AgentEvent, ApprovalScope, Config, ErrorReport, Event, EventStream, ExtensionNotice,
     Persistence, Runtime, TurnStop, wire,
 };
+use zot_stdio::executor::{self, IdleSignal};
+use zot_stdio::signals::{EndSignal, EndSignals, FLUSH_TIME, SIGNAL_GRACE};
+use zot_stdio::{Mark, Output};
 
 use crate::arguments::Arguments;
 use crate::configuration;

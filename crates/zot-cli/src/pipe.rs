@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use zot_rpc::{Exit, ServeOptions, executor, serve};
+use zot_rpc::{Exit, ServeOptions, serve};
 use zot_sdk::{Persistence, Runtime};
+use zot_stdio::executor;
 
 use crate::arguments::Arguments;
 use crate::configuration;
@@ -23,7 +24,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     let token = arguments.take_rpc_token()?;
     // The embedding program owns persistence, unless it hands it over.
     let mut config = configuration::read(arguments, Persistence::Never)?;
-    config.secrets.extend(token.clone());
+    config.recording.secrets.extend(token.clone());
     let options = ServeOptions {
         token,
         unannounced_confirm_time,

@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal as _, Read as _};
 use std::time::Duration;
 
-use zot_rpc::stdio::stdin_speaks_within;
 use zot_sdk::{Image, Runtime};
+use zot_stdio::stdin_speaks_within;
 
 use crate::failure::Failure;
 use crate::warn;

@@ -10,14 +10,13 @@ mod table;
 mod tree;
 mod undo;
 
-use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use zot_sdk::sessions::{FindError, ForkError, Library, Scope, SessionError, Summary};
-use zot_sdk::{UndoError, zot_home};
+use zot_sdk::Workspace;
+use zot_sdk::sessions::{self, DeleteError, OperationError, Scope, Summary};
 
 use crate::command::CommandFailure;
 use crate::failure::FAILED;
@@ -107,20 +106,21 @@ enum Action {
     Stats(ListArguments),
 }
 
+impl ListArguments {
+    fn scope(&self) -> Scope {
+        match self.all {
+            true => Scope::Everywhere,
+            false => Scope::Here,
+        }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]
-    Find(#[from] FindError),
+    Operation(#[from] OperationError),
     #[error(transparent)]
-    Session(#[from] SessionError),
-    #[error(transparent)]
-    Fork(#[from] ForkError),
-    #[error(transparent)]
-    Undo(#[from] UndoError),
-    #[error("cannot write {}: {source}", .path.display())]
-    Write { path: PathBuf, source: io::Error },
-    #[error("{0}")]
-    Said(String),
+    Delete(#[from] DeleteError),
     #[error("{0}")]
     Output(#[from] io::Error),
 }
@@ -140,94 +140,71 @@ impl CommandFailure for Failure {
 
 /// The sessions of a directory, the newest first.
 pub(crate) fn of_directory(cwd: Option<&Path>) -> Vec<Summary> {
-    Place::new(cwd).list(false).unwrap_or_default()
+    let workspace = Workspace::of_process().in_directory(cwd.unwrap_or(Path::new(".")));
+    sessions::list(&workspace, Scope::Here).unwrap_or_default()
 }
 
-/// Shows which sessions there are, beside the output, to someone who has to name one.
+/// Lists sessions on standard error, for a user who has to name one.
 pub(crate) fn offer(summaries: &[Summary], columns: Columns) {
     // When even standard error is gone, the exit code is all that is left to say.
     let _ = list::write_table(&mut zot_terminal::stderr(), summaries, columns);
 }
 
-/// Where the command is run, and where the sessions are.
-struct Place {
-    library: Library,
-    cwd: String,
-}
-
-impl Place {
-    fn new(cwd: Option<&Path>) -> Self {
-        let home = zot_home(&|name| env::var(name).ok());
-        // As the agent spells it: absolute, links left as they are, no slash at the end.
-        let cwd = std::path::absolute(cwd.unwrap_or(Path::new(".")))
-            .map(|path| path.components().collect::<PathBuf>())
-            .unwrap_or_default();
-        Self {
-            library: Library::new(home.join("sessions")),
-            cwd: cwd.display().to_string(),
-        }
-    }
-
-    fn list(&self, all: bool) -> io::Result<Vec<Summary>> {
-        self.library.list(match all {
-            true => Scope::All,
-            false => Scope::Directory(&self.cwd),
-        })
-    }
-}
-
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
-    let place = &Place::new(None);
+    let workspace = &Workspace::of_process();
     let action = arguments.action.unwrap_or(Action::List(ListArguments {
         all: false,
         json: false,
     }));
     match action {
-        Action::List(arguments) => list::run(place, &arguments)?,
+        Action::List(arguments) => list::run(workspace, &arguments)?,
         Action::Show { id, summary, json } => {
-            let extent = if summary {
-                show::Extent::Summary
-            } else {
-                show::Extent::Whole
+            let extent = match summary {
+                true => show::Extent::Summary,
+                false => show::Extent::Whole,
             };
-            show::run(place, &id, extent, Format::of(json))?
+            show::run(workspace, &id, extent, Format::of(json))?;
         }
         Action::Search {
             words,
             here,
             limit,
             json,
-        } => return search::run(place, &words.join(" "), here, limit, Format::of(json)),
-        Action::Export(arguments) => export::run(place, &arguments)?,
-        Action::Import { file, json } => export::import(place, &file, Format::of(json))?,
-        Action::Fork { id, at, json } => tree::fork(place, &id, at, Format::of(json))?,
-        Action::Tree(arguments) => tree::run(place, &arguments)?,
-        Action::Undo(arguments) => return undo::run(place, &arguments),
-        Action::Delete { ids, json } => delete(place, &ids, Format::of(json))?,
-        Action::Stats(arguments) => stats::run(place, &arguments)?,
+        } => {
+            let scope = match here {
+                true => Scope::Here,
+                false => Scope::Everywhere,
+            };
+            return search::run(workspace, &words.join(" "), scope, limit, Format::of(json));
+        }
+        Action::Export(arguments) => export::run(workspace, &arguments)?,
+        Action::Import { file, json } => export::import(workspace, &file, Format::of(json))?,
+        Action::Fork { id, at, json } => tree::fork(workspace, &id, at, Format::of(json))?,
+        Action::Tree(arguments) => tree::run(workspace, &arguments)?,
+        Action::Undo(arguments) => return undo::run(workspace, &arguments),
+        Action::Delete { ids, json } => delete(workspace, &ids, Format::of(json))?,
+        Action::Stats(arguments) => stats::run(workspace, &arguments)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn delete(place: &Place, ids: &[String], format: Format) -> Result<(), Failure> {
-    // All of them or none: an id that is wrong may be one of several that are.
-    let paths = ids
-        .iter()
-        .map(|id| place.library.find(id))
-        .collect::<Result<Vec<_>, _>>()?;
-    for path in &paths {
-        place.library.delete(path)?;
-        if format == Format::Text {
-            say(format_args!("deleted {}", path.display()))?;
+fn delete(workspace: &Workspace, ids: &[String], format: Format) -> Result<(), Failure> {
+    let outcome = sessions::delete(workspace, ids);
+    let deleted = match &outcome {
+        Ok(deleted) => deleted,
+        Err(error) => &error.deleted,
+    };
+    match format {
+        Format::Text => {
+            for path in deleted {
+                say(format_args!("deleted {}", path.display()))?;
+            }
         }
+        Format::Json if outcome.is_ok() => {
+            say_json(&serde_json::json!({ "deleted": deleted }))?;
+        }
+        Format::Json => {}
     }
-    if format == Format::Json {
-        say_json(&serde_json::json!({ "deleted": paths }))?;
-    }
+    outcome?;
     Ok(())
-}
-
-/// The part of an id that people type.
-fn short(id: &str) -> &str {
-    id.get(..8).unwrap_or(id)
 }

@@ -4,6 +4,7 @@
 //! This crate performs no I/O and derives no serialisation: each wire and each file format converts
 //! these types in its own module.
 
+mod error;
 mod event;
 mod message;
 mod model;
@@ -12,14 +13,15 @@ mod tool;
 mod transcript;
 mod usage;
 
-pub use event::{AgentEvent, ErrorCode, ErrorReport, TurnStop};
+pub use error::{ErrorCode, ErrorReport, ImageBlame, ModelError, ModelErrorKind};
+pub use event::{AgentEvent, TurnStop};
 pub use message::{
     Arguments, ContentBlock, IMAGE_MIRROR_HEADING, Image, MalformedArguments, Message, Reasoning,
     Role, Timestamp, ToolCall, ToolCallId, ToolResult, UnsupportedImage, joined_text,
 };
 pub use model::{
-    BoxFuture, ImageBlame, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest,
-    ModelStream, ReasoningEffort, Sampling, StopReason, ToolImages,
+    BoxFuture, Model, ModelEvent, ModelRequest, ModelStream, ReasoningEffort, Sampling, StopReason,
+    ToolImages,
 };
 pub use size::{MAX_RESPONSE_BLOCKS, MAX_RESPONSE_BYTES, ResponseSize, ResponseTooLong};
 pub use tool::{

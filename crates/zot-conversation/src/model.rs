@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_core::Stream;
 
-use crate::{Message, Reasoning, ToolCallId, ToolDefinition, Usage};
+use crate::{Message, ModelError, Reasoning, ToolCallId, ToolDefinition, Usage};
 
 /// A boxed future, for traits that are used as objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -126,7 +126,7 @@ pub enum ModelEvent {
         /// How many attempts have failed.
         failures: u32,
         wait: Duration,
-        reason: String,
+        error: ModelError,
     },
     /// The provider accepted the request.
     Start,
@@ -162,78 +162,4 @@ pub enum StopReason {
     Length,
     /// The provider withheld the answer (refusal, content filter).
     Refused,
-}
-
-/// A model call that failed.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{message}")]
-pub struct ModelError {
-    pub kind: ModelErrorKind,
-    /// Provider, status and the server's words, for example `openai: http 401: {"error":…}`.
-    pub message: String,
-    /// How long the provider asked to be left alone.
-    pub retry_after: Option<Duration>,
-    pub image_blame: ImageBlame,
-}
-
-/// Whether an image in the request may be the reason why it was refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ImageBlame {
-    /// It cannot.
-    #[default]
-    None,
-    /// The provider refuses the request as it is and does not say what is wrong with it.
-    Possible,
-    /// The provider says so.
-    Named,
-}
-
-impl ModelError {
-    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            retry_after: None,
-            image_blame: ImageBlame::None,
-        }
-    }
-
-    /// The same, with what is known about images.
-    pub fn with_image_blame(self, image_blame: ImageBlame) -> Self {
-        Self {
-            image_blame,
-            ..self
-        }
-    }
-
-    /// The same, with the time the provider named, if it did.
-    pub fn with_retry_after(self, retry_after: Option<Duration>) -> Self {
-        Self {
-            retry_after,
-            ..self
-        }
-    }
-}
-
-/// What the caller can do about a failed model call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModelErrorKind {
-    /// The credential is missing or refused.
-    Unauthorized,
-    /// Wait and try again.
-    RateLimited,
-    /// The account has no credit or quota left: waiting a moment does not help.
-    InsufficientQuota,
-    /// The conversation no longer fits: compact it.
-    ContextOverflow,
-    /// The request is wrong; sending it again changes nothing.
-    Invalid,
-    /// The provider withheld the answer (refusal, content filter).
-    Refused,
-    /// The provider is failing; trying again later may help.
-    Unavailable,
-    /// The provider could not be reached or the connection broke.
-    Connection,
-    /// The answer broke off, stalled or made no sense. What arrived is kept.
-    Stream,
 }

@@ -4,7 +4,7 @@ use zot_conversation::{ToolResult, joined_text};
 
 use crate::intent::{Intent, Shown};
 
-const MAX_NAMES: usize = 20;
+const MAX_REPORTED_NAMES: usize = 20;
 const MAX_SHOWN_LINES: usize = 12;
 const MAX_SHOWN_BYTES: usize = 1_200;
 
@@ -72,8 +72,8 @@ fn entries(body: &str) -> String {
 }
 
 fn counted(names: &[&str], noun: &str) -> String {
-    let shown = names.get(..MAX_NAMES).unwrap_or(names).join(", ");
-    match names.len().saturating_sub(MAX_NAMES) {
+    let shown = names.get(..MAX_REPORTED_NAMES).unwrap_or(names).join(", ");
+    match names.len().saturating_sub(MAX_REPORTED_NAMES) {
         0 => format!("{} {noun} ({shown})", names.len()),
         more => format!("{} {noun} ({shown} and {more} more)", names.len()),
     }

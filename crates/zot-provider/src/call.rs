@@ -213,7 +213,7 @@ impl Call {
             status,
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
         ) {
-            error.message.push_str(&self.wrong_path(&body));
+            error = error.with_hint(self.wrong_path(&body));
         }
         let failure = match error.kind {
             // Whatever the headers say: the account is no fuller a second later.
@@ -235,10 +235,10 @@ impl Call {
             .to_ascii_lowercase()
             .contains("model");
         match self.added_version.filter(|_| !about_model) {
-            Some(version) => format!(
-                " (POST {url}; if {version} does not belong there, end the base URL with #)"
-            ),
-            None => format!(" (POST {url})"),
+            Some(version) => {
+                format!("POST {url}; if {version} does not belong there, end the base URL with #")
+            }
+            None => format!("POST {url}"),
         }
     }
 
@@ -268,8 +268,7 @@ enum Opened {
 /// An error that says why it was not waited for.
 fn asks_to_wait(error: ModelError, wait: Duration) -> ModelError {
     let seconds = wait.as_secs_f64().ceil();
-    let message = format!("{} (the provider asks to wait {seconds} s)", error.message);
-    ModelError { message, ..error }
+    error.with_hint(format!("the provider asks to wait {seconds} s"))
 }
 
 /// Why an answer cannot be read although it arrived.
@@ -560,7 +559,7 @@ impl<'a, D: Decoder> Answer<'a, D> {
                     self.decoding.events.push_back(ModelEvent::Retrying {
                         failures,
                         wait,
-                        reason: error.message,
+                        error,
                     });
                     self.state = State::Opening(Box::pin(async move {
                         tokio::time::sleep(wait).await;
@@ -768,10 +767,8 @@ impl<D: Decoder> Stream for Answer<'_, D> {
 
 /// A base URL that no request can be sent to.
 pub(crate) fn invalid_endpoint(provider: &str, reason: impl std::fmt::Display) -> ModelError {
-    ModelError::new(
-        ModelErrorKind::Invalid,
-        format!("{provider}: the base URL cannot be used: {reason}"),
-    )
+    let message = format!("the base URL cannot be used: {reason}");
+    ModelError::new(ModelErrorKind::Invalid, message).with_provider(provider)
 }
 
 /// An id for a tool call that the server did not name, unlike any other in the conversation.

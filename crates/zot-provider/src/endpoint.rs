@@ -206,10 +206,7 @@ impl Endpoint {
             };
             let shown = Secret::from(format!("{prefix}{}", &*key.secret()));
             let value = secret_header(&shown).map_err(|reason| {
-                ModelError::new(
-                    ModelErrorKind::Unauthorized,
-                    format!("{}: {reason}", self.provider),
-                )
+                ModelError::new(ModelErrorKind::Unauthorized, reason).with_provider(&self.provider)
             })?;
             headers.insert(name, value);
         }

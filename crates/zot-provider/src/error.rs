@@ -112,13 +112,11 @@ pub(crate) fn http_error(
         (ModelErrorKind::Invalid, 404) if names_image(text) => ImageBlame::Named,
         _ => ImageBlame::None,
     };
-    let text = shortened(&without_secret(text, secret));
-    ModelError::new(
-        kind,
-        format!("{provider}: http {}: {text}", status.as_u16()),
-    )
-    .with_retry_after(retry_after)
-    .with_image_blame(blame)
+    ModelError::new(kind, shortened(&without_secret(text, secret)))
+        .with_provider(provider)
+        .with_status(status.as_u16())
+        .with_retry_after(retry_after)
+        .with_image_blame(blame)
 }
 
 /// An error event inside an accepted answer. `names` are what the provider calls it, the most
@@ -156,10 +154,12 @@ pub(crate) fn event_error(
     };
     let message = shortened(&without_secret(message.trim(), secret));
     let text = match names().next() {
-        None => format!("{provider}: {message}"),
-        Some(name) => format!("{provider}: {name}: {message}"),
+        None => message,
+        Some(name) => format!("{name}: {message}"),
     };
-    ModelError::new(kind, text).with_image_blame(blame)
+    ModelError::new(kind, text)
+        .with_provider(provider)
+        .with_image_blame(blame)
 }
 
 /// What providers say when an image is the reason, in lower case.
@@ -252,13 +252,14 @@ pub(crate) fn document_error(
 pub(crate) fn connection_error(provider: &str, url: &str, cause: &str) -> ModelError {
     ModelError::new(
         ModelErrorKind::Connection,
-        format!("{provider}: Post \"{url}\": {cause}"),
+        format!("Post \"{url}\": {cause}"),
     )
+    .with_provider(provider)
 }
 
 /// An answer that broke off, stalled or made no sense.
 pub(crate) fn stream_error(provider: &str, cause: impl std::fmt::Display) -> ModelError {
-    ModelError::new(ModelErrorKind::Stream, format!("{provider}: {cause}"))
+    ModelError::new(ModelErrorKind::Stream, cause.to_string()).with_provider(provider)
 }
 
 /// An answer that ended before its end marker, after `skipped` events that were not JSON.

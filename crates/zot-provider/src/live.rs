@@ -73,7 +73,7 @@ pub async fn fetch(
     let uri = endpoint.uri(&target).map_err(failed)?;
     let mut headers = endpoint
         .headers_with_key(HeaderName::from_static(key_header), prefix)
-        .map_err(|error| failed(error.message))?;
+        .map_err(|error| failed(error.to_string()))?;
     headers.insert("accept", HeaderValue::from_static("application/json"));
     headers.remove("content-type");
     if wire == Wire::Anthropic {

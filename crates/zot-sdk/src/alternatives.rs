@@ -19,7 +19,7 @@ impl ProviderAlternatives {
         let Some(failed) = &report.provider else {
             return Vec::new();
         };
-        if !report.code.is_recoverable() {
+        if !report.code.may_succeed_elsewhere() {
             return Vec::new();
         }
         self.providers

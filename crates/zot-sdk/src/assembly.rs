@@ -16,7 +16,8 @@ use zot_auth::{Credential, CredentialError, CredentialRequest, Logins};
 use zot_cassette::CassetteError;
 use zot_context::Templates;
 use zot_conversation::{Model, Prices, ToolSet};
-use zot_extension_host::{Discovery, HostConfig, SearchPaths, discover};
+use zot_extension_contract::{Discovery, SearchPaths, discover};
+use zot_extension_host::HostConfig;
 use zot_offline::OfflineModel;
 use zot_provider::ProvidersProblem;
 use zot_provider::catalog::{Catalog, nearest_names};
@@ -25,7 +26,7 @@ use zot_session::{Checkpoints, FindError, ForkError, SessionError, SessionMeta};
 use zot_tools::{Checkpoint, JailError, ToolsConfig, builtin_tools};
 
 use crate::alternatives::ProviderAlternatives;
-use crate::config::Config;
+use crate::config::{Config, ModelChoice};
 use crate::jail::Confines;
 use crate::known_secrets::known_secrets;
 use crate::live_models::{self, LiveModels};
@@ -181,7 +182,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         session.log = None;
     }
     if let Some(log) = &session.log
-        && (config.provider.is_some() || config.model.is_some())
+        && (config.model.provider.is_some() || config.model.model.is_some())
     {
         log.set_next_model(&selected.provider, &selected.model.id)?;
     }
@@ -201,13 +202,13 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     }
     // Extensions may bring the tools that are not known yet.
     if discovery.enabled().next().is_none() {
-        choose_tools(&own_tools, &config.tools.wanted())?;
-        if let ApprovalScope::Tools(names) = &config.approval.scope {
+        choose_tools(&own_tools, &config.tools.selection.wanted())?;
+        if let ApprovalScope::Tools(names) = &config.tools.approval.scope {
             choose_tools(&own_tools, names)?;
         }
     }
     let prompt = PromptParts {
-        base: match &config.system_prompt {
+        base: match &config.system_prompt.replacement {
             Some(prompt) => Base::Given(prompt.clone()),
             None => own_system_prompt(&home)?,
         },
@@ -216,7 +217,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
             .skills
             .as_ref()
             .map(|skills| Arc::clone(&skills.set)),
-        appended: config.append_system_prompt.clone(),
+        appended: config.system_prompt.additions.clone(),
         cwd: cwd.clone(),
     };
     let Selected {
@@ -230,7 +231,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
     warnings.extend(problems);
     warnings.extend(surroundings.warnings);
     warnings.extend(session_warnings);
-    if config.jail {
+    if config.tools.jail {
         warnings.extend(jail.close()?.caveats());
     }
     if config.budget.max_cost_usd.is_some()
@@ -244,11 +245,11 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         ));
     }
     // The stand-in has no other way to call tools.
-    let dialect = config.tool_dialect.filter(|_| provider != OFFLINE);
+    let dialect = config.tools.dialect.filter(|_| provider != OFFLINE);
     let http = config.http.clone().unwrap_or_default();
     let auth_file = home.join("auth.json");
     // Another server than the provider's own has models of its own.
-    let lists_models = config.base_url.is_none() && model.base_url.is_none();
+    let lists_models = config.model.base_url.is_none() && model.base_url.is_none();
     let mut live_models = None;
     let source = match (&replayed, network) {
         (Some(replay), _) => Source::Only(Arc::clone(replay) as Arc<dyn Model>),
@@ -260,7 +261,7 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
                 wire: ways.entry.wire,
                 endpoint: connection.endpoint(&way.base_url),
                 cache: home.join(live_models::CACHE),
-                refresh: config.live_models,
+                refresh: config.model.live_models,
             });
             Source::Network(Box::new(Reached {
                 connection,
@@ -282,12 +283,19 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         )?,
     };
     // After everything that can fail, because it leaves a file behind.
-    if let Some(path) = &config.record {
+    if let Some(path) = &config.recording.record {
         let replayed = replayed.as_deref();
         let others = &mut substitutes;
         let native = clients.native(&model);
         let mut secrets = known_secrets(&home, &providers, &variable);
-        secrets.extend(config.api_key.iter().chain(&config.secrets).cloned());
+        secrets.extend(
+            config
+                .model
+                .api_key
+                .iter()
+                .chain(&config.recording.secrets)
+                .cloned(),
+        );
         let recorder = recording::record(
             &*native, path, &model, replayed, credential, others, &secrets,
         )?;
@@ -305,9 +313,8 @@ pub(crate) fn assemble(config: Config) -> Result<Assembled, AssemblyError> {
         system: Arc::from(""),
         tools: Arc::default(),
         reasoning: config.reasoning,
-        max_steps: config.max_steps,
-        asks_for_steps: config.asks_for_steps,
-        approval: config.approval.clone(),
+        steps: config.steps,
+        approval: config.tools.approval.clone(),
         fallbacks: substitutes.into_iter().map(Into::into).collect(),
     };
     // Also when there is none yet: a reload may find some.
@@ -408,13 +415,16 @@ fn select_resumed(
     warnings: &mut Vec<String>,
     mut select: impl FnMut(&Config) -> Result<Selected, AssemblyError>,
 ) -> Result<Selected, AssemblyError> {
-    let unspoken = config.provider.is_none() && config.model.is_none();
+    let unspoken = config.model.provider.is_none() && config.model.model.is_none();
     let Some((provider, model)) = opening.model().filter(|_| unspoken) else {
         return select(config);
     };
     let as_before = Config {
-        provider: Some(provider.to_owned()),
-        model: Some(model.to_owned()),
+        model: ModelChoice {
+            provider: Some(provider.to_owned()),
+            model: Some(model.to_owned()),
+            ..config.model.clone()
+        },
         ..config.clone()
     };
     match select(&as_before) {
@@ -450,7 +460,7 @@ fn own_tools(
         builtin
             .into_iter()
             .chain(skills.map(Skills::tool))
-            .chain(config.custom_tools.iter().cloned()),
+            .chain(config.tools.custom.iter().cloned()),
     )
 }
 

@@ -1,159 +1,120 @@
 //! What a runtime is made from.
 
+mod tools;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use zot_agent::{ApprovalPolicy, Budget, Hooks};
+use zot_agent::{Budget, Hooks, StepLimit};
 use zot_cassette::{ReplayMode, ReplayPace};
-use zot_conversation::{ReasoningEffort, Tool};
+use zot_conversation::ReasoningEffort;
 use zot_provider::HttpClient;
-use zot_provider::catalog::{OpenAiWire, ToolDialect};
+use zot_provider::catalog::OpenAiWire;
 use zot_session::Durability;
 
-/// What a [`Runtime`](crate::Runtime) is made from. Everything has a default.
+pub(crate) use tools::ToolOrigin;
+pub use tools::{ToolChoice, ToolSelection};
+
+/// Describes the [`Runtime`](crate::Runtime) to make. Everything has a default.
+///
+/// ```
+/// use zot_sdk::{Config, ModelChoice};
+///
+/// let config = Config {
+///     model: ModelChoice::provider("offline"),
+///     ..Config::default()
+/// };
+/// ```
 #[derive(Clone, Default)]
 pub struct Config {
-    /// For example `anthropic`. Without one, the first provider that has a credential is used.
-    pub provider: Option<String>,
-    pub model: Option<String>,
-    /// Who goes on with a prompt when the provider fails, in this order: `provider/model`, or the
-    /// provider alone for its default model.
-    pub fallback: Vec<String>,
-    /// What to use where neither is given.
-    pub preferred: PreferredModel,
-    pub api_key: Option<String>,
-    /// A compatible server instead of the provider's own.
-    pub base_url: Option<String>,
-    /// Which of OpenAI's two wires is used; what the catalog says of the model when not given.
-    pub wire: Option<OpenAiWire>,
-    /// Whether the provider may be asked, beside the work, which models it has.
-    pub live_models: bool,
+    /// Which model answers, and how it is reached.
+    pub model: ModelChoice,
+    /// How hard a reasoning model thinks; as much as the model does by default when not given.
+    pub reasoning: Option<ReasoningEffort>,
+    /// How many model calls one prompt may take; unlimited by default, except by the budget.
+    pub steps: StepLimit,
+    /// What all prompts together may spend.
+    pub budget: Budget,
+    /// What the model is told before everything else.
+    pub system_prompt: SystemPrompt,
+    /// What the model is told about the project; nothing by default.
+    pub context: ContextSearch,
+    /// Which tools the model has, and what they may do.
+    pub tools: ToolChoice,
+    /// Watches and intervenes, after the extensions: it has the last word.
+    pub hooks: Option<Arc<dyn Hooks>>,
+    /// Which extensions are started; none by default.
+    pub extensions: ExtensionSearch,
+    /// Whether and how the conversation is kept on disk; not at all by default.
+    pub session: SessionChoice,
+    /// Whether model calls are recorded, or answered from a recording.
+    pub recording: Recording,
     /// Shared by the runtimes of one program, so that they share connections and certificates.
     pub http: Option<HttpClient>,
-    /// Where the agent works; the process's directory when not given.
+    /// The agent's working directory; that of the process when not given.
     pub cwd: Option<PathBuf>,
     /// zot's own directory; `$ZOT_HOME` and its defaults when not given.
     pub home: Option<PathBuf>,
-    /// Replaces the built-in system prompt.
-    pub system_prompt: Option<String>,
-    /// Added to the system prompt, in order.
-    pub append_system_prompt: Vec<String>,
-    pub reasoning: Option<ReasoningEffort>,
-    /// How many model calls one prompt may take; no limit when not given, but that of the budget.
-    pub max_steps: Option<u32>,
-    /// Whether a prompt that reaches a limit on steps waits for [`Runtime::allow_steps`] instead of
-    /// ending with an error.
-    ///
-    /// [`Runtime::allow_steps`]: crate::Runtime::allow_steps
-    pub asks_for_steps: bool,
-    pub tools: ToolSelection,
-    /// How the model makes tool calls; what the catalog says when not given.
-    pub tool_dialect: Option<ToolDialect>,
-    /// Tools of the embedding program, beside the built-in ones.
-    pub custom_tools: Vec<Arc<dyn Tool>>,
-    /// Watches and steps in, after the extensions: it has the last word.
-    pub hooks: Option<Arc<dyn Hooks>>,
-    pub persistence: Persistence,
-    /// How the session file is written to.
-    pub session: SessionOptions,
-    pub extensions: ExtensionSearch,
-    pub context: ContextSearch,
-    /// Whether `read`, `write`, `edit` and `bash` are confined to the working directory, as by
-    /// [`Runtime::jail`](crate::Runtime::jail).
-    pub jail: bool,
-    /// Which tool calls need someone's permission.
-    pub approval: ApprovalPolicy,
-    /// What everything together may spend.
-    pub budget: Budget,
-    /// Where to write a cassette of all model exchanges.
-    pub record: Option<PathBuf>,
-    /// Texts that the cassette must not hold, beside all keys that are known.
-    pub secrets: Vec<String>,
-    /// Answers come from a cassette; the provider is then `replay`.
-    pub replay: Option<Replay>,
 }
 
-/// A habit, not a command: what else is given may decide otherwise.
+/// Names a model and says how it is reached. By default it is the default model of the first
+/// provider that has a credential.
+#[derive(Clone, Default)]
+pub struct ModelChoice {
+    /// For example `anthropic`. Without one, the first provider that has a credential is used.
+    pub provider: Option<String>,
+    /// The model's id; the provider's default model when not given.
+    pub model: Option<String>,
+    /// Models that take over when the provider fails, in this order: `provider/model`, or only the
+    /// provider for its default model.
+    pub fallback: Vec<String>,
+    /// What to use where neither provider nor model is given.
+    pub preferred: PreferredModel,
+    /// The key to send; looked up in the environment and in `auth.json` when not given.
+    pub api_key: Option<String>,
+    /// A compatible server to use instead of the provider's own.
+    pub base_url: Option<String>,
+    /// Which of OpenAI's two wires is used; the one that the catalog names for the model when not
+    /// given.
+    pub wire: Option<OpenAiWire>,
+    /// Whether the provider may be asked, alongside the work, which models it has.
+    pub live_models: bool,
+}
+
+impl ModelChoice {
+    /// Chooses the default model of `provider`.
+    pub fn provider(provider: impl Into<String>) -> Self {
+        Self {
+            provider: Some(provider.into()),
+            ..Self::default()
+        }
+    }
+}
+
+/// A preference for a model, which anything more specific overrides.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PreferredModel {
-    /// Used unless the model that is asked for is known to be another provider's.
+    /// Used unless the requested model is known to belong to another provider.
     pub provider: Option<String>,
     /// Used with the preferred provider only, if there is one.
     pub model: Option<String>,
 }
 
-/// A cassette to answer from.
-#[derive(Debug, Clone)]
-pub struct Replay {
-    pub cassette: PathBuf,
-    pub mode: ReplayMode,
-    pub pace: ReplayPace,
-}
-
-/// Which tools the model is given.
+/// What the model is told before everything else.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum ToolSelection {
-    #[default]
-    All,
-    /// Those of extensions alone: who wants none of these starts no extensions.
-    None,
-    /// Of the built-in tools and the embedding program's those that are named, all of them when no name
-    /// is without a leading `-`; and the tools of extensions. A name with a leading `-` takes the tool
-    /// away, wherever it comes from.
-    Only(Vec<String>),
-    /// These and no others, those of extensions included.
-    Exactly(Vec<String>),
-}
-
-impl ToolSelection {
-    /// Names that have to be those of tools.
-    pub(crate) fn wanted(&self) -> Vec<String> {
-        match self {
-            Self::All | Self::None => Vec::new(),
-            Self::Only(names) => {
-                let wanted = names.iter().filter(|name| !name.starts_with('-'));
-                wanted.cloned().collect()
-            }
-            Self::Exactly(names) => names.clone(),
-        }
-    }
-
-    /// Names of tools to be taken away.
-    pub(crate) fn removed(&self) -> Vec<String> {
-        match self {
-            Self::Only(names) => {
-                let removed = names.iter().filter_map(|name| name.strip_prefix('-'));
-                removed.map(ToOwned::to_owned).collect()
-            }
-            Self::All | Self::None | Self::Exactly(_) => Vec::new(),
-        }
-    }
-
-    /// Whether the model gets a tool.
-    pub(crate) fn includes(&self, name: &str, is_extensions: bool) -> bool {
-        match self {
-            Self::All => true,
-            Self::None => is_extensions,
-            Self::Only(names) => {
-                let is_removed = names.iter().any(|n| n.strip_prefix('-') == Some(name));
-                let mut wanted = names
-                    .iter()
-                    .filter(|name| !name.starts_with('-'))
-                    .peekable();
-                let is_wanted = wanted.peek().is_none() || wanted.any(|wanted| wanted == name);
-                !is_removed && (is_extensions || is_wanted)
-            }
-            Self::Exactly(names) => names.iter().any(|wanted| wanted == name),
-        }
-    }
+pub struct SystemPrompt {
+    /// Replaces the built-in system prompt and `$ZOT_HOME/SYSTEM.md`.
+    pub replacement: Option<String>,
+    /// Texts added to the system prompt, in order.
+    pub additions: Vec<String>,
 }
 
 /// Which extensions are started. By default none are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ExtensionSearch {
-    /// Those in `./.zot/extensions` and `$ZOT_HOME/extensions`.
+    /// Whether those in `./.zot/extensions` and `$ZOT_HOME/extensions` are.
     pub discover: bool,
-    /// Directories of extensions to start besides; they win over discovered ones of the same name.
+    /// Directories of further extensions; they win over discovered ones of the same name.
     pub paths: Vec<PathBuf>,
 }
 
@@ -166,6 +127,7 @@ pub struct ContextSearch {
     /// Prompt templates in `./.zot/prompts` and `$ZOT_HOME/prompts`: they appear among the
     /// [commands](crate::Runtime::commands).
     pub templates: bool,
+    /// Which skills the model can load.
     pub skills: SkillSearch,
 }
 
@@ -177,39 +139,76 @@ pub enum SkillSearch {
     None,
     /// Those that are part of zot.
     BuiltIn,
-    /// Those of the project and the user, too.
+    /// Also those of the project and the user.
     All,
+}
+
+/// Whether and how a conversation is kept on disk.
+///
+/// A [`Persistence`] alone makes one: `session: Persistence::SessionFile.into()`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SessionChoice {
+    /// Whether the conversation is written to a session file, and to which.
+    pub persistence: Persistence,
+    /// What a session file survives.
+    pub durability: Durability,
+    /// Where a resumed conversation continues.
+    pub resumption: Resumption,
+}
+
+impl From<Persistence> for SessionChoice {
+    fn from(persistence: Persistence) -> Self {
+        Self {
+            persistence,
+            ..Self::default()
+        }
+    }
 }
 
 /// Whether the conversation is written to a session file, and to which.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Persistence {
-    /// The embedding program keeps the conversation, or nobody does.
+    /// To none: the embedding program keeps the conversation, if anything does.
     #[default]
     Never,
     /// A new one below `$ZOT_HOME/sessions`.
     SessionFile,
-    /// The one of this working directory that was last added to, or a new one.
+    /// The most recently changed one of this working directory, or a new one.
     Continue,
     /// The one with this id, the beginning of one, or this path.
     Resume(String),
-    /// This file, which is made if it is not there.
+    /// This file, which is created if it does not exist.
     File(PathBuf),
 }
 
-/// How a session file is written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SessionOptions {
-    pub durability: Durability,
-    pub resumption: Resumption,
-}
-
-/// Where a conversation that is taken up goes on.
+/// Where a resumed conversation continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Resumption {
     /// In its own file, which only one process can write to.
     #[default]
     Append,
-    /// In a new session that begins with its messages.
+    /// In a new session that starts with its messages.
     Fork,
+}
+
+/// Whether model calls are recorded, or answered from a recording (a cassette).
+#[derive(Clone, Default)]
+pub struct Recording {
+    /// Where to write a cassette of all model calls.
+    pub record: Option<PathBuf>,
+    /// Texts that the cassette must not contain, in addition to all known keys.
+    pub secrets: Vec<String>,
+    /// Answers come from this cassette; the provider is then `replay`.
+    pub replay: Option<Replay>,
+}
+
+/// A cassette to answer from.
+#[derive(Debug, Clone)]
+pub struct Replay {
+    /// The cassette's path.
+    pub cassette: PathBuf,
+    /// What happens to a request that differs from the recorded one.
+    pub mode: ReplayMode,
+    /// How fast the answers come.
+    pub pace: ReplayPace,
 }

@@ -11,7 +11,7 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! let runtime = Runtime::new(Config {
 //!     // The built-in stand-in: no key, no network. Without it, the first provider with a key.
-//!     provider: Some("offline".to_owned()),
+//!     model: ModelChoice::provider("offline"),
 //!     ..Config::default()
 //! })?;
 //! let mut answer = String::new();
@@ -35,12 +35,12 @@
 //!
 //! # Tools
 //!
-//! The agent has `read`, `write`, `edit` and `bash` ([`Config::tools`] chooses); [`FunctionTool`]
+//! The agent has `read`, `write`, `edit` and `bash` ([`ToolChoice`] chooses); [`FunctionTool`]
 //! makes more from closures and types, with the schema derived:
 //!
 //! ```
 //! use std::sync::Arc;
-//! use zot_sdk::{Config, FunctionTool, Runtime, ToolSelection};
+//! use zot_sdk::{Config, FunctionTool, Runtime, ToolChoice, ToolSelection};
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
 //! struct Sum {
@@ -53,9 +53,12 @@
 //!     args.numbers.iter().sum::<f64>().to_string()
 //! })?;
 //! let runtime = Runtime::new(Config {
-//!     provider: Some("offline".to_owned()),
-//!     custom_tools: vec![Arc::new(sum)],
-//!     tools: ToolSelection::Only(vec!["sum".to_owned()]),
+//!     model: ModelChoice::provider("offline"),
+//!     tools: ToolChoice {
+//!         custom: vec![Arc::new(sum)],
+//!         selection: ToolSelection::Only(vec!["sum".to_owned()]),
+//!         ..ToolChoice::default()
+//!     },
 //!     ..Config::default()
 //! })?;
 //! assert_eq!(runtime.tools().iter().filter(|tool| tool.enabled).count(), 1);
@@ -64,29 +67,31 @@
 //!
 //! # Who may do what
 //!
-//! [`Config::jail`] and [`Runtime::jail`] keep the built-in tools in the working directory;
-//! [`Config::approval`] makes calls wait for a [`Runtime::confirm`] (an [`AgentEvent::ConfirmationRequested`]
+//! [`ToolChoice::jail`] and [`Runtime::jail`] keep the built-in tools in the working directory;
+//! [`ToolChoice::approval`] makes calls wait for a [`Runtime::confirm`] (an [`AgentEvent::ConfirmationRequested`]
 //! asks for it); [`Config::hooks`] watches, blocks and rewrites; [`Config::budget`] and
 //! [`Runtime::prompt_within`] limit steps, tokens, money and time.
 //!
 //! # What the model is told
 //!
-//! [`Config::system_prompt`] replaces our system prompt, [`Config::append_system_prompt`] adds to it.
+//! [`Config::system_prompt`] replaces our system prompt or adds to it.
 //! Files of the project are read only when [`Config::context`] asks for them: instructions, skills,
 //! prompt templates. [`Runtime::context`] lists all parts with what they cost.
 //!
 //! # Going on elsewhere
 //!
 //! [`Runtime::full_messages`] and [`Runtime::set_messages`] carry a conversation to another runtime
-//! or process and lose nothing; [`Config::persistence`] keeps it in a session file instead, which
+//! or process and lose nothing; [`Config::session`] keeps it in a session file instead, which
 //! `zot` and other runtimes take up again ([`sessions`] lists, searches and exports them). Programs with many runtimes give them one [`HttpClient`].
 //! `examples/sdk` has whole programs, `docs/embedding.md` the other languages.
 
 mod alternatives;
 mod assembly;
 mod config;
+pub mod configuration;
 mod credentials;
 mod diagnosis;
+pub mod extensions;
 mod full;
 mod function_tool;
 mod hooks;
@@ -94,21 +99,23 @@ mod hosting;
 mod jail;
 mod known_secrets;
 mod live_models;
+pub mod login;
 mod persistence;
 mod runtime;
+pub mod sessions;
 mod settings;
 mod stream;
 mod surroundings;
 mod system_prompt;
 mod tables;
 mod toolbox;
-mod undo;
 pub mod wire;
+mod workspace;
 
 pub use assembly::{AssemblyError, UnknownTool};
 pub use config::{
-    Config, ContextSearch, ExtensionSearch, Persistence, PreferredModel, Replay, Resumption,
-    SessionOptions, SkillSearch, ToolSelection,
+    Config, ContextSearch, ExtensionSearch, ModelChoice, Persistence, PreferredModel, Recording,
+    Replay, Resumption, SessionChoice, SkillSearch, SystemPrompt, ToolChoice, ToolSelection,
 };
 pub use credentials::{
     CredentialKind, CredentialStatus, Credentials, KeptKey, KeyCheck, KeyNotKept, KeyProbe,
@@ -124,12 +131,13 @@ pub use runtime::{
     Busy, ClearError, ContextPart, ModelChangeError, ReloadFailure, Runtime, SetMessagesError,
     ToolChangeError, VERSION,
 };
+pub use sessions::{Durability, IfChanged, UndoError, UndoReport};
 pub use stream::EventStream;
 pub use system_prompt::ContextKind;
-pub use undo::{UndoError, UndoReport, undo};
+pub use workspace::Workspace;
 pub use zot_agent::{
-    ApprovalPolicy, ApprovalScope, Budget, Decision, Hooks, MessageVerdict, NotWaiting, Remember,
-    SteerError, ToolVerdict, TurnVerdict, Verdict,
+    ApprovalPolicy, ApprovalScope, AtStepLimit, Budget, Decision, Hooks, MessageVerdict,
+    NotWaiting, Remember, SteerError, StepLimit, ToolVerdict, TurnVerdict, Verdict,
 };
 pub use zot_auth as auth;
 pub use zot_auth::zot_home;
@@ -141,15 +149,12 @@ pub use zot_conversation::{
     AgentEvent, Arguments, BoxFuture, ErrorCode, ErrorReport, Image, Progress, ReasoningEffort,
     Tool, ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, ToolSet, TurnStop,
 };
-pub use zot_extension_host as extensions;
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
 pub use zot_provider::HttpClient;
 pub use zot_provider::catalog::{
     Catalog, Deprecation, Effort, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect, today,
 };
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};
-pub use zot_session as sessions;
-pub use zot_session::{Durability, IfChanged};
 pub use zot_tools::{CommandConfinement, JailError};
 pub use zot_wire::rpc::{
     CommandEntry, ContentBlock, CumulativeUsage, Event, ExtensionEntry, FullBlock, FullMessage,

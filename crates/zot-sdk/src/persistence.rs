@@ -60,7 +60,7 @@ impl Opening {
         warnings: &mut Vec<String>,
     ) -> Result<Self, AssemblyError> {
         let library = Library::new(sessions);
-        let path = match &config.persistence {
+        let path = match &config.session.persistence {
             Persistence::Never => return Ok(Self::Nothing),
             Persistence::SessionFile => return Ok(Self::New),
             Persistence::Continue => {

@@ -79,7 +79,7 @@ impl Runtime {
     pub fn new(config: Config) -> Result<Self, AssemblyError> {
         // What earlier runs that were killed have left.
         zot_files::sweep_scratch();
-        let selection = config.tools.clone();
+        let selection = config.tools.selection.clone();
         let own_hooks = config.hooks.clone();
         let Assembled {
             provider,

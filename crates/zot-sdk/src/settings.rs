@@ -12,16 +12,16 @@ impl Config {
     /// that wants it loads [`config_files::Layers`](crate::config_files::Layers) and passes on what
     /// they come to.
     pub fn fill_in(&mut self, settings: Settings) {
-        self.preferred = PreferredModel {
+        self.model.preferred = PreferredModel {
             provider: settings.provider,
             model: settings.model,
         };
-        if self.fallback.is_empty() {
-            self.fallback = settings.fallback.unwrap_or_default();
+        if self.model.fallback.is_empty() {
+            self.model.fallback = settings.fallback.unwrap_or_default();
         }
-        self.wire = self.wire.or(settings.wire.map(wire));
+        self.model.wire = self.model.wire.or(settings.wire.map(wire));
         self.reasoning = self.reasoning.or(settings.reasoning.map(effort));
-        self.max_steps = self.max_steps.or(settings.max_steps);
+        self.steps.max_steps = self.steps.max_steps.or(settings.max_steps);
         let budget = &mut self.budget;
         budget.max_steps = budget.max_steps.or(settings.max_process_steps);
         budget.max_cost_usd = budget.max_cost_usd.or(settings.max_cost_usd);
@@ -29,24 +29,24 @@ impl Config {
         budget.timeout = budget
             .timeout
             .or(settings.timeout_ms.map(std::time::Duration::from_millis));
-        if let (ToolSelection::All, Some(names)) = (&self.tools, settings.tools) {
-            self.tools = match names.is_empty() {
+        if let (ToolSelection::All, Some(names)) = (&self.tools.selection, settings.tools) {
+            self.tools.selection = match names.is_empty() {
                 true => ToolSelection::None,
                 false => ToolSelection::Only(names),
             };
         }
-        self.jail |= settings.jail == Some(true);
-        self.tool_dialect = self.tool_dialect.or(settings.tool_dialect.map(dialect));
+        self.tools.jail |= settings.jail == Some(true);
+        self.tools.dialect = self.tools.dialect.or(settings.tool_dialect.map(dialect));
         if settings.extensions == Some(false) {
             self.extensions.discover = false;
         }
         if let Some(paths) = settings.extension_paths {
             self.extensions.paths.extend(paths);
         }
-        self.live_models &= settings.live_models != Some(false);
+        self.model.live_models &= settings.live_models != Some(false);
         // Who names a session wants it.
-        if settings.session == Some(false) && self.persistence == Persistence::SessionFile {
-            self.persistence = Persistence::Never;
+        if settings.session == Some(false) && self.session.persistence == Persistence::SessionFile {
+            self.session.persistence = Persistence::Never;
         }
         if settings.durable == Some(true) {
             self.session.durability = Durability::PowerLoss;

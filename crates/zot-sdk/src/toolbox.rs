@@ -8,7 +8,7 @@ use zot_conversation::{Timestamp, ToolSet};
 use zot_extension_host::ExtensionHost;
 
 use crate::assembly::{UnknownTool, choose_tools};
-use crate::config::ToolSelection;
+use crate::config::{ToolOrigin, ToolSelection};
 use crate::runtime::ContextPart;
 use crate::system_prompt::{ContextKind, PromptParts};
 
@@ -169,7 +169,11 @@ impl ToolBox {
         let all = self.all();
         let chosen = all.iter().filter(|tool| {
             let name = &tool.definition().name;
-            selection.includes(name, self.own.get(name).is_none())
+            let origin = match self.own.get(name) {
+                Some(_) => ToolOrigin::Runtime,
+                None => ToolOrigin::Extension,
+            };
+            selection.includes(name, origin)
         });
         ToolSet::new(chosen.cloned())
     }

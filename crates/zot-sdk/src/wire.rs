@@ -27,11 +27,11 @@ pub fn event(event: AgentEvent) -> Option<Event> {
         AgentEvent::Retrying {
             failures,
             wait,
-            reason,
+            error,
         } => Event::Retry {
             failures,
             wait_ms: wait.as_millis() as u64,
-            message: reason,
+            message: error.message,
         },
         AgentEvent::ToolUseStarted { id, name } => Event::ToolUseStart {
             id: id.to_string(),

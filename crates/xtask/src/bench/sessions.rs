@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use testkit::{Wire, Workdir};
 use zot_sdk::Durability;
-use zot_sdk::sessions::conversation::{ContentBlock, Message, Role, Timestamp, Usage};
+use zot_sdk::conversation::{ContentBlock, Message, Role, Timestamp, Usage};
 use zot_sdk::sessions::{SessionLog, SessionMeta};
 
 use super::measure::median;

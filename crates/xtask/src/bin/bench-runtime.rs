@@ -7,7 +7,7 @@
 use std::io::{BufRead, Write};
 
 use anyhow::{Context, bail, ensure};
-use zot_sdk::{AgentEvent, Config, HttpClient, Runtime};
+use zot_sdk::{AgentEvent, Config, HttpClient, ModelChoice, Runtime};
 
 fn main() -> anyhow::Result<()> {
     let base_url = std::env::args().nth(1);
@@ -17,10 +17,12 @@ fn main() -> anyhow::Result<()> {
     let http = HttpClient::new();
     let make = || {
         Runtime::new(Config {
-            provider: Some("openai".to_owned()),
-            model: Some("gpt-4o".to_owned()),
-            api_key: Some("x".to_owned()),
-            base_url: base_url.clone(),
+            model: ModelChoice {
+                model: Some("gpt-4o".to_owned()),
+                api_key: Some("x".to_owned()),
+                base_url: base_url.clone(),
+                ..ModelChoice::provider("openai")
+            },
             http: Some(http.clone()),
             ..Config::default()
         })

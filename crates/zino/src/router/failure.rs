@@ -4,7 +4,7 @@
 mod tests;
 
 use serde_json::Value;
-use zot_conversation::{ModelError, ModelErrorKind};
+use zot_conversation::{ErrorCode, ModelError, ModelErrorKind};
 
 /// What follows a failure, after the client's own retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,39 +15,34 @@ pub(super) enum Next {
 
 /// Decides whether another server may do better.
 pub(super) fn next(error: &ModelError, has_other: bool) -> Next {
-    match error.kind {
-        ModelErrorKind::Connection
-        | ModelErrorKind::Unavailable
-        | ModelErrorKind::Stream
-        | ModelErrorKind::RateLimited
-        | ModelErrorKind::InsufficientQuota
-            if has_other =>
-        {
-            Next::Elsewhere
-        }
-        _ => Next::Report,
+    // A refused key is a mistake in the configuration, which the user should see.
+    let is_misconfigured = error.kind == ModelErrorKind::Unauthorized;
+    let may_succeed = ErrorCode::from(error.kind).may_succeed_elsewhere();
+    match has_other && may_succeed && !is_misconfigured {
+        true => Next::Elsewhere,
+        false => Next::Report,
     }
 }
 
 /// What the caller reads: a refusal as the original words it.
 pub(super) fn message(error: &ModelError) -> String {
-    match refusal(error) {
-        Some((status, body)) => format!("Error code: {status} - {}", server_words(body)),
-        None => error.message.clone(),
+    match error.status {
+        Some(status) => {
+            let hints: String = error
+                .hints
+                .iter()
+                .map(|hint| format!(" ({hint})"))
+                .collect();
+            format!(
+                "Error code: {status} - {}{hints}",
+                server_words(&error.message)
+            )
+        }
+        None => error.to_string(),
     }
 }
 
-/// The status and the body of a refusal, `provider: http 401: body`.
-fn refusal(error: &ModelError) -> Option<(u16, &str)> {
-    let (_provider, rest) = error.message.split_once(": http ")?;
-    let (status, body) = rest
-        .split_once(": ")
-        .unwrap_or((rest.trim_end_matches(':'), ""));
-    Some((status.parse().ok()?, body))
-}
-
 fn server_words(body: &str) -> String {
-    // How long to wait may follow.
     let mut documents = serde_json::Deserializer::from_str(body).into_iter::<Value>();
     let parsed = documents.next().and_then(Result::ok);
     let message = parsed.as_ref().and_then(|body| {

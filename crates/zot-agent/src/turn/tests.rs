@@ -22,9 +22,7 @@ fn answered(calls: usize, context: ContextFill) -> ModelOutcome {
 }
 
 fn overflowed() -> ModelOutcome {
-    ModelOutcome::Overflowed {
-        message: "too long".to_owned(),
-    }
+    ModelOutcome::Overflowed(ErrorReport::new(ErrorCode::ContextOverflow, "too long"))
 }
 
 #[test]

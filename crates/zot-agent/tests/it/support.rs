@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_agent::{
     Agent, AgentParts, AgentSettings, ApprovalPolicy, Budget, ConnectedModel, Hooks, Journal,
-    JournalError, NoHooks, SharedSettings,
+    JournalError, NoHooks, SharedSettings, StepLimit,
 };
 use zot_conversation::{
     AgentEvent, ContentBlock, Message, Prices, Role, Timestamp, Tool, ToolResult, ToolSet,
@@ -82,8 +82,10 @@ impl Setup {
                 system: "be brief".into(),
                 tools: Arc::new(ToolSet::new(self.tools)),
                 reasoning: None,
-                max_steps: Some(self.max_steps),
-                asks_for_steps: false,
+                steps: StepLimit {
+                    max_steps: Some(self.max_steps),
+                    ..StepLimit::default()
+                },
                 approval: self.approval,
                 fallbacks: self
                     .fallbacks

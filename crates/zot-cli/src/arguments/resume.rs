@@ -9,10 +9,10 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 
 use clap::ArgMatches;
-use zot_sdk::sessions::{FindError, Library};
+use zot_sdk::Workspace;
+use zot_sdk::sessions::{self, FindError};
 
 use super::Arguments;
-use crate::configuration;
 use crate::failure::Failure;
 use crate::prompt_input::stdin_speaks;
 use crate::sessions_command::{self, Columns};
@@ -62,40 +62,40 @@ impl Arguments {
 
     /// Tells sessions from words of the prompt, and flags that overrule each other apart.
     pub(super) fn settle_resumption(&mut self) -> Result<(), Failure> {
-        if let Some(values) = self.resume.take() {
-            self.resumes = Resume::Pick;
+        if let Some(values) = self.session.resume.take() {
+            self.session.resumes = Resume::Pick;
             self.take_resumed(values)?;
         }
-        let is_named = matches!(self.resumes, Resume::Session(_));
-        let is_elsewhere = self.continue_newest || self.session.is_some();
-        if is_named && is_elsewhere && !self.no_session {
+        let is_named = matches!(self.session.resumes, Resume::Session(_));
+        let is_elsewhere = self.session.continue_newest || self.session.session.is_some();
+        if is_named && is_elsewhere && !self.session.no_session {
             return Err(Failure::Usage(
                 "--resume ID names one session, and --continue or --session another: give only one \
                  of them"
                     .to_owned(),
             ));
         }
-        if self.fork && !is_elsewhere && self.resumes == Resume::New {
+        if self.session.fork && !is_elsewhere && self.session.resumes == Resume::New {
             return Err(Failure::Usage(
                 "--fork needs a session to copy: add --continue, --resume ID or --session PATH"
                     .to_owned(),
             ));
         }
-        if self.no_session || is_elsewhere {
-            self.resumes = Resume::New;
+        if self.session.no_session || is_elsewhere {
+            self.session.resumes = Resume::New;
         }
         Ok(())
     }
 
     fn take_resumed(&mut self, values: Vec<String>) -> Result<(), Failure> {
-        let library = Library::new(configuration::home().join("sessions"));
+        let workspace = Workspace::of_process();
         let positions = std::mem::take(&mut self.positions);
         let words = std::mem::take(&mut self.words);
         let mut words: Vec<_> = positions.words.into_iter().zip(words).collect();
         for (position, value) in positions.resumed.into_iter().zip(values) {
-            let found = library.find(&value);
+            let found = sessions::find(&workspace, &value);
             match meaning(&value, found.as_ref().err()) {
-                Meaning::Session => self.resumes = Resume::Session(value),
+                Meaning::Session => self.session.resumes = Resume::Session(value),
                 Meaning::Prompt => {
                     if !value.is_empty() && !value.contains(char::is_whitespace) {
                         self.resumed_words.push(value.clone());
@@ -120,22 +120,22 @@ impl Arguments {
     /// Lets the user pick the session to go on with, as the original does: by a number on standard
     /// input.
     pub(super) fn pick_session(&mut self) -> Result<(), Failure> {
-        if self.resumes != Resume::Pick {
+        if self.session.resumes != Resume::Pick {
             return Ok(());
         }
         let summaries = sessions_command::of_directory(self.cwd.as_deref());
         if summaries.is_empty() {
             warn(&["there is no session in this directory yet: this is the first"]);
-            self.resumes = Resume::New;
+            self.session.resumes = Resume::New;
             return Ok(());
         }
-        let asks = io::stdin().is_terminal() && !self.no_stdin;
+        let asks = io::stdin().is_terminal() && !self.mode.no_stdin;
         if asks {
             sessions_command::offer(&summaries, Columns::Numbered);
             // When even standard error is gone, the number can still be given.
             let _ = write!(zot_terminal::stderr(), "number: ");
         }
-        let number = match self.no_stdin {
+        let number = match self.mode.no_stdin {
             true => None,
             false => read_number()?,
         };
@@ -146,7 +146,7 @@ impl Arguments {
             }
             return Err(self.unpicked());
         };
-        self.resumes = Resume::Session(picked.path.display().to_string());
+        self.session.resumes = Resume::Session(picked.path.display().to_string());
         Ok(())
     }
 

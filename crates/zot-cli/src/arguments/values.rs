@@ -28,7 +28,15 @@ pub(super) fn effort(name: &str) -> Option<ReasoningEffort> {
     ReasoningEffort::named(name)
 }
 
-/// Makes a list of names of what somebody wrote between commas.
+pub(super) fn unset_empty(value: &mut Option<String>) {
+    value.take_if(|value| value.is_empty());
+}
+
+pub(super) fn unset_empty_path(value: &mut Option<PathBuf>) {
+    value.take_if(|value| value.as_os_str().is_empty());
+}
+
+/// Trims the names of a list and drops the empty ones.
 pub(super) fn trim_names(names: &mut Vec<String>) {
     for name in names.iter_mut() {
         *name = name.trim().to_owned();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use zot_sdk::VERSION;
-use zot_sdk::extensions::trial::{Heard, Introduction, Stage, Trial};
+use zot_sdk::extensions::check::{Heard, Introduction, Stage, Trial};
 use zot_sdk::extensions::{Manifest, READY_GRACE};
 
 use super::terminal::one_line;

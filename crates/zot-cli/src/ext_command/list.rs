@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use zot_sdk::VERSION;
-use zot_sdk::extensions::trial::{Introduction, Stage, look_at};
+use zot_sdk::extensions::check::{Introduction, Stage, look_at};
 use zot_sdk::extensions::{Discovery, Found, LoadProblem, SearchPaths, Source, Standing, discover};
 
 use super::terminal::{one_line, write_table};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use zot_sdk::VERSION;
-use zot_sdk::extensions::trial::{ExaminationOptions, Finding, Verdict, examine};
+use zot_sdk::extensions::check::{ExaminationOptions, Finding, Verdict, examine};
 
 use super::Failure;
 use super::terminal::one_line;

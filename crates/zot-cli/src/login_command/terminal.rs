@@ -1,12 +1,11 @@
 //! Asks for a key in the terminal; the page in a browser is an offer beside it.
 
-use std::cell::RefCell;
-
 use zot_sdk::Credentials;
 use zot_sdk::auth::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS};
+use zot_sdk::login;
 use zot_tui::{KeyPrompt, KeyPromptEvent, Secret, Typed};
 
-use super::{Failure, LoginArguments, browser};
+use super::{Failure, LoginArguments};
 use crate::output::say;
 
 /// Asks for a key of one of `providers` until one is kept.
@@ -18,26 +17,18 @@ pub(super) async fn ask(
     // Where nothing can listen, the key is still given here.
     let page = KeyPage::open(providers.clone()).ok();
     let url = page.as_ref().map(KeyPage::url);
-    let on_page = RefCell::new(None);
     let served = async {
-        let Some(page) = page else {
-            return std::future::pending().await;
-        };
-        page.wait(async |provider, key| {
-            let kept = credentials.keep_checked(provider, key, arguments.probe());
-            let kept = kept.await.map_err(|error| error.to_string())?;
-            let said = format!("{kept} You can close this page.");
-            *on_page.borrow_mut() = Some(kept);
-            Ok(said)
-        })
-        .await
+        match page {
+            Some(page) => login::take_key_on_page(credentials, page, arguments.probe()).await,
+            None => std::future::pending().await,
+        }
     };
     let mut prompt = KeyPrompt::open()?;
     let mut browsers = Vec::new();
     let typed = async {
         let offer = |browsers: &mut Vec<_>| {
             if let Some(url) = &url {
-                browsers.extend(browser::open(url, arguments.no_browser));
+                browsers.extend(arguments.open_in_browser(url));
             }
         };
         if let Some(url) = &url {
@@ -65,11 +56,7 @@ pub(super) async fn ask(
     };
     let kept = tokio::select! {
         kept = typed => kept,
-        served = served => match (served, on_page.take()) {
-            (Ok(()), Some(kept)) => Ok(kept),
-            (Ok(()), None) => Err(Failure::GivenUp),
-            (Err(error), _) => Err(error.into()),
-        },
+        served = served => served.map_err(Failure::from),
     };
     // The terminal is as it was before anything is said about the outcome.
     drop(prompt);

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use zot_sdk::sessions::Summary;
+use zot_sdk::Workspace;
+use zot_sdk::sessions::{self, Scope, Summary, short_id};
 use zot_terminal::Print;
 
 use super::table::{self, Align, shortened, shortened_path};
-use super::{Failure, ListArguments, Place, short};
+use super::{Failure, ListArguments};
 use crate::output::{say, say_json};
 
 const MAX_SHOWN_TITLE: usize = 60;
@@ -23,22 +24,23 @@ pub(crate) enum Columns {
     Everywhere,
 }
 
-pub(super) fn run(place: &Place, arguments: &ListArguments) -> Result<(), Failure> {
-    let summaries = place.list(arguments.all)?;
+pub(super) fn run(workspace: &Workspace, arguments: &ListArguments) -> Result<(), Failure> {
+    let scope = arguments.scope();
+    let summaries = sessions::list(workspace, scope)?;
     if arguments.json {
         return Ok(say_json(&summaries)?);
     }
     if summaries.is_empty() {
-        let place = match arguments.all {
-            true => String::new(),
-            false => format!(" in {}", place.cwd),
+        let place = match scope {
+            Scope::Everywhere => String::new(),
+            Scope::Here => format!(" in {}", workspace.cwd.display()),
         };
         say(format_args!("there are no sessions{place} yet"))?;
         return Ok(());
     }
-    let columns = match arguments.all {
-        true => Columns::Everywhere,
-        false => Columns::Here,
+    let columns = match scope {
+        Scope::Everywhere => Columns::Everywhere,
+        Scope::Here => Columns::Here,
     };
     let mut output = zot_terminal::buffered_stdout();
     write_table(&mut output, &summaries, columns)?;
@@ -74,7 +76,7 @@ pub(super) fn write_table(
                 Columns::Here | Columns::Everywhere => Vec::new(),
             };
             row.extend([
-                short(&summary.id).to_owned(),
+                short_id(&summary.id).to_owned(),
                 minute(summary),
                 shortened(&summary.model, MAX_MODEL),
                 summary.prompts.to_string(),

@@ -1,89 +1,82 @@
 //! `zot sessions search`.
 
-use std::collections::HashMap;
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use serde_json::json;
-use zot_sdk::sessions::conversation::Role;
-use zot_sdk::sessions::{Hit, Summary, search};
+use serde_json::{Value, json};
+use zot_sdk::Workspace;
+use zot_sdk::conversation::Role;
+use zot_sdk::sessions::{self, Hit, Scope, SessionMatches, short_id};
 use zot_terminal::Print;
 
+use super::Failure;
 use super::list::{minute, title};
-use super::{Failure, Place, short};
 use crate::failure::FAILED;
 use crate::output::{Format, say_json};
 
 pub(super) fn run(
-    place: &Place,
+    workspace: &Workspace,
     query: &str,
-    here: bool,
+    scope: Scope,
     limit: usize,
     format: Format,
 ) -> Result<ExitCode, Failure> {
-    let summaries = place.list(!here)?;
-    let files: Vec<PathBuf> = summaries
-        .iter()
-        .map(|summary| summary.path.clone())
-        .collect();
-    let hits = search(&files, query);
-    let by_path: HashMap<_, &Summary> = summaries
-        .iter()
-        .map(|summary| (&summary.path, summary))
-        .collect();
-    let shown = hits.get(..limit.min(hits.len())).unwrap_or_default();
-    if format == Format::Json {
-        let hits: Vec<_> = shown
-            .iter()
-            .map(|hit| {
-                json!({
-                    "id": by_path.get(&hit.path).map(|summary| &summary.id),
-                    "path": hit.path,
-                    "message": hit.message,
-                    "role": role(hit),
-                    "excerpt": hit.excerpt,
-                })
-            })
-            .collect();
-        say_json(&hits)?;
-    } else {
-        let mut output = zot_terminal::buffered_stdout();
-        let mut last = None;
-        for hit in shown {
-            if last != Some(&hit.path)
-                && let Some(summary) = by_path.get(&hit.path)
-            {
-                let title = title(summary);
-                writeln!(
-                    output,
-                    "{}  {}  {}",
-                    short(&summary.id),
-                    minute(summary),
-                    output.cell(&title)
-                )?;
-            }
-            last = Some(&hit.path);
-            writeln!(
-                output,
-                "    {:>9}  {}",
-                role(hit),
-                output.cell(&hit.excerpt)
-            )?;
+    let found = sessions::search(workspace, query, scope)?;
+    match format {
+        Format::Json => say_json(&as_json(&found, limit))?,
+        Format::Text => {
+            let mut output = zot_terminal::buffered_stdout();
+            write(&mut output, &found, limit)?;
+            output.flush()?;
         }
-        if hits.len() > shown.len() {
-            writeln!(
-                output,
-                "{} more messages; --limit N shows more",
-                hits.len() - shown.len()
-            )?;
-        }
-        output.flush()?;
     }
-    Ok(match hits.is_empty() {
+    Ok(match found.is_empty() {
         true => ExitCode::from(FAILED),
         false => ExitCode::SUCCESS,
     })
+}
+
+fn as_json(found: &[SessionMatches], limit: usize) -> Vec<Value> {
+    let hits = found.iter().flat_map(|SessionMatches { session, hits }| {
+        hits.iter().map(|hit| {
+            json!({
+                "id": session.id,
+                "path": hit.path,
+                "message": hit.message,
+                "role": role(hit),
+                "excerpt": hit.excerpt,
+            })
+        })
+    });
+    hits.take(limit).collect()
+}
+
+fn write(output: &mut dyn Print, found: &[SessionMatches], limit: usize) -> io::Result<()> {
+    let mut left = limit;
+    for SessionMatches { session, hits } in found {
+        if left == 0 {
+            break;
+        }
+        let title = title(session);
+        writeln!(
+            output,
+            "{}  {}  {}",
+            short_id(&session.id),
+            minute(session),
+            output.cell(&title)
+        )?;
+        for hit in hits.iter().take(left) {
+            let excerpt = output.cell(&hit.excerpt);
+            writeln!(output, "    {:>9}  {excerpt}", role(hit))?;
+        }
+        left = left.saturating_sub(hits.len());
+    }
+    let all: usize = found.iter().map(|session| session.hits.len()).sum();
+    if all > limit {
+        let more = all - limit;
+        writeln!(output, "{more} more messages; --limit N shows more")?;
+    }
+    Ok(())
 }
 
 fn role(hit: &Hit) -> &'static str {

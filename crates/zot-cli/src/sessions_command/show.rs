@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use zot_sdk::sessions::conversation::{ContentBlock, Image, Message, Role};
-use zot_sdk::sessions::{Session, View, read};
+use zot_sdk::Workspace;
+use zot_sdk::conversation::{ContentBlock, Image, Message, Role};
+use zot_sdk::sessions::{self, Session};
 use zot_terminal::Print;
 
+use super::Failure;
 use super::table::shortened;
-use super::{Failure, Place};
 use crate::output::{Format, say_json};
 
 /// How much of a tool's result is shown.
@@ -24,68 +25,34 @@ pub(super) enum Extent {
     Whole,
 }
 
-pub(super) fn run(place: &Place, id: &str, extent: Extent, format: Format) -> Result<(), Failure> {
-    let path = place.library.find(id)?;
-    let session = read(&path, View::Everything)?;
+pub(super) fn run(
+    workspace: &Workspace,
+    id: &str,
+    extent: Extent,
+    format: Format,
+) -> Result<(), Failure> {
+    let shown = sessions::show(workspace, id)?;
+    let session = &shown.session;
     if format == Format::Json {
-        let mut value = describe(&session);
-        value["path"] = json!(path);
+        let mut value = describe(session);
+        value["path"] = json!(shown.path);
         return Ok(say_json(&value)?);
     }
     let mut output = zot_terminal::buffered_stdout();
-    let meta = &session.meta;
-    writeln!(output, "session    {}", output.cell(&meta.id))?;
-    if let Some(title) = &meta.title {
-        writeln!(output, "title      {}", output.cell(title))?;
+    let overview = shown.overview();
+    let counts = (extent == Extent::Summary).then(|| overview.counts());
+    for (name, value) in overview.lines().into_iter().chain(counts) {
+        let value = output.cell(&value);
+        writeln!(output, "{name:<10} {value}")?;
     }
-    writeln!(output, "file       {}", path.display())?;
-    writeln!(output, "directory  {}", output.cell(&meta.cwd))?;
-    writeln!(
-        output,
-        "model      {} {}",
-        output.cell(&meta.provider),
-        output.cell(&meta.model)
-    )?;
-    writeln!(
-        output,
-        "started    {}",
-        meta.started.strftime("%Y-%m-%d %H:%M UTC")
-    )?;
-    if let Some(parent) = &meta.parent {
-        let kept = meta.fork_point.unwrap_or_default();
-        writeln!(
-            output,
-            "forked     from {} after {kept} messages",
-            output.cell(parent)
-        )?;
-    }
-    let usage = &session.usage;
-    writeln!(
-        output,
-        "spent      {} tokens in, {} out, ${:.4}",
-        usage.prompt_tokens(),
-        usage.output,
-        usage.cost_usd
-    )?;
-    for finding in session.report.findings() {
-        writeln!(output, "note       {finding}")?;
-    }
-    if extent == Extent::Summary {
-        let messages = session.messages.iter();
-        let prompts = messages.filter(|message| message.is_prompt()).count();
-        let said = session.messages.len();
-        writeln!(
-            output,
-            "said       {said} messages, {prompts} of them prompts"
-        )?;
-        return Ok(output.flush()?);
-    }
-    let mut prompt = 0;
-    for message in &session.messages {
-        if message.is_prompt() {
-            prompt += 1;
+    if extent == Extent::Whole {
+        let mut prompt = 0;
+        for message in &session.messages {
+            if message.is_prompt() {
+                prompt += 1;
+            }
+            write_message(&mut output, message, prompt)?;
         }
-        write_message(&mut output, message, prompt)?;
     }
     Ok(output.flush()?)
 }

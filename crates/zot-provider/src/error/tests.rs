@@ -42,16 +42,16 @@ fn kinds_by_status() {
 #[test]
 fn text_is_trimmed_capped_and_free_of_the_key() {
     assert_eq!(
-        refused(401, " {\"a\":1}\n").message,
+        refused(401, " {\"a\":1}\n").to_string(),
         "openai: http 401: {\"a\":1}"
     );
     assert_eq!(
-        refused(401, "bad key sk-secret-key").message,
+        refused(401, "bad key sk-secret-key").to_string(),
         "openai: http 401: bad key [redacted]"
     );
-    let long = refused(400, &"é".repeat(5000)).message;
+    let long = refused(400, &"é".repeat(5000)).to_string();
     assert!(long.len() < MAX_SHOWN_BODY_BYTES + 64 && long.ends_with('…'));
     // A key that the cap cuts in two must not leave its first half behind.
     let cut = format!("{}sk-secret-key", "x".repeat(MAX_SHOWN_BODY_BYTES - 8));
-    assert!(!refused(400, &cut).message.contains("sk-secre"));
+    assert!(!refused(400, &cut).to_string().contains("sk-secre"));
 }

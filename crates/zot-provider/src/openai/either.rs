@@ -22,7 +22,6 @@ const MAX_MOVED_MODELS: usize = 64;
 /// OpenAI answers 400 "… Please use /v1/responses instead." or 404 "This model is only supported in
 /// v1/responses and not in v1/chat/completions." Compatible servers may have no `/responses` at all.
 pub(crate) struct EitherClient {
-    provider: String,
     chat: OpenAiClient,
     responses: ResponsesClient,
     first: OpenAiWire,
@@ -40,7 +39,6 @@ impl EitherClient {
         accepted: AcceptedThinking,
     ) -> Self {
         Self {
-            provider: endpoint.provider.clone(),
             chat: OpenAiClient::new(http.clone(), endpoint.clone(), quirks)
                 .with_accepted(accepted.clone()),
             responses: ResponsesClient::new(http, endpoint).with_accepted(accepted),
@@ -73,7 +71,7 @@ impl EitherClient {
     }
 
     /// Whether the server says that the request belongs on the other wire.
-    fn belongs_elsewhere(&self, wire: OpenAiWire, error: &ModelError) -> bool {
+    fn belongs_elsewhere(wire: OpenAiWire, error: &ModelError) -> bool {
         if error.kind != ModelErrorKind::Invalid {
             return false;
         }
@@ -85,9 +83,8 @@ impl EitherClient {
         if message.contains(other) {
             return true;
         }
-        // A server without this path; one that misses the model says so.
-        let status = |code: u16| message.starts_with(&format!("{}: http {code}", self.provider));
-        let has_no_path = status(404) || status(405) || status(501);
+        // A server without this path; one that lacks the model says so.
+        let has_no_path = matches!(error.status, Some(404 | 405));
         wire == OpenAiWire::Responses && has_no_path && !message.contains("model")
     }
 }
@@ -97,7 +94,7 @@ impl Model for EitherClient {
         let wire = self.wire_of(request.model);
         let attempt = move |wire| self.on(wire).stream(request);
         Box::pin(SecondChance::new(attempt(wire), move |refusal| {
-            self.belongs_elsewhere(wire, refusal).then(|| {
+            Self::belongs_elsewhere(wire, refusal).then(|| {
                 let wire = wire.other();
                 self.move_to(request.model, wire);
                 attempt(wire)

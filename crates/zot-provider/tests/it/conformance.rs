@@ -183,7 +183,7 @@ impl Outcome {
     #[track_caller]
     fn failed(self) -> ModelError {
         let error = self.error.expect("an error");
-        assert!(!error.message.contains(KEY), "{error}");
+        assert!(!error.to_string().contains(KEY), "{error}");
         error
     }
 }

@@ -95,7 +95,7 @@ async fn a_refusal_in_the_middle_of_the_request_is_reported() {
         let error = answer.unwrap().unwrap_err();
         assert_eq!(error.kind, kind, "{error}");
         assert_eq!(
-            error.message,
+            error.to_string(),
             format!("openai: http {status}: no such thing")
         );
     }
@@ -228,7 +228,7 @@ async fn heads_the_protocol_allows_are_understood() {
         "HTTP/1.1 200 OK\r\ncontent-encoding: identity\r\n\r\n".to_owned(),
     ] {
         let answer = ask_for(&format!("{head}{body}")).await;
-        assert_eq!(answer.1.map(|error| error.message), None, "{head}");
+        assert_eq!(answer.1.map(|error| error.to_string()), None, "{head}");
         assert_eq!(answer.0.len(), 3, "{head}");
     }
     // Both lengths: chunked wins. Extensions and trailers are passed over.
@@ -382,5 +382,8 @@ async fn a_refusal_that_dribbles_is_not_waited_for() {
         () = dribble => panic!("all of it was waited for"),
     };
     assert_eq!(error.kind, ModelErrorKind::Invalid);
-    assert!(error.message.starts_with("openai: http 400: no"), "{error}");
+    assert!(
+        error.to_string().starts_with("openai: http 400: no"),
+        "{error}"
+    );
 }

@@ -140,10 +140,8 @@ impl Model for LoggedIn {
         let login = &self.login;
         let renewing = Box::pin(async move {
             let fresh = login.keeper.fresh().await.map_err(|error| {
-                ModelError::new(
-                    ModelErrorKind::Unauthorized,
-                    format!("{}: {error}", login.provider),
-                )
+                ModelError::new(ModelErrorKind::Unauthorized, error.to_string())
+                    .with_provider(&login.provider)
             })?;
             login.key.renew(fresh.access());
             Ok(())

@@ -14,7 +14,7 @@ use super::AssemblyError;
 use super::clients::{Clients, Source};
 use super::recording::model_info;
 use super::selection::select;
-use crate::config::{Config, PreferredModel};
+use crate::config::{Config, ModelChoice};
 
 /// A model that takes over, before it is known whether it is recorded.
 pub(super) struct Substitute {
@@ -38,7 +38,7 @@ pub(super) fn recorded(
     catalog: &Catalog,
     warnings: &mut Vec<String>,
 ) -> Vec<Substitute> {
-    if !config.fallback.is_empty() {
+    if !config.model.fallback.is_empty() {
         warnings.push(
             "a replay goes on with the models that its recording went on with: the fallback that is \
              configured is not used"
@@ -71,20 +71,18 @@ pub(super) fn chosen(
     http: &HttpClient,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Substitute>, AssemblyError> {
-    let mut chosen = Vec::with_capacity(config.fallback.len());
-    for wanted in &config.fallback {
+    let mut chosen = Vec::with_capacity(config.model.fallback.len());
+    for wanted in &config.model.fallback {
         let (provider, model) = match wanted.split_once('/') {
             Some((provider, model)) => (provider, Some(model.to_owned())),
             None => (wanted.as_str(), None),
         };
         let alone = Config {
-            provider: Some(provider.to_owned()),
-            model,
-            // The user's habits and address are about the first.
-            preferred: PreferredModel::default(),
-            base_url: None,
-            wire: None,
-            api_key: None,
+            // The user's preference, address and key are about the first.
+            model: ModelChoice {
+                model,
+                ..ModelChoice::provider(provider)
+            },
             ..config.clone()
         };
         let mut catalog = catalog.clone();

@@ -20,7 +20,7 @@ pub(super) const REPLAY: &str = "replay";
 
 /// The cassette to answer from, if that is what was asked for.
 pub(super) fn cassette(config: &Config) -> Result<Option<&Replay>, AssemblyError> {
-    match (config.provider.as_deref(), &config.replay) {
+    match (config.model.provider.as_deref(), &config.recording.replay) {
         (Some(REPLAY), None) => Err(AssemblyError::NoCassette),
         (Some(provider), Some(_)) if provider != REPLAY => Err(AssemblyError::CassetteUnused {
             provider: provider.to_owned(),
@@ -51,7 +51,7 @@ pub(super) fn select(
             ..model
         });
     }
-    let wanted = config.model.as_deref().unwrap_or(&header.model);
+    let wanted = config.model.model.as_deref().unwrap_or(&header.model);
     let model = find_model(catalog, REPLAY, wanted, true)
         .unwrap_or_else(|| ModelInfo::unknown(REPLAY, wanted));
     let selected = Selected {

@@ -126,10 +126,10 @@ pub(crate) fn select(
         warnings.push(outside_catalog(wanted, &nearest));
     }
     // What another server calls by that name may live on.
-    if config.base_url.is_none() && model.base_url.is_none() {
+    if config.model.base_url.is_none() && model.base_url.is_none() {
         warnings.extend(model.deprecation_warning(today()));
     }
-    let found = entry_credential(entry, config.api_key.as_deref(), auth_file);
+    let found = entry_credential(entry, config.model.api_key.as_deref(), auth_file);
     let credential = match found {
         Ok(credential) => Some(credential),
         // A server of one's own often wants no key.
@@ -142,7 +142,7 @@ pub(crate) fn select(
     };
     let ways = Ways {
         entry: entry.clone(),
-        forced: config.wire,
+        forced: config.model.wire,
         given_url: given_url.map(ToOwned::to_owned),
     };
     let mut way = ways.to(&model);
@@ -150,7 +150,7 @@ pub(crate) fn select(
     if named.is_none() && given_url.is_some() {
         way.route = way.route.chat_first();
     }
-    if config.wire.is_some() && matches!(entry.wire, Wire::Anthropic | Wire::Gemini) {
+    if config.model.wire.is_some() && matches!(entry.wire, Wire::Anthropic | Wire::Gemini) {
         warnings.push(format!(
             "--wire chooses between the two wires of OpenAI and has no effect on {}",
             entry.name
@@ -197,7 +197,7 @@ fn model_cache(auth_file: &Path) -> PathBuf {
 
 /// `--base-url`; an empty one is none.
 fn given_base_url(config: &Config) -> Option<&str> {
-    let given = config.base_url.as_deref();
+    let given = config.model.base_url.as_deref();
     given.filter(|url| !url.trim().is_empty())
 }
 
@@ -215,16 +215,21 @@ fn wanted_model<'a>(
     entry: &ProviderEntry,
     warnings: &mut Vec<String>,
 ) -> Option<&'a str> {
-    if let Some(model) = config.model.as_deref().filter(|model| !model.is_empty()) {
+    if let Some(model) = config
+        .model
+        .model
+        .as_deref()
+        .filter(|model| !model.is_empty())
+    {
         return Some(model);
     }
-    let preferred = &config.preferred;
+    let preferred = &config.model.preferred;
     let model = preferred.model.as_deref()?;
     let is_known = catalog.find(&entry.name, model).is_some();
     let fits = match &preferred.provider {
         Some(preferred) => is_same(providers, preferred, entry),
         None => {
-            let is_guessed = config.provider.is_none() && given_base_url(config).is_none();
+            let is_guessed = config.model.provider.is_none() && given_base_url(config).is_none();
             is_guessed || is_known
         }
     };
@@ -291,16 +296,21 @@ fn provider_name(
     auth_file: &Path,
     warnings: &mut Vec<String>,
 ) -> Result<String, AssemblyError> {
-    if let Some(name) = config.provider.as_ref().filter(|name| !name.is_empty()) {
+    if let Some(name) = config
+        .model
+        .provider
+        .as_ref()
+        .filter(|name| !name.is_empty())
+    {
         return Ok(name.clone());
     }
     if given_base_url(config).is_some() {
         return Ok(provider_of_server(config, catalog, providers, auth_file));
     }
-    let preferred = &config.preferred;
+    let preferred = &config.model.preferred;
     let model = match &preferred.provider {
-        Some(_) => config.model.as_deref(),
-        None => config.model.as_deref().or(preferred.model.as_deref()),
+        Some(_) => config.model.model.as_deref(),
+        None => config.model.model.as_deref().or(preferred.model.as_deref()),
     };
     let owner = model.and_then(|model| catalog.find_anywhere(model));
     match (&preferred.provider, model, owner) {
@@ -318,7 +328,7 @@ fn provider_name(
     {
         return Ok(owner);
     }
-    if config.api_key.is_some() {
+    if config.model.api_key.is_some() {
         return Ok("anthropic".to_owned());
     }
     // A credential that cannot be used does not stand in the way of another provider's.
@@ -358,6 +368,7 @@ fn provider_of_server(
 ) -> String {
     let owner = config
         .model
+        .model
         .as_deref()
         .and_then(|model| catalog.find_anywhere(model))
         .and_then(|model| providers.get(&model.provider));
@@ -370,7 +381,7 @@ fn provider_of_server(
         };
         return name.to_owned();
     }
-    if let Some(preferred) = &config.preferred.provider {
+    if let Some(preferred) = &config.model.preferred.provider {
         return preferred.clone();
     }
     let has_key = |name: &&str| {
@@ -382,14 +393,17 @@ fn provider_of_server(
 }
 
 fn offline(config: &Config, catalog: &Catalog) -> Result<Selected, AssemblyError> {
-    let preferred = config.preferred.model.as_deref();
+    let preferred = config.model.preferred.model.as_deref();
     let wanted = config
         .model
+        .model
         .as_deref()
-        .or(preferred.filter(|model| match &config.preferred.provider {
-            Some(provider) => provider == OFFLINE,
-            None => catalog.find(OFFLINE, model).is_some(),
-        }))
+        .or(
+            preferred.filter(|model| match &config.model.preferred.provider {
+                Some(provider) => provider == OFFLINE,
+                None => catalog.find(OFFLINE, model).is_some(),
+            }),
+        )
         .unwrap_or(OFFLINE);
     let model = find_model(catalog, OFFLINE, wanted, false)
         .ok_or_else(|| unknown_model(catalog, OFFLINE, wanted))?;

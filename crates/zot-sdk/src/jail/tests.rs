@@ -2,8 +2,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{
-    AgentEvent, CommandConfinement, Config, ContextSearch, JailReport, Runtime, SkillSearch,
-    StateData,
+    AgentEvent, CommandConfinement, Config, ContextSearch, JailReport, ModelChoice, Runtime,
+    SkillSearch, StateData, ToolChoice,
 };
 
 struct Places {
@@ -25,7 +25,7 @@ impl Places {
 
     fn config(&self) -> Config {
         Config {
-            provider: Some("offline".to_owned()),
+            model: ModelChoice::provider("offline"),
             cwd: Some(self.path("work")),
             home: Some(self.path("home")),
             ..Config::default()
@@ -89,7 +89,10 @@ async fn skills_of_the_user_stay_readable() {
     fs::write(skill.join("list.txt"), "one\n").unwrap();
     fs::write(places.path("home/auth.json"), "{}").unwrap();
     let runtime = Runtime::new(Config {
-        jail: true,
+        tools: ToolChoice {
+            jail: true,
+            ..ToolChoice::default()
+        },
         context: ContextSearch {
             skills: SkillSearch::All,
             ..ContextSearch::default()
@@ -113,7 +116,10 @@ async fn what_is_less_than_one_would_think_is_said() {
     let places = Places::new();
     let runtime = Runtime::new(Config {
         cwd: Some(places.path("")),
-        jail: true,
+        tools: ToolChoice {
+            jail: true,
+            ..ToolChoice::default()
+        },
         ..places.config()
     })
     .unwrap();

@@ -1,17 +1,17 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{AgentEvent, Config, Persistence, Role, Runtime};
+use crate::{AgentEvent, Config, ModelChoice, Persistence, Role, Runtime};
 
 /// Every so many cuts the conversation also goes on.
 const PROMPTED: usize = 211;
 
 fn runtime(directory: &Path, session: &Path) -> Runtime {
     Runtime::new(Config {
-        provider: Some("offline".to_owned()),
+        model: ModelChoice::provider("offline"),
         cwd: Some(directory.to_owned()),
         home: Some(directory.join("home")),
-        persistence: Persistence::File(session.to_owned()),
+        session: Persistence::File(session.to_owned()).into(),
         ..Config::default()
     })
     .unwrap()

@@ -34,7 +34,7 @@ impl Runtime {
         let mut settings = (*self.agent.settings()).clone();
         // The tools stay: without them some providers refuse a history of calls, and none finds it
         // in its cache.
-        settings.max_steps = Some(MAX_ASIDE_STEPS);
+        settings.steps.max_steps = Some(MAX_ASIDE_STEPS);
         settings.approval = ApprovalPolicy::default();
         let bill = Bill {
             agent: Arc::clone(&self.agent),

@@ -1,11 +1,11 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{Config, ContextKind, ContextSearch, Runtime, SkillSearch};
+use crate::{Config, ContextKind, ContextSearch, ModelChoice, Runtime, SkillSearch};
 
 fn runtime(cwd: &Path, context: ContextSearch) -> Runtime {
     Runtime::new(Config {
-        provider: Some("offline".to_owned()),
+        model: ModelChoice::provider("offline"),
         cwd: Some(cwd.to_owned()),
         home: Some(cwd.join("home")),
         context,

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use zot_sdk::sessions::{View, check_free, fork, read};
-use zot_sdk::{ApprovalPolicy, Durability, FullMessage};
+use zot_sdk::sessions::{ForkPoint, check_free, fork_here};
+use zot_sdk::{ApprovalPolicy, FullMessage, Workspace};
 
 use super::{Chat, Ending, listings};
 use crate::app::ShellOutput;
@@ -48,7 +48,7 @@ impl Chat {
             messages,
             prompt: self.options.prompt.clone().filter(|_| !is_own),
             waiting: match is_own {
-                true => Waiting(self.app.shell.outputs.clone()),
+                true => Waiting(self.app.composer.shell.outputs.clone()),
                 false => Waiting::default(),
             },
             ..self.carried()
@@ -110,15 +110,17 @@ impl Chat {
 
     /// Made at once, so that everything can be done with the copy that can be done with a session.
     fn copy_of(&self, parent: &Path, before: Option<usize>) -> Result<PathBuf, String> {
-        let Some(sessions) = &self.options.sessions else {
+        let Some(home) = self.options.sessions.as_deref().and_then(Path::parent) else {
             return Err("there is no directory for sessions".to_owned());
         };
-        let cwd = self.runtime.cwd().display().to_string();
-        let whole = read(parent, View::Current).map_err(|error| error.to_string())?;
-        let number = before.map(|index| index + 1);
-        let copy = fork(sessions, &whole, number, cwd, Durability::ProcessEnd)
-            .map_err(|error| error.to_string())?;
-        copy.keep().map_err(|error| error.to_string())?;
-        Ok(copy.path().to_owned())
+        let workspace = Workspace::of_process()
+            .with_zot_home(home)
+            .in_directory(self.runtime.cwd());
+        let point = match before {
+            Some(index) => ForkPoint::BeforeCurrentPrompt(index + 1),
+            None => ForkPoint::End,
+        };
+        let copy = fork_here(&workspace, &parent.display().to_string(), point);
+        Ok(copy.map_err(|error| error.to_string())?.path)
     }
 }

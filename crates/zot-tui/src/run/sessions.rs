@@ -1,10 +1,8 @@
 //! The sessions of the working directory.
 
-use std::path::Path;
-
-use zot_sdk::Runtime;
 use zot_sdk::conversation::Timestamp;
-use zot_sdk::sessions::{Library, Scope, Summary};
+use zot_sdk::sessions::{self, Scope, Summary};
+use zot_sdk::{Runtime, Workspace};
 
 use super::Chat;
 use super::listings::first_line;
@@ -27,11 +25,14 @@ impl Chat {
 /// user.
 fn list(runtime: &Runtime) -> Result<Vec<Summary>, String> {
     let own = runtime.session().map(|session| session.path.clone());
-    let Some(directory) = own.as_deref().and_then(Path::parent).and_then(Path::parent) else {
+    // `$ZOT_HOME/sessions/<directory>/<file>`.
+    let Some(home) = own.as_deref().and_then(|path| path.ancestors().nth(3)) else {
         return Err("this conversation has no session (--no-session)".to_owned());
     };
-    let cwd = runtime.cwd().display().to_string();
-    let found = Library::new(directory).list(Scope::Directory(&cwd));
+    let workspace = Workspace::of_process()
+        .with_zot_home(home)
+        .in_directory(runtime.cwd());
+    let found = sessions::list(&workspace, Scope::Here);
     let mut found = found.map_err(|error| format!("the sessions cannot be listed: {error}"))?;
     found.retain(|one| Some(&one.path) != own.as_ref());
     Ok(found)

@@ -9,8 +9,8 @@ use std::io::{BufRead, Write};
 use std::sync::Arc;
 
 use zot_sdk::{
-    AgentEvent, ApprovalPolicy, ApprovalScope, BoxFuture, Config, Decision, Hooks, Runtime,
-    ToolCall, ToolVerdict,
+    AgentEvent, ApprovalPolicy, ApprovalScope, BoxFuture, Config, Decision, Hooks, ModelChoice,
+    Runtime, ToolCall, ToolChoice, ToolVerdict,
 };
 
 /// What no answer of a person can allow.
@@ -33,10 +33,13 @@ impl Hooks for Policy {
 async fn main() -> Result<(), Box<dyn Error>> {
     let prompt = std::env::args().nth(1).ok_or("usage: approval PROMPT")?;
     let runtime = Runtime::new(Config {
-        provider: Some("offline".to_owned()),
-        approval: ApprovalPolicy {
-            scope: ApprovalScope::AllTools,
-            ..ApprovalPolicy::default()
+        model: ModelChoice::provider("offline"),
+        tools: ToolChoice {
+            approval: ApprovalPolicy {
+                scope: ApprovalScope::AllTools,
+                ..ApprovalPolicy::default()
+            },
+            ..ToolChoice::default()
         },
         hooks: Some(Arc::new(Policy)),
         ..Config::default()

@@ -9,7 +9,10 @@ use std::sync::{Arc, Mutex};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use zot_sdk::{AgentEvent, Config, FunctionTool, Runtime, ToolContext, ToolSelection, TypedTool};
+use zot_sdk::{
+    AgentEvent, Config, FunctionTool, ModelChoice, Runtime, ToolChoice, ToolContext, ToolSelection,
+    TypedTool,
+};
 
 #[derive(Deserialize, JsonSchema)]
 struct Route {
@@ -58,13 +61,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
     })?
     .read_only();
     let runtime = Runtime::new(Config {
-        provider: Some("offline".to_owned()),
-        custom_tools: vec![
-            Arc::new(distance),
-            Arc::new(FunctionTool::from_type(Notebook::default())?),
-        ],
-        // Only these: no shell, no files.
-        tools: ToolSelection::Only(vec!["distance".to_owned(), "add_note".to_owned()]),
+        model: ModelChoice::provider("offline"),
+        tools: ToolChoice {
+            custom: vec![
+                Arc::new(distance),
+                Arc::new(FunctionTool::from_type(Notebook::default())?),
+            ],
+            // Only these: no shell, no files.
+            selection: ToolSelection::Only(vec!["distance".to_owned(), "add_note".to_owned()]),
+            ..ToolChoice::default()
+        },
         ..Config::default()
     })?;
     let mut events = runtime.prompt(&prompt, Vec::new())?;

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
-use zot_sdk::{AgentEvent, Config, HttpClient, Runtime};
+use zot_sdk::{AgentEvent, Config, HttpClient, ModelChoice, Runtime};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut agents = Vec::with_capacity(count);
     for _ in 0..count {
         agents.push(Arc::new(Runtime::new(Config {
-            provider: Some("offline".to_owned()),
+            model: ModelChoice::provider("offline"),
             http: Some(http.clone()),
             ..Config::default()
         })?));

@@ -7,14 +7,14 @@
 use std::error::Error;
 use std::io::Write;
 
-use zot_sdk::{AgentEvent, Config, Runtime};
+use zot_sdk::{AgentEvent, Config, ModelChoice, Runtime};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let prompt = std::env::args().nth(1).ok_or("usage: minimal PROMPT")?;
     let runtime = Runtime::new(Config {
         // Leave this out and the first provider with a key is used.
-        provider: Some("offline".to_owned()),
+        model: ModelChoice::provider("offline"),
         ..Config::default()
     })?;
     let mut events = runtime.prompt(&prompt, Vec::new())?;

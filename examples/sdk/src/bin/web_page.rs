@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use zot_sdk::{Config, Runtime, ToolSelection, wire};
+use zot_sdk::{Config, ModelChoice, Runtime, ToolSelection, wire};
 
 const PAGE: &str = include_str!("web_page.html");
 const MAX_REQUEST_LINE: usize = 8 * 1024;
@@ -21,8 +21,8 @@ const MAX_REQUEST_LINE: usize = 8 * 1024;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let runtime = Arc::new(Runtime::new(Config {
-        provider: Some("offline".to_owned()),
-        tools: ToolSelection::Only(vec!["read".to_owned()]),
+        model: ModelChoice::provider("offline"),
+        tools: ToolSelection::Only(vec!["read".to_owned()]).into(),
         ..Config::default()
     })?);
     let port: u16 = std::env::args().nth(1).map_or(Ok(0), |port| port.parse())?;

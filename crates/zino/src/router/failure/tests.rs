@@ -1,44 +1,65 @@
 use super::*;
 
-fn error(kind: ModelErrorKind, message: &str) -> ModelError {
-    ModelError::new(kind, message)
+fn refusal(status: u16, body: &str) -> ModelError {
+    ModelError::new(ModelErrorKind::Invalid, body)
+        .with_provider("openai")
+        .with_status(status)
 }
 
 #[test]
 fn a_refusal_reads_as_the_original_has_it() {
     let cases = [
         (
-            r#"openai: http 401: {"error":{"message":"no","type":"scripted"}}"#,
+            refusal(401, r#"{"error":{"message":"no","type":"scripted"}}"#),
             "Error code: 401 - no",
         ),
-        (r#"x: http 404: {"error":"gone"}"#, "Error code: 404 - gone"),
         (
-            "x: http 502: <html>bad</html>",
+            refusal(404, r#"{"error":"gone"}"#),
+            "Error code: 404 - gone",
+        ),
+        (
+            refusal(502, "<html>bad</html>"),
             "Error code: 502 - <html>bad</html>",
         ),
-        ("x: http 500: ", "Error code: 500 - "),
+        (refusal(500, ""), "Error code: 500 - "),
         (
-            "x: Post \"http://a/\": refused",
+            refusal(429, r#"{"message":"slow"}"#).with_hint("the provider asks to wait 90 s"),
+            "Error code: 429 - slow (the provider asks to wait 90 s)",
+        ),
+        (
+            ModelError::new(ModelErrorKind::Connection, "Post \"http://a/\": refused")
+                .with_provider("x"),
             "x: Post \"http://a/\": refused",
         ),
     ];
-    for (said, expected) in cases {
-        assert_eq!(message(&error(ModelErrorKind::Invalid, said)), expected);
+    for (error, expected) in cases {
+        assert_eq!(message(&error), expected);
     }
 }
 
 #[test]
 fn other_servers_are_for_those_that_fail_or_are_busy() {
-    for (kind, message) in [
-        (ModelErrorKind::Connection, "x: Post: refused"),
-        (ModelErrorKind::Unavailable, "x: http 500: oh"),
-        (ModelErrorKind::RateLimited, "x: http 429: busy"),
-        (ModelErrorKind::InsufficientQuota, "x: http 402: pay"),
+    for kind in [
+        ModelErrorKind::Connection,
+        ModelErrorKind::Unavailable,
+        ModelErrorKind::RateLimited,
+        ModelErrorKind::InsufficientQuota,
+        ModelErrorKind::Stream,
     ] {
-        let failed = error(kind, message);
-        assert_eq!(next(&failed, true), Next::Elsewhere, "{message}");
-        assert_eq!(next(&failed, false), Next::Report, "{message}");
+        let failed = ModelError::new(kind, "");
+        assert_eq!(next(&failed, true), Next::Elsewhere, "{kind:?}");
+        assert_eq!(next(&failed, false), Next::Report, "{kind:?}");
     }
-    let refused = error(ModelErrorKind::Unauthorized, "x: http 401: no");
-    assert_eq!(next(&refused, true), Next::Report);
+    for kind in [
+        ModelErrorKind::Unauthorized,
+        ModelErrorKind::Invalid,
+        ModelErrorKind::ContextOverflow,
+        ModelErrorKind::Refused,
+    ] {
+        assert_eq!(
+            next(&ModelError::new(kind, ""), true),
+            Next::Report,
+            "{kind:?}"
+        );
+    }
 }

@@ -5,7 +5,7 @@ use std::thread;
 
 use serde_json::Value;
 use tokio::sync::mpsc;
-use zot_sdk::extensions::trial::{HostFrame, Introduction, RawJson};
+use zot_sdk::extensions::check::{HostFrame, Introduction, RawJson};
 
 /// Lines typed ahead; more have to wait.
 const LINES_CAPACITY: usize = 16;

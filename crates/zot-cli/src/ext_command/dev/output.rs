@@ -2,7 +2,7 @@
 
 use std::io;
 
-use zot_sdk::extensions::trial::{
+use zot_sdk::extensions::check::{
     CommandAction, ExtensionFrame, Heard, Introduction, PanelContent,
 };
 

@@ -172,7 +172,7 @@ fn a_code_can_be_typed_in_elsewhere() {
     assert!(
         login
             .stdout
-            .contains("Type in the code WDJB-MJHT at https://company.example/device"),
+            .contains("Enter the code WDJB-MJHT at https://company.example/device"),
         "{}",
         login.stdout
     );

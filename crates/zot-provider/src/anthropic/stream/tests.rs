@@ -138,7 +138,11 @@ fn malformed_and_unknown_events_are_skipped() {
     let (_, error) = replay(decoder(), &[b"data: {no\n\n"], None);
     let error = error.unwrap();
     assert_eq!(error.kind, ModelErrorKind::Stream);
-    assert!(error.message.contains("1 malformed"), "{}", error.message);
+    assert!(
+        error.to_string().contains("1 malformed"),
+        "{}",
+        error.to_string()
+    );
 }
 
 #[test]
@@ -148,7 +152,7 @@ fn error_events_end_the_stream() {
     let error = error.unwrap();
     assert_eq!(error.kind, ModelErrorKind::Unavailable);
     assert_eq!(
-        error.message,
+        error.to_string(),
         "anthropic: overloaded_error: scripted mid-stream error"
     );
 }

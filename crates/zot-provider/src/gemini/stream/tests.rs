@@ -163,7 +163,7 @@ fn failures() {
     ] {
         let body = format!("data: {chunk}\n\n");
         let error = replay(decoder(), &[body.as_bytes()], None).1.unwrap();
-        assert_eq!((error.kind, error.message.as_str()), (kind, message));
+        assert_eq!((error.kind, error.to_string().as_str()), (kind, message));
     }
 }
 

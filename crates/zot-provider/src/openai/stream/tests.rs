@@ -217,7 +217,7 @@ fn malformed_events_are_skipped_unless_nothing_follows() {
     assert_eq!(texts[..4], ["alpha ", "beta ", "gamm ", "delta "].map(text));
     let finished = b"data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\n";
     let (_, error) = replay(decoder(), &[finished, b"data: {no\n\n"], None);
-    assert!(error.unwrap().message.contains("1 malformed"));
+    assert!(error.unwrap().to_string().contains("1 malformed"));
     let (_, error) = replay(decoder(), &[b"data: [DONE]\n\n"], None);
     assert_eq!(error.unwrap().kind, ModelErrorKind::Stream);
 }
@@ -229,12 +229,12 @@ fn error_events_end_the_stream() {
     let error = error.unwrap();
     assert_eq!(error.kind, ModelErrorKind::Unavailable);
     assert_eq!(
-        error.message,
+        error.to_string(),
         "openai: server_error: scripted mid-stream error"
     );
     let bare = b"data: {\"error\":\"out of memory\"}\n\n";
     let (_, error) = replay(decoder(), &[bare], None);
-    assert_eq!(error.unwrap().message, "openai: out of memory");
+    assert_eq!(error.unwrap().to_string(), "openai: out of memory");
 }
 
 /// The events of chunks that say these, closed by the end marker alone.
@@ -295,7 +295,7 @@ fn counts_and_text_beside_an_error_are_kept() {
     assert_eq!(events, [text("last words"), counted]);
     let error = error.unwrap();
     assert_eq!(error.kind, ModelErrorKind::Unavailable);
-    assert_eq!(error.message, "openai: 502: upstream failed");
+    assert_eq!(error.to_string(), "openai: 502: upstream failed");
 }
 
 #[test]

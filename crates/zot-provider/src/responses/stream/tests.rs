@@ -187,7 +187,7 @@ fn failures() {
         ),
     ] {
         let error = failure(&format!("data: {event}\n\n"));
-        assert_eq!((error.kind, error.message.as_str()), (kind, message));
+        assert_eq!((error.kind, error.to_string().as_str()), (kind, message));
     }
     let error = failure("data: {no\n\n");
     assert_eq!(error.kind, ModelErrorKind::Stream);
@@ -223,7 +223,7 @@ fn a_completed_response_may_be_incomplete() {
     }
     let failed = r#"data: {"type":"response.completed","response":{"status":"failed","error":{"code":"server_error","message":"oops"}}}"#;
     let error = failure(&format!("{failed}\n\n"));
-    assert_eq!(error.message, "openai-responses: server_error: oops");
+    assert_eq!(error.to_string(), "openai-responses: server_error: oops");
 }
 
 #[test]

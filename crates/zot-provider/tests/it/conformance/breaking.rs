@@ -90,6 +90,6 @@ async fn an_answer_that_ends_without_its_end_marker() {
         assert_eq!(text_of(&outcome.events), "alpha beta gamm ");
         let error = outcome.failed();
         assert_eq!(error.kind, ModelErrorKind::Stream, "{error}");
-        assert!(error.message.contains("broke off"), "{error}");
+        assert!(error.to_string().contains("broke off"), "{error}");
     }
 }

@@ -27,8 +27,8 @@ async fn statuses() {
             let error = outcome.failed();
             assert_eq!(error.kind, kind, "{:?}: {error}", subject.wire);
             let start = format!("{}: http {status}: ", subject.wire.provider());
-            assert!(error.message.starts_with(&start), "{error}");
-            assert!(error.message.contains("refused [redacted]"), "{error}");
+            assert!(error.to_string().starts_with(&start), "{error}");
+            assert!(error.to_string().contains("refused [redacted]"), "{error}");
         }
     }
 }
@@ -158,7 +158,7 @@ async fn headers_decide_whether_and_when() {
         let error = subject.ask(&directive).await.failed();
         assert_eq!(error.kind, ModelErrorKind::RateLimited);
         assert!(error.retry_after > Some(Duration::from_secs(60)), "{error}");
-        assert!(error.message.contains("asks to wait"), "{error}");
+        assert!(error.to_string().contains("asks to wait"), "{error}");
     }
 }
 
@@ -170,7 +170,7 @@ async fn the_wait_a_provider_names_is_reported() {
             let error = subject.ask(&format!("errwait:{status}:120")).await.failed();
             assert_eq!(error.retry_after, Some(Duration::from_secs(120)), "{error}");
             let asked = "(the provider asks to wait 120 s)";
-            assert!(error.message.ends_with(asked), "{error}");
+            assert!(error.to_string().ends_with(asked), "{error}");
 
             let date = "Fri, 01 Jan 2100 00:00:00 GMT";
             let error = subject.ask(&format!("errwait:{status}:{date}")).await;
@@ -197,7 +197,7 @@ async fn an_error_inside_the_answer() {
             subject.wire
         );
         assert!(
-            error.message.contains("scripted mid-stream error"),
+            error.to_string().contains("scripted mid-stream error"),
             "{error}"
         );
     }
@@ -245,6 +245,6 @@ async fn an_event_without_end_is_refused() {
     for subject in subjects() {
         let error = subject.ask("flood:9000000").await.failed();
         assert_eq!(error.kind, ModelErrorKind::Stream, "{error}");
-        assert!(error.message.contains("larger than"), "{error}");
+        assert!(error.to_string().contains("larger than"), "{error}");
     }
 }

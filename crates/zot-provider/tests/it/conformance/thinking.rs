@@ -317,7 +317,9 @@ async fn a_refusal_of_replayed_thinking_leads_to_one_request_without_it() {
         .failed();
     assert_eq!(error.kind, ModelErrorKind::Invalid);
     assert!(
-        error.message.contains("bound to a different conversation"),
+        error
+            .to_string()
+            .contains("bound to a different conversation"),
         "{error}"
     );
     assert_eq!(server.requests().len(), 5);

@@ -45,7 +45,7 @@ async fn documents_say_what_streams_say() {
         }
         let refused = collect(client.stream(subject.request(&[user("err:401:no")]))).await;
         let error = refused.error.unwrap();
-        assert!(error.message.contains("http 401"), "{wire:?}: {error}");
+        assert!(error.to_string().contains("http 401"), "{wire:?}: {error}");
     }
 }
 

@@ -128,7 +128,7 @@ async fn a_proxy_that_refuses_is_named_without_its_password() {
         outcome = ask(&client) => outcome.unwrap_err(),
         () = refuse => unreachable!(),
     };
-    let text = error.message;
+    let text = error.to_string();
     assert!(
         text.contains(&format!("proxy http://127.0.0.1:{port}: ")),
         "{text}"
@@ -147,7 +147,7 @@ async fn a_proxy_that_cannot_be_used_is_never_gone_around() {
         &base_url,
         &[("http_proxy", "socks5://secret:word@127.0.0.1:1")],
     );
-    let error = ask(&client).await.unwrap_err().message;
+    let error = ask(&client).await.unwrap_err().to_string();
     assert!(error.contains("http_proxy names a socks5 proxy"), "{error}");
     assert!(!error.contains("secret"), "{error}");
     drop(listener);

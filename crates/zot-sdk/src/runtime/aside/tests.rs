@@ -1,12 +1,12 @@
 //! A question on the side against the built-in stand-in.
 
-use crate::{AgentEvent, Config, Runtime};
+use crate::{AgentEvent, Config, ModelChoice, Runtime};
 
 #[tokio::test]
 async fn it_leaves_no_trace_and_runs_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let runtime = Runtime::new(Config {
-        provider: Some("offline".to_owned()),
+        model: ModelChoice::provider("offline"),
         cwd: Some(directory.path().to_owned()),
         home: Some(directory.path().join("home")),
         ..Config::default()

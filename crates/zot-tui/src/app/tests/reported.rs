@@ -84,7 +84,7 @@ fn agent_event(event: Event) -> AgentEvent {
         } => AgentEvent::Retrying {
             failures,
             wait: Duration::from_millis(wait_ms),
-            reason: message,
+            error: ErrorReport::new(ErrorCode::Unavailable, message),
         },
         Event::ToolUseStart { id, name } => AgentEvent::ToolUseStarted {
             id: id.into(),

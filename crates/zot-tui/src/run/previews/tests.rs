@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use zot_sdk::Config;
+use zot_sdk::{Config, ModelChoice};
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn said(preview: &Preview) -> Vec<String> {
 
 fn sources(themes: Option<PathBuf>) -> Sources {
     let config = Config {
-        provider: Some("offline".to_owned()),
+        model: ModelChoice::provider("offline"),
         // Nothing of whoever runs the tests.
         home: Some(PathBuf::from("/nonexistent")),
         ..Config::default()

@@ -1,0 +1,44 @@
+//! The flags that record model calls, or replay them.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use zot_sdk::cassette::{ReplayMode, ReplayPace};
+use zot_sdk::{Recording, Replay};
+
+#[derive(Args)]
+pub(super) struct RecordingArguments {
+    /// Write all model exchanges to a cassette; FILE must not hold anything yet
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Answer from a cassette, without network or key (--provider replay)
+    #[arg(long, value_name = "FILE")]
+    cassette: Option<PathBuf>,
+    /// strict: a request that differs from the recorded one fails; by-order: answer whatever is asked
+    #[arg(long, value_name = "MODE", requires = "cassette", value_parser = PossibleValuesParser::new(["strict", "by-order"]))]
+    replay_mode: Option<String>,
+    /// Replay as fast as it was recorded, not at full speed
+    #[arg(long, requires = "cassette")]
+    realtime: bool,
+}
+
+impl From<RecordingArguments> for Recording {
+    fn from(arguments: RecordingArguments) -> Self {
+        Self {
+            record: arguments.record,
+            secrets: Vec::new(),
+            replay: arguments.cassette.map(|cassette| Replay {
+                cassette,
+                mode: match arguments.replay_mode.as_deref() {
+                    Some("by-order") => ReplayMode::ByOrder,
+                    _ => ReplayMode::Strict,
+                },
+                pace: match arguments.realtime {
+                    true => ReplayPace::RealTime,
+                    false => ReplayPace::FullSpeed,
+                },
+            }),
+        }
+    }
+}

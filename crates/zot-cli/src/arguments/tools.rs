@@ -1,0 +1,95 @@
+//! The flags about tools: which the model has, and what they may do.
+
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use zot_sdk::{ApprovalPolicy, ApprovalScope, ToolChoice, ToolDialect, ToolSelection};
+
+use super::values::trim_names;
+
+#[derive(Args)]
+pub(super) struct ToolArguments {
+    /// Give the model no built-in tools, whatever --tools says; those of extensions stay (--no-ext)
+    #[arg(long)]
+    no_tools: bool,
+    /// Give the model these built-in tools only; -NAME takes a tool away, also one of an extension
+    #[arg(long, value_name = "A,-B", value_delimiter = ',', allow_hyphen_values = true, value_parser = tool_name)]
+    tools: Option<Vec<String>>,
+    /// How the model makes tool calls: its own way, or <tool_call> blocks in its text
+    #[arg(long, value_name = "DIALECT", value_parser = PossibleValuesParser::new(["native", "hermes"]))]
+    tool_dialect: Option<String>,
+    /// Confine read, write, edit and bash to the working directory
+    #[arg(long)]
+    jail: bool,
+    /// Ask before a tool runs, all tools or those named. With -p and --json nobody can be asked:
+    /// these tools are refused
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        num_args = 0..,
+        require_equals = true
+    )]
+    confirm: Option<Vec<String>>,
+    /// The same as --confirm for all tools
+    #[arg(long)]
+    no_yolo: bool,
+    /// How long to wait for a confirmation before it counts as no [default: 300; 60 for an rpc client
+    /// that has not said that it gives any]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) confirm_timeout: Option<u64>,
+}
+
+impl ToolArguments {
+    pub(super) fn unset_empty(&mut self) {
+        if let Some(names) = &mut self.confirm {
+            trim_names(names);
+        }
+        if let Some(names) = &mut self.tools {
+            trim_names(names);
+        }
+        self.tools.take_if(|names| names.is_empty());
+    }
+}
+
+impl From<ToolArguments> for ToolChoice {
+    fn from(arguments: ToolArguments) -> Self {
+        Self {
+            selection: match arguments.tools {
+                _ if arguments.no_tools => ToolSelection::None,
+                Some(names) => ToolSelection::Only(names),
+                None => ToolSelection::All,
+            },
+            custom: Vec::new(),
+            dialect: arguments.tool_dialect.as_deref().map(|name| match name {
+                "hermes" => ToolDialect::Hermes,
+                _ => ToolDialect::Native,
+            }),
+            jail: arguments.jail,
+            approval: ApprovalPolicy {
+                scope: match arguments.confirm {
+                    _ if arguments.no_yolo => ApprovalScope::AllTools,
+                    None => ApprovalScope::Nothing,
+                    Some(names) if names.is_empty() => ApprovalScope::AllTools,
+                    Some(names) => ApprovalScope::Tools(names),
+                },
+                timeout: arguments
+                    .confirm_timeout
+                    .map_or(ApprovalPolicy::default().timeout, Duration::from_secs),
+            },
+        }
+    }
+}
+
+/// Parses a name for `--tools`, which takes values that begin with `-` but must not swallow the next
+/// flag.
+fn tool_name(value: &str) -> Result<String, String> {
+    match value.strip_prefix('-').unwrap_or(value) {
+        "" if value == "-" => Err("expected the name of a tool after -".to_owned()),
+        name if name.starts_with('-') => {
+            Err(format!("expected the name of a tool, got the flag {value}"))
+        }
+        _ => Ok(value.to_owned()),
+    }
+}

@@ -1,0 +1,101 @@
+//! Which tools the model has, and what they may do.
+
+use std::sync::Arc;
+
+use zot_agent::ApprovalPolicy;
+use zot_conversation::Tool;
+use zot_provider::catalog::ToolDialect;
+
+/// Which tools the model has, and what they may do. By default it has all built-in ones, and they
+/// may do what the process may.
+///
+/// A [`ToolSelection`] alone makes one: `tools: ToolSelection::None.into()`.
+#[derive(Clone, Default)]
+pub struct ToolChoice {
+    /// Which of the existing tools the model is given.
+    pub selection: ToolSelection,
+    /// Tools of the embedding program, in addition to the built-in ones.
+    pub custom: Vec<Arc<dyn Tool>>,
+    /// How the model makes tool calls; as the catalog says when not given.
+    pub dialect: Option<ToolDialect>,
+    /// Whether `read`, `write`, `edit` and `bash` are confined to the working directory, as by
+    /// [`Runtime::jail`](crate::Runtime::jail).
+    pub jail: bool,
+    /// Which tool calls need someone's permission.
+    pub approval: ApprovalPolicy,
+}
+
+impl From<ToolSelection> for ToolChoice {
+    fn from(selection: ToolSelection) -> Self {
+        Self {
+            selection,
+            ..Self::default()
+        }
+    }
+}
+
+/// Which tools the model is given.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ToolSelection {
+    /// All.
+    #[default]
+    All,
+    /// Only those of extensions; start no extensions to have none at all.
+    None,
+    /// The named ones of the built-in and custom tools (all of them if every name has a leading `-`), and
+    /// the tools of extensions. A name with a leading `-` removes the tool, whatever its origin.
+    Only(Vec<String>),
+    /// These and no others, extensions' tools included.
+    Exactly(Vec<String>),
+}
+
+impl ToolSelection {
+    /// Returns the names that tools must exist for.
+    pub(crate) fn wanted(&self) -> Vec<String> {
+        match self {
+            Self::All | Self::None => Vec::new(),
+            Self::Only(names) => {
+                let wanted = names.iter().filter(|name| !name.starts_with('-'));
+                wanted.cloned().collect()
+            }
+            Self::Exactly(names) => names.clone(),
+        }
+    }
+
+    /// Returns the names of tools to remove.
+    pub(crate) fn removed(&self) -> Vec<String> {
+        match self {
+            Self::Only(names) => {
+                let removed = names.iter().filter_map(|name| name.strip_prefix('-'));
+                removed.map(ToOwned::to_owned).collect()
+            }
+            Self::All | Self::None | Self::Exactly(_) => Vec::new(),
+        }
+    }
+
+    /// Returns whether the model gets the tool called `name`.
+    pub(crate) fn includes(&self, name: &str, origin: ToolOrigin) -> bool {
+        match self {
+            Self::All => true,
+            Self::None => origin == ToolOrigin::Extension,
+            Self::Only(names) => {
+                let is_removed = names.iter().any(|n| n.strip_prefix('-') == Some(name));
+                let mut wanted = names
+                    .iter()
+                    .filter(|name| !name.starts_with('-'))
+                    .peekable();
+                let is_wanted = wanted.peek().is_none() || wanted.any(|wanted| wanted == name);
+                !is_removed && (origin == ToolOrigin::Extension || is_wanted)
+            }
+            Self::Exactly(names) => names.iter().any(|wanted| wanted == name),
+        }
+    }
+}
+
+/// Where a tool comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToolOrigin {
+    /// Built in, or the embedding program's.
+    Runtime,
+    Extension,
+}

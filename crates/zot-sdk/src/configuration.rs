@@ -1,0 +1,125 @@
+//! Settings: what `config.json` of the user and the project and the variables say, and how to change
+//! the files.
+//!
+//! Variables (`ZOT_MODEL`, …) win over the project's file, and that over the user's. Functions that
+//! look a setting up read those variables from the environment of the process.
+
+use std::env;
+use std::fmt;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::workspace::Workspace;
+
+pub use zot_config::{
+    ConfigError, Key, Kind, Layers, Origin, Place, Setting, Settings, json_schema, set_model,
+};
+
+/// Every setting, and what is worth telling about the files.
+#[derive(Debug, Clone)]
+pub struct SettingList {
+    /// All settings there are, whether they are set or not.
+    pub settings: Vec<Setting>,
+    /// Probable mistakes in the files, unknown names included.
+    pub warnings: Vec<String>,
+    /// What is in order, but may be surprising.
+    pub notes: Vec<String>,
+}
+
+/// A setting that was changed in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangedSetting {
+    pub name: &'static str,
+    /// `None` when it was unset.
+    pub value: Option<Value>,
+    pub path: PathBuf,
+}
+
+/// Reads both files and the variables.
+pub fn layers(workspace: &Workspace) -> Result<Layers, ConfigError> {
+    Layers::load(&workspace.zot_home, &workspace.cwd, &|name| {
+        env::var(name).ok()
+    })
+}
+
+/// Returns every setting with its value and where that comes from.
+pub fn list(workspace: &Workspace) -> Result<SettingList, ConfigError> {
+    let layers = layers(workspace)?;
+    let warnings = layers.warnings().iter().chain(layers.unknown());
+    Ok(SettingList {
+        settings: layers.list(),
+        warnings: warnings.cloned().collect(),
+        notes: layers.notes().to_vec(),
+    })
+}
+
+/// Returns one setting with its value and where that comes from.
+pub fn get(workspace: &Workspace, name: &str) -> Result<Setting, ConfigError> {
+    let key = zot_config::key(name)?;
+    let settings = layers(workspace)?.list();
+    let found = settings.into_iter().find(|setting| setting.key == key);
+    Ok(found.unwrap_or(Setting {
+        key,
+        value: None,
+        origin: Origin::Default,
+    }))
+}
+
+/// Changes a setting in a file. Lists are separated by commas; an empty value unsets it.
+pub fn set(
+    workspace: &Workspace,
+    place: Place,
+    name: &str,
+    value: &str,
+) -> Result<ChangedSetting, ConfigError> {
+    let key = zot_config::key(name)?;
+    let path = path(workspace, place);
+    let value = match zot_config::set(&path, place, key, value)? {
+        Value::Null => None,
+        value => Some(value),
+    };
+    Ok(ChangedSetting {
+        name: key.name,
+        value,
+        path,
+    })
+}
+
+/// Removes a setting from a file, an unknown one too.
+pub fn unset(workspace: &Workspace, place: Place, name: &str) -> Result<(), ConfigError> {
+    let path = path(workspace, place);
+    if !path.exists() {
+        return Ok(());
+    }
+    let known = zot_config::key(name);
+    let name = known.map_or(name, |key| key.name);
+    zot_config::unset(&path, place, name)
+}
+
+/// Returns where the file of the user or the project is, whether or not it exists.
+pub fn path(workspace: &Workspace, place: Place) -> PathBuf {
+    place.path(&workspace.zot_home, &workspace.cwd)
+}
+
+/// The value of a setting as it would be typed.
+pub fn typed(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            items.join(",")
+        }
+        other => other.to_string(),
+    }
+}
+
+impl fmt::Display for ChangedSetting {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, path) = (self.name, self.path.display());
+        match &self.value {
+            None => write!(formatter, "{name} is not set ({path})"),
+            Some(value) => write!(formatter, "{name} = {value} ({path})"),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Sessions on disk: list, search, show, fork, export, import, undo, delete.
+//!
+//! Every function works on the sessions below [`Workspace::zot_home`]. A session is named by its id,
+//! the beginning of its id, or the path of its file. Reports implement [`Display`](std::fmt::Display)
+//! with the text that `zot sessions` prints and the chat shows.
+
+mod error;
+mod export;
+mod fork;
+mod overview;
+mod search;
+mod statistics;
+mod tree;
+mod undo;
+
+use std::io;
+use std::path::PathBuf;
+
+use zot_session::Library;
+
+use crate::workspace::Workspace;
+
+pub use error::{DeleteError, OperationError};
+pub use export::{
+    ExportFormat, ExportReport, ExportedSession, IfExists, ImportReport, export, export_to_file,
+    import,
+};
+pub use fork::{ForkPoint, ForkReport, fork, fork_here};
+pub use overview::{Overview, ShownSession, show};
+pub use search::{SessionMatches, search};
+pub use statistics::{Statistics, Totals, statistics};
+pub use tree::{Tree, TreeNode, tree};
+pub use undo::{UndoError, UndoReport, undo};
+pub use zot_session::{
+    DamagedLine, Durability, FileOutcome, FindError, ForkError, Hit, Holder, IfChanged, ReadReport,
+    Session, SessionError, SessionLog, SessionMeta, Summary, TornTail, TurnUsage, Undone,
+    UndoneFile, View, check_free, last_prompts, read,
+};
+
+/// The sessions an operation covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Those of the working directory.
+    Here,
+    /// Those of all directories.
+    Everywhere,
+}
+
+/// Returns the sessions in `scope`, most recently changed first.
+pub fn list(workspace: &Workspace, scope: Scope) -> io::Result<Vec<Summary>> {
+    let library = library(workspace);
+    match scope {
+        Scope::Here => library.list(zot_session::Scope::Directory(&workspace.cwd_text())),
+        Scope::Everywhere => library.list(zot_session::Scope::All),
+    }
+}
+
+/// Returns the file of the session called `name`: an id, the beginning of one, or a path.
+pub fn find(workspace: &Workspace, name: &str) -> Result<PathBuf, FindError> {
+    library(workspace).find(name)
+}
+
+/// Deletes sessions with everything kept beside them, and returns their files.
+///
+/// Nothing is deleted unless every name stands for exactly one session.
+pub fn delete(workspace: &Workspace, names: &[String]) -> Result<Vec<PathBuf>, DeleteError> {
+    let library = library(workspace);
+    let files = names
+        .iter()
+        .map(|name| library.find(name))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| DeleteError::new(Vec::new(), error.into()))?;
+    let mut deleted = Vec::new();
+    for file in files {
+        if let Err(error) = library.delete(&file) {
+            return Err(DeleteError::new(deleted, error.into()));
+        }
+        deleted.push(file);
+    }
+    Ok(deleted)
+}
+
+/// The part of a session's id that people type.
+pub fn short_id(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}
+
+fn library(workspace: &Workspace) -> Library {
+    Library::new(workspace.zot_home.join("sessions"))
+}
+
+/// `text` on one line, shortened to `most` characters.
+fn shortened_line(text: &str, most: usize) -> String {
+    let line = text.replace(['\n', '\r', '\t'], " ");
+    if line.chars().count() <= most {
+        return line;
+    }
+    let kept = line.chars().take(most.saturating_sub(1));
+    kept.chain(['…']).collect()
+}

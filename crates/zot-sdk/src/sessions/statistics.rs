@@ -1,0 +1,55 @@
+//! What sessions add up to.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use zot_session::Summary;
+
+use super::{Scope, list};
+use crate::workspace::Workspace;
+
+/// What some sessions add up to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Totals {
+    pub sessions: u64,
+    pub prompts: u64,
+    pub messages: u64,
+    /// Tokens sent, cached ones included.
+    pub prompt_tokens: u64,
+    pub output_tokens: u64,
+    pub cost_usd: f64,
+    pub bytes: u64,
+}
+
+/// What the sessions of a scope add up to, in all and by model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Statistics {
+    pub total: Totals,
+    /// By provider and model, separated by a space.
+    pub by_model: BTreeMap<String, Totals>,
+}
+
+/// Adds up the sessions in `scope`. A session counts for the model it was last held with.
+pub fn statistics(workspace: &Workspace, scope: Scope) -> io::Result<Statistics> {
+    let mut statistics = Statistics::default();
+    for summary in list(workspace, scope)? {
+        statistics.total.add(&summary);
+        let model = format!("{} {}", summary.provider, summary.model);
+        let of_model = statistics.by_model.entry(model).or_default();
+        of_model.add(&summary);
+    }
+    Ok(statistics)
+}
+
+impl Totals {
+    fn add(&mut self, summary: &Summary) {
+        self.sessions += 1;
+        self.prompts += summary.prompts;
+        self.messages += summary.messages;
+        self.prompt_tokens +=
+            summary.input_tokens + summary.cache_read_tokens + summary.cache_write_tokens;
+        self.output_tokens += summary.output_tokens;
+        self.cost_usd += summary.cost_usd;
+        self.bytes += summary.bytes;
+    }
+}
