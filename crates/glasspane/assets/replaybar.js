@@ -5,7 +5,8 @@ import { clock, plural } from './format.js';
 import { FASTEST, Player, SLOWEST, parseLog } from './replay.js';
 
 /** A browser holds a log in memory; more than this makes it slow. */
-const MAX_LOG_BYTES = 256 * 1024 * 1024;
+// Limit: the page does not open the log.
+const MAX_REPLAYED_LOG_BYTES = 256 * 1024 * 1024;
 const SCALE = 1000;
 
 export class ReplayBar {
@@ -65,7 +66,7 @@ export class ReplayBar {
   }
 
   async openFile(file) {
-    if (file.size > MAX_LOG_BYTES) {
+    if (file.size > MAX_REPLAYED_LOG_BYTES) {
       this.say(`${file.name} is larger than 256 MiB, which is more than a page should hold.`);
       return;
     }

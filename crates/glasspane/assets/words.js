@@ -4,8 +4,10 @@
 import { words as argumentWords } from './arguments.js';
 
 /** How much is kept of one agent, and of all of them together. */
-const MAX_CHARACTERS = 16 * 1024;
-const MAX_ALL = 24 * 1024 * 1024;
+// Limit: the filter of the page forgets the oldest text of the agent.
+const MAX_AGENT_CHARACTERS = 16 * 1024;
+// Limit: the filter of the page forgets the oldest texts of all agents.
+const MAX_SEARCHED_CHARACTERS = 24 * 1024 * 1024;
 const LEAST_CHARACTERS = 1024;
 /** Text that streams is put away in pieces of this size, which overlap by the second. */
 const PIECE = 2048;
@@ -36,7 +38,7 @@ export class Words {
     const piece = text.slice(0, MAX_TEXT).toLowerCase();
     this.pieces.push(piece);
     this.size += piece.length;
-    while (this.size > MAX_CHARACTERS) this.forget();
+    while (this.size > MAX_AGENT_CHARACTERS) this.forget();
   }
 
   /** A piece of a text that goes on. */
@@ -59,7 +61,7 @@ export class Words {
 
   /** Among so many agents, each may keep only its part. */
   limit(agents) {
-    const most = Math.max(LEAST_CHARACTERS, Math.floor(MAX_ALL / Math.max(1, agents)));
+    const most = Math.max(LEAST_CHARACTERS, Math.floor(MAX_SEARCHED_CHARACTERS / Math.max(1, agents)));
     while (this.size > most) this.forget();
   }
 

@@ -120,6 +120,7 @@ pub(crate) fn zino(effort: Effort) -> anyhow::Result<()> {
     print(bench.requests()?)?;
     print(bench.crowds()?)?;
     print(bench.service_streaming()?)?;
+    print(bench.long_turns()?)?;
     print(bench.histories()?)?;
     bench.hard_memories(print)
 }

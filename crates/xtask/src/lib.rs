@@ -4,8 +4,10 @@
 //! all is well. The tests of this crate run every check on this repository.
 
 pub mod dependencies;
+pub mod functions;
 pub mod fuzz_checks;
 pub mod layers;
+pub mod limits;
 pub mod links;
 pub mod protocol;
 pub mod repository;

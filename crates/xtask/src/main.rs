@@ -11,7 +11,8 @@ use std::path::Path;
 use anyhow::{Context, bail};
 
 const USAGE: &str = "usage: cargo xtask COMMAND
-  schema               write docs/schema anew from the types
+  schema               write docs/schema from the types
+  limits               write docs/limits.md from the constants
   bench rpc [--quick]  measure `zot rpc` and print the table of BENCHMARKS.md
   bench ext [--quick]  measure what extensions cost, likewise
   bench sdk [--quick]  measure the runtime inside other programs, likewise
@@ -31,6 +32,13 @@ fn main() -> anyhow::Result<()> {
                 let path = file.write(&xtask::repository::root())?;
                 writeln!(io::stdout(), "wrote {}", path.display())?;
             }
+            Ok(())
+        }
+        ["limits"] => {
+            let root = xtask::repository::root();
+            let text = xtask::limits::document(&root)?;
+            std::fs::write(root.join(xtask::limits::DOCUMENT), text)?;
+            writeln!(io::stdout(), "wrote {}", xtask::limits::DOCUMENT)?;
             Ok(())
         }
         ["bench", "rpc"] => bench::rpc(bench::Effort::Full),

@@ -6,7 +6,6 @@
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
-    clippy::panic,
     reason = "a program for people that measures and prints"
 )]
 
@@ -21,7 +20,8 @@ use zino::config::Config;
 use zino::logging::{Level, Log};
 use zino::memory::MemoryService;
 use zino::peer::Peer;
-use zino::service::Answer;
+use zot_wire::zino::memory::Request;
+use zot_wire::zino::{Frame, Request as _, Response as _};
 
 const VOCABULARY: usize = 50_000;
 const WORDS_PER_MEMORY: usize = 25;
@@ -68,7 +68,7 @@ impl Zipf {
     }
 }
 
-fn start(directory: &Path) -> Peer {
+fn start(directory: &Path) -> Peer<Request> {
     let mut config = Config::default();
     config.mem.data_dir = directory.to_owned();
     Peer::local(
@@ -77,19 +77,14 @@ fn start(directory: &Path) -> Peer {
     )
 }
 
-async fn ask(peer: &Peer, request: Value) -> (Duration, Value) {
-    let Value::Object(request) = request else {
-        panic!("a request is an object")
-    };
+async fn ask(peer: &Peer<Request>, request: Value) -> Duration {
+    let frame = Frame::parse(request.to_string().as_bytes()).unwrap();
+    let request = Request::read(frame).unwrap();
     let began = Instant::now();
-    match peer.ask(request).await.unwrap() {
-        Answer::Message(object) => {
-            let took = began.elapsed();
-            assert_ne!(object["type"], "error", "{object:?}");
-            (took, Value::Object(object))
-        }
-        other => panic!("{other:?}"),
-    }
+    let response = peer.ask(request).await.unwrap();
+    let took = began.elapsed();
+    assert_eq!(response.as_failure(), None);
+    took
 }
 
 fn print(what: &str, mut times: Vec<Duration>) {
@@ -123,17 +118,17 @@ async fn channels(directory: &Path) {
         ask(&peer, append.clone()).await;
         let peer = start(directory);
         append["messages"] = json!([message, message]);
-        let first = ask(&peer, append.clone()).await.0;
+        let first = ask(&peer, append.clone()).await;
         let mut times = Vec::new();
         for _ in 0..REQUESTS {
-            times.push(ask(&peer, append.clone()).await.0);
+            times.push(ask(&peer, append.clone()).await);
         }
         print(&format!("append_history, {length} messages"), times);
         let mut get = request("get_history");
         get["limit"] = 50.into();
         let mut times = Vec::new();
         for _ in 0..REQUESTS {
-            times.push(ask(&peer, get.clone()).await.0);
+            times.push(ask(&peer, get.clone()).await);
         }
         print(&format!("get_history of 50, {length} messages"), times);
         println!(
@@ -159,9 +154,7 @@ async fn memories(directory: &Path, count: usize, zipf: &mut Zipf) {
     file.into_inner().unwrap();
     let before = resident_mebibytes();
     let peer = start(directory);
-    let first = ask(&peer, json!({ "type": "search_hard", "query": "w5" }))
-        .await
-        .0;
+    let first = ask(&peer, json!({ "type": "search_hard", "query": "w5" })).await;
     println!(
         "{count} memories: index made in {:.0} ms, {} MiB resident ({before} before)",
         first.as_secs_f64() * 1e3,
@@ -170,40 +163,26 @@ async fn memories(directory: &Path, count: usize, zipf: &mut Zipf) {
     let mut times = Vec::new();
     for number in 0..REQUESTS {
         let query = zipf.text(3 + number % 6);
-        times.push(
-            ask(&peer, json!({ "type": "search_hard", "query": query }))
-                .await
-                .0,
-        );
+        times.push(ask(&peer, json!({ "type": "search_hard", "query": query })).await);
     }
     print(&format!("search_hard, {count} memories"), times);
     let mut times = Vec::new();
     for _ in 0..REQUESTS {
         let text = zipf.text(WORDS_PER_MEMORY);
         let messages = json!([{ "role": "user", "content": text }]);
-        times.push(
-            ask(&peer, json!({ "type": "store_hard", "messages": messages }))
-                .await
-                .0,
-        );
+        times.push(ask(&peer, json!({ "type": "store_hard", "messages": messages })).await);
     }
     print(&format!("store_hard, {count} memories"), times);
     let mut times = Vec::new();
     for number in 0..REQUESTS {
         let query = zipf.text(3 + number % 6);
-        times.push(
-            ask(&peer, json!({ "type": "search_hard", "query": query }))
-                .await
-                .0,
-        );
+        times.push(ask(&peer, json!({ "type": "search_hard", "query": query })).await);
     }
     print(
         &format!("search_hard after stores, {count} memories"),
         times,
     );
-    let deleted = ask(&peer, json!({ "type": "delete_hard", "id": count / 2 }))
-        .await
-        .0;
+    let deleted = ask(&peer, json!({ "type": "delete_hard", "id": count / 2 })).await;
     println!("  delete_hard: {:.1} ms", deleted.as_secs_f64() * 1e3);
 }
 

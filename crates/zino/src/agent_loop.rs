@@ -10,18 +10,17 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::{Value, json};
 use zot_conversation::BoxFuture;
+use zot_wire::zino::agent_loop::{self as wire, Request, Response};
+use zot_wire::zino::router::{Inference, Sampling};
+use zot_wire::zino::{Message, Response as _, executor, router};
 
 use crate::config::Config;
 use crate::definitions::{Skill, load_executors, load_skills};
 use crate::kind::ServiceKind;
-use crate::lenient;
 use crate::logging::Log;
 use crate::peer::Peer;
-use crate::service::{
-    Answer, Answers, HungUp, Object, Service, number, unknown_type, wants_stream,
-};
+use crate::service::{HungUp, Responses, Service};
 
 use blocks::{Blocks, Piece, response_block};
 use interrupt::Interrupt;
@@ -31,8 +30,8 @@ use reading::{Reading, RuntimeError};
 pub struct AgentLoopService {
     config: Config,
     log: Log,
-    router: Peer,
-    executor: Peer,
+    router: Peer<router::Request>,
+    executor: Peer<executor::Request>,
     definitions: Mutex<Arc<Definitions>>,
 }
 
@@ -44,10 +43,11 @@ struct Definitions {
     skills: BTreeMap<String, Skill>,
 }
 
-/// A checked `run`.
+/// A conversation that is being answered.
 struct Run {
-    messages: Vec<Value>,
-    sampling: Object,
+    /// Shared with every request to `rtr`: an iteration copies pointers.
+    messages: Vec<Message>,
+    sampling: Sampling,
     max_iterations: u64,
     mode: Mode,
     definitions: Arc<Definitions>,
@@ -86,7 +86,12 @@ impl From<RuntimeError> for Unfinished {
 }
 
 impl AgentLoopService {
-    pub fn new(config: Config, log: Log, router: Peer, executor: Peer) -> Self {
+    pub fn new(
+        config: Config,
+        log: Log,
+        router: Peer<router::Request>,
+        executor: Peer<executor::Request>,
+    ) -> Self {
         let definitions = Mutex::new(Arc::new(load(&config, log)));
         Self {
             config,
@@ -97,92 +102,77 @@ impl AgentLoopService {
         }
     }
 
-    fn read(&self, mut request: Object) -> Result<Run, String> {
-        let mode = match wants_stream(&request) {
+    async fn run(&self, request: wire::Run, responses: &Responses<Response>) {
+        let mode = match request.stream {
             true => Mode::Streaming,
             false => Mode::Collected,
         };
-        let max_iterations = match request.get("max_iterations") {
-            None | Some(Value::Null) => self.config.agr.max_iterations.max(1),
-            Some(given) => lenient::integer(given)
-                .and_then(|given| u64::try_from(given).ok())
-                .filter(|given| *given > 0)
-                .ok_or("max_iterations must be a whole number above 0")?,
-        };
-        let messages = match request.remove("messages") {
-            None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(messages)) => messages,
-            Some(_) => return Err("messages must be an array".to_owned()),
-        };
-        let mut sampling = Object::new();
-        for name in ["temperature", "top_p"] {
-            if let Some(number) = number(&request, name)? {
-                sampling.insert(name.to_owned(), number.into());
-            }
-        }
-        let definitions = self.lock().clone();
-        Ok(Run {
-            messages,
-            sampling,
-            max_iterations,
+        let configured = self.config.agr.max_iterations.max(1);
+        let run = Run {
+            messages: request.messages,
+            sampling: request.sampling,
+            max_iterations: request.max_iterations.unwrap_or(configured),
             mode,
-            definitions,
-        })
-    }
-
-    async fn run(&self, request: Object, answers: &Answers) {
-        let run = match self.read(request) {
-            Ok(run) => run,
-            Err(message) => return answers.finish(Answer::error(message)).await,
+            definitions: self.lock().clone(),
         };
-        let mode = run.mode;
-        let answer = match self.iterate(run, answers).await {
-            Ok((content, iterations)) => match mode {
-                Mode::Streaming => Answer::Done {
-                    full_text: content,
-                    iterations: Some(iterations),
-                },
-                Mode::Collected => Answer::message(json!({
-                    "type": "result", "content": content, "iterations": iterations,
-                })),
-            },
+        let response = match self.iterate(run, responses).await {
+            Ok((text, iterations)) => {
+                let iterations = Some(iterations);
+                match mode {
+                    Mode::Streaming => Response::Done {
+                        full_text: text,
+                        iterations,
+                    },
+                    Mode::Collected => Response::Result {
+                        content: text,
+                        iterations,
+                    },
+                }
+            }
             Err(Unfinished::Failed(error)) => {
-                Answer::error(format!("Agentic runtime error: {error}"))
+                Response::error(format!("Agentic runtime error: {error}"))
             }
             Err(Unfinished::HungUp) => return,
         };
-        answers.finish(answer).await;
+        responses.finish(response).await;
     }
 
     /// The text of the last iteration, and how many there were.
-    async fn iterate(&self, mut run: Run, answers: &Answers) -> Result<(String, u64), Unfinished> {
+    async fn iterate(
+        &self,
+        mut run: Run,
+        responses: &Responses<Response>,
+    ) -> Result<(String, u64), Unfinished> {
         let mut iteration = 1;
         loop {
-            let turn = self.turn(&run, answers).await?;
+            let turn = self.turn(&run, responses).await?;
             if !turn.interrupted || iteration >= run.max_iterations {
                 return Ok((turn.text, iteration));
             }
-            run.messages
-                .push(json!({ "role": "assistant", "content": turn.text }));
+            run.messages.push(Message::new("assistant", turn.text));
             iteration += 1;
         }
     }
 
     /// Asks once and runs what the answer calls for, as soon as each call is complete.
-    async fn turn(&self, run: &Run, answers: &Answers) -> Result<Turn, Unfinished> {
-        let request = self.question(run, &run.messages, run.mode);
+    async fn turn(&self, run: &Run, responses: &Responses<Response>) -> Result<Turn, Unfinished> {
+        let inference = Inference {
+            messages: run.messages.clone(),
+            sampling: run.sampling,
+            stream: run.mode == Mode::Streaming,
+        };
         let mut reading =
-            Reading::begin(&self.router, request, self.config.wire.max_frame_bytes).await?;
+            Reading::begin(&self.router, inference, self.config.wire.max_frame_bytes).await?;
         let mut blocks = Blocks::new();
         let mut turn = Turn::default();
         while let Some(delta) = reading.next().await? {
             for piece in blocks.feed(delta) {
-                self.take(run, piece, &mut turn, &mut reading, answers)
+                self.take(run, piece, &mut turn, &mut reading, responses)
                     .await?;
             }
         }
         for piece in blocks.finish() {
-            self.take(run, piece, &mut turn, &mut reading, answers)
+            self.take(run, piece, &mut turn, &mut reading, responses)
                 .await?;
         }
         Ok(turn)
@@ -194,7 +184,7 @@ impl AgentLoopService {
         piece: Piece,
         turn: &mut Turn,
         reading: &mut Reading,
-        answers: &Answers,
+        responses: &Responses<Response>,
     ) -> Result<(), Unfinished> {
         let shown = match piece {
             Piece::Text(text) => text,
@@ -207,7 +197,7 @@ impl AgentLoopService {
         };
         turn.text.push_str(&shown);
         if run.mode == Mode::Streaming {
-            answers.send(Answer::Chunk(shown)).await?;
+            responses.send(Response::Chunk(shown)).await?;
         }
         Ok(())
     }
@@ -226,15 +216,6 @@ impl AgentLoopService {
         }
     }
 
-    /// A request to `rtr`.
-    fn question(&self, run: &Run, messages: &[Value], mode: Mode) -> Object {
-        let mut request = run.sampling.clone();
-        request.insert("type".to_owned(), "infer".into());
-        request.insert("messages".to_owned(), messages.into());
-        request.insert("stream".to_owned(), (mode == Mode::Streaming).into());
-        request
-    }
-
     fn lock(&self) -> std::sync::MutexGuard<'_, Arc<Definitions>> {
         self.definitions
             .lock()
@@ -243,16 +224,16 @@ impl AgentLoopService {
 }
 
 impl Service for AgentLoopService {
+    type Request = Request;
+
     fn kind(&self) -> ServiceKind {
         ServiceKind::AgentLoop
     }
 
-    fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
+    fn handle(&self, request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            match request.get("type").and_then(Value::as_str) {
-                Some("run") => self.run(request, &answers).await,
-                _ => answers.finish(unknown_type(&request)).await,
-            }
+            let Request::Run(run) = request;
+            self.run(run, &responses).await;
         })
     }
 

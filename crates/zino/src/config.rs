@@ -267,11 +267,16 @@ impl Default for Wire {
     fn default() -> Self {
         Self {
             max_frame_bytes: MAX_FRAME_BYTES,
-            answer_timeout: 5.0,
+            answer_timeout: ANSWER_TIMEOUT_SECONDS,
             idle_timeout: None,
         }
     }
 }
+
+/// How long `sys`, `ctx` (twice that) and `mem` may take, unless `[wire] answer_timeout` says otherwise.
+///
+/// Limit: the caller continues without what it asked for.
+const ANSWER_TIMEOUT_SECONDS: f64 = 5.0;
 
 /// By how much a caller is more patient than the service it waits for.
 ///

@@ -2,26 +2,27 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use serde_json::{Value, json};
 use zot_conversation::BoxFuture;
+use zot_wire::zino::context::{Request, Response};
+use zot_wire::zino::{Message, Messages, memory};
 
 use crate::config::Config;
 use crate::definitions::load_skills;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::peer::Peer;
-use crate::service::{Answer, Answers, Object, Service, channel_id, unknown_type};
+use crate::service::{Responses, Service};
 
 pub struct ContextService {
     config: Config,
     log: Log,
-    memory: Peer,
+    memory: Peer<memory::Request>,
     /// User and assistant messages of all skills' fabricators.
-    examples: Mutex<Vec<Value>>,
+    examples: Mutex<Vec<Message>>,
 }
 
 impl ContextService {
-    pub fn new(config: Config, log: Log, memory: Peer) -> Self {
+    pub fn new(config: Config, log: Log, memory: Peer<memory::Request>) -> Self {
         let examples = examples(&config, log);
         Self {
             config,
@@ -31,13 +32,7 @@ impl ContextService {
         }
     }
 
-    async fn build(&self, request: &Object) -> Answer {
-        let user_message = match request.get("user_message") {
-            None | Some(Value::Null) => "",
-            Some(Value::String(text)) => text,
-            Some(_) => return Answer::error("user_message must be a string"),
-        };
-        let channel = channel_id(request);
+    async fn build(&self, channel: Option<&str>, user_message: &str) -> Vec<Message> {
         let mut messages = self
             .examples
             .lock()
@@ -51,7 +46,7 @@ impl ContextService {
             }
         };
         let history = async {
-            match &channel {
+            match channel {
                 Some(channel) => self.history(channel).await,
                 None => Vec::new(),
             }
@@ -59,70 +54,66 @@ impl ContextService {
         let (memories, history) = tokio::join!(memories, history);
         messages.extend(memories);
         messages.extend(history);
-        Answer::message(json!({ "type": "context", "messages": messages }))
+        messages
     }
 
-    async fn memories(&self, query: &str) -> Vec<Value> {
-        let request = json!({
-            "type": "search_hard",
-            "query": query,
-            "top_k": self.config.ctx.hard_memory_top_k,
-        });
-        let results = self.ask(request, "results").await;
-        let messages = results.into_iter().filter_map(|mut result| {
-            match result.get_mut("messages").map(Value::take) {
-                Some(Value::Array(messages)) => Some(messages),
-                _ => None,
-            }
-        });
+    async fn memories(&self, query: &str) -> Vec<Message> {
+        let request = memory::Request::SearchHard {
+            query: query.to_owned(),
+            top_k: Some(self.config.ctx.hard_memory_top_k),
+        };
+        let Some(memory::Response::HardMemories { results }) = self.ask(request).await else {
+            return Vec::new();
+        };
+        let messages = results
+            .into_iter()
+            .filter_map(|found| match found.messages {
+                Messages::List(messages) => Some(messages),
+                Messages::Other(_) => None,
+            });
         messages.flatten().collect()
     }
 
-    async fn history(&self, channel: &str) -> Vec<Value> {
-        let request = json!({
-            "type": "get_history",
-            "channel_id": channel,
-            "limit": self.config.ctx.history_limit,
-        });
-        self.ask(request, "messages").await
+    async fn history(&self, channel: &str) -> Vec<Message> {
+        let request = memory::Request::GetHistory {
+            channel_id: channel.to_owned(),
+            limit: Some(self.config.ctx.history_limit),
+        };
+        match self.ask(request).await {
+            Some(memory::Response::History { messages }) => messages,
+            _ => Vec::new(),
+        }
     }
 
-    /// One list of an answer of `mem`; nothing when that cannot be had.
-    async fn ask(&self, request: Value, list: &str) -> Vec<Value> {
-        let Value::Object(request) = request else {
-            return Vec::new();
+    /// A response of `mem` with something in it; the context is built without what cannot be had.
+    async fn ask(&self, request: memory::Request) -> Option<memory::Response> {
+        let error = match self.memory.ask(request).await {
+            Ok(memory::Response::Error(failure)) => failure.message,
+            Ok(memory::Response::Other(_)) => None,
+            Ok(response) => return Some(response),
+            Err(error) => Some(error.to_string()),
         };
-        match self.memory.ask(request).await {
-            Ok(Answer::Message(mut object)) => match object.remove(list) {
-                Some(Value::Array(values)) => values,
-                _ => {
-                    let error = object.get("message").and_then(Value::as_str);
-                    let error = error.unwrap_or("unexpected answer");
-                    self.log.warning(format_args!("mem: {error}"));
-                    Vec::new()
-                }
-            },
-            Ok(_) => Vec::new(),
-            Err(error) => {
-                self.log.warning(format_args!("mem: {error}"));
-                Vec::new()
-            }
-        }
+        let error = error.as_deref().unwrap_or("unexpected response");
+        self.log.warning(format_args!("mem: {error}"));
+        None
     }
 }
 
 impl Service for ContextService {
+    type Request = Request;
+
     fn kind(&self) -> ServiceKind {
         ServiceKind::Context
     }
 
-    fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
+    fn handle(&self, request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            let answer = match request.get("type").and_then(Value::as_str) {
-                Some("build") => self.build(&request).await,
-                _ => unknown_type(&request),
-            };
-            answers.finish(answer).await;
+            let Request::Build {
+                channel_id,
+                user_message,
+            } = request;
+            let messages = self.build(channel_id.as_deref(), &user_message).await;
+            responses.finish(Response::Context { messages }).await;
         })
     }
 
@@ -133,16 +124,10 @@ impl Service for ContextService {
     }
 }
 
-fn examples(config: &Config, log: Log) -> Vec<Value> {
-    let is_example = |message: &Value| {
-        matches!(
-            message.get("role").and_then(Value::as_str),
-            Some("user" | "assistant")
-        )
-    };
+fn examples(config: &Config, log: Log) -> Vec<Message> {
     load_skills(config.skills_dir(), log)
         .into_values()
         .flat_map(|skill| skill.fabricator)
-        .filter(is_example)
+        .filter(|message| matches!(message.role(), Some("user" | "assistant")))
         .collect()
 }

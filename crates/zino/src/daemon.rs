@@ -2,23 +2,24 @@
 
 mod dispatch;
 
-use serde_json::{Value, json};
 use zot_conversation::BoxFuture;
+use zot_wire::zino::daemon::{Request, Response};
+use zot_wire::zino::{Message, Response as _, agent_loop, context, memory, router, system_prompt};
 
 use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::peer::Peer;
-use crate::service::{Answer, Answers, Object, Service, channel_id, wants_stream};
+use crate::service::{Responses, Service};
 
 /// The services the daemon brings together.
 #[derive(Clone)]
 pub struct DaemonPeers {
-    pub system_prompt: Peer,
-    pub context: Peer,
-    pub agent_loop: Peer,
-    pub router: Peer,
-    pub memory: Peer,
+    pub system_prompt: Peer<system_prompt::Request>,
+    pub context: Peer<context::Request>,
+    pub agent_loop: Peer<agent_loop::Request>,
+    pub router: Peer<router::Request>,
+    pub memory: Peer<memory::Request>,
 }
 
 pub struct DaemonService {
@@ -27,70 +28,43 @@ pub struct DaemonService {
     peers: DaemonPeers,
 }
 
-/// What a client asks for.
-struct Request {
-    message: String,
-    channel: Option<String>,
-    stream: bool,
-}
-
-impl Request {
-    fn read(request: &Object) -> Result<Self, String> {
-        let message = match request.get("message") {
-            None | Some(Value::Null) => "",
-            Some(Value::String(message)) => message.trim(),
-            Some(_) => return Err("message must be a string".to_owned()),
-        };
-        if message.is_empty() {
-            return Err("Empty message.".to_owned());
-        }
-        Ok(Self {
-            message: message.to_owned(),
-            channel: channel_id(request),
-            stream: wants_stream(request),
-        })
-    }
-}
-
 impl DaemonService {
     pub fn new(config: Config, log: Log, peers: DaemonPeers) -> Self {
         Self { config, log, peers }
     }
 
-    async fn serve_client(&self, request: Object, answers: &Answers) {
-        let request = match Request::read(&request) {
-            Ok(request) => request,
-            Err(error) => return answers.finish(Answer::error(error)).await,
-        };
+    async fn serve_client(&self, request: Request, responses: &Responses<Response>) {
         let (system, context) = tokio::join!(self.system_prompt(), self.context(&request));
-        let user = json!({ "role": "user", "content": request.message });
-        let messages: Vec<Value> = system
-            .map(|prompt| json!({ "role": "system", "content": prompt }))
+        let messages: Vec<Message> = system
+            .map(|prompt| Message::new("system", prompt))
             .into_iter()
             .chain(context)
-            .chain([user])
+            .chain([Message::new("user", request.message.as_str())])
             .collect();
-        let Some(finished) = self.dispatch(messages, request.stream, answers).await else {
+        let Some(finished) = self.dispatch(messages, request.stream, responses).await else {
             return;
         };
-        // Before the client is told of the end: then its next request finds this one, and it may hang
-        // up at once. An empty answer is not worth remembering.
-        if let Some(channel) = &request.channel
-            && !finished.text.is_empty()
+        // Before the client reads the last frame: then its next request finds this one, and it may
+        // hang up at once. An empty text is not worth remembering.
+        if let Some(channel) = &request.channel_id
+            && !finished.text().is_empty()
         {
-            self.remember(channel, &request.message, &finished.text)
+            self.remember(channel, &request.message, finished.text())
                 .await;
         }
-        answers.finish(finished.last).await;
+        responses.finish(finished.into()).await;
     }
 
     async fn system_prompt(&self) -> Option<String> {
-        let request = object(json!({ "type": "get" }));
-        match self.peers.system_prompt.ask(request).await {
-            Ok(Answer::Message(mut answer)) => match answer.remove("content") {
-                Some(Value::String(content)) if !content.is_empty() => Some(content),
-                _ => None,
-            },
+        match self
+            .peers
+            .system_prompt
+            .ask(system_prompt::Request::Get)
+            .await
+        {
+            Ok(system_prompt::Response::SystemPrompt { content }) => {
+                Some(content).filter(|content| !content.is_empty())
+            }
             Ok(_) => None,
             Err(error) => {
                 self.log
@@ -100,17 +74,13 @@ impl DaemonService {
         }
     }
 
-    async fn context(&self, request: &Request) -> Vec<Value> {
-        let request = object(json!({
-            "type": "build",
-            "channel_id": request.channel,
-            "user_message": request.message,
-        }));
+    async fn context(&self, request: &Request) -> Vec<Message> {
+        let request = context::Request::Build {
+            channel_id: request.channel_id.clone(),
+            user_message: request.message.clone(),
+        };
         match self.peers.context.ask(request).await {
-            Ok(Answer::Message(mut answer)) => match answer.remove("messages") {
-                Some(Value::Array(messages)) => messages,
-                _ => Vec::new(),
-            },
+            Ok(context::Response::Context { messages }) => messages,
             Ok(_) => Vec::new(),
             Err(error) => {
                 self.log.warning(format_args!("no context: ctx: {error}"));
@@ -119,42 +89,34 @@ impl DaemonService {
         }
     }
 
-    async fn remember(&self, channel: &str, message: &str, answer: &str) {
-        let request = object(json!({
-            "type": "append_history",
-            "channel_id": channel,
-            "messages": [
-                { "role": "user", "content": message },
-                { "role": "assistant", "content": answer },
+    async fn remember(&self, channel: &str, message: &str, text: &str) {
+        let request = memory::Request::AppendHistory {
+            channel_id: channel.to_owned(),
+            messages: vec![
+                Message::new("user", message),
+                Message::new("assistant", text),
             ],
-        }));
-        match self.peers.memory.ask(request).await {
-            Ok(answer) => {
-                if let Some(error) = answer.error_message() {
-                    self.log
-                        .warning(format_args!("history not stored: mem: {error}"));
-                }
-            }
-            Err(error) => self
-                .log
-                .warning(format_args!("history not stored: mem: {error}")),
-        }
+        };
+        let error = match self.peers.memory.ask(request).await {
+            Ok(response) => match response.as_failure() {
+                Some(failure) => failure.message.clone().unwrap_or_default(),
+                None => return,
+            },
+            Err(error) => error.to_string(),
+        };
+        self.log
+            .warning(format_args!("history not stored: mem: {error}"));
     }
 }
 
 impl Service for DaemonService {
+    type Request = Request;
+
     fn kind(&self) -> ServiceKind {
         ServiceKind::Daemon
     }
 
-    fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
-        Box::pin(async move { self.serve_client(request, &answers).await })
-    }
-}
-
-pub(crate) fn object(value: Value) -> Object {
-    match value {
-        Value::Object(object) => object,
-        _ => Object::new(),
+    fn handle(&self, request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
+        Box::pin(async move { self.serve_client(request, &responses).await })
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde_json::Value;
+use zot_wire::zino::Message;
 
 use crate::lenient;
 use crate::logging::Log;
@@ -48,8 +48,8 @@ impl ExecutorDefinition {
 #[serde(default)]
 pub struct Skill {
     pub meta: Meta,
-    pub interpreter: Vec<Value>,
-    pub fabricator: Vec<Value>,
+    pub interpreter: Vec<Message>,
+    pub fabricator: Vec<Message>,
 }
 
 #[derive(Deserialize, Default)]

@@ -16,7 +16,7 @@ const PER_CONNECTION: u64 = 4;
 const MAX_SERVICE_CONNECTIONS: usize = 4096;
 
 /// However few descriptors there are.
-const MIN_CONNECTIONS: usize = 16;
+const MIN_SERVICE_CONNECTIONS: usize = 16;
 
 /// What the process was started with, once that was changed.
 static ORIGINAL: OnceLock<Rlimit> = OnceLock::new();
@@ -46,7 +46,7 @@ pub(crate) fn connections() -> usize {
     };
     usize::try_from(limit / PER_CONNECTION)
         .unwrap_or(MAX_SERVICE_CONNECTIONS)
-        .clamp(MIN_CONNECTIONS, MAX_SERVICE_CONNECTIONS)
+        .clamp(MIN_SERVICE_CONNECTIONS, MAX_SERVICE_CONNECTIONS)
 }
 
 /// How many descriptors we were started with, where that was changed: programs get as many. Some walk

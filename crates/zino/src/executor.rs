@@ -7,7 +7,6 @@ mod program;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsStr;
 use std::io;
@@ -18,17 +17,16 @@ use std::process::{Command, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Number, Value, json};
 use tokio::sync::Semaphore;
 use zot_conversation::BoxFuture;
 use zot_process::launch::ConfineError;
+use zot_wire::zino::executor::{Code, ExecutionResult, ExecutorEntry, Request, Response, Seconds};
 
 use crate::config::Config;
 use crate::definitions::{ExecutorDefinition, load_executors};
 use crate::kind::ServiceKind;
-use crate::lenient;
 use crate::logging::Log;
-use crate::service::{Answer, Answers, Object, Service, unknown_type};
+use crate::service::{Responses, Service};
 
 use code_file::CodeFile;
 pub use confined::SandboxError;
@@ -81,13 +79,6 @@ enum StartError {
     Program { program: String, source: io::Error },
 }
 
-/// What code came to.
-struct Outcome {
-    exit_code: i64,
-    stdout: String,
-    stderr: String,
-}
-
 impl ExecutorService {
     pub fn new(config: Config, log: Log) -> Result<Self, ExecutorError> {
         // What earlier runs that were killed have left.
@@ -117,66 +108,53 @@ impl ExecutorService {
         })
     }
 
-    async fn execute(&self, request: &Object) -> Result<Answer, String> {
-        let (name, code) = arguments(request)?;
-        let outcome = match self.find(&name) {
-            Some(executor) => self.run(&executor, code).await,
-            None => Outcome::failed(format!("Unknown executor: {name}")),
-        };
-        Ok(Answer::message(json!({
-            "type": "result",
-            "exit_code": outcome.exit_code,
-            "stdout": outcome.stdout,
-            "stderr": outcome.stderr,
-        })))
+    async fn execute(&self, code: &Code) -> Response {
+        Response::Result(match self.find(&code.executor) {
+            Some(executor) => self.run(&executor, &code.code).await,
+            None => not_run(format!("Unknown executor: {}", code.executor)),
+        })
     }
 
-    async fn validate(&self, request: &Object) -> Result<Answer, String> {
-        let (name, code) = arguments(request)?;
-        let errors = match self.find(&name) {
-            None => Some(format!("Unknown executor: {name}")),
+    async fn validate(&self, code: &Code) -> Response {
+        let errors = match self.find(&code.executor) {
+            None => Some(format!("Unknown executor: {}", code.executor)),
             Some(executor) => {
                 let _slot = self.slots.acquire().await;
-                match CodeFile::new(code, &executor.file_extension) {
+                match CodeFile::new(&code.code, &executor.file_extension) {
                     Ok(file) => self.complaints(&executor, &file).await,
                     Err(error) => Some(StartError::CodeFile(error).to_string()),
                 }
             }
         };
-        Ok(Answer::message(json!({
-            "type": "validation",
-            "ok": errors.is_none(),
-            "errors": errors.unwrap_or_default(),
-        })))
+        Response::Validation {
+            ok: errors.is_none(),
+            errors: errors.unwrap_or_default(),
+        }
     }
 
-    fn capabilities(&self) -> Answer {
+    fn capabilities(&self) -> Response {
         let executors = Arc::clone(&self.lock());
-        let executors: BTreeMap<&str, Value> = executors
-            .iter()
-            .map(|executor| {
-                let description = json!({
-                    "command": executor.name,
-                    "file_extension": executor.file_extension,
-                    "static_analysis": executor.static_analysis,
-                    "has_validator": validator(executor).is_some(),
-                });
-                (executor.name.as_str(), description)
-            })
-            .collect();
-        Answer::message(json!({
-            "type": "capabilities",
-            "executors": executors,
-            "timeout": seconds(self.config.exc.timeout),
-        }))
+        let entry = |executor: &ExecutorDefinition| ExecutorEntry {
+            command: executor.name.clone(),
+            file_extension: executor.file_extension.clone(),
+            has_validator: validator(executor).is_some(),
+            static_analysis: executor.static_analysis.clone(),
+        };
+        Response::Capabilities {
+            executors: executors
+                .iter()
+                .map(|executor| (executor.name.clone(), entry(executor)))
+                .collect(),
+            timeout: Seconds(self.config.exc.timeout),
+        }
     }
 
-    async fn run(&self, executor: &ExecutorDefinition, code: &str) -> Outcome {
+    async fn run(&self, executor: &ExecutorDefinition, code: &str) -> ExecutionResult {
         // Closed never, so there is always one in the end.
         let _slot = self.slots.acquire().await;
         let file = match CodeFile::new(code, &executor.file_extension) {
             Ok(file) => file,
-            Err(error) => return Outcome::failed(StartError::CodeFile(error).to_string()),
+            Err(error) => return not_run(StartError::CodeFile(error).to_string()),
         };
         // Beside the program: what a validator says changes nothing about it.
         let checked = async {
@@ -186,14 +164,14 @@ impl ExecutorService {
             }
         };
         let (outcome, ()) = tokio::join!(self.run_file(executor, &file), checked);
-        outcome.unwrap_or_else(|error| Outcome::failed(error.to_string()))
+        outcome.unwrap_or_else(|error| not_run(error.to_string()))
     }
 
     async fn run_file(
         &self,
         executor: &ExecutorDefinition,
         file: &CodeFile,
-    ) -> Result<Outcome, StartError> {
+    ) -> Result<ExecutionResult, StartError> {
         let command = self.command(&executor.name, file.path());
         let command = if self.config.exc.sandbox {
             let network = self.config.exc.network;
@@ -208,7 +186,7 @@ impl ExecutorService {
                     program: executor.name.clone(),
                     source,
                 })?;
-        Ok(Outcome::of(finished, self.config.exc.timeout))
+        Ok(result(&finished, self.config.exc.timeout))
     }
 
     /// What the executor's validator, if there is one, has to say about the code.
@@ -266,32 +244,31 @@ impl ExecutorService {
     }
 }
 
-impl Outcome {
-    fn failed(message: String) -> Self {
-        Self {
-            exit_code: NO_EXIT_CODE,
-            stdout: String::new(),
-            stderr: message,
-        }
+/// The result of code that did not run.
+fn not_run(reason: String) -> ExecutionResult {
+    ExecutionResult {
+        exit_code: NO_EXIT_CODE,
+        stdout: String::new(),
+        stderr: reason,
     }
+}
 
-    fn of(finished: Finished, time_limit: f64) -> Self {
-        let mut stderr = finished.stderr.text();
-        let exit_code = match finished.status {
-            Some(status) => status.map_or(NO_EXIT_CODE, exit_code),
-            None => {
-                if !stderr.is_empty() && !stderr.ends_with('\n') {
-                    stderr.push('\n');
-                }
-                stderr.push_str(&format!("Execution timed out after {time_limit}s."));
-                NO_EXIT_CODE
+fn result(finished: &Finished, time_limit: f64) -> ExecutionResult {
+    let mut stderr = finished.stderr.text();
+    let exit_code = match finished.status {
+        Some(status) => status.map_or(NO_EXIT_CODE, exit_code),
+        None => {
+            if !stderr.is_empty() && !stderr.ends_with('\n') {
+                stderr.push('\n');
             }
-        };
-        Self {
-            exit_code,
-            stdout: finished.stdout.text(),
-            stderr,
+            stderr.push_str(&format!("Execution timed out after {time_limit}s."));
+            NO_EXIT_CODE
         }
+    };
+    ExecutionResult {
+        exit_code,
+        stdout: finished.stdout.text(),
+        stderr,
     }
 }
 
@@ -303,19 +280,20 @@ fn exit_code(status: ExitStatus) -> i64 {
 }
 
 impl Service for ExecutorService {
+    type Request = Request;
+
     fn kind(&self) -> ServiceKind {
         ServiceKind::Executor
     }
 
-    fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
+    fn handle(&self, request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            let answer = match request.get("type").and_then(Value::as_str) {
-                Some("execute") => self.execute(&request).await,
-                Some("validate") => self.validate(&request).await,
-                Some("capabilities") => Ok(self.capabilities()),
-                _ => Ok(unknown_type(&request)),
+            let response = match request {
+                Request::Execute(code) => self.execute(&code).await,
+                Request::Validate(code) => self.validate(&code).await,
+                Request::Capabilities => self.capabilities(),
             };
-            answers.finish(answer.unwrap_or_else(Answer::error)).await;
+            responses.finish(response).await;
         })
     }
 
@@ -324,23 +302,6 @@ impl Service for ExecutorService {
         *self.lock() = Arc::new(executors);
         Ok(())
     }
-}
-
-/// The executor's name and the code; what is left out is empty, as in the original. A number is a
-/// name like any other that no executor has.
-fn arguments(request: &Object) -> Result<(String, &str), String> {
-    let name = match request.get("executor") {
-        None => Some(String::new()),
-        Some(value) => lenient::shown(value),
-    };
-    let code = match request.get("code") {
-        None => Some(""),
-        Some(value) => value.as_str(),
-    };
-    Ok((
-        name.ok_or("executor must be a string")?,
-        code.ok_or("code must be a string")?,
-    ))
 }
 
 fn working_directory(given: Option<&Path>) -> Result<PathBuf, ExecutorError> {
@@ -380,18 +341,4 @@ fn secret_variables() -> impl Iterator<Item = &'static str> {
     let entries = zot_provider::providers().iter();
     let keys = entries.flat_map(|entry| entry.key_variables.iter());
     std::iter::once("LLM_API_KEY").chain(keys.map(AsRef::as_ref))
-}
-
-/// A whole number where it is one.
-fn seconds(time: f64) -> Value {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "only where it is the same number"
-    )]
-    let whole = time as i64;
-    #[expect(clippy::cast_precision_loss, reason = "a comparison decides")]
-    match whole as f64 == time {
-        true => whole.into(),
-        false => Number::from_f64(time).map_or(Value::Null, Value::Number),
-    }
 }

@@ -10,8 +10,9 @@ pub mod daemon;
 pub mod definitions;
 mod descriptors;
 pub mod environment_file;
+#[cfg(test)]
+mod exchange;
 pub mod executor;
-mod frame;
 pub mod kind;
 mod lenient;
 pub mod logging;

@@ -98,8 +98,10 @@ struct Cli {
     words: Vec<String>,
 }
 
-/// How long to wait for something to be piped in when there is a message already: who starts a
-/// program often leaves its standard input open without ever writing to it.
+/// How long to wait for piped input when there is a message already: a parent often leaves the
+/// standard input of a program open without ever writing to it.
+///
+/// Limit: a silent pipe is ignored.
 const PIPE_PATIENCE: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
@@ -350,7 +352,7 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
     };
     match block_on(ask(&daemon, question, &mut zot_terminal::stdout()))? {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(ClientError::Told(told)) => {
+        Err(ClientError::Refused(told)) => {
             let _ = writeln!(zot_terminal::stderr(), "{told}");
             Ok(ExitCode::FAILURE)
         }

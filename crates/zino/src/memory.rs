@@ -11,7 +11,6 @@ mod error;
 mod file;
 mod hard;
 mod index;
-mod request;
 mod soft;
 #[cfg(test)]
 mod tests;
@@ -21,21 +20,22 @@ mod transfer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::BoxFuture;
+use zot_wire::zino::Response as _;
+use zot_wire::zino::memory::{ChannelEntry, FoundMemory, Request, Response};
 
 use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
-use crate::service::{Answer, Answers, Object, Service, unknown_type};
+use crate::service::{HungUp, Responses, Service};
 
 use channels::Channels;
 use directory::Directory;
 use error::StoreError;
 use hard::{HardMemories, NewMemory};
-use request::{Refused, channel, limit, messages, number, tag, text, wanted};
+use index::Wanted;
 use soft::SoftMemory;
 
 /// How many messages are read without a thread for it.
@@ -47,6 +47,9 @@ const AT_ONCE_MESSAGES: usize = 1000;
 ///
 /// Limit: `mem` waits for the reader.
 const FRAMES_AHEAD: usize = 4;
+
+/// How many memories a search finds unless the request says otherwise.
+const DEFAULT_TOP: i64 = 3;
 
 /// A larger soft memory, note or list of channels is not read.
 ///
@@ -89,6 +92,15 @@ impl MemoryService {
     }
 }
 
+/// Why a request is not done.
+#[derive(Debug, thiserror::Error)]
+enum Refused {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    HungUp(#[from] HungUp),
+}
+
 /// Files that were cut off, and what could not be looked at.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Mended {
@@ -97,6 +109,8 @@ pub struct Mended {
 }
 
 impl Service for MemoryService {
+    type Request = Request;
+
     fn kind(&self) -> ServiceKind {
         ServiceKind::Memory
     }
@@ -116,27 +130,27 @@ impl Service for MemoryService {
         }
     }
 
-    fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
+    fn handle(&self, request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
         let store = Arc::clone(&self.0);
         Box::pin(async move {
-            if let Some(answer) = store.answer_at_once(&request) {
-                return answers.finish(answer).await;
+            if let Some(response) = store.answer_at_once(&request) {
+                return responses.finish(response).await;
             }
             // Frames pass through here: only what a service sends itself wakes a caller in the same
             // process.
             let (sink, mut frames) = mpsc::channel(FRAMES_AHEAD);
-            let work = tokio::task::spawn_blocking(move || store.answer(&request, &sink));
+            let work = tokio::task::spawn_blocking(move || store.answer(request, &sink));
             while let Some(frame) = frames.recv().await {
-                if answers.send(frame).await.is_err() {
+                if responses.send(frame).await.is_err() {
                     return;
                 }
             }
-            let answer = match work.await {
-                Ok(Ok(answer)) => answer,
-                Ok(Err(refused)) => Answer::error(refused.to_string()),
-                Err(_) => Answer::error("the request could not be finished"),
+            let response = match work.await {
+                Ok(Ok(response)) => response,
+                Ok(Err(refused)) => Response::error(refused.to_string()),
+                Err(_) => Response::error("the request could not be finished"),
             };
-            answers.finish(answer).await;
+            responses.finish(response).await;
         })
     }
 }
@@ -173,90 +187,100 @@ impl Store {
 
     /// The answer where it takes microseconds, less than waking a thread, and no waiting for anyone:
     /// everything else in the process would wait with it. Whatever is odd is not for here.
-    fn answer_at_once(&self, request: &Object) -> Option<Answer> {
-        let answer = match request.get("type").and_then(Value::as_str)? {
-            "get_history" => {
-                let limit = limit(request).ok()??;
+    fn answer_at_once(&self, request: &Request) -> Option<Response> {
+        match request {
+            Request::GetHistory { channel_id, limit } => {
+                let limit = history_limit(*limit)?;
                 if limit > AT_ONCE_MESSAGES {
                     return None;
                 }
-                let history = self.channels.history_at_once(channel(request).ok()?, limit);
-                json!({ "type": "history", "messages": history.ok()?? })
+                let history = self.channels.history_at_once(channel_id, limit);
+                let messages = history.ok()??;
+                Some(Response::History { messages })
             }
-            "append_history" => {
-                let (channel, messages) = (channel(request).ok()?, messages(request).ok()?);
-                match self.channels.append_at_once(channel, messages) {
-                    Ok(true) => json!({ "type": "ok" }),
-                    Ok(false) => return None,
-                    Err(error) => return Some(Answer::error(error.to_string())),
-                }
-            }
-            "search_hard" if self.hard.is_absent() => {
-                text(request, "query").ok()?;
-                wanted(request).ok()?;
-                json!({ "type": "hard_memories", "results": [] })
-            }
-            _ => return None,
-        };
-        Some(Answer::message(answer))
+            Request::AppendHistory {
+                channel_id,
+                messages,
+            } => match self.channels.append_at_once(channel_id, messages) {
+                Ok(true) => Some(Response::Done),
+                Ok(false) => None,
+                Err(error) => Some(Response::error(error.to_string())),
+            },
+            Request::SearchHard { .. } if self.hard.is_absent() => Some(Response::HardMemories {
+                results: Vec::new(),
+            }),
+            _ => None,
+        }
     }
 
-    /// The last frame of the answer; `answers` takes those before it.
-    fn answer(&self, request: &Object, answers: &mpsc::Sender<Answer>) -> Result<Answer, Refused> {
-        let answer = match request.get("type").and_then(Value::as_str) {
-            Some("get_history") => {
-                let history = self.channels.history(channel(request)?, limit(request)?)?;
-                json!({ "type": "history", "messages": history })
+    /// The last frame of the response; `frames` takes those before it.
+    fn answer(
+        &self,
+        request: Request,
+        frames: &mpsc::Sender<Response>,
+    ) -> Result<Response, Refused> {
+        Ok(match request {
+            Request::GetHistory { channel_id, limit } => Response::History {
+                messages: self.channels.history(&channel_id, history_limit(limit))?,
+            },
+            Request::AppendHistory {
+                channel_id,
+                messages,
+            } => {
+                self.channels.append(&channel_id, &messages)?;
+                Response::Done
             }
-            Some("append_history") => {
-                let channel = channel(request)?;
-                self.channels.append(channel, messages(request)?)?;
-                json!({ "type": "ok" })
+            Request::ClearHistory { channel_id } => {
+                self.channels.clear(&channel_id)?;
+                Response::Done
             }
-            Some("clear_history") => {
-                self.channels.clear(channel(request)?)?;
-                json!({ "type": "ok" })
-            }
-            Some("list_channels") => {
-                let channels: Vec<_> = self
+            Request::ListChannels => Response::Channels {
+                channels: self
                     .channels
                     .list()?
                     .into_iter()
-                    .map(|listed| json!({ "channel_id": listed.channel_id, "bytes": listed.bytes }))
-                    .collect();
-                json!({ "type": "channels", "channels": channels })
+                    .map(|listed| ChannelEntry {
+                        bytes: listed.bytes,
+                        channel_id: listed.channel_id,
+                    })
+                    .collect(),
+            },
+            Request::SearchHard { query, top_k } => Response::HardMemories {
+                results: self.search(&query, top_k)?,
+            },
+            Request::StoreHard { messages, tag } => Response::Stored {
+                id: self.hard.store(&[NewMemory { messages, tag }])?,
+            },
+            Request::DeleteHard { id } => {
+                self.hard.delete(id)?;
+                Response::Done
             }
-            Some("search_hard") => {
-                let query = text(request, "query")?;
-                let results: Vec<_> = self
-                    .hard
-                    .search(query, wanted(request)?)?
-                    .into_iter()
-                    .map(|found| json!({ "messages": found.messages, "score": found.score }))
-                    .collect();
-                json!({ "type": "hard_memories", "results": results })
+            Request::GetSoft => Response::SoftMemory {
+                content: self.soft.get()?,
+            },
+            Request::SetSoft { content } => {
+                self.soft.set(&content)?;
+                Response::Done
             }
-            Some("store_hard") => {
-                let tag = tag(request)?;
-                let memory = NewMemory {
-                    messages: messages(request)?,
-                    tag: &tag,
-                };
-                json!({ "type": "ok", "id": self.hard.store(&[memory])? })
-            }
-            Some("delete_hard") => {
-                self.hard.delete(number(request, "id")?)?;
-                json!({ "type": "ok" })
-            }
-            Some("get_soft") => json!({ "type": "soft_memory", "content": self.soft.get()? }),
-            Some("set_soft") => {
-                self.soft.set(text(request, "content")?)?;
-                json!({ "type": "ok" })
-            }
-            Some("export") => self.export(answers)?,
-            Some("import") => self.import(request, answers)?,
-            _ => return Ok(unknown_type(request)),
-        };
-        Ok(Answer::message(answer))
+            Request::Export => self.export(frames)?,
+            Request::Import { items } => self.import(items, frames)?,
+        })
     }
+
+    fn search(&self, query: &str, top_k: Option<i64>) -> Result<Vec<FoundMemory>, StoreError> {
+        let count = top_k.unwrap_or(DEFAULT_TOP);
+        let magnitude = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+        let wanted = if count < 0 {
+            Wanted::AllBut(magnitude)
+        } else {
+            Wanted::Best(magnitude)
+        };
+        self.hard.search(query, wanted)
+    }
+}
+
+/// How many messages of a history are asked for; `None` for all.
+fn history_limit(limit: Option<i64>) -> Option<usize> {
+    let limit = usize::try_from(limit.unwrap_or(0)).ok();
+    limit.filter(|&limit| limit > 0)
 }

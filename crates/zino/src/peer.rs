@@ -15,12 +15,12 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use zot_conversation::BoxFuture;
+use zot_wire::zino::{Frame, Request, Response};
 use zot_wire::{FrameDecoder, write_frame};
 
-use crate::frame;
 use crate::logging::Log;
 use crate::request_line::{Outcome, RequestLine};
-use crate::service::{Answer, Answers, Object, Service};
+use crate::service::{Responses, Service};
 
 const READ_BYTES: usize = 16 * 1024;
 
@@ -28,22 +28,41 @@ const READ_BYTES: usize = 16 * 1024;
 const QUEUE_PAUSE: Duration = Duration::from_millis(5);
 
 /// Where a service can be reached, and how long it may be silent.
-#[derive(Clone)]
-pub struct Peer {
-    place: Place,
+pub struct Peer<R: Request> {
+    address: Address<R>,
     limit: Option<Duration>,
 }
 
-#[derive(Clone)]
-enum Place {
+enum Address<R: Request> {
     Socket {
         path: PathBuf,
         max_frame_bytes: usize,
     },
     Local {
-        service: Arc<dyn Service>,
+        service: Arc<dyn Service<Request = R>>,
         log: Log,
     },
+}
+
+impl<R: Request> Clone for Peer<R> {
+    fn clone(&self) -> Self {
+        Self {
+            address: match &self.address {
+                Address::Socket {
+                    path,
+                    max_frame_bytes,
+                } => Address::Socket {
+                    path: path.clone(),
+                    max_frame_bytes: *max_frame_bytes,
+                },
+                Address::Local { service, log } => Address::Local {
+                    service: Arc::clone(service),
+                    log: *log,
+                },
+            },
+            limit: self.limit,
+        }
+    }
 }
 
 /// Why a call came to nothing.
@@ -62,10 +81,10 @@ pub enum CallError {
     Silent(Duration),
 }
 
-impl Peer {
+impl<R: Request> Peer<R> {
     pub fn socket(path: PathBuf, max_frame_bytes: usize) -> Self {
         Self {
-            place: Place::Socket {
+            address: Address::Socket {
                 path,
                 max_frame_bytes,
             },
@@ -74,22 +93,22 @@ impl Peer {
     }
 
     /// A service of this process; its requests go into `log` as they would over its socket.
-    pub fn local(service: Arc<dyn Service>, log: Log) -> Self {
+    pub fn local(service: Arc<dyn Service<Request = R>>, log: Log) -> Self {
         Self {
-            place: Place::Local { service, log },
+            address: Address::Local { service, log },
             limit: None,
         }
     }
 
-    /// Lets the service be silent for so long at most: before a frame of a stream, or before it has
+    /// Limits how long the service may be silent: before a frame of a stream, or before it has
     /// answered what it is asked.
     pub fn within(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Begins a call. Dropping the [`Call`] gives it up.
-    pub async fn call(&self, request: Object) -> Result<Call, CallError> {
+    /// Begins a call. Dropping the [`Call`] abandons it.
+    pub async fn call(&self, request: R) -> Result<Call<R::Response>, CallError> {
         let inner = limited(self.limit, self.begin(request)).await?;
         Ok(Call {
             inner,
@@ -97,31 +116,31 @@ impl Peer {
         })
     }
 
-    /// Calls and returns the one frame of the answer.
-    pub async fn ask(&self, request: Object) -> Result<Answer, CallError> {
-        let answered = async {
+    /// Calls and returns the one frame of the response.
+    pub async fn ask(&self, request: R) -> Result<R::Response, CallError> {
+        let response = async {
             let mut inner = self.begin(request).await?;
             inner.next().await?.ok_or(CallError::EndedEarly)
         };
-        limited(self.limit, answered).await
+        limited(self.limit, response).await
     }
 
-    async fn begin(&self, request: Object) -> Result<Inner, CallError> {
-        match &self.place {
-            Place::Local { service, log } => {
-                let (answers, receiver) = Answers::channel();
-                let line = RequestLine::begin(*log, service.kind(), &request);
+    async fn begin(&self, request: R) -> Result<Inner<R::Response>, CallError> {
+        match &self.address {
+            Address::Local { service, log } => {
+                let (responses, frames) = Responses::channel();
+                let line = RequestLine::of_request(*log, &request);
                 let service = Arc::clone(service);
                 let work: BoxFuture<'static, ()> =
-                    Box::pin(async move { service.handle(request, answers).await });
+                    Box::pin(async move { service.handle(request, responses).await });
                 Ok(Inner::Local(LocalCall {
                     work: Some(work),
-                    answers: receiver,
+                    frames,
                     line,
                     outcome: Outcome::default(),
                 }))
             }
-            Place::Socket {
+            Address::Socket {
                 path,
                 max_frame_bytes,
             } => {
@@ -130,7 +149,7 @@ impl Peer {
                 write_frame(&mut frame, &request)
                     .map_err(|error| CallError::Unreadable(error.to_string()))?;
                 match stream.write_all(&frame).await {
-                    // Who does not read to the end may have said why.
+                    // A service that stops reading may have answered why.
                     Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                         return Err(CallError::Broken(error));
                     }
@@ -169,20 +188,20 @@ async fn connect(path: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// An answer on its way. It does the work of a local service when it is read.
-pub struct Call {
-    inner: Inner,
+/// A response that is being received. Reading it does the work of a local service.
+pub struct Call<T> {
+    inner: Inner<T>,
     limit: Option<Duration>,
 }
 
-enum Inner {
-    Local(LocalCall),
+enum Inner<T> {
+    Local(LocalCall<T>),
     Remote(RemoteCall),
 }
 
-struct LocalCall {
+struct LocalCall<T> {
     work: Option<BoxFuture<'static, ()>>,
-    answers: mpsc::Receiver<Answer>,
+    frames: mpsc::Receiver<T>,
     line: RequestLine,
     outcome: Outcome,
 }
@@ -193,15 +212,15 @@ struct RemoteCall {
     buffer: Vec<u8>,
 }
 
-impl Call {
-    /// The next frame; `None` when the answer is over.
-    pub async fn next(&mut self) -> Result<Option<Answer>, CallError> {
+impl<T: Response> Call<T> {
+    /// The next frame; `None` at the end of the response.
+    pub async fn next(&mut self) -> Result<Option<T>, CallError> {
         limited(self.limit, self.inner.next()).await
     }
 }
 
-impl Inner {
-    async fn next(&mut self) -> Result<Option<Answer>, CallError> {
+impl<T: Response> Inner<T> {
+    async fn next(&mut self) -> Result<Option<T>, CallError> {
         match self {
             Self::Local(call) => Ok(call.next().await),
             Self::Remote(call) => call.next().await,
@@ -209,13 +228,13 @@ impl Inner {
     }
 }
 
-impl LocalCall {
-    async fn next(&mut self) -> Option<Answer> {
-        let (work, answers) = (&mut self.work, &mut self.answers);
-        let answer = poll_fn(|context| {
+impl<T: Response> LocalCall<T> {
+    async fn next(&mut self) -> Option<T> {
+        let (work, frames) = (&mut self.work, &mut self.frames);
+        let frame = poll_fn(|context| {
             loop {
-                if let Ok(answer) = answers.try_recv() {
-                    return Poll::Ready(Some(answer));
+                if let Ok(frame) = frames.try_recv() {
+                    return Poll::Ready(Some(frame));
                 }
                 let Some(future) = work else {
                     return Poll::Ready(None);
@@ -223,26 +242,24 @@ impl LocalCall {
                 let finished = future.as_mut().poll(context).is_ready();
                 if finished {
                     *work = None;
-                } else if answers.is_empty() {
+                } else if frames.is_empty() {
                     // Another task of the service may add a frame and must wake this one.
-                    return match answers.poll_recv(context) {
-                        Poll::Ready(Some(answer)) => Poll::Ready(Some(answer)),
+                    return match frames.poll_recv(context) {
+                        Poll::Ready(Some(frame)) => Poll::Ready(Some(frame)),
                         _ => Poll::Pending,
                     };
                 }
             }
         })
         .await;
-        match &answer {
-            Some(Answer::Chunk(_)) => self.outcome = Outcome::Ok,
-            Some(answer) => self.outcome = Outcome::of(answer),
-            None => {}
+        if let Some(frame) = &frame {
+            self.outcome = Outcome::of(frame);
         }
-        answer
+        frame
     }
 }
 
-impl Drop for LocalCall {
+impl<T> Drop for LocalCall<T> {
     fn drop(&mut self) {
         if self.work.is_some() {
             self.outcome = Outcome::HungUp;
@@ -252,13 +269,13 @@ impl Drop for LocalCall {
 }
 
 impl RemoteCall {
-    async fn next(&mut self) -> Result<Option<Answer>, CallError> {
+    async fn next<T: Response>(&mut self) -> Result<Option<T>, CallError> {
         loop {
             match self.decoder.next_frame() {
                 Ok(Some(bytes)) => {
-                    let object = frame::read(bytes)
+                    let frame = Frame::parse(bytes)
                         .map_err(|error| CallError::Unreadable(error.to_string()))?;
-                    return Ok(Some(Answer::from_object(object)));
+                    return Ok(Some(T::read(frame)));
                 }
                 Ok(None) => {}
                 Err(error) => return Err(CallError::Unreadable(error.to_string())),

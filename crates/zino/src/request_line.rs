@@ -2,12 +2,11 @@
 
 use std::fmt;
 
-use serde_json::Value;
 use tokio::time::Instant;
+use zot_wire::zino::{Frame, Request, Response};
 
 use crate::kind::ServiceKind;
 use crate::logging::{Level, Log};
-use crate::service::{Answer, Object, wants_stream};
 
 /// How much of a peer's text is repeated.
 const SHOWN_CHARACTERS: usize = 80;
@@ -35,13 +34,24 @@ pub(crate) enum Outcome {
 }
 
 impl RequestLine {
-    pub(crate) fn begin(log: Log, service: ServiceKind, request: &Object) -> Self {
+    /// A request that came over a socket, valid or not.
+    pub(crate) fn of_frame(log: Log, service: ServiceKind, frame: &Frame) -> Self {
+        Self::begin(log, || Subject::of_frame(service, frame))
+    }
+
+    /// A request of a service of this process.
+    pub(crate) fn of_request(log: Log, request: &impl Request) -> Self {
+        Self::begin(log, || Subject {
+            kind: request.type_name().to_owned(),
+            channel: request.channel_id().map(printable),
+        })
+    }
+
+    fn begin(log: Log, subject: impl FnOnce() -> Subject) -> Self {
         Self {
             log,
             began: Instant::now(),
-            subject: log
-                .writes(Level::Info)
-                .then(|| Subject::of(service, request)),
+            subject: log.writes(Level::Info).then(subject),
         }
     }
 
@@ -71,10 +81,10 @@ pub(crate) fn refused(log: Log, began: Instant, reason: &str) {
 }
 
 impl Outcome {
-    /// What the last frame of an answer says about all of it.
-    pub(crate) fn of(answer: &Answer) -> Self {
-        match answer.error_message() {
-            Some(message) => Self::Error(printable(message)),
+    /// What the last frame of a response says about all of it.
+    pub(crate) fn of(response: &impl Response) -> Self {
+        match response.as_failure() {
+            Some(failure) => Self::Error(printable(failure.message.as_deref().unwrap_or(""))),
             None => Self::Ok,
         }
     }
@@ -92,12 +102,11 @@ impl fmt::Display for Outcome {
 }
 
 impl Subject {
-    fn of(service: ServiceKind, request: &Object) -> Self {
-        let text = |name: &str| request.get(name).and_then(Value::as_str);
-        let kind = match text("type") {
+    fn of_frame(service: ServiceKind, frame: &Frame) -> Self {
+        let kind = match frame.type_name() {
             Some(kind @ ("ping" | "version")) => kind.to_owned(),
             // What clients ask of the daemon has no type: it is one thing, in two ways.
-            _ if service == ServiceKind::Daemon => match wants_stream(request) {
+            _ if service == ServiceKind::Daemon => match frame.wants_stream() {
                 true => "stream".to_owned(),
                 false => "request".to_owned(),
             },
@@ -106,7 +115,7 @@ impl Subject {
         };
         Self {
             kind,
-            channel: text("channel_id").map(printable),
+            channel: frame.text("channel_id").map(printable),
         }
     }
 }

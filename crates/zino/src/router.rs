@@ -6,26 +6,26 @@ mod messages;
 mod stand_in;
 
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use tokio::time::timeout;
 use zot_conversation::{
     BoxFuture, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelStream, Sampling,
 };
+use zot_wire::zino::Response as _;
+use zot_wire::zino::router::{self as wire, Request, Response};
 
 use crate::config::Config;
 use crate::environment_file::EnvironmentFile;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
-use crate::service::{
-    Answer, Answers, HungUp, Object, Service, number, unknown_type, wants_stream,
-};
+use crate::service::{HungUp, Responses, Service};
 
 pub use endpoints::RouterError;
 use endpoints::{Speech, Target};
 use failure::Next;
-use messages::{Conversation, Ending};
+use messages::{Conversation, Ending, RecentConversations};
 use stand_in::CallWriter;
 
 /// Sends conversations to the first of its servers that can be reached.
@@ -36,12 +36,13 @@ pub struct RouterService {
     max_answer_bytes: usize,
     /// At least one; the others are tried in order.
     targets: Vec<Target>,
+    recent: RecentConversations,
     log: Log,
 }
 
 /// A checked `infer`.
 struct Inference {
-    conversation: Conversation,
+    conversation: Arc<Conversation>,
     sampling: Sampling,
     mode: Mode,
 }
@@ -96,6 +97,7 @@ impl RouterService {
             time_limit,
             max_answer_bytes: config.wire.max_frame_bytes,
             targets: endpoints::targets(config, time_limit, environment)?,
+            recent: RecentConversations::default(),
             log,
         })
     }
@@ -105,65 +107,61 @@ impl RouterService {
         self.targets.first().map_or("", |target| &target.model)
     }
 
-    fn read(&self, request: Object) -> Result<Inference, String> {
-        let sampling = Sampling {
-            temperature: number(&request, "temperature")?,
-            top_p: number(&request, "top_p")?,
-        };
-        let mode = match wants_stream(&request) && self.streaming {
-            true => Mode::Streaming,
-            false => Mode::Collected,
-        };
-        let mut request = request;
+    fn read(&self, request: wire::Inference) -> Result<Inference, String> {
         Ok(Inference {
-            conversation: messages::read(request.remove("messages"))?,
-            sampling,
-            mode,
+            sampling: Sampling {
+                temperature: request.sampling.temperature,
+                top_p: request.sampling.top_p,
+            },
+            mode: match request.stream && self.streaming {
+                true => Mode::Streaming,
+                false => Mode::Collected,
+            },
+            conversation: self.recent.read(request.messages)?,
         })
     }
 
-    async fn infer(&self, request: Object, answers: &Answers) {
+    async fn infer(&self, request: wire::Inference, responses: &Responses<Response>) {
         let inference = match self.read(request) {
             Ok(inference) => inference,
-            Err(message) => return answers.finish(Answer::error(message)).await,
+            Err(message) => return responses.finish(Response::error(message)).await,
         };
         let mut received = Received::default();
-        let asked = self.ask(&inference, answers, &mut received);
+        let asked = self.ask(&inference, responses, &mut received);
         let outcome = match timeout(self.time_limit, asked).await {
             Ok(outcome) => outcome,
             Err(_) => {
                 let limit = self.time_limit.as_secs_f64();
                 let message = format!("the model has not answered within {limit}s");
-                return answers.finish(Answer::error(message)).await;
+                return responses.finish(Response::error(message)).await;
             }
         };
-        let answer = match outcome {
+        let response = match outcome {
             Ok(()) => match inference.mode {
-                Mode::Streaming => Answer::Done {
+                Mode::Streaming => Response::Done {
                     full_text: received.text,
-                    iterations: None,
                 },
-                Mode::Collected => {
-                    Answer::message(json!({ "type": "response", "content": received.text }))
-                }
+                Mode::Collected => Response::Response {
+                    content: received.text,
+                },
             },
-            Err(Unfinished::Failed(error)) => Answer::error(failure::message(&error)),
+            Err(Unfinished::Failed(error)) => Response::error(failure::message(&error)),
             Err(Unfinished::HungUp) => return,
         };
-        answers.finish(answer).await;
+        responses.finish(response).await;
     }
 
     /// Asks one server after the other while nothing of an answer has come.
     async fn ask(
         &self,
         inference: &Inference,
-        answers: &Answers,
+        responses: &Responses<Response>,
         received: &mut Received,
     ) -> Result<(), Unfinished> {
         let mut targets = self.targets.iter().peekable();
         let mut last = None;
         while let Some(target) = targets.next() {
-            let error = match self.receive(target, inference, answers, received).await {
+            let error = match self.receive(target, inference, responses, received).await {
                 Err(Unfinished::Failed(error)) => error,
                 other => return other,
             };
@@ -183,7 +181,7 @@ impl RouterService {
         &self,
         target: &Target,
         inference: &Inference,
-        answers: &Answers,
+        responses: &Responses<Response>,
         received: &mut Received,
     ) -> Result<(), Unfinished> {
         let conversation = &inference.conversation;
@@ -234,26 +232,30 @@ impl RouterService {
             }
             received.text.push_str(&delta);
             if inference.mode == Mode::Streaming {
-                answers.send(Answer::Chunk(delta)).await?;
+                responses.send(Response::Chunk(delta)).await?;
             }
         }
     }
 }
 
 impl Service for RouterService {
+    type Request = Request;
+
     fn kind(&self) -> ServiceKind {
         ServiceKind::Router
     }
 
-    fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
+    fn handle(&self, request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            match request.get("type").and_then(Value::as_str) {
-                Some("capabilities") => {
-                    let answer = json!({ "streaming": self.streaming, "model": self.model() });
-                    answers.finish(Answer::message(answer)).await;
+            match request {
+                Request::Capabilities => {
+                    let capabilities = Response::Capabilities {
+                        streaming: self.streaming,
+                        model: self.model().to_owned(),
+                    };
+                    responses.finish(capabilities).await;
                 }
-                Some("infer") => self.infer(request, &answers).await,
-                _ => answers.finish(unknown_type(&request)).await,
+                Request::Infer(inference) => self.infer(inference, &responses).await,
             }
         })
     }

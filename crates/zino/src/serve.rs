@@ -11,8 +11,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::logging::Log;
-use crate::service::Service;
+use crate::service::AnyService;
 
+pub(crate) use connection::answer;
 pub use socket::{BindError, Socket};
 
 /// How long requests under way may take to finish after the service was told to stop.
@@ -37,7 +38,7 @@ pub struct ServeOptions {
 /// Answers requests until `stop` fires; those under way may finish.
 pub async fn serve(
     socket: Socket,
-    service: Arc<dyn Service>,
+    service: Arc<dyn AnyService>,
     options: ServeOptions,
     stop: CancellationToken,
 ) {
@@ -57,7 +58,7 @@ pub async fn serve(
                 let service = Arc::clone(&service);
                 let stop = stop.clone();
                 connections.spawn(async move {
-                    connection::answer(stream, service, options, stop).await;
+                    service.answer(stream, options, stop).await;
                     drop(slot);
                 });
             }

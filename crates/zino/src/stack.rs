@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use zot_wire::zino::Request;
+
 use crate::agent_loop::AgentLoopService;
 use crate::config::Config;
 use crate::context::ContextService;
@@ -12,67 +14,88 @@ use crate::logging::Log;
 use crate::memory::MemoryService;
 use crate::peer::Peer;
 use crate::router::RouterService;
-use crate::service::Service;
+use crate::service::{AnyService, Service};
 use crate::system_prompt::SystemPromptService;
 
 /// Makes services that find each other.
 pub struct Stack<'a> {
     config: &'a Config,
-    /// Those that live in this process.
-    local: Vec<Arc<dyn Service>>,
+    built: Built,
+}
+
+/// The services of this process that others call.
+#[derive(Default)]
+struct Built {
+    router: Option<Arc<RouterService>>,
+    system_prompt: Option<Arc<SystemPromptService>>,
+    executor: Option<Arc<ExecutorService>>,
+    memory: Option<Arc<MemoryService>>,
+    context: Option<Arc<ContextService>>,
+    agent_loop: Option<Arc<AgentLoopService>>,
 }
 
 impl<'a> Stack<'a> {
     pub fn new(config: &'a Config) -> Self {
         Self {
             config,
-            local: Vec::new(),
+            built: Built::default(),
         }
     }
 
-    /// All services, each of which calls the others straight.
-    pub fn all(config: &'a Config) -> Result<Vec<Arc<dyn Service>>, String> {
+    /// Makes all services, which call each other without sockets.
+    pub fn all(config: &'a Config) -> Result<Vec<Arc<dyn AnyService>>, String> {
         let mut stack = Self::new(config);
-        // In this order nobody needs someone who is not there yet.
-        for kind in ServiceKind::ALL {
-            let service = stack
+        // In this order every service finds those that it calls.
+        let build = |kind: ServiceKind| {
+            stack
                 .build(kind)
-                .map_err(|error| format!("{}: {error}", kind.name()))?;
-            stack.local.push(service);
-        }
-        Ok(stack.local)
+                .map_err(|error| format!("{}: {error}", kind.name()))
+        };
+        ServiceKind::ALL.into_iter().map(build).collect()
     }
 
-    pub fn build(&self, kind: ServiceKind) -> Result<Arc<dyn Service>, String> {
+    /// Makes one service. It calls those that were made before it without sockets.
+    pub fn build(&mut self, kind: ServiceKind) -> Result<Arc<dyn AnyService>, String> {
         let config = self.config.clone();
         let log = self.log(kind);
         Ok(match kind {
-            ServiceKind::Router => Arc::new(RouterService::new(&config, log).map_err(told)?),
-            ServiceKind::SystemPrompt => Arc::new(SystemPromptService::new(config, log)?),
-            ServiceKind::Executor => Arc::new(ExecutorService::new(config, log).map_err(told)?),
-            ServiceKind::Memory => Arc::new(MemoryService::new(&config)),
-            ServiceKind::Context => Arc::new(ContextService::new(
-                config,
-                log,
-                self.peer(ServiceKind::Memory),
-            )),
-            ServiceKind::AgentLoop => Arc::new(AgentLoopService::new(
-                config,
-                log,
-                self.peer(ServiceKind::Router),
-                self.peer(ServiceKind::Executor),
-            )),
-            ServiceKind::Daemon => Arc::new(DaemonService::new(
-                config,
-                log,
-                DaemonPeers {
-                    system_prompt: self.peer(ServiceKind::SystemPrompt),
-                    context: self.peer(ServiceKind::Context),
-                    agent_loop: self.peer(ServiceKind::AgentLoop),
-                    router: self.peer(ServiceKind::Router),
-                    memory: self.peer(ServiceKind::Memory),
-                },
-            )),
+            ServiceKind::Router => {
+                let service =
+                    RouterService::new(&config, log).map_err(|error| error.to_string())?;
+                keep(&mut self.built.router, service)
+            }
+            ServiceKind::SystemPrompt => {
+                let service = SystemPromptService::new(config, log)?;
+                keep(&mut self.built.system_prompt, service)
+            }
+            ServiceKind::Executor => {
+                let service =
+                    ExecutorService::new(config, log).map_err(|error| error.to_string())?;
+                keep(&mut self.built.executor, service)
+            }
+            ServiceKind::Memory => keep(&mut self.built.memory, MemoryService::new(&config)),
+            ServiceKind::Context => {
+                let memory = self.peer(ServiceKind::Memory, &self.built.memory);
+                let service = ContextService::new(config, log, memory);
+                keep(&mut self.built.context, service)
+            }
+            ServiceKind::AgentLoop => {
+                let router = self.peer(ServiceKind::Router, &self.built.router);
+                let executor = self.peer(ServiceKind::Executor, &self.built.executor);
+                let service = AgentLoopService::new(config, log, router, executor);
+                keep(&mut self.built.agent_loop, service)
+            }
+            ServiceKind::Daemon => {
+                let built = &self.built;
+                let peers = DaemonPeers {
+                    system_prompt: self.peer(ServiceKind::SystemPrompt, &built.system_prompt),
+                    context: self.peer(ServiceKind::Context, &built.context),
+                    agent_loop: self.peer(ServiceKind::AgentLoop, &built.agent_loop),
+                    router: self.peer(ServiceKind::Router, &built.router),
+                    memory: self.peer(ServiceKind::Memory, &built.memory),
+                };
+                Arc::new(DaemonService::new(config, log, peers))
+            }
         })
     }
 
@@ -80,10 +103,16 @@ impl<'a> Stack<'a> {
         Log::new(kind.name(), self.config.log_level())
     }
 
-    fn peer(&self, kind: ServiceKind) -> Peer {
-        let local = self.local.iter().find(|service| service.kind() == kind);
+    fn peer<R: Request, S: Service<Request = R>>(
+        &self,
+        kind: ServiceKind,
+        local: &Option<Arc<S>>,
+    ) -> Peer<R> {
         let peer = match local {
-            Some(service) => Peer::local(Arc::clone(service), self.log(kind)),
+            Some(service) => {
+                let service: Arc<dyn Service<Request = R>> = Arc::<S>::clone(service);
+                Peer::local(service, self.log(kind))
+            }
             None => Peer::socket(self.config.socket(kind), self.config.wire.max_frame_bytes),
         };
         let answer_limit = self.config.answer_limit();
@@ -99,6 +128,8 @@ impl<'a> Stack<'a> {
     }
 }
 
-fn told(error: impl std::fmt::Display) -> String {
-    error.to_string()
+fn keep<S: Service>(slot: &mut Option<Arc<S>>, service: S) -> Arc<dyn AnyService> {
+    let service = Arc::new(service);
+    *slot = Some(Arc::clone(&service));
+    service
 }

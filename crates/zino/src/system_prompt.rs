@@ -5,14 +5,15 @@ mod tests;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Value, json};
 use zot_conversation::BoxFuture;
+use zot_wire::zino::Response as _;
+use zot_wire::zino::system_prompt::{Request, Response};
 
 use crate::config::Config;
 use crate::definitions::{load_executors, load_skills};
 use crate::kind::ServiceKind;
 use crate::logging::Log;
-use crate::service::{Answer, Answers, Object, Service, unknown_type};
+use crate::service::{Responses, Service};
 
 pub struct SystemPromptService {
     config: Config,
@@ -41,30 +42,18 @@ impl SystemPromptService {
         })
     }
 
-    fn answer(&self, request: &Object) -> Answer {
-        match request.get("type").and_then(Value::as_str) {
-            Some("get") => self.prompt(),
-            Some("reload") => match self.reload() {
-                Ok(()) => self.prompt(),
-                Err(error) => Answer::error(error),
+    fn answer(&self, request: &Request) -> Response {
+        let changed = match request {
+            Request::Get => Ok(()),
+            Request::Reload => self.reload(),
+            Request::SetSoftMemory { content } => self.set_soft_memory(content),
+        };
+        match changed {
+            Ok(()) => Response::SystemPrompt {
+                content: self.lock().prompt.clone(),
             },
-            Some("set_soft_memory") => {
-                let content = match request.get("content") {
-                    Some(Value::String(content)) => content,
-                    None => "",
-                    Some(_) => return Answer::error("content must be a string"),
-                };
-                match self.set_soft_memory(content) {
-                    Ok(()) => self.prompt(),
-                    Err(error) => Answer::error(error),
-                }
-            }
-            _ => unknown_type(request),
+            Err(error) => Response::error(error),
         }
-    }
-
-    fn prompt(&self) -> Answer {
-        Answer::message(json!({ "type": "system_prompt", "content": self.lock().prompt }))
     }
 
     fn set_soft_memory(&self, content: &str) -> Result<(), String> {
@@ -80,12 +69,14 @@ impl SystemPromptService {
 }
 
 impl Service for SystemPromptService {
+    type Request = Request;
+
     fn kind(&self) -> ServiceKind {
         ServiceKind::SystemPrompt
     }
 
-    fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
-        Box::pin(async move { answers.finish(self.answer(&request)).await })
+    fn handle(&self, request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
+        Box::pin(async move { responses.finish(self.answer(&request)).await })
     }
 
     /// Reads template, tools and skills again. The soft memory that was set stays, as in the

@@ -10,6 +10,11 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use zot_conversation::{Arguments, ToolCallId};
 
+/// How long a person may take, unless `--confirm-timeout` says otherwise.
+///
+/// Limit: a call that nobody approved is refused.
+const APPROVAL_TIMEOUT: Duration = Duration::from_secs(300);
+
 /// Which calls need permission, and how long it is waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalPolicy {
@@ -22,7 +27,7 @@ impl Default for ApprovalPolicy {
     fn default() -> Self {
         Self {
             scope: ApprovalScope::Nothing,
-            timeout: Duration::from_secs(300),
+            timeout: APPROVAL_TIMEOUT,
         }
     }
 }

@@ -13,11 +13,11 @@ use crate::AgentSettings;
 const PROVIDER_TOKENS: u64 = 1_000;
 /// What marks the beginning and end of a block on the wire.
 ///
-/// Limit: likewise, for each block.
+/// Limit: added for each block to the most a conversation can count.
 const BLOCK_TOKENS: u64 = 4;
 /// What a large image counts for.
 ///
-/// Limit: likewise, for each image.
+/// Limit: added for each image to the most a conversation can count.
 const IMAGE_TOKENS: u64 = 2_000;
 
 pub(crate) fn of_settings(settings: &AgentSettings) -> u64 {

@@ -48,7 +48,7 @@ impl Head {
 }
 
 /// Lines are built in one buffer; after a huge one it gives the memory back.
-const KEPT_LINE_BYTES: usize = 256 * 1024;
+const KEPT_BUFFER_BYTES: usize = 256 * 1024;
 
 impl Recorder {
     /// Makes the file at `path` and writes its header. A file that holds something is refused.
@@ -118,7 +118,7 @@ impl Recorder {
         append_ending(&mut line, ending, duration_ms, &self.redactor);
         let written = state.file.append(&line);
         line.clear();
-        line.shrink_to(KEPT_LINE_BYTES);
+        line.shrink_to(KEPT_BUFFER_BYTES);
         state.line = line;
         match written {
             Ok(()) => {

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use zot_rpc::executor;
 use zot_sdk::auth::CredentialError;
 use zot_sdk::{
     AssemblyError, AtStepLimit, Config, HttpClient, Persistence, PreferredModel, Resumption,
     Runtime, zot_home,
 };
+use zot_stdio::executor;
 use zot_tui::{Carried, Ending, ModelChoice, Options, Waiting};
 
 use crate::arguments::Arguments;

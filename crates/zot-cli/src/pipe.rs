@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use zot_rpc::{Exit, ServeOptions, executor, serve};
+use zot_rpc::{Exit, ServeOptions, serve};
 use zot_sdk::{Persistence, Runtime};
+use zot_stdio::executor;
 
 use crate::arguments::Arguments;
 use crate::configuration;
@@ -36,7 +37,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     match exit {
         Exit::Finished => Ok(ExitCode::SUCCESS),
         Exit::Signalled(signal) => Ok(ExitCode::from(signal.exit_code())),
-        Exit::BadToken => Err(Failure::BadToken),
-        Exit::ReaderGone => Err(Failure::ReaderGone),
+        Exit::BadToken => Err(Failure::failed("rpc: bad auth token")),
+        Exit::ReaderGone => Err(Failure::reader_gone()),
     }
 }

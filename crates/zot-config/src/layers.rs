@@ -109,6 +109,23 @@ impl Layers {
             return Ok(());
         };
         let document = Document::parse(path, &text)?;
+        let found = self.known_settings(path, &document, place)?;
+        self.report_other_settings(path, &document);
+        let origin = match place {
+            Place::User => Origin::User(path.to_owned()),
+            Place::Project => Origin::Project(path.to_owned()),
+        };
+        self.add(found, &origin);
+        Ok(())
+    }
+
+    /// Returns the valid settings of `document`; one that a project may not set is only warned about.
+    fn known_settings(
+        &mut self,
+        path: &Path,
+        document: &Document<'_>,
+        place: Place,
+    ) -> Result<Vec<(&'static Key, Value)>, ConfigError> {
         let mut found = Vec::new();
         for key in &KEYS {
             let names = [Some(key.name), original::original_name(key.name)];
@@ -143,6 +160,11 @@ impl Layers {
             }
             found.push((key, value));
         }
+        Ok(found)
+    }
+
+    /// Notes the settings of `document` that have no effect: those of the original, and unknown ones.
+    fn report_other_settings(&mut self, path: &Path, document: &Document<'_>) {
         let mut originals = Vec::new();
         for (name, value) in &document.entries {
             if name == "$schema"
@@ -178,12 +200,6 @@ impl Layers {
                 originals.join(", ")
             ));
         }
-        let origin = match place {
-            Place::User => Origin::User(path.to_owned()),
-            Place::Project => Origin::Project(path.to_owned()),
-        };
-        self.add(found, &origin);
-        Ok(())
     }
 
     fn add_variables(&mut self, env: &dyn Fn(&str) -> Option<String>) -> Result<(), ConfigError> {

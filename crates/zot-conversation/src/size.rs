@@ -13,7 +13,7 @@ pub const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The most tool calls and reasoning blocks of one response.
 ///
-/// Limit: likewise, for tool calls and reasoning blocks.
+/// Limit: error that names the limit; the text received so far is kept.
 pub const MAX_RESPONSE_BLOCKS: usize = 4096;
 
 /// A limit that a response has reached.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 use zot_wire::extension::{ExtensionFrame, InterceptResponse};
-use zot_wire::{MAX_LINE_BYTES, write_line};
+use zot_wire::{MAX_WIRE_LINE_BYTES, write_line};
 
 use crate::{Response, ToolResult};
 
@@ -109,15 +109,16 @@ pub(crate) fn log(message: impl Display) {
 /// The line of a frame, or of one that says why that frame cannot be sent.
 pub(crate) fn encode(frame: ExtensionFrame) -> Option<Vec<u8>> {
     let length = match line_of(&frame) {
-        Ok(line) if line.len() <= MAX_LINE_BYTES => return Some(line),
+        Ok(line) if line.len() <= MAX_WIRE_LINE_BYTES => return Some(line),
         Ok(line) => line.len(),
         Err(error) => {
             log(format_args!("a frame cannot be written: {error}"));
             return None;
         }
     };
-    let problem =
-        format!("the answer has {length} bytes, and {MAX_LINE_BYTES} are the most that zot takes");
+    let problem = format!(
+        "the answer has {length} bytes, and {MAX_WIRE_LINE_BYTES} are the most that zot takes"
+    );
     log(&problem);
     // The host could not tell to whom a line belongs that it does not read.
     let replacement = match frame {

@@ -15,22 +15,21 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{ToolDefinition, ToolOutput};
+use zot_extension_contract::{
+    CommandInfo, EffectiveLimits, FailurePolicy, Found, InterceptRecord, Launch, LaunchError,
+    Process, Registrations, log_path,
+};
 use zot_wire::extension::{
     CommandResponse, EventKind, HelloAck, HostFrame, InterceptResponse, LifecycleEvent,
 };
 use zot_wire::{RawJson, write_line};
 
 use crate::content;
-use crate::discovery::Found;
-use crate::intercept_record::InterceptRecord;
-use crate::launch::{self, Launch, LaunchError, Process};
-use crate::limits::{COMMAND_TIMEOUT, EffectiveLimits, INTERCEPT_TIMEOUT, TOOL_TIMEOUT};
-use crate::log::{ExtensionLog, log_path};
-use crate::manifest::FailurePolicy;
+use crate::limits::{COMMAND_TIMEOUT, INTERCEPT_TIMEOUT, TOOL_TIMEOUT};
+use crate::log::ExtensionLog;
 use crate::notices::{Notice, Notices};
 use crate::outbox::{Outbox, SendError};
 use crate::pending::{Pending, Question, RequestError, Waiting};
-use crate::registrations::{CommandInfo, Registrations};
 
 pub(crate) use receive::{Received, check_new_panel};
 pub(crate) use starting::{Cause, Owes, remedy};
@@ -230,7 +229,7 @@ impl Extension {
             cwd: &self.surroundings.cwd,
             limits: self.limits,
         };
-        launch::start(&launch).await
+        zot_extension_contract::start(&launch).await
     }
 
     pub(crate) fn hello_ack(&self) -> HostFrame {

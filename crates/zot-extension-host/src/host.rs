@@ -13,15 +13,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use zot_conversation::Tool;
+use zot_extension_contract::{
+    CommandInfo, Discovery, LoadProblem, READY_GRACE, SearchPaths, discover,
+};
 use zot_wire::extension::{CommandAction, EventKind, HostFrame, LifecycleEvent};
 use zot_wire::write_line;
 
-use crate::discovery::{Discovery, LoadProblem, SearchPaths, discover};
 use crate::extension::{Extension, Phase, Surroundings};
-use crate::limits::{READY_GRACE, WAITING_NOTE_TIME};
+use crate::limits::WAITING_NOTE_TIME;
 use crate::notices::Notice;
 use crate::pending::RequestError;
-use crate::registrations::CommandInfo;
 
 use roster::Roster;
 

@@ -7,15 +7,15 @@ use std::process::ExitStatus;
 
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
+use zot_extension_contract::{Process, READY_SILENCE, SHUTDOWN_TIME, TERMINATION_TIME};
 use zot_process::ProcessGroup;
 use zot_wire::LineDecoder;
 use zot_wire::extension::HostFrame;
 
 use crate::extension::{Extension, Owes, Received};
-use crate::launch::Process;
 use crate::limits::{
     EARLY_FLOOD_TIME, FLOOD_TIME, FRAME_BYTES_PER_SECOND, LATE_START_TIME, LEAVE_TIME,
-    LOG_BYTES_PER_SECOND, READY_SILENCE, READY_TIME, SHUTDOWN_TIME, TERMINATION_TIME,
+    LOG_BYTES_PER_SECOND, READY_TIME,
 };
 use crate::outbox::OutboxEnd;
 use crate::throttle::Throttle;

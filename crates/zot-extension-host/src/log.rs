@@ -38,11 +38,6 @@ pub(crate) struct ExtensionLog {
     unwritten_remarks: u64,
 }
 
-/// Where the log of an extension is.
-pub fn log_path(home: &Path, name: &str) -> PathBuf {
-    home.join("logs").join(format!("ext-{name}.log"))
-}
-
 impl ExtensionLog {
     pub(crate) fn new(path: PathBuf, limit: u64) -> Self {
         Self {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::discovery::LoadProblem;
+use zot_extension_contract::LoadProblem;
+
 use crate::extension::{Extension, Phase};
 use crate::life::{LifeEnd, live};
 use crate::limits::{GOOD_CONDUCT_TIME, RESTART_DELAYS};

@@ -38,7 +38,7 @@ impl Scratch {
 }
 
 /// How often another name is tried.
-const MAX_NAME_ATTEMPTS: usize = 100;
+const MAX_SCRATCH_NAME_ATTEMPTS: usize = 100;
 
 /// A directory that only its owner can enter, removed with everything in it when dropped.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl ScratchDirectory {
     }
 
     fn new_in(parent: &Path, purpose: Scratch) -> io::Result<Self> {
-        for _ in 0..MAX_NAME_ATTEMPTS {
+        for _ in 0..MAX_SCRATCH_NAME_ATTEMPTS {
             let path = parent.join(format!("{}{}", purpose.prefix(), random_hex()));
             match DirBuilder::new().mode(0o700).create(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,

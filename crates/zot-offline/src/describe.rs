@@ -79,7 +79,7 @@ const BEFORE_DEFINITIONS: [&str; 11] = [
 ];
 
 const MAX_OPENING_LINES: usize = 3;
-const MAX_NAMES: usize = 8;
+const MAX_DESCRIBED_NAMES: usize = 8;
 
 /// The usual extension of a language's files.
 pub(super) fn extension_of_language(name: &str) -> Option<&'static str> {
@@ -116,8 +116,12 @@ pub(super) fn describe(path: &str, text: &str) -> String {
         _ => "definition",
     };
     let plural = if names.len() == 1 { "" } else { "s" };
-    let more = names.len().saturating_sub(MAX_NAMES);
-    let shown: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
+    let more = names.len().saturating_sub(MAX_DESCRIBED_NAMES);
+    let shown: Vec<&str> = names
+        .iter()
+        .take(MAX_DESCRIBED_NAMES)
+        .map(String::as_str)
+        .collect();
     description.push_str(&format!(
         " I see {} {kind}{plural}: {}",
         names.len(),

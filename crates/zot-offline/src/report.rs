@@ -6,7 +6,7 @@ use super::describe::describe;
 use super::intent::{Intent, Measure, Selection};
 use super::step::{LEFT_OUT, Step, bytes, directory, place};
 
-const MAX_NAMES: usize = 20;
+const MAX_REPORTED_NAMES: usize = 20;
 const MAX_SHOWN_LINES: usize = 12;
 const MAX_SHOWN_BYTES: usize = 1_200;
 const MAX_ERROR_BYTES: usize = 400;
@@ -153,7 +153,7 @@ fn counted(names: &[&str], one: &str, many: &str) -> String {
 }
 
 fn enumeration(names: &[&str]) -> String {
-    let shown: Vec<&str> = names.iter().copied().take(MAX_NAMES).collect();
+    let shown: Vec<&str> = names.iter().copied().take(MAX_REPORTED_NAMES).collect();
     match names.len() - shown.len() {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),

@@ -4,8 +4,8 @@ use super::intent::looks_like_path;
 use super::report::clipped;
 
 const MAX_QUOTED: usize = 6;
-const MAX_FILES: usize = 12;
-const MAX_LINE_BYTES: usize = 160;
+const MAX_NAMED_FILES: usize = 12;
+const MAX_SUMMARY_LINE_BYTES: usize = 160;
 
 /// What the text to compact begins with.
 pub(super) const CONVERSATION: &str = "<conversation>";
@@ -33,7 +33,7 @@ pub(super) fn summary(text: &str) -> String {
         .map(|pair| pair[1]);
     let asked: Vec<String> = after_mark
         .chain(lines.iter().filter_map(|line| user_text(line)))
-        .map(|line| format!("- {}", clipped(line, MAX_LINE_BYTES)))
+        .map(|line| format!("- {}", clipped(line, MAX_SUMMARY_LINE_BYTES)))
         .collect();
     section(
         &mut summary,
@@ -47,18 +47,18 @@ pub(super) fn summary(text: &str) -> String {
                 !(letter.is_alphanumeric() || "./_~".contains(letter))
             })
             .trim_end_matches(|letter: char| !(letter.is_alphanumeric() || "/_".contains(letter)));
-        let line = format!("- {}", clipped(word, MAX_LINE_BYTES));
+        let line = format!("- {}", clipped(word, MAX_SUMMARY_LINE_BYTES));
         if word.len() > 2 && looks_like_path(word) && !files.contains(&line) {
             files.push(line);
         }
-        if files.len() == MAX_FILES {
+        if files.len() == MAX_NAMED_FILES {
             break;
         }
     }
     section(&mut summary, "Files that were mentioned:", &files);
     let end: Vec<String> = lines
         .last()
-        .map(|line| format!("- {}", clipped(line, MAX_LINE_BYTES)))
+        .map(|line| format!("- {}", clipped(line, MAX_SUMMARY_LINE_BYTES)))
         .into_iter()
         .collect();
     section(&mut summary, "It ended with:", &end);

@@ -60,32 +60,88 @@ pub enum Outcome {
     Cancelled,
 }
 
+/// How long a command may run, and how it is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunLimits {
+    pub time: Duration,
+    /// The time between SIGTERM and SIGKILL.
+    pub termination_grace: Duration,
+}
+
+impl From<Duration> for RunLimits {
+    fn from(time: Duration) -> Self {
+        Self {
+            time,
+            termination_grace: TERMINATION_GRACE,
+        }
+    }
+}
+
 /// Runs `command` without input, its standard output and error joined into `sink`.
 ///
 /// Returns when the command has exited and its output is closed; nothing that it started is
 /// alive then. Fails only when the command cannot be started.
 pub async fn run<S: OutputSink>(
     command: impl Into<Confined>,
-    time_limit: Duration,
+    limits: impl Into<RunLimits>,
     cancel: &CancellationToken,
     sink: &mut S,
 ) -> io::Result<Completion> {
-    let (reader, writer) = io::pipe()?;
-    let reader = pipe::Receiver::from_owned_fd(reader.into())?;
+    let (reader, writer) = output_pipe()?;
     let mut command = command.into();
     command
         .command_mut()
-        .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer);
+    run_reading(command, limits.into(), cancel, forward(reader, sink)).await
+}
+
+/// Runs `command` as [`run`] does, with a sink for each of its output streams.
+pub async fn run_with_separate_outputs<S: OutputSink>(
+    command: impl Into<Confined>,
+    limits: impl Into<RunLimits>,
+    cancel: &CancellationToken,
+    stdout: &mut S,
+    stderr: &mut S,
+) -> io::Result<Completion> {
+    let (stdout_reader, stdout_writer) = output_pipe()?;
+    let (stderr_reader, stderr_writer) = output_pipe()?;
+    let mut command = command.into();
+    command
+        .command_mut()
+        .stdout(stdout_writer)
+        .stderr(stderr_writer);
+    let output = async {
+        tokio::join!(
+            forward(stdout_reader, stdout),
+            forward(stderr_reader, stderr)
+        );
+    };
+    run_reading(command, limits.into(), cancel, output).await
+}
+
+/// A pipe whose end for us waits in the runtime, not in the kernel.
+fn output_pipe() -> io::Result<(pipe::Receiver, io::PipeWriter)> {
+    let (reader, writer) = io::pipe()?;
+    Ok((pipe::Receiver::from_owned_fd(reader.into())?, writer))
+}
+
+/// Runs `command`, whose outputs are set, while `output` reads them to their end.
+async fn run_reading(
+    mut command: Confined,
+    limits: RunLimits,
+    cancel: &CancellationToken,
+    output: impl Future<Output = ()>,
+) -> io::Result<Completion> {
+    command.command_mut().stdin(Stdio::null());
     let started = Instant::now();
     let group = ProcessGroup::spawn(command)?;
 
-    let mut output = pin!(forward(reader, sink));
+    let mut output = pin!(output);
     let mut drained = false;
     let stop = supervise(
         &group,
-        started + time_limit,
+        started + limits.time,
         cancel,
         output.as_mut(),
         &mut drained,
@@ -95,14 +151,14 @@ pub async fn run<S: OutputSink>(
     let mut ending = pin!(async {
         match stop {
             Stop::Finished => group.close().await,
-            _ => group.end(TERMINATION_GRACE).await,
+            _ => group.end(limits.termination_grace).await,
         }
     });
     let end: GroupEnd = loop {
         tokio::select! {
             biased;
             end = &mut ending => break end,
-            // Who is asked to end may have something to say and must not block on it.
+            // A process that is asked to end may still write, and must not block on it.
             () = &mut output, if !drained => drained = true,
         }
     };

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::test_support::wait_until_group_is_gone;
-use crate::{Outcome, OutputSink, ProcessGroup, run};
+use crate::{Outcome, OutputSink, ProcessGroup, RunLimits, run, run_with_separate_outputs};
 
 #[derive(Default)]
 struct Collect(Vec<u8>);
@@ -49,6 +49,32 @@ async fn status_and_output_arrive() {
     assert_eq!(status.code(), Some(7));
     assert_eq!(sink.0, b"out\nerr\n");
     assert!(!completion.ended_background);
+}
+
+#[tokio::test]
+async fn separate_outputs_stay_apart_and_a_short_grace_is_kept() {
+    let (mut stdout, mut stderr) = (Collect::default(), Collect::default());
+    let limits = RunLimits {
+        time: Duration::from_millis(300),
+        termination_grace: Duration::from_millis(100),
+    };
+    let completion = run_with_separate_outputs(
+        shell("trap '' TERM; echo out; echo err >&2; while :; do sleep 0.05; done"),
+        limits,
+        &CancellationToken::new(),
+        &mut stdout,
+        &mut stderr,
+    )
+    .await
+    .unwrap();
+    assert_eq!(completion.outcome, Outcome::TimedOut);
+    // The usual grace alone is longer than this.
+    assert!(
+        completion.elapsed < Duration::from_secs(3),
+        "{completion:?}"
+    );
+    assert_eq!(stdout.0, b"out\n");
+    assert_eq!(stderr.0, b"err\n");
 }
 
 #[tokio::test]

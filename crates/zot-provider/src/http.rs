@@ -31,6 +31,15 @@ use connection::{BodyPart, Connection, ExchangeError, Framing};
 use dial::Dialler;
 use pool::{Pool, PoolKey};
 
+/// Limit: the request is sent again, as after other connection failures.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Limit: error, not retried.
+const RESPONSE_HEADERS_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Limit: error; the text received so far is kept.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
+
 /// How long each phase of a call may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
@@ -45,9 +54,9 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
-            connect: Duration::from_secs(30),
-            headers: Duration::from_secs(600),
-            idle: Duration::from_secs(120),
+            connect: CONNECT_TIMEOUT,
+            headers: RESPONSE_HEADERS_TIMEOUT,
+            idle: IDLE_TIMEOUT,
         }
     }
 }

@@ -32,14 +32,14 @@ const MAX_RETRY_JITTER: f64 = 0.25;
 ///
 /// Limit: the last failure is reported.
 const MAX_REQUEST_ATTEMPTS: u32 = 3;
-/// Limit: likewise, in the chat.
+/// Limit: in the chat, the last failure is reported.
 const MAX_PATIENT_REQUEST_ATTEMPTS: u32 = 6;
 
 /// A server that asks for a longer wait than this is reported, not waited for.
 ///
 /// Limit: a longer wait requested by the server is reported instead of waited for.
 const MAX_SERVER_WAIT: Duration = Duration::from_secs(60);
-/// Limit: likewise, in the chat.
+/// Limit: in the chat, a longer wait requested by the server is reported instead of waited for.
 const MAX_PATIENT_SERVER_WAIT: Duration = Duration::from_secs(90);
 
 /// How much is put up with.

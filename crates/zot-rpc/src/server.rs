@@ -22,11 +22,11 @@ use zot_wire::rpc::{
 };
 
 use crate::event_filter::EventFilter;
-use crate::executor::IdleSignal;
 use crate::queue::{Job, JobQueue, JobWork};
-use crate::signals::{EndSignal, EndSignals, FLUSH_TIME, SIGNAL_GRACE};
-use crate::stdio::{Input, Mark, Output};
 use crate::token::Token;
+use zot_stdio::executor::IdleSignal;
+use zot_stdio::signals::{EndSignal, EndSignals, FLUSH_TIME, SIGNAL_GRACE};
+use zot_stdio::{Input, Mark, Output};
 
 use confirming::Confirming;
 use replies::{Replies, Reply};
@@ -455,7 +455,7 @@ fn decode(line: Line<'_>) -> Option<Result<CommandFrame, RequestRefused>> {
             code: "line_too_long",
             error: format!(
                 "line too long: the limit is {} bytes",
-                zot_wire::MAX_LINE_BYTES
+                zot_wire::MAX_WIRE_LINE_BYTES
             ),
         })),
     }

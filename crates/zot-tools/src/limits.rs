@@ -7,7 +7,7 @@ pub const MAX_RESULT_LINES: usize = 2_000;
 
 /// The most bytes of content a result shows.
 ///
-/// Limit: likewise.
+/// Limit: the result is cut, with a note; `bash` shows a fifth from the beginning and the rest from the end.
 pub const MAX_RESULT_BYTES: usize = 50 * 1024;
 
 /// `MAX_RESULT_BYTES` as people read it.

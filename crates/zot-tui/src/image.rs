@@ -78,7 +78,7 @@ impl Drawing {
     }
 
     /// To be drawn again.
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn copy(&self) -> Self {
         Self {
             first: String::new(),
             sequence: Arc::clone(&self.sequence),

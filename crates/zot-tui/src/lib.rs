@@ -16,7 +16,6 @@ mod secret;
 mod style;
 mod terminal;
 mod text;
-mod view;
 
 pub use key_prompt::{KeyPrompt, KeyPromptEvent, Typed};
 pub use run::{Carried, Ending, ModelChoice, Options, Waiting, run};

@@ -4,11 +4,13 @@
 
 #[cfg(test)]
 mod tests;
+mod view;
 
-use crate::app::{Key, KeyCode, Log};
+use crate::app::{Key, KeyCode, Log, item_lines};
 use crate::style::Theme;
 use crate::text::Line;
-use crate::view;
+
+pub(crate) use view::{Screen, screen};
 
 /// A longer search finds nothing that a shorter one does not.
 ///
@@ -84,7 +86,7 @@ impl Pager {
         for index in log.len().saturating_sub(new)..log.len() {
             if let Some(entry) = log.get(index) {
                 self.starts.push(self.lines.len());
-                let lines = view::item(&entry.item, self.columns, theme, true);
+                let lines = item_lines(&entry.item, self.columns, theme, true);
                 // Code is not broken on its way into the scrollback.
                 for line in lines {
                     match line.width() > self.columns {

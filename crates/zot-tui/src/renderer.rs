@@ -46,7 +46,7 @@ pub(crate) struct Frame {
     /// Finished: they scroll away and are never touched again.
     pub finished: Vec<Line>,
     /// So many of them, and all that is above, cannot be [replaced](Replaces::Rows).
-    pub mixed: usize,
+    pub out_of_order: usize,
     /// Each over the finished lines from this one on, which are empty; in order.
     pub images: Vec<(usize, Drawing)>,
     /// Redrawn as they change; none is wider than the screen.
@@ -116,7 +116,7 @@ impl Renderer {
         let Frame {
             replaces,
             finished,
-            mixed,
+            out_of_order,
             images,
             live,
             cursor,
@@ -132,8 +132,10 @@ impl Renderer {
         if is_added || self.is_moved {
             self.make_room(&mut out, replaces, height);
             self.write_finished(&mut out, &mut pen, &finished, &images);
-            if mixed > 0 {
-                self.written = self.written.min(finished.len().saturating_sub(mixed));
+            if out_of_order > 0 {
+                self.written = self
+                    .written
+                    .min(finished.len().saturating_sub(out_of_order));
                 self.above = self.above.min(self.written);
             }
         }

@@ -186,7 +186,7 @@ impl Chat {
             picks = matches!(&sessions, Input::Sessions(sessions) if !sessions.is_empty());
             self.take(sessions)?;
         }
-        self.app.shell.outputs = std::mem::take(&mut self.options.waiting).0;
+        self.app.composer.shell.outputs = std::mem::take(&mut self.options.waiting).0;
         self.list_commands();
         // Who picks none finds the prompt in the editor.
         let unsent = self.options.prompt.clone().filter(|_| picks);
@@ -231,7 +231,7 @@ impl Chat {
                 Some(Ok(input)) => {
                     let input = self.with_dropped(input);
                     let ending = self.take(input)?;
-                    if !self.app.has_picker(PickerKind::Sessions) {
+                    if !self.app.picker.is_open(PickerKind::Sessions) {
                         // It waited for the list that was shown first, not for any.
                         self.options.prompt = None;
                     }
@@ -300,7 +300,7 @@ impl Chat {
         let Input::Paste(text) = input else {
             return input;
         };
-        if self.app.key_entry.is_some() {
+        if self.app.login.entry.is_some() {
             return Input::Paste(text);
         }
         let home = std::env::home_dir();
@@ -319,7 +319,7 @@ impl Chat {
     fn take(&mut self, input: Input) -> io::Result<Option<Ending>> {
         let now_ms = self.begun.elapsed().as_millis() as u64;
         if matches!(input, Input::Resized { .. }) && self.image_renderer.is_outdated() {
-            self.app.forget_images();
+            self.app.transcript.forget_images();
         }
         let mut inputs = vec![input];
         while !inputs.is_empty() {

@@ -35,7 +35,7 @@ const ESCAPE_TIME: Duration = Duration::from_millis(25);
 
 /// The same while an answer is due, which may come in pieces over a slow line.
 ///
-/// Limit: likewise, while the terminal owes a response.
+/// Limit: an escape that nothing follows was the key, while the terminal owes a response.
 const ANSWER_ESCAPE_TIME: Duration = Duration::from_millis(250);
 
 /// What was not answered for so long will not be.

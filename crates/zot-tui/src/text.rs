@@ -3,6 +3,7 @@
 //! Whatever comes from a model, a tool or a file goes through [`clean`] before it becomes a line:
 //! nothing in it can move the cursor or change the terminal.
 
+mod marked;
 mod reveal;
 mod sgr;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use zot_terminal::Layout;
 
 use crate::style::Style;
 
+pub(crate) use marked::{marked, push_chips};
 pub(crate) use reveal::reveal;
 pub(crate) use sgr::from_sgr;
 

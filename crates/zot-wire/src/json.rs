@@ -219,9 +219,9 @@ impl<'de> Deserialize<'de> for Fields {
 
 /// Replaces escaped surrogates without a partner by U+FFFD.
 ///
-/// JavaScript clients produce them when they cut a string in the middle of an emoji; refusing the
-/// whole prompt for that helps nobody.
-fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
+/// JavaScript clients produce them when they cut a string in the middle of an emoji, and Python writes
+/// them as they are; refusing the whole request for that helps nobody.
+pub(crate) fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     if memchr::memchr(b'\\', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }
@@ -254,5 +254,8 @@ fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
 /// The code unit of a `\uXXXX` escape at `at`.
 fn escaped_unit(bytes: &[u8], at: usize) -> Option<u16> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    if !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }

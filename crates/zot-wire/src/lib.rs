@@ -9,7 +9,8 @@ mod frame;
 mod json;
 mod line;
 pub mod rpc;
+pub mod zino;
 
 pub use frame::{FrameDecoder, FrameTooLong, MAX_FRAME_BYTES, WriteFrameError, write_frame};
 pub use json::{Fields, FieldsError, RawJson, write_line};
-pub use line::{Line, LineDecoder, MAX_LINE_BYTES};
+pub use line::{Line, LineDecoder, MAX_WIRE_LINE_BYTES};

@@ -6,7 +6,7 @@ mod tests;
 /// The longest line that is read; a longer one is reported and skipped.
 ///
 /// Limit: the line is refused and skipped; reading continues.
-pub const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
+pub const MAX_WIRE_LINE_BYTES: usize = 16 * 1024 * 1024;
 
 /// One line of input, without its terminator.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct LineDecoder {
 
 impl Default for LineDecoder {
     fn default() -> Self {
-        Self::with_limit(MAX_LINE_BYTES)
+        Self::with_limit(MAX_WIRE_LINE_BYTES)
     }
 }
 

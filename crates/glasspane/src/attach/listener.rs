@@ -16,7 +16,7 @@ const DIRECTORY_MODE: u32 = 0o700;
 /// How many may wait to be accepted; the system may allow fewer.
 ///
 /// Limit: further agents wait to connect.
-const QUEUED_CONNECTIONS: u32 = 1024;
+const ATTACH_QUEUE_LENGTH: u32 = 1024;
 
 /// Why there is no socket for agents.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +75,7 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     // Linux gives the file the mode of the socket. Elsewhere the directory keeps others out.
     let _ = fchmod(&socket, Mode::from_raw_mode(SOCKET_MODE as _));
     socket.bind(path)?;
-    socket.listen(QUEUED_CONNECTIONS)
+    socket.listen(ATTACH_QUEUE_LENGTH)
 }
 
 fn make_directory(path: &Path) -> Result<(), BindError> {

@@ -12,7 +12,7 @@ pub const RING_RECORDS: usize = 65_536;
 
 /// How much memory they may take, roughly.
 ///
-/// Limit: likewise.
+/// Limit: the oldest record is forgotten; a watcher that had not seen it takes a snapshot.
 pub const RING_BYTES: usize = 64 * 1024 * 1024;
 
 /// The last records in order, without gaps.

@@ -18,7 +18,7 @@ use crate::{
 ///
 /// Limit: a watcher that is further behind gets a snapshot.
 pub const MAX_JOURNAL_FRAMES: usize = 512;
-/// Limit: likewise.
+/// Limit: a watcher that is further behind gets a snapshot.
 pub const MAX_JOURNAL_BYTES: usize = 8 * 1024 * 1024;
 
 /// How much text one frame has at most.

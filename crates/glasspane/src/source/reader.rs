@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-use zot_wire::{FrameDecoder, Line, LineDecoder, MAX_LINE_BYTES};
+use zot_wire::{FrameDecoder, Line, LineDecoder, MAX_WIRE_LINE_BYTES};
 
 use super::detect::{detect, detect_text};
 use super::undecided::Undecided;
@@ -62,7 +62,7 @@ impl Reader {
     pub fn feed(&mut self, bytes: &[u8], findings: &mut Vec<Finding>) {
         if let (Framing::Open, Some(first)) = (&self.framing, bytes.first()) {
             self.framing = if *first == 0 {
-                Framing::Frames(FrameDecoder::with_limit(MAX_LINE_BYTES))
+                Framing::Frames(FrameDecoder::with_limit(MAX_WIRE_LINE_BYTES))
             } else {
                 Framing::Lines(LineDecoder::default())
             };

@@ -10,7 +10,7 @@ use crate::arguments::{is_object, one_line, summary};
 ///
 /// Limit: arguments of a running tool are cut, with a note.
 pub const MAX_ARGUMENTS_BYTES: usize = 8 * 1024;
-/// Limit: likewise, for all running tools of an agent.
+/// Limit: arguments of the running tools of an agent are cut, with a note.
 pub const MAX_ALL_ARGUMENTS_BYTES: usize = 32 * 1024;
 
 /// How many calls that wait for a person are kept; more are counted.

@@ -1,10 +1,14 @@
-//! Answers that are none.
+//! Wrong responses to tool calls and interceptions.
 
 use serde_json::json;
 
 use super::peer::Peer;
 
 pub(super) fn run(behaviour: &str, peer: &Peer) -> bool {
+    answer_calls(behaviour, peer) || intercept(behaviour, peer)
+}
+
+fn answer_calls(behaviour: &str, peer: &Peer) -> bool {
     match behaviour {
         "good" => {
             peer.greet("good");
@@ -50,6 +54,13 @@ pub(super) fn run(behaviour: &str, peer: &Peer) -> bool {
             let frame = format!(r#"{{"type":"tool_result","id":{id},"content":[{blocks}{{}}]}}"#);
             peer.write(format!("{frame}\n").as_bytes());
         }),
+        _ => return false,
+    }
+    true
+}
+
+fn intercept(behaviour: &str, peer: &Peer) -> bool {
+    match behaviour {
         "intercepts-with-results" => {
             peer.hello();
             peer.say(&json!({

@@ -1,4 +1,4 @@
-//! More than anybody can take.
+//! More output than any host can take, and hosts that are not listened to.
 
 use std::io::{self, Write};
 
@@ -9,6 +9,10 @@ use super::peer::Peer;
 const MEBIBYTE: usize = 1024 * 1024;
 
 pub(super) fn run(behaviour: &str, peer: &Peer) -> bool {
+    flood(behaviour, peer) || register(behaviour, peer) || stay_deaf(behaviour, peer)
+}
+
+fn flood(behaviour: &str, peer: &Peer) -> bool {
     match behaviour {
         "flood-notify" => {
             peer.greet("bad");
@@ -58,6 +62,13 @@ pub(super) fn run(behaviour: &str, peer: &Peer) -> bool {
             }
             peer.result(id, "hello");
         }),
+        _ => return false,
+    }
+    true
+}
+
+fn register(behaviour: &str, peer: &Peer) -> bool {
+    match behaviour {
         "many-registrations" => {
             peer.greet("bad");
             for number in 0..100_000 {
@@ -78,6 +89,13 @@ pub(super) fn run(behaviour: &str, peer: &Peer) -> bool {
             }
             peer.result(id, "registered");
         }),
+        _ => return false,
+    }
+    true
+}
+
+fn stay_deaf(behaviour: &str, peer: &Peer) -> bool {
+    match behaviour {
         "deaf" => {
             peer.hello();
             peer.say(&json!({

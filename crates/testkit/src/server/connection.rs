@@ -139,17 +139,32 @@ async fn respond(
         body: body.clone(),
     });
     if let Some(message) = refusal(wire, &body).filter(|_| shared.strict) {
-        let text = match wire {
-            Wire::OpenAi | Wire::OpenAiResponses => openai::error_body(400, &message),
-            Wire::Anthropic => anthropic::error_body(&message),
-            Wire::Gemini => gemini::error_body(400, &message),
-        };
+        let text = error_body(wire, &message);
         writer
             .write_all(&http::whole(400, JSON, &text, &[]))
             .await?;
         return Ok(After::KeepOpen);
     }
-    let mut seen = Conversation::of(wire, &body);
+    answer(writer, wire, streams, &body, shared).await
+}
+
+fn error_body(wire: Wire, message: &str) -> String {
+    match wire {
+        Wire::OpenAi | Wire::OpenAiResponses => openai::error_body(400, message),
+        Wire::Anthropic => anthropic::error_body(message),
+        Wire::Gemini => gemini::error_body(400, message),
+    }
+}
+
+/// Answers a request that was understood and recorded, by the script or by its own directive.
+async fn answer(
+    writer: &mut WriteHalf<'_>,
+    wire: Wire,
+    streams: bool,
+    body: &Value,
+    shared: &Shared,
+) -> io::Result<After> {
+    let mut seen = Conversation::of(wire, body);
     let planned = match shared
         .script
         .as_ref()
@@ -175,7 +190,7 @@ async fn respond(
         })),
     };
     match planned {
-        Ok(plan) => carry_out(writer, wire, streams, &body, &seen, plan, shared).await,
+        Ok(plan) => carry_out(writer, wire, streams, body, &seen, plan, shared).await,
         Err(bad) => {
             let answer = invalid_request(&format!("model server: bad directive: {}", bad.0));
             writer.write_all(&answer).await?;

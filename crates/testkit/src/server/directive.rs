@@ -238,6 +238,14 @@ fn simple(
         "cut" => ending(3, Ending::Cut),
         "garbage" => ending(4, Ending::Garbage),
         "errmid" => ending(2, Ending::ErrorEvent),
+        "flood" => Plan::from(Answer::Flood(number(rest)?)),
+        "err" | "errthen" | "errheaders" | "errwait" => error(kind, rest, text, shared)?,
+        _ => say_pieces(["ok"]),
+    })
+}
+
+fn error(kind: &str, rest: &str, text: &str, shared: &Shared) -> Result<Plan, BadDirective> {
+    Ok(match kind {
         "err" => {
             let (status, message) = rest.split_once(':').unwrap_or((rest, ""));
             let message = if message.is_empty() {
@@ -270,7 +278,7 @@ fn simple(
                 say_pieces(["beta ", "ok"])
             }
         }
-        "errwait" => {
+        _ => {
             let (status, wait) = head(rest)?;
             Plan::from(Answer::Status {
                 status: number(status)? as u16,
@@ -278,8 +286,6 @@ fn simple(
                 headers: vec![("retry-after".to_owned(), wait.to_owned())],
             })
         }
-        "flood" => Plan::from(Answer::Flood(number(rest)?)),
-        _ => say_pieces(["ok"]),
     })
 }
 

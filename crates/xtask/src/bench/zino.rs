@@ -11,3 +11,4 @@ mod memory;
 mod place;
 mod requests;
 mod start;
+mod turns;

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 use xtask::repository::root;
-use xtask::{dependencies, layers, links, protocol, schema, sources};
+use xtask::{dependencies, functions, layers, limits, links, protocol, schema, sources};
 
 fn check(complaints: Vec<String>) {
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
@@ -23,6 +23,11 @@ fn no_source_file_is_too_long() {
         "this very file was not found"
     );
     check(sources::complaints(&root()).unwrap());
+}
+
+#[test]
+fn no_function_is_too_long() {
+    check(functions::complaints(&root()).unwrap());
 }
 
 #[test]
@@ -52,6 +57,21 @@ fn the_committed_schemas_are_current() {
             file.path
         );
     }
+}
+
+#[test]
+fn the_table_of_limits_is_current() {
+    let committed = fs::read_to_string(root().join(limits::DOCUMENT)).unwrap_or_default();
+    assert!(
+        committed == limits::document(&root()).unwrap(),
+        "run `cargo xtask limits` and commit {}",
+        limits::DOCUMENT
+    );
+}
+
+#[test]
+fn limits_have_telling_names() {
+    check(limits::name_complaints(&root()).unwrap());
 }
 
 #[test]

@@ -5,10 +5,10 @@ use std::future::Future;
 use std::io;
 use std::pin::pin;
 
-use serde_json::Value;
+use zot_wire::zino::Failure;
+use zot_wire::zino::router::{Inference, Request, Response};
 
 use crate::peer::{Call, CallError, Peer};
-use crate::service::{Answer, Object};
 
 /// How much of an answer is taken in while a tool runs; beyond it the model has to wait.
 ///
@@ -54,7 +54,7 @@ fn described(error: &io::Error) -> String {
 
 /// An answer that is being read.
 pub(super) struct Reading {
-    call: Call,
+    call: Call<Response>,
     /// Whether it was asked for in pieces.
     streaming: bool,
     ahead: VecDeque<String>,
@@ -68,13 +68,13 @@ pub(super) struct Reading {
 
 impl Reading {
     pub(super) async fn begin(
-        router: &Peer,
-        request: Object,
+        router: &Peer<Request>,
+        inference: Inference,
         limit: usize,
     ) -> Result<Self, RuntimeError> {
         Ok(Self {
-            streaming: request.get("stream") == Some(&Value::Bool(true)),
-            call: router.call(request).await?,
+            streaming: inference.stream,
+            call: router.call(Request::Infer(inference)).await?,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
             room: limit,
@@ -119,20 +119,24 @@ impl Reading {
         }
     }
 
-    fn keep(&mut self, received: Result<Option<Answer>, CallError>) {
-        match received {
-            Ok(Some(Answer::Chunk(text))) => self.push(text),
-            Ok(Some(Answer::Done { .. })) => self.ended = Some(Ok(())),
-            Ok(Some(Answer::Message(object))) => match self.response(object) {
-                Ok(text) => {
-                    self.ended = Some(Ok(()));
-                    self.push(text);
-                }
-                Err(error) => self.ended = Some(Err(error)),
-            },
-            Ok(None) => self.ended = Some(Err(CallError::EndedEarly.into())),
-            Err(error) => self.ended = Some(Err(error.into())),
-        }
+    fn keep(&mut self, received: Result<Option<Response>, CallError>) {
+        self.ended = Some(match received {
+            Ok(Some(Response::Chunk(text))) => return self.push(text),
+            Ok(Some(Response::Done { .. })) => Ok(()),
+            Ok(Some(Response::Response { content })) => {
+                self.ended = Some(Ok(()));
+                return self.push(content);
+            }
+            Ok(Some(Response::Error(failure))) => Err(RuntimeError::Router {
+                streaming: self.streaming,
+                message: error_text(failure),
+            }),
+            Ok(Some(Response::Capabilities { .. } | Response::Other(_))) => {
+                Err(RuntimeError::Unexpected("rtr"))
+            }
+            Ok(None) => Err(CallError::EndedEarly.into()),
+            Err(error) => Err(error.into()),
+        });
     }
 
     fn push(&mut self, text: String) {
@@ -144,36 +148,22 @@ impl Reading {
         self.ahead_bytes += text.len();
         self.ahead.push_back(text);
     }
-
-    /// The text of a collected answer of `rtr`.
-    fn response(&self, mut object: Object) -> Result<String, RuntimeError> {
-        match object.get("type").and_then(Value::as_str) {
-            Some("response") => match object.remove("content") {
-                Some(Value::String(content)) => Ok(content),
-                _ => Err(RuntimeError::Unexpected("rtr")),
-            },
-            Some("error") => Err(RuntimeError::Router {
-                streaming: self.streaming,
-                message: error_text(&object),
-            }),
-            _ => Err(RuntimeError::Unexpected("rtr")),
-        }
-    }
 }
 
-/// What an error answer says.
-pub(super) fn error_text(answer: &Object) -> String {
-    let message = answer.get("message").and_then(Value::as_str);
-    message.unwrap_or("Unknown error").to_owned()
+/// The message of an error response.
+pub(super) fn error_text(failure: Failure) -> String {
+    failure
+        .message
+        .unwrap_or_else(|| "Unknown error".to_owned())
 }
 
-/// The whole text of an answer.
+/// Returns the whole text of a response.
 pub(super) async fn collect(
-    router: &Peer,
-    request: Object,
+    router: &Peer<Request>,
+    inference: Inference,
     limit: usize,
 ) -> Result<String, RuntimeError> {
-    let mut reading = Reading::begin(router, request, limit).await?;
+    let mut reading = Reading::begin(router, inference, limit).await?;
     let mut text = String::new();
     while let Some(more) = reading.next().await? {
         text.push_str(&more);

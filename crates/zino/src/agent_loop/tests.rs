@@ -1,47 +1,54 @@
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use super::*;
+use crate::exchange::exchange;
 use crate::logging::Level;
 
-fn local(service: Arc<dyn Service>) -> Peer {
+fn local<R: zot_wire::zino::Request>(service: Arc<dyn Service<Request = R>>) -> Peer<R> {
     Peer::local(service, Log::new("test", Level::Error))
 }
 
 /// Answers as `rtr` does, with a text that is cut in a given way, then with `done`.
 struct ScriptedRouter {
     parts: Vec<String>,
-    asked: Mutex<Vec<Object>>,
+    asked: Mutex<Vec<Inference>>,
 }
 
 impl Service for ScriptedRouter {
+    type Request = router::Request;
+
     fn kind(&self) -> ServiceKind {
         ServiceKind::Router
     }
 
-    fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
+    fn handle(
+        &self,
+        request: router::Request,
+        responses: Responses<router::Response>,
+    ) -> BoxFuture<'_, ()> {
         Box::pin(async move {
+            let router::Request::Infer(inference) = request else {
+                panic!("{request:?}");
+            };
             let first = self.asked.lock().unwrap().is_empty();
             let parts = match first {
                 true => self.parts.clone(),
                 false => vec!["done".to_owned()],
             };
             let full_text = parts.concat();
-            let streaming = request["stream"] == true;
-            self.asked.lock().unwrap().push(request);
+            let streaming = inference.stream;
+            self.asked.lock().unwrap().push(inference);
             if !streaming {
-                let answer = json!({ "type": "response", "content": full_text });
-                return answers.finish(Answer::message(answer)).await;
+                let content = full_text;
+                return responses
+                    .finish(router::Response::Response { content })
+                    .await;
             }
             for part in parts {
-                answers.send(Answer::Chunk(part)).await.unwrap();
+                responses.send(router::Response::Chunk(part)).await.unwrap();
             }
-            let iterations = None;
-            answers
-                .finish(Answer::Done {
-                    full_text,
-                    iterations,
-                })
-                .await;
+            responses.finish(router::Response::Done { full_text }).await;
         })
     }
 }
@@ -50,43 +57,60 @@ impl Service for ScriptedRouter {
 struct EchoingExecutor;
 
 impl Service for EchoingExecutor {
+    type Request = executor::Request;
+
     fn kind(&self) -> ServiceKind {
         ServiceKind::Executor
     }
 
-    fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
+    fn handle(
+        &self,
+        request: executor::Request,
+        responses: Responses<executor::Response>,
+    ) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            let answer = json!({
-                "type": "result", "exit_code": 0, "stdout": request["code"], "stderr": "",
-            });
-            answers.finish(Answer::message(answer)).await;
+            let executor::Request::Execute(code) = request else {
+                panic!("{request:?}");
+            };
+            let result = executor::ExecutionResult {
+                stdout: code.code,
+                ..executor::ExecutionResult::default()
+            };
+            responses.finish(executor::Response::Result(result)).await;
         })
     }
 }
 
 /// What a run came to: the frames it sent, and what `rtr` was asked.
 struct Outcome {
-    frames: Vec<Answer>,
-    asked: Vec<Object>,
+    frames: Vec<Value>,
+    asked: Vec<Inference>,
 }
 
 impl Outcome {
     /// The augmented text that went back to the model, if it was asked again.
-    fn continuation(&self) -> Option<&Value> {
-        Some(&self.asked.get(1)?["messages"][0]["content"])
+    fn continuation(&self) -> Option<&str> {
+        self.asked.get(1)?.messages[0].text()
     }
 
-    /// What was said at the end.
+    /// The last frame: its text and how many iterations there were.
     fn content(&self) -> Value {
-        match self.frames.last().unwrap() {
-            Answer::Done {
-                full_text,
-                iterations,
-            } => json!([full_text, iterations]),
-            Answer::Message(object) => json!([object["content"], object["iterations"]]),
-            Answer::Chunk(_) => panic!("no end"),
-        }
+        let last = self.frames.last().unwrap();
+        let text = match last["type"].as_str() {
+            Some("done") => &last["full_text"],
+            Some("result") => &last["content"],
+            _ => panic!("{last}"),
+        };
+        json!([text, last["iterations"]])
     }
+}
+
+fn chunk(text: &str) -> Value {
+    json!({ "type": "chunk", "delta": text })
+}
+
+fn error(message: &str) -> Value {
+    json!({ "type": "error", "message": message })
 }
 
 fn run(parts: Vec<String>, request: Value) -> Outcome {
@@ -100,25 +124,16 @@ fn run(parts: Vec<String>, request: Value) -> Outcome {
     let service = AgentLoopService::new(
         Config::parse(&config).unwrap().config,
         Log::new("agr", Level::Error),
-        local(Arc::clone(&router) as Arc<dyn Service>),
+        local::<router::Request>(Arc::<ScriptedRouter>::clone(&router)),
         local(Arc::new(EchoingExecutor)),
     );
-    let Value::Object(mut request) = request else {
-        panic!("no object");
-    };
-    request.insert("type".to_owned(), "run".into());
+    let mut request = request;
+    request["type"] = "run".into();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
-    let frames = runtime.block_on(async {
-        let mut call = local(Arc::new(service)).call(request).await.unwrap();
-        let mut frames = Vec::new();
-        while let Some(frame) = call.next().await.unwrap() {
-            frames.push(frame);
-        }
-        frames
-    });
+    let frames = runtime.block_on(exchange(&local(Arc::new(service)), &request));
     let asked = std::mem::take(&mut *router.asked.lock().unwrap());
     Outcome { frames, asked }
 }
@@ -175,7 +190,7 @@ proptest! {
         let pieces = streamed(cut(&text, &places));
         prop_assert_eq!(pieces.continuation(), whole.continuation());
         prop_assert_eq!(pieces.content(), whole.content());
-        prop_assert!(!pieces.frames.contains(&Answer::Chunk(String::new())));
+        prop_assert!(!pieces.frames.contains(&chunk("")));
     }
 }
 
@@ -187,22 +202,19 @@ fn every_single_character_may_come_alone() {
     let response = "\n<tool_response>\nü 1\n</tool_response>\n";
     let refusal = "\n<task_response>\nError: Unknown skill ''\n</task_response>\n";
     let expected = format!("a <{CALL}{response} b <task>{{}}</task>{refusal} <tool_call>open");
-    assert_eq!(pieces.continuation(), Some(&json!(expected)));
+    assert_eq!(pieces.continuation(), Some(expected.as_str()));
     assert_eq!(pieces.continuation(), collected(&text).continuation());
     let chunks: String = pieces
         .frames
         .iter()
-        .filter_map(|frame| match frame {
-            Answer::Chunk(text) => Some(text.as_str()),
-            _ => None,
-        })
+        .filter_map(|frame| frame["delta"].as_str())
         .collect();
     assert_eq!(
         chunks,
         format!("a <{response} b {refusal} <tool_call>opendone")
     );
     // A response is one chunk.
-    assert!(pieces.frames.contains(&Answer::Chunk(response.to_owned())));
+    assert!(pieces.frames.contains(&chunk(response)));
 }
 
 #[test]
@@ -233,7 +245,7 @@ fn wrong_requests_are_refused() {
     ];
     for (request, expected) in cases {
         let outcome = run(Vec::new(), request);
-        assert_eq!(outcome.frames, [Answer::error(expected)]);
+        assert_eq!(outcome.frames, [error(expected)]);
         assert_eq!(outcome.asked.len(), 0);
     }
 }
@@ -243,7 +255,7 @@ fn an_endless_answer_is_given_up() {
     let parts = vec!["x".repeat(1 << 20); 65];
     let outcome = run(parts, json!({}));
     let expected = "Agentic runtime error: the answer of rtr is longer than 67108864 bytes";
-    assert_eq!(outcome.frames, [Answer::error(expected)]);
+    assert_eq!(outcome.frames, [error(expected)]);
 }
 
 #[test]
@@ -252,92 +264,111 @@ fn sampling_is_passed_on() {
         vec!["x".to_owned()],
         json!({ "temperature": 0.5, "top_p": 1 }),
     );
-    let asked = Value::Object(outcome.asked[0].clone());
-    let expected = json!({
-        "type": "infer", "messages": [], "stream": false, "temperature": 0.5, "top_p": 1.0,
-    });
-    assert_eq!(asked, expected);
+    let expected = Inference {
+        messages: Vec::new(),
+        sampling: Sampling {
+            temperature: Some(0.5),
+            top_p: Some(1.0),
+        },
+        stream: false,
+    };
+    assert_eq!(outcome.asked, [expected]);
 }
 
-/// A model that goes on speaking only after its call was answered, or before.
-struct Interlocked {
-    kind: ServiceKind,
+/// What the model and the executor of a test wait for.
+struct Interlock {
     /// Whether the model waits for the executor, or the executor for the model.
     model_waits: bool,
-    gate: Arc<tokio::sync::Semaphore>,
-    calls: Mutex<usize>,
+    gate: tokio::sync::Semaphore,
 }
+
+/// A model that continues only after its call was answered, or before.
+struct InterlockedRouter {
+    interlock: Arc<Interlock>,
+    was_asked: Mutex<bool>,
+}
+
+struct InterlockedExecutor(Arc<Interlock>);
 
 /// More than fits between two services.
 const MANY: usize = 1000;
 
-impl Service for Interlocked {
+impl Service for InterlockedExecutor {
+    type Request = executor::Request;
+
     fn kind(&self) -> ServiceKind {
-        self.kind
+        ServiceKind::Executor
     }
 
-    fn handle(&self, request: Object, answers: Answers) -> BoxFuture<'_, ()> {
+    fn handle(
+        &self,
+        request: executor::Request,
+        responses: Responses<executor::Response>,
+    ) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            if self.kind == ServiceKind::Executor {
-                match self.model_waits {
-                    true => self.gate.add_permits(1),
-                    false => drop(self.gate.acquire().await.unwrap()),
-                }
-                return EchoingExecutor.handle(request, answers).await;
+            match self.0.model_waits {
+                true => self.0.gate.add_permits(1),
+                false => drop(self.0.gate.acquire().await.unwrap()),
             }
-            let first = std::mem::replace(&mut *self.calls.lock().unwrap(), 1) == 0;
-            if first {
-                answers.send(Answer::Chunk(CALL.to_owned())).await.unwrap();
-                if self.model_waits {
-                    drop(self.gate.acquire().await.unwrap());
-                }
-                for _ in 0..MANY {
-                    answers.send(Answer::Chunk("x".to_owned())).await.unwrap();
-                }
-                if !self.model_waits {
-                    self.gate.add_permits(1);
-                }
-            }
-            let iterations = None;
-            let full_text = String::new();
-            answers
-                .finish(Answer::Done {
-                    full_text,
-                    iterations,
-                })
-                .await;
+            EchoingExecutor.handle(request, responses).await;
         })
     }
 }
 
-async fn interlocked(model_waits: bool) -> Vec<Answer> {
-    let gate = Arc::new(tokio::sync::Semaphore::new(0));
-    let service = |kind| {
-        local(Arc::new(Interlocked {
-            kind,
-            model_waits,
-            gate: Arc::clone(&gate),
-            calls: Mutex::new(0),
-        }))
-    };
+impl Service for InterlockedRouter {
+    type Request = router::Request;
+
+    fn kind(&self) -> ServiceKind {
+        ServiceKind::Router
+    }
+
+    fn handle(
+        &self,
+        _request: router::Request,
+        responses: Responses<router::Response>,
+    ) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let interlock = &self.interlock;
+            let send = async |text: &str| {
+                let chunk = router::Response::Chunk(text.to_owned());
+                responses.send(chunk).await.unwrap();
+            };
+            if !std::mem::replace(&mut *self.was_asked.lock().unwrap(), true) {
+                send(CALL).await;
+                if interlock.model_waits {
+                    drop(interlock.gate.acquire().await.unwrap());
+                }
+                for _ in 0..MANY {
+                    send("x").await;
+                }
+                if !interlock.model_waits {
+                    interlock.gate.add_permits(1);
+                }
+            }
+            let full_text = String::new();
+            responses.finish(router::Response::Done { full_text }).await;
+        })
+    }
+}
+
+async fn interlocked(model_waits: bool) -> Vec<Value> {
+    let interlock = Arc::new(Interlock {
+        model_waits,
+        gate: tokio::sync::Semaphore::new(0),
+    });
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/zino/assets");
     let config = Config::parse(&format!("tools.dir = \"{directory}/tools\"\n")).unwrap();
     let agent_loop = AgentLoopService::new(
         config.config,
         Log::new("agr", Level::Error),
-        service(ServiceKind::Router),
-        service(ServiceKind::Executor),
+        local(Arc::new(InterlockedRouter {
+            interlock: Arc::clone(&interlock),
+            was_asked: Mutex::new(false),
+        })),
+        local(Arc::new(InterlockedExecutor(interlock))),
     );
-    let Value::Object(request) = json!({ "type": "run", "stream": true }) else {
-        panic!("no object");
-    };
-    let peer = local(Arc::new(agent_loop));
-    let mut call = peer.call(request).await.unwrap();
-    let mut frames = Vec::new();
-    while let Some(frame) = call.next().await.unwrap() {
-        frames.push(frame);
-    }
-    frames
+    let request = json!({ "type": "run", "stream": true });
+    exchange(&local(Arc::new(agent_loop)), &request).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -347,7 +378,9 @@ async fn a_call_runs_the_moment_it_is_complete_and_the_model_is_heard_meanwhile(
         let frames = tokio::time::timeout(limit, interlocked(model_waits)).await;
         let frames = frames.expect("neither waits for ever");
         assert_eq!(frames.len(), MANY + 2, "model waits: {model_waits}");
-        let response = "\n<tool_response>\nü 1\n</tool_response>\n";
-        assert_eq!(frames[0], Answer::Chunk(response.to_owned()));
+        assert_eq!(
+            frames[0],
+            chunk("\n<tool_response>\nü 1\n</tool_response>\n")
+        );
     }
 }

@@ -1,46 +1,118 @@
-//! Has messages answered: by the loop, or by the router alone when there is no loop.
+//! Has messages answered: by the loop, or by the router when the loop cannot be reached.
 
-use serde_json::{Value, json};
+use zot_wire::zino::daemon::Response;
+use zot_wire::zino::router::{Inference, Sampling};
+use zot_wire::zino::{Failure, Message, Response as _, agent_loop, router};
 
-use super::{DaemonService, object};
-use crate::lenient;
+use super::DaemonService;
 use crate::peer::{Call, CallError};
-use crate::service::{Answer, Answers};
+use crate::service::Responses;
 
-/// An answer that came to a good end.
-pub(super) struct Finished {
-    pub(super) text: String,
-    /// The frame that tells the client so.
-    pub(super) last: Answer,
+/// A complete response.
+pub(super) enum Finished {
+    Streamed {
+        full_text: String,
+        iterations: Option<u64>,
+    },
+    Collected {
+        content: String,
+    },
+}
+
+impl Finished {
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Streamed { full_text, .. } => full_text,
+            Self::Collected { content } => content,
+        }
+    }
+}
+
+/// The last frame for the client.
+impl From<Finished> for Response {
+    fn from(finished: Finished) -> Self {
+        match finished {
+            Finished::Streamed {
+                full_text,
+                iterations,
+            } => Self::Done {
+                full_text,
+                iterations,
+            },
+            Finished::Collected { content } => Self::Response { content },
+        }
+    }
+}
+
+/// What a frame of `agr` or `rtr` means for the client.
+enum Progress {
+    Delta(String),
+    Finished(Finished),
+    Failed(Failure),
+    /// A frame of a later version, which this one cannot pass on.
+    Unknown,
+}
+
+impl From<agent_loop::Response> for Progress {
+    fn from(response: agent_loop::Response) -> Self {
+        use agent_loop::Response;
+        match response {
+            Response::Chunk(delta) => Self::Delta(delta),
+            Response::Done {
+                full_text,
+                iterations,
+            } => Self::Finished(Finished::Streamed {
+                full_text,
+                iterations,
+            }),
+            Response::Result { content, .. } => Self::Finished(Finished::Collected { content }),
+            Response::Error(failure) => Self::Failed(failure),
+            Response::Other(_) => Self::Unknown,
+        }
+    }
+}
+
+impl From<router::Response> for Progress {
+    fn from(response: router::Response) -> Self {
+        use router::Response;
+        match response {
+            Response::Chunk(delta) => Self::Delta(delta),
+            Response::Done { full_text } => Self::Finished(Finished::Streamed {
+                full_text,
+                iterations: None,
+            }),
+            Response::Response { content } => Self::Finished(Finished::Collected { content }),
+            Response::Error(failure) => Self::Failed(failure),
+            Response::Capabilities { .. } | Response::Other(_) => Self::Unknown,
+        }
+    }
 }
 
 impl DaemonService {
-    /// Passes the answer on to the client, all but its last frame, which is returned when it came to
-    /// a good end.
+    /// Passes the response on to the client, all but its last frame, which is returned when it is
+    /// complete.
     pub(super) async fn dispatch(
         &self,
-        messages: Vec<Value>,
+        messages: Vec<Message>,
         stream: bool,
-        answers: &Answers,
+        responses: &Responses<Response>,
     ) -> Option<Finished> {
-        let request = object(json!({
-            "type": "run",
-            "messages": messages,
-            "temperature": self.config.agent.temperature,
-            "top_p": self.config.agent.top_p,
-            "max_iterations": self.config.agr.max_iterations.max(1),
-            "stream": stream,
-        }));
+        let request = agent_loop::Request::Run(agent_loop::Run {
+            messages: messages.clone(),
+            sampling: self.sampling(),
+            max_iterations: Some(self.config.agr.max_iterations.max(1)),
+            stream,
+        });
         match self.peers.agent_loop.call(request).await {
-            Ok(call) => pass_on(call, "agr", answers).await,
+            Ok(call) => pass_on(call, "agr", responses).await,
             Err(CallError::Unreachable(error)) => {
                 self.log
-                    .warning(format_args!("agr: {error}: the router answers alone"));
-                self.ask_router(messages, stream, answers).await
+                    .warning(format_args!("agr: {error}: asking rtr instead"));
+                self.ask_router(messages, stream, responses).await
             }
             Err(error) => {
-                let error = Answer::error(format!("agr dispatch error: {error}"));
-                answers.finish(error).await;
+                let error = Response::error(format!("agr dispatch error: {error}"));
+                responses.finish(error).await;
                 None
             }
         }
@@ -48,85 +120,71 @@ impl DaemonService {
 
     async fn ask_router(
         &self,
-        messages: Vec<Value>,
+        messages: Vec<Message>,
         stream: bool,
-        answers: &Answers,
+        responses: &Responses<Response>,
     ) -> Option<Finished> {
         let stream = stream && self.router_streams().await;
-        let request = object(json!({
-            "type": "infer",
-            "messages": messages,
-            "temperature": self.config.agent.temperature,
-            "top_p": self.config.agent.top_p,
-            "stream": stream,
-        }));
+        let request = router::Request::Infer(Inference {
+            messages,
+            sampling: self.sampling(),
+            stream,
+        });
         match self.peers.router.call(request).await {
-            Ok(call) => pass_on(call, "rtr", answers).await,
+            Ok(call) => pass_on(call, "rtr", responses).await,
             Err(error) => {
-                let error = Answer::error(format!("Could not connect to rtr: {error}"));
-                answers.finish(error).await;
+                let error = Response::error(format!("Could not connect to rtr: {error}"));
+                responses.finish(error).await;
                 None
             }
         }
     }
 
+    fn sampling(&self) -> Sampling {
+        Sampling {
+            temperature: Some(self.config.agent.temperature),
+            top_p: Some(self.config.agent.top_p),
+        }
+    }
+
     async fn router_streams(&self) -> bool {
-        let request = object(json!({ "type": "capabilities" }));
-        // Unlike an answer of the model this takes no time.
+        // Unlike a response of the model this takes no time.
         let router = self.peers.router.clone();
         let router = router.within(self.config.answer_limit());
-        match router.ask(request).await {
-            Ok(Answer::Message(capabilities)) => {
-                capabilities.get("streaming").is_some_and(lenient::is_true)
-            }
-            _ => false,
-        }
+        matches!(
+            router.ask(router::Request::Capabilities).await,
+            Ok(router::Response::Capabilities {
+                streaming: true,
+                ..
+            })
+        )
     }
 }
 
-/// Passes frames on until the answer is over; each of them is told in the client's words.
-async fn pass_on(mut call: Call, service: &str, answers: &Answers) -> Option<Finished> {
+/// Passes frames on, as the client knows them, until the response is complete.
+async fn pass_on<T: zot_wire::zino::Response + Into<Progress>>(
+    mut call: Call<T>,
+    service: &str,
+    responses: &Responses<Response>,
+) -> Option<Finished> {
     loop {
         let error = match call.next().await {
-            Ok(Some(Answer::Chunk(delta))) => {
-                answers.send(Answer::Chunk(delta)).await.ok()?;
-                continue;
-            }
-            Ok(Some(Answer::Done {
-                full_text,
-                iterations,
-            })) => {
-                return Some(Finished {
-                    text: full_text.clone(),
-                    last: Answer::Done {
-                        full_text,
-                        iterations,
-                    },
-                });
-            }
-            Ok(Some(Answer::Message(mut message))) => {
-                let kind = message.get("type").and_then(Value::as_str);
-                if matches!(kind, Some("result" | "response")) {
-                    let Some(Value::String(content)) = message.remove("content") else {
-                        continue;
-                    };
-                    let response = json!({ "type": "response", "content": content });
-                    return Some(Finished {
-                        text: content,
-                        last: Answer::message(response),
-                    });
+            Ok(Some(frame)) => match frame.into() {
+                Progress::Delta(delta) => {
+                    responses.send(Response::Chunk(delta)).await.ok()?;
+                    continue;
                 }
-                if kind == Some("error") {
-                    answers.finish(Answer::Message(message)).await;
+                Progress::Finished(finished) => return Some(finished),
+                Progress::Failed(failure) => {
+                    responses.finish(Response::Error(failure)).await;
                     return None;
                 }
-                // A frame of a later version is for someone who knows it.
-                continue;
-            }
+                Progress::Unknown => continue,
+            },
             Ok(None) => format!("{service} dispatch error: {}", CallError::EndedEarly),
             Err(error) => format!("{service} dispatch error: {error}"),
         };
-        answers.finish(Answer::error(error)).await;
+        responses.finish(Response::error(error)).await;
         return None;
     }
 }

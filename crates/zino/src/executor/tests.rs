@@ -14,10 +14,3 @@ fn keys_do_not_reach_programs() {
         assert!(removed.contains(&OsStr::new(name)), "{name}");
     }
 }
-
-#[test]
-fn times_are_whole_numbers_where_they_can_be() {
-    assert_eq!(seconds(3.0).to_string(), "3");
-    assert_eq!(seconds(0.5).to_string(), "0.5");
-    assert_eq!(format!("{}s", 3.0_f64), "3s");
-}

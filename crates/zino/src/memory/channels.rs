@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
+use zot_wire::zino::Message;
 
 use super::array::Shape;
 use super::directory::Directory;
-use super::element::{Elements, Message};
+use super::element::{Elements, StoredMessage};
 use super::error::StoreError;
 use super::file::{self, Access, Inspected, Locked};
 
@@ -60,7 +61,7 @@ impl Channels {
         &self,
         channel: &str,
         limit: usize,
-    ) -> Result<Option<Vec<Value>>, StoreError> {
+    ) -> Result<Option<Vec<Message>>, StoreError> {
         let Some((_, known, locked)) = self.as_left(channel, Access::Read)? else {
             return Ok(None);
         };
@@ -68,14 +69,14 @@ impl Channels {
             0 => Vec::new(),
             _ => locked.last(known.whole_end, limit)?,
         };
-        Ok(Some(last.iter().map(|bytes| parsed(bytes)).collect()))
+        Ok(Some(last.iter().map(|bytes| message(bytes)).collect()))
     }
 
     /// Appends to such a channel. `false` when it is no such, and nothing was done.
     pub(super) fn append_at_once(
         &self,
         channel: &str,
-        messages: &[Value],
+        messages: &[Message],
     ) -> Result<bool, StoreError> {
         if messages.is_empty() {
             return Ok(false);
@@ -83,7 +84,7 @@ impl Channels {
         let Some((path, known, locked)) = self.as_left(channel, Access::Append)? else {
             return Ok(false);
         };
-        let elements = Elements::of(messages.iter().map(Message));
+        let elements = Elements::of(messages.iter().map(StoredMessage));
         self.put(&path, &locked, &known, &elements).map(|()| true)
     }
 
@@ -109,11 +110,11 @@ impl Channels {
         &self,
         channel: &str,
         limit: Option<usize>,
-    ) -> Result<Vec<Value>, StoreError> {
+    ) -> Result<Vec<Message>, StoreError> {
         let Some(path) = self.names.path(channel, Purpose::Read)? else {
             return Ok(Vec::new());
         };
-        for _ in 0..file::MAX_FILE_ATTEMPTS {
+        for _ in 0..file::MAX_REPLACED_FILE_ATTEMPTS {
             let Some(locked) = file::lock(&path, Access::Read)? else {
                 return Ok(Vec::new());
             };
@@ -129,7 +130,7 @@ impl Channels {
                 Shape::Canonical if found.count == 0 => return Ok(Vec::new()),
                 Shape::Canonical => {
                     let last = locked.last(found.whole_end, limit)?;
-                    return Ok(last.iter().map(|bytes| parsed(bytes)).collect());
+                    return Ok(last.iter().map(|bytes| message(bytes)).collect());
                 }
                 Shape::Whole => {
                     let (_, mut messages) = all(&locked)?;
@@ -144,12 +145,12 @@ impl Channels {
         Err(StoreError::Busy(path))
     }
 
-    pub(super) fn append(&self, channel: &str, messages: &[Value]) -> Result<(), StoreError> {
-        let elements = Elements::of(messages.iter().map(Message));
+    pub(super) fn append(&self, channel: &str, messages: &[Message]) -> Result<(), StoreError> {
+        let elements = Elements::of(messages.iter().map(StoredMessage));
         if elements.is_empty() {
             return Ok(());
         }
-        for _ in 0..file::MAX_FILE_ATTEMPTS {
+        for _ in 0..file::MAX_REPLACED_FILE_ATTEMPTS {
             let Some(path) = self.names.path(channel, Purpose::Append)? else {
                 continue;
             };
@@ -322,13 +323,18 @@ impl Channels {
     }
 }
 
-fn all(locked: &Locked) -> Result<(Inspected, Vec<Value>), StoreError> {
+fn all(locked: &Locked) -> Result<(Inspected, Vec<Message>), StoreError> {
     let mut messages = Vec::new();
-    let found = locked.inspect(None, &mut |_, bytes| messages.push(parsed(bytes)))?;
+    let found = locked.inspect(None, &mut |_, bytes| messages.push(message(bytes)))?;
     Ok((found, messages))
 }
 
-/// What is on disk is served whatever it is; Python also writes a little that is no JSON.
+/// What is on disk is served whatever it is; Python also writes a little that is not JSON.
+fn message(bytes: &[u8]) -> Message {
+    serde_json::from_slice(bytes).unwrap_or_else(|_| Value::Null.into())
+}
+
+/// The same for an entry of the hard memories.
 pub(super) fn parsed(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).unwrap_or_default()
 }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
-use serde_json::Value;
 use serde_json::ser::PrettyFormatter;
+use zot_wire::zino::Message;
 
 /// Elements ready to be written behind others.
 #[derive(Debug, Default)]
@@ -73,37 +73,34 @@ pub(super) const SEPARATOR: &[u8] = b",\n  ";
 pub(super) const CLOSING: &[u8] = b"\n]";
 
 /// A message with its role in front, as people expect to read it.
-pub(super) struct Message<'value>(pub(super) &'value Value);
+pub(super) struct StoredMessage<'message>(pub(super) &'message Message);
 
-impl Serialize for Message<'_> {
+impl Serialize for StoredMessage<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Value::Object(object) = self.0 else {
-            return self.0.serialize(serializer);
-        };
-        let mut map = serializer.serialize_map(Some(object.len()))?;
-        for name in ["role", "content"] {
-            if let Some(value) = object.get(name) {
-                map.serialize_entry(name, value)?;
-            }
+        let Self(message) = self;
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(role) = message.role() {
+            map.serialize_entry("role", role)?;
         }
-        for (name, value) in object {
-            if name != "role" && name != "content" {
-                map.serialize_entry(name, value)?;
-            }
+        if let Some(content) = message.text() {
+            map.serialize_entry("content", content)?;
+        }
+        for (name, value) in message.other_fields() {
+            map.serialize_entry(name, value)?;
         }
         map.end()
     }
 }
 
 /// One entry of the hard memories.
-pub(super) struct Memory<'value> {
-    pub(super) messages: &'value [Value],
-    pub(super) tag: &'value str,
+pub(super) struct Memory<'message> {
+    pub(super) messages: &'message [Message],
+    pub(super) tag: &'message str,
 }
 
 impl Serialize for Memory<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let messages: Vec<_> = self.messages.iter().map(Message).collect();
+        let messages: Vec<_> = self.messages.iter().map(StoredMessage).collect();
         let mut map = serializer.serialize_map(Some(2))?;
         map.serialize_entry("messages", &messages)?;
         map.serialize_entry("tag", self.tag)?;

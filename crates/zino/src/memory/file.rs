@@ -38,7 +38,7 @@ const MAX_REPLACED_BYTES: u64 = 128 * 1024;
 /// How often to look again when others replace the file between two steps.
 ///
 /// Limit: a file that others keep replacing is `busy`.
-pub(super) const MAX_FILE_ATTEMPTS: usize = 100;
+pub(super) const MAX_REPLACED_FILE_ATTEMPTS: usize = 100;
 
 /// Tells whether a file is as it was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub(super) struct Inspected {
 
 /// Opens and locks a file; `None` when it is not there.
 pub(super) fn lock(path: &Path, access: Access) -> Result<Option<Locked>, StoreError> {
-    for _ in 0..MAX_FILE_ATTEMPTS {
+    for _ in 0..MAX_REPLACED_FILE_ATTEMPTS {
         let Some(locked) = open(path, access)? else {
             return Ok(None);
         };

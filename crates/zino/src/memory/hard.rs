@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
+use zot_wire::zino::memory::FoundMemory;
+use zot_wire::zino::{Message, Messages};
 
 use super::array::Shape;
 use super::channels::parsed;
@@ -34,17 +36,10 @@ struct State {
     starts: Vec<u64>,
 }
 
-/// A memory that was found.
-#[derive(Debug)]
-pub(super) struct Found {
-    pub(super) messages: Value,
-    pub(super) score: f64,
-}
-
 /// A memory that is new.
-pub(super) struct NewMemory<'value> {
-    pub(super) messages: &'value [Value],
-    pub(super) tag: &'value str,
+pub(super) struct NewMemory {
+    pub(super) messages: Vec<Message>,
+    pub(super) tag: String,
 }
 
 impl HardMemories {
@@ -61,7 +56,11 @@ impl HardMemories {
         !self.path.exists()
     }
 
-    pub(super) fn search(&self, query: &str, wanted: Wanted) -> Result<Vec<Found>, StoreError> {
+    pub(super) fn search(
+        &self,
+        query: &str,
+        wanted: Wanted,
+    ) -> Result<Vec<FoundMemory>, StoreError> {
         let mut state = self.state();
         let Some(locked) = self.current(&mut state, Access::Read)? else {
             return Ok(Vec::new());
@@ -71,8 +70,8 @@ impl HardMemories {
             .map(|hit| {
                 let mut memory = state.read(&locked, hit.number as usize)?;
                 let messages = memory.get_mut("messages").map(Value::take);
-                Ok(Found {
-                    messages: messages.unwrap_or_else(|| Value::Array(Vec::new())),
+                Ok(FoundMemory {
+                    messages: messages.map_or_else(Messages::default, Messages::from),
                     score: hit.score,
                 })
             })
@@ -80,13 +79,13 @@ impl HardMemories {
     }
 
     /// Adds memories; returns the number of the first.
-    pub(super) fn store(&self, memories: &[NewMemory<'_>]) -> Result<u64, StoreError> {
+    pub(super) fn store(&self, memories: &[NewMemory]) -> Result<u64, StoreError> {
         let elements = Elements::of(memories.iter().map(|memory| Memory {
-            messages: memory.messages,
-            tag: memory.tag,
+            messages: &memory.messages,
+            tag: &memory.tag,
         }));
         let mut state = self.state();
-        for _ in 0..file::MAX_FILE_ATTEMPTS {
+        for _ in 0..file::MAX_REPLACED_FILE_ATTEMPTS {
             let Some(locked) = self.current(&mut state, Access::Append)? else {
                 let _guard = self.directory.lock()?;
                 if file::create(&self.path, &elements)? {
@@ -110,7 +109,8 @@ impl HardMemories {
                 }
             };
             for memory in memories {
-                state.index.add(&texts(memory.messages, memory.tag));
+                let messages = memory.messages.iter().filter_map(Message::text);
+                state.index.add(&texts(messages, &memory.tag));
             }
             state.starts.extend(elements.starts(begin));
             state.seen = Some(after);
@@ -122,7 +122,7 @@ impl HardMemories {
     /// Puts an entry without words in the place of a memory, so that all others keep their numbers.
     pub(super) fn delete(&self, number: u64) -> Result<(), StoreError> {
         let mut state = self.state();
-        for _ in 0..file::MAX_FILE_ATTEMPTS {
+        for _ in 0..file::MAX_REPLACED_FILE_ATTEMPTS {
             // Mending takes the directory's lock too: first a file that needs none.
             drop(self.current(&mut state, Access::Read)?);
             let _guard = self.directory.lock()?;
@@ -225,7 +225,7 @@ impl HardMemories {
         state: &mut State,
         access: Access,
     ) -> Result<Option<Locked>, StoreError> {
-        for _ in 0..file::MAX_FILE_ATTEMPTS {
+        for _ in 0..file::MAX_REPLACED_FILE_ATTEMPTS {
             let Some(locked) = file::lock(&self.path, access)? else {
                 *state = State::default();
                 return Ok(None);
@@ -323,15 +323,16 @@ impl State {
 fn take_in(index: &mut Index, bytes: &[u8]) {
     let memory = parsed(bytes);
     let messages = memory.get("messages").and_then(Value::as_array);
+    let contents = messages.into_iter().flatten().filter_map(content);
     let tag = memory.get("tag").and_then(Value::as_str).unwrap_or("");
-    index.add(&texts(messages.map_or(&[], Vec::as_slice), tag));
+    index.add(&texts(contents, tag));
+}
+
+fn content(message: &Value) -> Option<&str> {
+    message.get("content").and_then(Value::as_str)
 }
 
 /// What is searched in a memory: its messages' texts and its tag.
-fn texts<'value>(messages: &'value [Value], tag: &'value str) -> Vec<&'value str> {
-    messages
-        .iter()
-        .filter_map(|message| message.get("content").and_then(Value::as_str))
-        .chain([tag])
-        .collect()
+fn texts<'a>(contents: impl Iterator<Item = &'a str>, tag: &'a str) -> Vec<&'a str> {
+    contents.chain([tag]).collect()
 }

@@ -13,9 +13,12 @@ use super::hard::NewMemory;
 use super::index::Wanted;
 use super::{MemoryService, Mended};
 use crate::config::Config;
+use crate::exchange::exchange;
 use crate::logging::{Level, Log};
 use crate::peer::Peer;
-use crate::service::{Answer, Service as _};
+use crate::service::Service as _;
+use zot_wire::zino::Message;
+use zot_wire::zino::memory::Request;
 
 pub(super) fn service(directory: &Path) -> MemoryService {
     let mut config = Config::default();
@@ -23,28 +26,17 @@ pub(super) fn service(directory: &Path) -> MemoryService {
     MemoryService::new(&config)
 }
 
-async fn frames(peer: &Peer, request: Value) -> Vec<Value> {
-    let Value::Object(request) = request else {
-        panic!("a request is an object")
-    };
-    let mut call = peer.call(request).await.unwrap();
-    let mut frames = Vec::new();
-    while let Some(answer) = call.next().await.unwrap() {
-        let Answer::Message(object) = answer else {
-            panic!("{answer:?}")
-        };
-        frames.push(Value::Object(object));
-    }
-    frames
+async fn frames(peer: &Peer<Request>, request: Value) -> Vec<Value> {
+    exchange(peer, &request).await
 }
 
-async fn ask(peer: &Peer, request: Value) -> Value {
+async fn ask(peer: &Peer<Request>, request: Value) -> Value {
     let mut frames = frames(peer, request).await;
     assert_eq!(frames.len(), 1, "{frames:?}");
     frames.remove(0)
 }
 
-fn start(directory: &Path) -> Peer {
+fn start(directory: &Path) -> Peer<Request> {
     Peer::local(Arc::new(service(directory)), Log::new("mem", Level::Error))
 }
 
@@ -403,10 +395,9 @@ fn the_index_of_many_memories_is_made_at_the_start() {
         scope.spawn(|| many.prepare(log, &stop));
         for writer in 0..4 {
             scope.spawn(move || {
-                let messages = [said(&format!("new{writer}"))];
                 let memory = NewMemory {
-                    messages: &messages,
-                    tag: "",
+                    messages: vec![Message::new("user", format!("new{writer}"))],
+                    tag: String::new(),
                 };
                 store.hard.store(&[memory]).unwrap();
                 let found = store.hard.search("word19999", Wanted::Best(1)).unwrap();

@@ -1,5 +1,6 @@
-use serde_json::json;
 use tokio::net::UnixListener;
+use zot_wire::zino::Message;
+use zot_wire::zino::agent_loop::{Request, Response, Run};
 
 use super::*;
 use crate::kind::ServiceKind;
@@ -13,7 +14,7 @@ async fn hesitate(listener: UnixListener, waits: &[Duration]) {
     for wait in waits {
         sleep(*wait).await;
         let mut frame = Vec::new();
-        write_frame(&mut frame, &Answer::Chunk("x".to_owned())).unwrap();
+        write_frame(&mut frame, &Response::Chunk("x".to_owned())).unwrap();
         stream.write_all(&frame).await.unwrap();
     }
     std::future::pending().await
@@ -22,15 +23,20 @@ async fn hesitate(listener: UnixListener, waits: &[Duration]) {
 struct Hesitant(Vec<Duration>);
 
 impl Service for Hesitant {
+    type Request = Request;
+
     fn kind(&self) -> ServiceKind {
         ServiceKind::AgentLoop
     }
 
-    fn handle(&self, _request: Object, answers: Answers) -> BoxFuture<'_, ()> {
+    fn handle(&self, _request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             for wait in &self.0 {
                 sleep(*wait).await;
-                answers.send(Answer::Chunk("x".to_owned())).await.unwrap();
+                responses
+                    .send(Response::Chunk("x".to_owned()))
+                    .await
+                    .unwrap();
             }
             std::future::pending().await
         })
@@ -38,12 +44,12 @@ impl Service for Hesitant {
 }
 
 /// Each piece has the whole limit; who takes longer for one is given up.
-async fn check(peer: Peer) {
+async fn check(peer: Peer<Request>) {
     let peer = peer.within(LIMIT);
-    let mut call = peer.call(Object::new()).await.unwrap();
+    let mut call = peer.call(Request::Run(Run::default())).await.unwrap();
     for _ in 0..3 {
-        let answer = call.next().await.unwrap();
-        assert_eq!(answer, Some(Answer::Chunk("x".to_owned())));
+        let frame = call.next().await.unwrap();
+        assert_eq!(frame, Some(Response::Chunk("x".to_owned())));
     }
     let began = tokio::time::Instant::now();
     let error = call.next().await.unwrap_err();
@@ -79,9 +85,11 @@ async fn what_is_asked_is_answered_in_time_or_not_at_all() {
     socket.bind(&path).unwrap();
     let _listener = socket.listen(0).unwrap();
     let peer = Peer::socket(path, 1000).within(LIMIT);
-    let request = || match json!({ "type": "ping", "long": "x".repeat(1 << 20) }) {
-        serde_json::Value::Object(request) => request,
-        _ => Object::new(),
+    let request = || {
+        Request::Run(Run {
+            messages: vec![Message::new("user", "x".repeat(1 << 20))],
+            ..Run::default()
+        })
     };
     // The queue has room for the first and not for all of them.
     for _ in 0..3 {

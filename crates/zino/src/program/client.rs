@@ -2,11 +2,9 @@
 
 use std::io;
 
-use serde_json::{Value, json};
+use zot_wire::zino::daemon::{Request, Response};
 
-use crate::daemon::object;
 use crate::peer::{CallError, Peer};
-use crate::service::{Answer, Object};
 
 /// What to ask, and how.
 #[derive(Debug)]
@@ -23,9 +21,9 @@ pub enum ClientError {
     Unreachable(CallError),
     #[error("{0}")]
     Broken(CallError),
-    /// What the daemon has to say, ready for standard error.
+    /// The daemon's error, ready for standard error.
     #[error("{0}")]
-    Told(String),
+    Refused(String),
     #[error("cannot write the answer: {0}")]
     Output(#[from] io::Error),
 }
@@ -33,31 +31,45 @@ pub enum ClientError {
 /// Asks, and writes the answer as it comes. To the byte what the original prints: an answer and a
 /// line end after it, whatever it ends with.
 pub async fn ask(
-    daemon: &Peer,
+    daemon: &Peer<Request>,
     question: Question,
     output: &mut (dyn io::Write + Send),
 ) -> Result<(), ClientError> {
     let stream = question.stream;
-    let mut request = json!({ "message": question.message, "stream": stream });
-    // An empty one is none.
-    if let Some(channel) = question.channel.filter(|channel| !channel.is_empty()) {
-        request["channel_id"] = channel.into();
-    }
+    let request = Request {
+        message: question.message,
+        // An empty one is none.
+        channel_id: question.channel.filter(|channel| !channel.is_empty()),
+        stream,
+    };
     let mut call = daemon
-        .call(object(request))
+        .call(request)
         .await
         .map_err(ClientError::Unreachable)?;
+    // An error goes on a new line where a part of the response may stand on the last one.
+    let line_end = if stream { "\n" } else { "" };
     loop {
         match call.next().await.map_err(ClientError::Broken)? {
-            Some(Answer::Chunk(delta)) => {
+            Some(Response::Chunk(delta)) => {
                 output.write_all(delta.as_bytes())?;
                 output.flush()?;
             }
-            Some(Answer::Done { .. }) => break,
-            Some(Answer::Message(fields)) => {
-                let content = response(&fields, stream).map_err(ClientError::Told)?;
+            Some(Response::Done { .. }) => break,
+            Some(Response::Response { content }) => {
                 output.write_all(content.as_bytes())?;
                 break;
+            }
+            Some(Response::Error(failure)) => {
+                let message = failure.message.as_deref().unwrap_or("None");
+                return Err(ClientError::Refused(format!("{line_end}Error: {message}")));
+            }
+            Some(Response::Other(packet)) => {
+                let kind = if stream {
+                    "Unknown packet"
+                } else {
+                    "Unexpected"
+                };
+                return Err(ClientError::Refused(format!("{line_end}{kind}: {packet}")));
             }
             None => return Err(ClientError::Broken(CallError::EndedEarly)),
         }
@@ -65,26 +77,4 @@ pub async fn ask(
     output.write_all(b"\n")?;
     output.flush()?;
     Ok(())
-}
-
-/// The text of an answer in one piece, or what is said instead: on a new line where a part of the
-/// answer may stand on the last one.
-fn response(fields: &Object, stream: bool) -> Result<&str, String> {
-    let line_end = if stream { "\n" } else { "" };
-    match fields.get("type").and_then(Value::as_str) {
-        Some("response") => Ok(fields.get("content").and_then(Value::as_str).unwrap_or("")),
-        Some("error") => {
-            let message = fields.get("message").and_then(Value::as_str);
-            Err(format!("{line_end}Error: {}", message.unwrap_or("None")))
-        }
-        _ => {
-            let packet = Value::Object(fields.clone());
-            let kind = if stream {
-                "Unknown packet"
-            } else {
-                "Unexpected"
-            };
-            Err(format!("{line_end}{kind}: {packet}"))
-        }
-    }
 }

@@ -14,7 +14,7 @@ use crate::descriptors;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::serve::{BindError, ServeOptions, Socket, serve};
-use crate::service::Service;
+use crate::service::AnyService;
 use crate::stack::Stack;
 
 /// Why nothing could be served.
@@ -97,7 +97,7 @@ impl Signals {
 }
 
 /// Returns at SIGTERM or SIGINT; at SIGHUP everything is read again.
-async fn wait_for_end(signals: &mut Signals, services: &[Arc<dyn Service>], config: &Config) {
+async fn wait_for_end(signals: &mut Signals, services: &[Arc<dyn AnyService>], config: &Config) {
     loop {
         tokio::select! {
             _ = signals.terminate.recv() => return,

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
+use zot_wire::zino::common::{Request, Response};
 
 use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::peer::{CallError, Peer};
-use crate::service::{Answer, Object};
 
 /// A service that takes longer to say pong is not well.
 ///
@@ -55,28 +54,25 @@ pub async fn status(config: &Config) -> Vec<Status> {
     found
 }
 
-async fn look(peer: &Peer) -> Health {
+async fn look(peer: &Peer<Request>) -> Health {
     let began = Instant::now();
-    let answer = peer.ask(request("ping")).await;
+    let response = peer.ask(Request::Ping).await;
     let latency = began.elapsed();
-    match answer {
-        Ok(Answer::Message(answer)) if answer.get("type") == Some(&json!("pong")) => {}
+    match response {
+        Ok(Response::Pong) => {}
         // The original's daemon has no ping, but it is alive.
-        Ok(answer) if answer.error_message() == Some("Empty message.") => {}
-        Ok(answer) => return Health::Odd(format!("{answer:?}")),
+        Ok(Response::Error(failure)) if failure.message.as_deref() == Some("Empty message.") => {}
+        Ok(Response::Error(failure)) => {
+            return Health::Odd(failure.message.unwrap_or_default());
+        }
+        Ok(Response::Other(frame)) => return Health::Odd(frame.to_string()),
+        Ok(Response::Version { .. }) => return Health::Odd("a version".to_owned()),
         Err(CallError::Unreachable(error)) => return Health::Down(error.to_string()),
         Err(error) => return Health::Odd(error.to_string()),
     }
-    let version = match peer.ask(request("version")).await {
-        Ok(Answer::Message(mut answer)) => match answer.remove("version") {
-            Some(Value::String(version)) => Some(version),
-            _ => None,
-        },
+    let version = match peer.ask(Request::Version).await {
+        Ok(Response::Version { version, .. }) => Some(version),
         _ => None,
     };
     Health::Answers { latency, version }
-}
-
-fn request(kind: &str) -> Object {
-    Object::from_iter([("type".to_owned(), kind.into())])
 }

@@ -4,12 +4,12 @@
 mod tests;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use zot_conversation::{ContentBlock, Message, Role, Timestamp};
-
-use crate::service::Object;
+use zot_wire::zino::{self, Content};
 
 /// Begins a system message that does not stand at the beginning: a conversation has one system
 /// prompt, and what comes later may not get lost.
@@ -18,9 +18,25 @@ const SYSTEM_MARK: &str = "[system message]\n";
 /// Follows the model's own words where a wire wants the user's last.
 const CONTINUE: &str = "Continue.";
 
+/// How many conversations are recognised when they come again: the one at hand, and one that a skill
+/// has beside it. As many as model clients keep the serialised form of.
+///
+/// Limit: the conversation that was asked longest ago is read anew when it comes again.
+const MAX_RECENT_CONVERSATIONS: usize = 2;
+
+/// The conversations that were asked last.
+///
+/// A conversation comes again with every iteration of the loop, longer by one message. What is the
+/// same as before, by pointer or, when it came over a socket, by value, is neither read nor copied
+/// again: it becomes the same messages as before, which model clients recognise by pointer.
+#[derive(Debug, Default)]
+pub(super) struct RecentConversations(Mutex<VecDeque<Arc<Conversation>>>);
+
 /// What a model is asked.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Conversation {
+    /// What it was read from: system messages at the beginning, then one for each of `messages`.
+    source: Vec<zino::Message>,
     pub(super) system: String,
     messages: Vec<Arc<Message>>,
 }
@@ -49,40 +65,71 @@ impl Conversation {
     }
 }
 
-/// Reads the `messages` of a request. None at all are an empty conversation.
-pub(super) fn read(messages: Option<Value>) -> Result<Conversation, String> {
-    let messages = match messages {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(messages)) => messages,
-        Some(_) => return Err("messages must be an array".to_owned()),
-    };
-    let time = Timestamp::now();
-    let mut conversation = Conversation {
-        system: String::new(),
-        messages: Vec::with_capacity(messages.len()),
-    };
-    for (index, message) in messages.into_iter().enumerate() {
-        let (speaker, text) =
-            read_message(message).map_err(|error| format!("messages[{index}]: {error}"))?;
+impl RecentConversations {
+    /// Reads the messages of a request. None at all are an empty conversation.
+    pub(super) fn read(&self, messages: Vec<zino::Message>) -> Result<Arc<Conversation>, String> {
+        let mut conversation = self.take_similar(&messages);
+        Arc::make_mut(&mut conversation).follow(messages)?;
+        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.push_front(Arc::clone(&conversation));
+        recent.truncate(MAX_RECENT_CONVERSATIONS);
+        Ok(conversation)
+    }
+
+    /// Takes out the conversation that begins with the same message, if there is one.
+    fn take_similar(&self, messages: &[zino::Message]) -> Arc<Conversation> {
+        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_similar = |known: &Arc<Conversation>| {
+            !known.source.is_empty() && known.source.first() == messages.first()
+        };
+        let position = recent.iter().position(is_similar);
+        position
+            .and_then(|position| recent.remove(position))
+            .unwrap_or_default()
+    }
+}
+
+impl Conversation {
+    /// Becomes the conversation in `messages`, keeping what is the same.
+    fn follow(&mut self, messages: Vec<zino::Message>) -> Result<(), String> {
+        let known = self.source.iter().zip(&messages);
+        let same = known.take_while(|(kept, asked)| kept == asked).count();
+        let system_messages = self.source.len() - self.messages.len();
+        match same.checked_sub(system_messages) {
+            Some(same_messages) => self.messages.truncate(same_messages),
+            None => *self = Self::default(),
+        }
+        let known = self.source.len().min(same);
+        self.source.truncate(known);
+        let time = Timestamp::now();
+        for (index, message) in messages.into_iter().enumerate().skip(known) {
+            let (speaker, text) =
+                read_message(&message).map_err(|error| format!("messages[{index}]: {error}"))?;
+            self.push(speaker, text, time);
+            self.source.push(message);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, speaker: Speaker, text: Cow<'_, str>, time: Timestamp) {
         let (role, text) = match speaker {
-            Speaker::System if conversation.messages.is_empty() => {
-                if !conversation.system.is_empty() {
-                    conversation.system.push_str("\n\n");
+            Speaker::System if self.messages.is_empty() => {
+                if !self.system.is_empty() {
+                    self.system.push_str("\n\n");
                 }
-                conversation.system.push_str(&text);
-                continue;
+                self.system.push_str(&text);
+                return;
             }
             Speaker::System => (Role::User, format!("{SYSTEM_MARK}{text}")),
-            Speaker::User => (Role::User, text),
-            Speaker::Assistant => (Role::Assistant, text),
+            Speaker::User => (Role::User, text.into_owned()),
+            Speaker::Assistant => (Role::Assistant, text.into_owned()),
         };
-        conversation.messages.push(Arc::new(Message {
+        self.messages.push(Arc::new(Message {
             role,
             content: vec![ContentBlock::Text(text)],
             time,
         }));
     }
-    Ok(conversation)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,27 +139,27 @@ enum Speaker {
     Assistant,
 }
 
-fn read_message(message: Value) -> Result<(Speaker, String), String> {
-    let Value::Object(mut message) = message else {
+fn read_message(message: &zino::Message) -> Result<(Speaker, Cow<'_, str>), String> {
+    if !message.is_object() {
         return Err("must be an object".to_owned());
-    };
-    let speaker = match message.get("role").and_then(Value::as_str) {
+    }
+    let speaker = match message.role() {
         Some("system" | "developer") => Speaker::System,
         Some("user") => Speaker::User,
         Some("assistant") => Speaker::Assistant,
         _ => return Err("role must be system, user or assistant".to_owned()),
     };
-    let text = match message.remove("content") {
-        Some(Value::String(text)) => text,
-        Some(Value::Array(parts)) => joined(parts)?,
+    let text = match message.content() {
+        Content::Text(text) => Cow::Borrowed(text),
+        Content::Parts(parts) => Cow::Owned(joined(parts)?),
         // A model that only called tools said nothing.
-        None | Some(Value::Null) if speaker == Speaker::Assistant => String::new(),
+        Content::Nothing if speaker == Speaker::Assistant => Cow::Borrowed(""),
         _ => return Err("content must be a string or an array of text parts".to_owned()),
     };
     Ok((speaker, text))
 }
 
-fn joined(parts: Vec<Value>) -> Result<String, String> {
+fn joined(parts: &[Value]) -> Result<String, String> {
     let mut joined = String::new();
     for (index, part) in parts.iter().enumerate() {
         let part = part.as_object().ok_or_else(|| wrong_part(index))?;
@@ -121,7 +168,7 @@ fn joined(parts: Vec<Value>) -> Result<String, String> {
     Ok(joined)
 }
 
-fn part_text(part: &Object) -> Option<&str> {
+fn part_text(part: &Map<String, Value>) -> Option<&str> {
     match part.get("type").and_then(Value::as_str) {
         Some("text" | "input_text") => part.get("text").and_then(Value::as_str),
         _ => None,

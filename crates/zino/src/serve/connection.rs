@@ -1,21 +1,19 @@
 //! One connection: a request, its answer, the end.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
+use zot_wire::zino::{Frame, Request as _, Response, common};
 use zot_wire::{FrameDecoder, write_frame};
 
 use super::ServeOptions;
-use crate::frame;
 use crate::request_line::{self, Outcome, RequestLine};
-use crate::service::{Answer, Answers, Object, Service};
+use crate::service::{Responses, Service};
 
 /// How long a peer may take between two pieces of its request.
 ///
@@ -43,20 +41,21 @@ enum BadRequest {
     Broken(io::Error),
 }
 
-pub(super) async fn answer(
+pub(crate) async fn answer<S: Service>(
     mut stream: UnixStream,
-    service: Arc<dyn Service>,
+    service: &S,
     options: ServeOptions,
     stop: CancellationToken,
 ) {
     let began = Instant::now();
     let log = options.log;
-    let request = match read_request(&mut stream, options.max_frame_bytes, &stop).await {
-        Ok(request) => request,
+    let frame = match read_request(&mut stream, options.max_frame_bytes, &stop).await {
+        Ok(frame) => frame,
         Err(BadRequest::Nothing) => return,
         Err(BadRequest::Answerable(message)) => {
             request_line::refused(log, began, &message);
-            if write(&mut stream, &Answer::error(message)).await.is_ok() {
+            let refusal = common::Response::error(message);
+            if write(&mut stream, &refusal).await.is_ok() {
                 discard_rest(&mut stream).await;
             }
             return;
@@ -66,18 +65,30 @@ pub(super) async fn answer(
             return;
         }
     };
-    let line = RequestLine::begin(log, service.kind(), &request).since(began);
-    let outcome = match asked_of_everyone(&request, service.as_ref()) {
-        Some(answer) => {
-            let _ = write(&mut stream, &answer).await;
-            Outcome::Ok
-        }
-        None => respond(&mut stream, service.as_ref(), request).await,
-    };
+    let line = RequestLine::of_frame(log, service.kind(), &frame).since(began);
+    let outcome = respond(&mut stream, service, frame).await;
     line.end(&outcome);
     // Seldom is anything left that was sent after the request.
     if stream.try_read(&mut [0]).is_ok_and(|count| count > 0) {
         discard_rest(&mut stream).await;
+    }
+}
+
+async fn respond<S: Service>(stream: &mut UnixStream, service: &S, frame: Frame) -> Outcome {
+    let immediate = match common::Request::of(&frame) {
+        Some(common::Request::Ping) => common::Response::Pong,
+        Some(common::Request::Version) => common::Response::Version {
+            service: service.kind().name().to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+        None => match S::Request::read(frame) {
+            Ok(request) => return stream_response(stream, service, request).await,
+            Err(error) => common::Response::error(error.to_string()),
+        },
+    };
+    match write(stream, &immediate).await {
+        Ok(()) => Outcome::of(&immediate),
+        Err(_) => Outcome::HungUp,
     }
 }
 
@@ -93,31 +104,18 @@ async fn discard_rest(stream: &mut UnixStream) {
     let _ = timeout(LINGER_TIME, discarded).await;
 }
 
-/// The answer to what every service can be asked.
-fn asked_of_everyone(request: &Object, service: &dyn Service) -> Option<Answer> {
-    match request.get("type").and_then(Value::as_str) {
-        Some("ping") => Some(Answer::message(json!({ "type": "pong" }))),
-        Some("version") => Some(Answer::message(json!({
-            "type": "version",
-            "service": service.kind().name(),
-            "version": env!("CARGO_PKG_VERSION"),
-        }))),
-        _ => None,
-    }
-}
-
 /// Reads the request, unless none has begun to arrive when the service is told to stop.
 async fn read_request(
     stream: &mut UnixStream,
     limit: usize,
     stop: &CancellationToken,
-) -> Result<Object, BadRequest> {
+) -> Result<Frame, BadRequest> {
     let mut decoder = FrameDecoder::with_limit(limit);
     let mut buffer = vec![0; READ_BYTES];
     loop {
         match decoder.next_frame() {
             Ok(Some(frame)) => {
-                return frame::read(frame).map_err(|error| {
+                return Frame::parse(frame).map_err(|error| {
                     BadRequest::Answerable(format!("the request is no JSON object: {error}"))
                 });
             }
@@ -148,10 +146,14 @@ async fn read_request(
     }
 }
 
-/// Lets the service answer, and gives up when the peer hangs up.
-async fn respond(stream: &mut UnixStream, service: &dyn Service, request: Object) -> Outcome {
-    let (answers, mut frames) = Answers::channel();
-    let mut work = std::pin::pin!(service.handle(request, answers));
+/// Sends what the service answers, and stops when the peer hangs up.
+async fn stream_response<S: Service>(
+    stream: &mut UnixStream,
+    service: &S,
+    request: S::Request,
+) -> Outcome {
+    let (responses, mut frames) = Responses::channel();
+    let mut work = std::pin::pin!(service.handle(request, responses));
     let mut working = true;
     let mut outcome = Outcome::default();
     loop {
@@ -171,10 +173,10 @@ async fn respond(stream: &mut UnixStream, service: &dyn Service, request: Object
 }
 
 /// Writes a frame and those that wait behind it.
-async fn forward(
+async fn forward<T: Response>(
     stream: &mut UnixStream,
-    first: Answer,
-    more: &mut mpsc::Receiver<Answer>,
+    first: T,
+    more: &mut mpsc::Receiver<T>,
 ) -> io::Result<Outcome> {
     let mut bytes = Vec::new();
     let mut last = first;
@@ -189,14 +191,14 @@ async fn forward(
     Ok(Outcome::of(&last))
 }
 
-async fn write(stream: &mut UnixStream, answer: &Answer) -> io::Result<()> {
+async fn write(stream: &mut UnixStream, response: &impl Response) -> io::Result<()> {
     let mut bytes = Vec::new();
-    encode(&mut bytes, answer)?;
+    encode(&mut bytes, response)?;
     send(stream, &bytes).await
 }
 
-fn encode(bytes: &mut Vec<u8>, answer: &Answer) -> io::Result<()> {
-    write_frame(bytes, answer).map_err(io::Error::other)
+fn encode(bytes: &mut Vec<u8>, response: &impl Response) -> io::Result<()> {
+    write_frame(bytes, response).map_err(io::Error::other)
 }
 
 async fn send(stream: &mut UnixStream, bytes: &[u8]) -> io::Result<()> {

@@ -8,6 +8,7 @@ use testkit::{ModelServer, Wire};
 use zino::agent_loop::AgentLoopService;
 use zino::kind::ServiceKind::{AgentLoop, Executor, Router};
 use zino::service::Service as _;
+use zot_wire::zino::agent_loop;
 
 use crate::stack::{Stack, log, until};
 use crate::transcript;
@@ -207,14 +208,16 @@ async fn a_caller_that_hangs_up_ends_what_runs_for_it() {
     );
     let call = json!({ "name": "execute_bash", "arguments": { "code": code } });
     let request = run(&format!("raw:<tool_call>{call}</tool_call>"), true);
-    let call = stack.begin(AgentLoop, request).await;
+    let call = stack.begin::<agent_loop::Request>(AgentLoop, request).await;
     until("the program runs", || mark.exists()).await;
     let program = fs::read_to_string(&mark).unwrap();
     drop(call);
     let entry = format!("/proc/{}", program.trim());
     until("the program is gone", || fs::metadata(&entry).is_err()).await;
 
-    let call = stack.begin(AgentLoop, run("hangmid", true)).await;
+    let call = stack
+        .begin::<agent_loop::Request>(AgentLoop, run("hangmid", true))
+        .await;
     until("the model is asked", || model.answers_in_progress() == 1).await;
     drop(call);
     until("the model is left alone", || {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use zino::executor::{ExecutorError, ExecutorService};
 use zino::kind::ServiceKind::Executor;
 use zino::service::Service as _;
+use zot_wire::zino::executor;
 
 use crate::installation::{BINARY, Installation, eventually};
 use crate::stack::{Stack, log, until};
@@ -136,7 +137,7 @@ async fn a_caller_that_hangs_up_ends_its_program() {
         mark.display()
     );
     let request = json!({ "type": "execute", "executor": "bash", "code": code });
-    let call = stack.begin(Executor, request).await;
+    let call = stack.begin::<executor::Request>(Executor, request).await;
     until("the program runs", || mark.exists()).await;
     let said = fs::read_to_string(&mark).unwrap();
     let (child, file) = said.trim().split_once(' ').unwrap();

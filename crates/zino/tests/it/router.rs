@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testkit::{ModelServer, Reply, Wire};
 use zino::kind::ServiceKind::Router;
 use zino::router::RouterService;
-use zino::service::Answer;
+use zot_wire::zino::router;
 
 use crate::stack::{Stack, log, until};
 use crate::transcript;
@@ -226,10 +226,12 @@ async fn a_model_that_takes_too_long_is_given_up() {
 async fn a_caller_that_hangs_up_cancels_its_request() {
     let model = ModelServer::start();
     let stack = Stack::new(&model.url(Wire::OpenAi), "").with_router();
-    let mut call = stack.begin(Router, infer("hangmid", true)).await;
+    let mut call = stack
+        .begin::<router::Request>(Router, infer("hangmid", true))
+        .await;
     assert_eq!(
         call.next().await.unwrap(),
-        Some(Answer::Chunk(String::new()))
+        Some(router::Response::Chunk(String::new()))
     );
     assert_eq!(model.answers_in_progress(), 1);
     let hung_up = Instant::now();

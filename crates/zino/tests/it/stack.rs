@@ -18,8 +18,9 @@ use zino::logging::{Level, Log};
 use zino::peer::{Call, Peer};
 use zino::router::RouterService;
 use zino::serve::{ServeOptions, Socket, serve};
-use zino::service::{Object, Service};
+use zino::service::AnyService;
 use zot_wire::MAX_FRAME_BYTES;
+use zot_wire::zino::{Frame, Request};
 
 /// Longer than anything here takes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -83,7 +84,7 @@ impl Stack {
         self
     }
 
-    pub(crate) fn serve(&mut self, service: Arc<dyn Service>) {
+    pub(crate) fn serve(&mut self, service: Arc<dyn AnyService>) {
         let kind = service.kind();
         let socket = Socket::bind(&self.config.socket(kind)).unwrap();
         let options = ServeOptions {
@@ -99,12 +100,18 @@ impl Stack {
         self.directory.path().join(name)
     }
 
-    pub(crate) fn peer(&self, kind: ServiceKind) -> Peer {
+    pub(crate) fn peer<R: Request>(&self, kind: ServiceKind) -> Peer<R> {
         Peer::socket(self.config.socket(kind), MAX_FRAME_BYTES)
     }
 
-    pub(crate) async fn begin(&self, kind: ServiceKind, request: Value) -> Call {
-        self.peer(kind).call(object(request)).await.unwrap()
+    pub(crate) async fn begin<R: Request>(
+        &self,
+        kind: ServiceKind,
+        request: Value,
+    ) -> Call<R::Response> {
+        let frame = Frame::parse(request.to_string().as_bytes()).unwrap();
+        let request = R::read(frame).unwrap();
+        self.peer(kind).call(request).await.unwrap()
     }
 
     /// All frames of the answer to `request`.
@@ -145,13 +152,6 @@ impl Stack {
 
 pub(crate) fn log(kind: ServiceKind) -> Log {
     Log::new(kind.name(), Level::Error)
-}
-
-pub(crate) fn object(value: Value) -> Object {
-    match value {
-        Value::Object(object) => object,
-        other => panic!("no object: {other}"),
-    }
 }
 
 /// Polls until `true`, and fails when that takes too long.

@@ -12,21 +12,21 @@ fn tool_result(text: String) -> ExtensionFrame {
 
 #[test]
 fn an_answer_that_is_too_long_becomes_an_error() {
-    let line = encode(tool_result("x".repeat(MAX_LINE_BYTES))).expect("is answered");
+    let line = encode(tool_result("x".repeat(MAX_WIRE_LINE_BYTES))).expect("is answered");
     let ExtensionFrame::ToolResult(result) = parsed(&line) else {
         panic!("not a result");
     };
     assert_eq!((result.id.as_str(), result.is_error), ("7", true));
     assert!(result.content[0].text.contains("16777216"), "{result:?}");
 
-    let verdict = crate::Verdict::modify("x".repeat(MAX_LINE_BYTES)).into_wire("8".to_owned());
+    let verdict = crate::Verdict::modify("x".repeat(MAX_WIRE_LINE_BYTES)).into_wire("8".to_owned());
     let line = encode(ExtensionFrame::EventInterceptResponse(verdict)).expect("is answered");
     let ExtensionFrame::EventInterceptResponse(verdict) = parsed(&line) else {
         panic!("not a verdict");
     };
     assert!(verdict.block);
 
-    let response = Response::prompt("x".repeat(MAX_LINE_BYTES)).into_wire("9".to_owned());
+    let response = Response::prompt("x".repeat(MAX_WIRE_LINE_BYTES)).into_wire("9".to_owned());
     let line = encode(ExtensionFrame::CommandResponse(response)).expect("is answered");
     let ExtensionFrame::CommandResponse(response) = parsed(&line) else {
         panic!("not a response");
@@ -36,7 +36,7 @@ fn an_answer_that_is_too_long_becomes_an_error() {
 
     let notification = ExtensionFrame::Notify {
         level: "info".to_owned(),
-        message: "x".repeat(MAX_LINE_BYTES),
+        message: "x".repeat(MAX_WIRE_LINE_BYTES),
     };
     assert_eq!(encode(notification), None);
 }

@@ -434,7 +434,7 @@ async fn frames_that_cannot_be_read_do_no_harm() {
 async fn a_line_that_is_too_long_is_skipped() {
     let extension = Extension::new("tough", "1").tool("echo", "", async |args: Value| args);
     let host = TestHost::start(extension).await.expect("starts");
-    host.send_line("x".repeat(zot_wire::MAX_LINE_BYTES + 1))
+    host.send_line("x".repeat(zot_wire::MAX_WIRE_LINE_BYTES + 1))
         .await;
     host.send_line("\n").await;
     let result = host.call_tool("echo", json!({})).await.expect("answers");

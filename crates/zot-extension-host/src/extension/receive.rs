@@ -1,5 +1,6 @@
 //! What becomes of each frame an extension sends.
 
+use zot_extension_contract::{CommandInfo, Registrations};
 use zot_wire::Line;
 use zot_wire::extension::{
     CommandAction, EventKind, ExtensionFrame, FrameError, Hello, HostFrame, LifecycleEvent,
@@ -10,7 +11,6 @@ use super::{Extension, Phase, State};
 use crate::limits::{MAX_NOTIFY_BYTES, MAX_PANEL_BYTES};
 use crate::notices::Notice;
 use crate::pending::{RequestError, Waiting};
-use crate::registrations::{CommandInfo, Registrations};
 
 /// What a line means for the life of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

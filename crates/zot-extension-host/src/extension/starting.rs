@@ -1,8 +1,8 @@
 //! What an extension that is starting still owes, and what becomes of the agent without it.
 
+use zot_extension_contract::{FailurePolicy, Source};
+
 use super::{Extension, Phase, State};
-use crate::discovery::Source;
-use crate::manifest::FailurePolicy;
 use crate::notices::Notice;
 
 /// What an extension that has said hello, but not ready, has still to say.

@@ -8,12 +8,11 @@ use proptest::{prop_assert, prop_assert_eq, proptest};
 use tokio::net::unix::pipe;
 use tokio::sync::oneshot::Receiver;
 use tokio::sync::oneshot::error::TryRecvError;
+use zot_extension_contract::{Manifest, Source, Standing};
 use zot_wire::LineDecoder;
 use zot_wire::extension::ToolResult;
 
 use super::*;
-use crate::discovery::{Source, Standing};
-use crate::manifest::Manifest;
 
 #[derive(Debug, Clone)]
 enum Step {

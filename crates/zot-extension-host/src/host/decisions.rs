@@ -5,7 +5,6 @@ use zot_wire::extension::{EventKind, LifecycleEvent};
 
 use super::ExtensionHost;
 use crate::extension::{Extension, Interception};
-use crate::schema;
 
 /// Whether a model call may happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +68,7 @@ impl ExtensionHost {
             let Some(modified) = answer.and_then(|answer| answer.modified_args) else {
                 continue;
             };
-            match schema::fits(schema, modified.get()) {
+            match zot_extension_contract::check_arguments(schema, modified.get()) {
                 Ok(()) => rewritten = Some(modified),
                 Err(error) => extension.log(&format!(
                     "modified_args for {tool} are ignored: {error}: {}",

@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::Tool;
+use zot_extension_contract::{CommandInfo, Discovery, Standing};
 
-use crate::discovery::{Discovery, Standing};
 use crate::extension::{Cause, Extension, Phase, Surroundings, remedy};
-use crate::registrations::CommandInfo;
 use crate::supervisor::supervise;
 use crate::tool::ExtensionTool;
 

@@ -1,9 +1,10 @@
 use std::fs;
 use std::time::Duration;
 
+use zot_extension_contract::log_path;
+
 use super::*;
 use crate::extension::Phase;
-use crate::log::log_path;
 
 /// A host with one extension: a shell script that says hello and then does as `script` says.
 fn host(home: &std::path::Path, script: &str) -> ExtensionHost {

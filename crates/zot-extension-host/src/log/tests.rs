@@ -1,3 +1,5 @@
+use zot_extension_contract::log_path;
+
 use super::*;
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use crate::catalog::{Effort, Efforts, Thinking, rules};
 /// The least budget the provider accepts.
 ///
 /// Limit: with less, thinking is left out.
-const MIN_GEMINI_THINKING_BUDGET: u64 = 1024;
+const MIN_ANTHROPIC_THINKING_BUDGET: u64 = 1024;
 
 /// Thinking counts against the output limit; this much is left for the answer where possible.
 ///
@@ -168,7 +168,7 @@ impl Asking {
 pub(super) fn budget(effort: Effort, max_output: u64) -> Option<u64> {
     let wanted = match effort {
         Effort::None => return None,
-        Effort::Minimal => MIN_GEMINI_THINKING_BUDGET,
+        Effort::Minimal => MIN_ANTHROPIC_THINKING_BUDGET,
         Effort::Low => 4096,
         Effort::Medium => 10_240,
         Effort::High => 32_768,
@@ -176,7 +176,7 @@ pub(super) fn budget(effort: Effort, max_output: u64) -> Option<u64> {
     };
     let room = max_output
         .saturating_sub(ANTHROPIC_ANSWER_RESERVE)
-        .max(MIN_GEMINI_THINKING_BUDGET);
+        .max(MIN_ANTHROPIC_THINKING_BUDGET);
     Some(wanted.min(room)).filter(|&budget| budget < max_output)
 }
 

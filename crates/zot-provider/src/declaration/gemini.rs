@@ -9,12 +9,9 @@
 
 use super::json::{Fields, Json};
 use super::keys::Keys;
-use super::parse::MAX_SCHEMA_NODES;
+use super::parse::{MAX_QUOTED_SCHEMA_BYTES, MAX_SCHEMA_NODES};
 use super::schema::{Additional, Kinds, Schema};
 use super::write::described;
-
-/// What a remark quotes of a value.
-const MAX_QUOTE: usize = 300;
 
 pub(super) struct Writer<'a> {
     keys: &'a Keys,
@@ -100,7 +97,7 @@ impl<'a> Writer<'a> {
         });
         if let Some(default) = schema.default.take() {
             let text = default.text();
-            if text.len() <= MAX_QUOTE {
+            if text.len() <= MAX_QUOTED_SCHEMA_BYTES {
                 schema.remark(format!("Default: {text}"));
             }
         }
@@ -310,7 +307,7 @@ fn list(schema: &mut Schema, values: Option<Vec<Json>>) {
     };
     let texts: Vec<String> = values.iter().map(Json::text).collect();
     let text = texts.join(", ");
-    if text.len() <= MAX_QUOTE {
+    if text.len() <= MAX_QUOTED_SCHEMA_BYTES {
         schema.remark(match values.len() {
             1 => format!("Must be {text}"),
             _ => format!("One of {text}"),

@@ -35,7 +35,7 @@ const MAX_DECLARED_VALUES: usize = 250;
 /// What a remark quotes of a schema.
 ///
 /// Limit: a longer quotation is left out of the description.
-const MAX_QUOTED_SCHEMA_BYTES: usize = 300;
+pub(super) const MAX_QUOTED_SCHEMA_BYTES: usize = 300;
 
 /// Reads `root`, the whole schema of a tool.
 pub(super) fn parse(root: &Json) -> Schema {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use zot_agent::ApprovalScope;
 use zot_context::Templates;
 use zot_conversation::ToolSet;
-use zot_extension_host::{Discovery, HostConfig, SearchPaths, discover};
+use zot_extension_contract::{Discovery, SearchPaths, discover};
+use zot_extension_host::HostConfig;
 use zot_session::Checkpoints;
 use zot_tools::{Checkpoint, ToolsConfig, builtin_tools};
 

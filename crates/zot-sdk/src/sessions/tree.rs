@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 /// Limit: deeper forks are left out.
 const MAX_TREE_DEPTH: usize = 64;
 
-const MAX_SHOWN_TITLE: usize = 60;
+const MAX_TREE_TITLE: usize = 60;
 
 /// Sessions below those they were forked from.
 #[derive(Debug, Clone)]
@@ -89,7 +89,7 @@ impl TreeNode {
             write!(formatter, "  after message {point}")?;
         }
         let mark = if *damaged { "(damaged) " } else { "" };
-        let title = shortened_line(title, MAX_SHOWN_TITLE);
+        let title = shortened_line(title, MAX_TREE_TITLE);
         writeln!(formatter, "  {mark}{title}")?;
         for (index, child) in self.children.iter().enumerate() {
             let (branch, below) = match index + 1 == self.children.len() {

@@ -29,6 +29,7 @@ fn edited(original: &str, edits: &[(&str, &str)]) -> String {
 #[tokio::test]
 async fn recorded_variants() {
     let workspace = Workspace::recorded();
+    // Flat table: a file, edits and what the original answered.
     for (path, edits, expected) in [
         (
             "a.txt",

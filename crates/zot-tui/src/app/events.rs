@@ -1,80 +1,70 @@
-//! What the agent's events do to the conversation.
+//! What the agent's events and the notices of extensions do.
 
 use std::time::Duration;
 
-use zot_sdk::conversation::{ContentBlock, Usage};
+use zot_sdk::conversation::Usage;
 use zot_sdk::{AgentEvent, ExtensionNotice, TurnStop};
 
-use super::item::{cut_output, text_of};
-use super::{
-    App, Approval, Arguments, Effect, Item, PanelView, Prompt, Retry, Tool, ToolState, advice,
-};
-
-/// What of a running tool's output is kept.
-///
-/// Limit: the end of the progress is kept.
-pub(super) const MAX_PROGRESS_BYTES: usize = 16 * 1024;
-
-/// What of a model's thinking is kept.
-///
-/// Limit: the end of the thinking is kept.
-const MAX_THINKING_BYTES: usize = 64 * 1024;
+use super::{App, Approval, Effect, PanelView, Prompt, Retry, item_text, status};
 
 impl App {
     pub(super) fn take_event(&mut self, event: AgentEvent) -> Vec<Effect> {
         match event {
-            AgentEvent::UserMessage(message) => self.take_user_message(&message.content),
-            AgentEvent::TextDelta(delta) => self.take_text(&delta),
-            AgentEvent::ThinkingDelta(delta) => self.take_thinking(&delta),
+            AgentEvent::UserMessage(message) => {
+                let sent = self.composer.take_sent(&item_text(&message.content));
+                self.transcript
+                    .add_prompt(&self.context, &message.content, sent);
+            }
+            AgentEvent::TextDelta(delta) => {
+                self.status.set_doing("writing");
+                self.status.count_received(&self.context, delta.len());
+                self.transcript.push_text(&self.context, &delta);
+            }
+            AgentEvent::ThinkingDelta(delta) => {
+                self.status.set_doing("thinking");
+                self.status.count_received(&self.context, delta.len());
+                self.transcript.push_thinking(&delta);
+            }
             AgentEvent::AssistantStarted => {
-                self.doing("thinking");
-                self.end_retry();
+                self.status.set_doing("thinking");
+                self.status.set_retry(None);
             }
             AgentEvent::Retrying {
                 failures,
                 wait,
                 error,
-            } => {
-                let at_ms = self.now_ms + milliseconds(wait);
-                if let Some(work) = &mut self.work {
-                    work.retry = Some(Retry {
-                        failures,
-                        at_ms,
-                        message: advice::readable(&error.message),
-                    });
-                }
-            }
-            AgentEvent::Notice(text) => self.note(format!("zot: {text}"), false),
+            } => self.status.set_retry(Some(Retry {
+                failures,
+                at_ms: self.context.now_ms + milliseconds(wait),
+                message: status::readable(&error.message),
+            })),
+            AgentEvent::Notice(text) => return self.note(format!("zot: {text}")),
             AgentEvent::UsageReported { turn, cumulative } => self.take_usage(turn, cumulative),
             AgentEvent::AssistantMessage(_) => {
-                self.end_thinking();
-                self.end_answer();
-                if let Some(work) = &mut self.work {
-                    work.answer_ended();
-                }
+                self.transcript.end_response(&self.context);
+                self.status.end_answer();
             }
             AgentEvent::SteeringDropped(content) => {
-                self.queue_first(Prompt::made(text_of(&content)));
+                let prompt = Prompt::made(item_text(&content));
+                self.composer.enqueue_first(prompt);
             }
             AgentEvent::FellBack { from, to, error } => {
-                self.note(
-                    format!("{from} failed ({}); {to} goes on", error.message),
-                    true,
-                );
+                return self.error(format!("{from} failed ({}); {to} goes on", error.message));
             }
             AgentEvent::Failed(report) => {
-                self.end_retry();
-                if !self.end_at_step_limit(report.code) {
-                    self.note(advice::explain(&report), true);
-                }
+                self.status.set_retry(None);
+                return match self.approvals.step_limit.take_refusal(report.code) {
+                    Some(text) => self.note(text),
+                    None => self.error(status::explain(&report)),
+                };
             }
-            AgentEvent::StepLimitReached { limit } => self.ask_for_steps(limit),
-            AgentEvent::CompactionStarted => self.begin_compaction(),
+            AgentEvent::StepLimitReached { limit } => self.approvals.ask_for_steps(limit),
+            AgentEvent::CompactionStarted => self.status.set_doing("compacting the conversation"),
             AgentEvent::CompactionFinished { .. } => {
-                self.doing("thinking");
-                self.note("the conversation was compacted".to_owned(), false);
+                self.status.set_doing("thinking");
+                return self.note("the conversation was compacted");
             }
-            AgentEvent::TurnEnded { stop, error } => self.take_turn_end(stop, error),
+            AgentEvent::TurnEnded { stop, error } => return self.take_turn_end(stop, error),
             AgentEvent::ToolUseStarted { .. }
             | AgentEvent::ToolUseArguments { .. }
             | AgentEvent::ToolCallRequested(_)
@@ -87,219 +77,107 @@ impl App {
         Vec::new()
     }
 
-    /// What happens to tool calls.
     fn take_tool_event(&mut self, event: AgentEvent) -> Vec<Effect> {
         match event {
             AgentEvent::ToolUseStarted { id, name } => {
-                self.end_thinking();
-                self.end_answer();
-                self.doing("writing a call");
-                self.begin_tool(id.to_string(), name);
+                self.status.set_doing("writing a call");
+                self.transcript
+                    .begin_tool(&self.context, id.to_string(), name);
             }
             AgentEvent::ToolUseArguments { id, delta } => {
-                if let Some(work) = &mut self.work {
-                    work.received(delta.len(), self.now_ms);
-                }
-                if let Some(tool) = self.chat.tool(id.as_str()) {
-                    tool.arguments.push(&delta);
-                }
+                self.status.count_received(&self.context, delta.len());
+                self.transcript.push_arguments(id.as_str(), &delta);
             }
             AgentEvent::ToolCallRequested(call) => {
-                self.doing("running");
-                if self.chat.tool(call.id.as_str()).is_none() {
-                    self.begin_tool(call.id.to_string(), call.name);
-                }
-                let now_ms = self.now_ms;
-                if let Some(tool) = self.chat.tool(call.id.as_str()) {
-                    tool.arguments = Arguments::from(call.arguments.json_or_empty());
-                    tool.state = ToolState::Running;
-                    tool.started_ms = now_ms;
-                }
+                self.status.set_doing("running");
+                self.transcript.run_tool(&self.context, call);
             }
             AgentEvent::ToolProgress { id, text } => {
-                if let Some(tool) = self.chat.tool(id.as_str()) {
-                    tool.output.push_str(&text);
-                    keep_end(&mut tool.output, MAX_PROGRESS_BYTES);
-                }
+                self.transcript.add_tool_progress(id.as_str(), &text);
             }
             AgentEvent::ToolFinished { result, .. } => {
                 let id = result.call_id.as_str();
-                self.end_tool(id, result.is_error, &result.content);
-                return self.forget_approval(id);
+                self.status.set_doing("thinking");
+                self.transcript
+                    .end_tool(&self.context, id, result.is_error, &result.content);
+                let actions = self.approvals.forget(id);
+                return self.carry_out(actions);
             }
             AgentEvent::ConfirmationRequested { call, preview } => {
-                if let Some(tool) = self.chat.tool(call.id.as_str()) {
-                    tool.state = ToolState::Asked;
-                }
+                self.transcript.hold_tool(call.id.as_str());
                 let arguments = call.arguments.json_or_empty().to_owned();
-                return self.ask(Approval::new(
-                    call.id.to_string(),
-                    call.name,
-                    arguments,
-                    preview,
-                ));
+                let approval = Approval::new(call.id.to_string(), call.name, arguments, preview);
+                let actions = self.approvals.ask(approval);
+                return self.carry_out(actions);
             }
             _ => {}
         }
         Vec::new()
     }
 
-    /// What extensions say, and what they draw.
-    pub(super) fn take_notice(&mut self, notice: ExtensionNotice) {
+    pub(super) fn take_notice(&mut self, notice: ExtensionNotice) -> Vec<Effect> {
         match notice {
             ExtensionNotice::Notify {
                 extension,
                 level,
                 message,
-            } => self.note(format!("{extension}: {message}"), level == "error"),
+            } => {
+                let text = format!("{extension}: {message}");
+                return match level == "error" {
+                    true => self.error(text),
+                    false => self.note(text),
+                };
+            }
             ExtensionNotice::Panel {
                 extension,
                 panel_id,
                 content,
-            } => self.draw_panel(PanelView {
-                extension,
-                id: panel_id,
-                title: content.title,
-                lines: content.lines,
-                footer: content.footer,
-            }),
+            } => {
+                let view = PanelView {
+                    extension,
+                    id: panel_id,
+                    title: content.title,
+                    lines: content.lines,
+                    footer: content.footer,
+                };
+                self.panels.draw(&self.context, view);
+            }
             ExtensionNotice::PanelClosed {
                 extension,
                 panel_id,
-            } => self.close_panel(&extension, &panel_id),
-            ExtensionNotice::Problem(problem) => self.note(problem, true),
+            } => self.panels.close(&extension, &panel_id),
+            ExtensionNotice::Problem(problem) => return self.error(problem),
         }
-    }
-
-    fn take_thinking(&mut self, delta: &str) {
-        self.doing("thinking");
-        if let Some(work) = &mut self.work {
-            work.received(delta.len(), self.now_ms);
-        }
-        self.chat.thinking.push_str(delta);
-        keep_end(&mut self.chat.thinking, MAX_THINKING_BYTES);
+        Vec::new()
     }
 
     fn take_usage(&mut self, turn: Usage, cumulative: Usage) {
-        self.info.cost_usd = cumulative.cost_usd;
+        let info = &mut self.context.info;
+        info.cost_usd = cumulative.cost_usd;
         let read = turn.input + turn.cache_read + turn.cache_write;
-        // Providers count nothing for an answer that was stopped.
+        // Providers count nothing for a response that was stopped.
         if read > 0 {
-            self.info.context_used = read + turn.output;
+            info.context_used = read + turn.output;
         }
-        self.chat.turns.push((read, turn.output, turn.cost_usd));
+        let spending = &mut self.status.spending;
+        spending.add_turn(read, turn.output, turn.cost_usd);
     }
 
-    fn take_turn_end(&mut self, stop: TurnStop, error: Option<String>) {
+    fn take_turn_end(&mut self, stop: TurnStop, error: Option<String>) -> Vec<Effect> {
         match stop {
             TurnStop::Length => {
                 let cut =
                     "the answer ends at the model's limit for one answer: say \"go on\" for more";
-                self.note(error.unwrap_or_else(|| cut.to_owned()), true);
+                self.error(error.unwrap_or_else(|| cut.to_owned()))
             }
-            TurnStop::End if self.chat.is_unanswered() => {
-                self.note("the model gave no answer".to_owned(), true);
+            TurnStop::End if self.transcript.is_unanswered() => {
+                self.error("the model gave no answer")
             }
-            _ => {}
-        }
-    }
-
-    fn end_retry(&mut self) {
-        if let Some(work) = &mut self.work {
-            work.retry = None;
-        }
-    }
-
-    fn take_text(&mut self, delta: &str) {
-        self.end_thinking();
-        self.doing("writing");
-        if let Some(work) = &mut self.work {
-            work.received(delta.len(), self.now_ms);
-        }
-        let lines = self.chat.push_text(delta, self.columns, &self.theme);
-        if !self.is_plain {
-            self.finish(lines);
-        }
-    }
-
-    /// Nothing goes on any more: what was unfinished is finished as it is.
-    pub(super) fn settle(&mut self) {
-        self.end_answer();
-        self.end_thinking();
-        for mut tool in std::mem::take(&mut self.chat.tools) {
-            tool.state = ToolState::Failed;
-            if tool.output.is_empty() {
-                tool.output.push_str("cancelled");
-            }
-            self.add(Item::Tool(Box::new(tool)));
-        }
-        if self.work.take().is_some_and(|work| work.cancelling) {
-            self.note("stopped".to_owned(), false);
-        }
-    }
-
-    fn end_thinking(&mut self) {
-        let thinking = std::mem::take(&mut self.chat.thinking);
-        if !thinking.trim().is_empty() {
-            self.add(Item::Thinking(thinking));
-        }
-    }
-
-    pub(super) fn end_answer(&mut self) {
-        let lines = self.chat.end_answer(self.columns, &self.theme);
-        if !self.is_plain {
-            self.finish(lines);
-        }
-        self.chat.is_mixed = false;
-    }
-
-    fn begin_tool(&mut self, id: String, name: String) {
-        self.chat.tools.push(Tool::new(id, name, self.now_ms));
-    }
-
-    /// The user has decided about a call: the time it takes begins now.
-    pub(super) fn begin_running(&mut self, id: &str) {
-        let now_ms = self.now_ms;
-        if let Some(tool) = self.chat.tool(id) {
-            tool.state = ToolState::Running;
-            tool.started_ms = now_ms;
-        }
-    }
-
-    fn end_tool(&mut self, id: &str, is_error: bool, content: &[ContentBlock]) {
-        self.doing("thinking");
-        let Some(index) = self.chat.tools.iter().position(|tool| tool.id == id) else {
-            return;
-        };
-        let mut tool = self.chat.tools.remove(index);
-        // Nobody said yes: it has not run.
-        tool.took_ms = match tool.state {
-            ToolState::Asked => 0,
-            _ => self.now_ms.saturating_sub(tool.started_ms),
-        };
-        tool.state = match is_error {
-            true => ToolState::Failed,
-            false => ToolState::Succeeded,
-        };
-        tool.output = cut_output(text_of(content));
-        self.add(Item::Tool(Box::new(tool)));
-    }
-
-    fn doing(&mut self, what: &'static str) {
-        if let Some(work) = &mut self.work {
-            work.doing = what;
+            _ => Vec::new(),
         }
     }
 }
 
 fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-pub(super) fn keep_end(text: &mut String, limit: usize) {
-    // Seldom, so that each piece costs its own length only.
-    if text.len() > 2 * limit {
-        let start = text.ceil_char_boundary(text.len() - limit);
-        text.drain(..start);
-    }
 }

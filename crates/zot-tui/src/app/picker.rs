@@ -1,257 +1,313 @@
-//! A list to choose from, narrowed by what is typed.
+//! Lists to choose from: what opens and narrows them, and what the user chooses.
 
-#[cfg(test)]
-mod tests;
+mod choices;
+mod list;
+mod preview;
+mod view;
 
-use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
-use nucleo_matcher::{Config, Matcher, Utf32Str};
+use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::choices::{Choice, Choices};
-use super::preview::Previewing;
+use super::{Context, Effect, Key, KeyCode};
+use crate::style::Theme;
 
-/// More matches than anybody looks at.
-const MAX_MATCHES: usize = 200;
+pub(crate) use choices::{Choice, Choices};
+pub(crate) use list::{ChoiceList, PickerKind};
+pub(crate) use preview::{Preview, PreviewBody, Subject};
+pub(super) use view::lines;
 
-/// Among so many the first way a query fits is taken for the best: that is several times faster.
-const CROWD: usize = 20_000;
+/// Characters of a paste that become part of a query.
+const MAX_PASTED: usize = 200;
+
+#[derive(Default)]
+pub(crate) struct Picker {
+    list: Option<ChoiceList>,
+    /// The files of the last time, shown until the new ones are known.
+    files: Choices,
+}
+
+/// What is being typed in the editor, as far as a list can complete it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Completion {
+    Nothing,
+    /// A slash at the beginning and no blank yet.
+    Command(String),
+    /// The rest of a word that begins with `@`.
+    File(String),
+}
+
+/// What a key did.
+#[derive(Debug)]
+pub(crate) enum Picked {
+    /// The key is for the next component.
+    No,
+    /// The list has changed or closed.
+    Yes,
+    Chosen(Chosen),
+    /// The name of a directory replaces the query in the editor; its contents come next.
+    Entered(Chosen),
+}
+
+/// A choice, after its list has closed.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    pub(crate) kind: PickerKind,
+    pub(crate) name: String,
+    /// Its place among all choices.
+    pub(crate) index: usize,
+    pub(crate) query: String,
+    pub(crate) key: ChoiceKey,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PickerKind {
-    /// `/` and what is written behind it.
-    Commands,
-    /// `@` and what is written behind it.
-    Files,
-    Models,
-    /// What was said in this conversation.
-    Prompts,
-    /// What was written before, also in other conversations; the newest first.
-    History,
-    /// Where in this conversation a copy of it ends.
-    ForkPoints,
-    Settings,
-    /// Conversations of earlier times in the same place.
-    Sessions,
-    Skills,
-    Themes,
-    /// Providers to give a key for.
-    LogIn,
-    /// Providers whose key is kept.
-    LogOut,
-}
-
-impl PickerKind {
-    /// Whether what is typed narrows the list instead of going to the editor.
-    pub(crate) fn takes_keys(self) -> bool {
-        !matches!(self, Self::Commands | Self::Files)
-    }
-
-    /// Whether a name alone says which choice it is, so that typing it can be finished with tab.
-    pub(crate) fn completes(self) -> bool {
-        !matches!(
-            self,
-            Self::Prompts | Self::ForkPoints | Self::Sessions | Self::History
-        )
-    }
-}
-
-pub(crate) struct Picker {
-    pub(crate) kind: PickerKind,
-    pub(crate) query: String,
-    pub(crate) selected: usize,
-    choices: Choices,
-    /// What is offered, the best first.
-    matches: Vec<usize>,
-    /// Of each of them, which clusters of its name the query is in.
-    places: Vec<Vec<u32>>,
-    /// All that fits the query, in the order of the choices: what fits a longer one is among them.
-    /// `None` is everything.
-    fitting: Option<Vec<u32>>,
-    matcher: Matcher,
-    pub(super) preview: Previewing,
+pub(crate) enum ChoiceKey {
+    Enter,
+    Tab,
 }
 
 impl Picker {
-    pub(crate) fn choices(&self) -> &Choices {
-        &self.choices
+    pub(crate) fn list(&self) -> Option<&ChoiceList> {
+        self.list.as_ref()
     }
 
-    pub(crate) fn new(kind: PickerKind, choices: Choices) -> Self {
-        let mut picker = Self {
-            kind,
-            query: String::new(),
-            selected: 0,
-            choices,
-            matches: Vec::new(),
-            places: Vec::new(),
-            fitting: None,
-            matcher: Matcher::new(Config::DEFAULT.match_paths()),
-            preview: Previewing::default(),
-        };
-        picker.narrow(String::new());
-        picker
+    pub(crate) fn is_open(&self, kind: PickerKind) -> bool {
+        self.list.as_ref().is_some_and(|list| list.kind == kind)
     }
 
-    /// Offers others; the selected one stays selected when it is among them.
-    pub(crate) fn set_choices(&mut self, choices: Choices) {
-        let selected = match self.selected {
-            0 => None,
-            _ => self.chosen().map(|choice| choice.name.to_owned()),
-        };
-        self.choices = choices;
-        self.fitting = None;
-        let query = std::mem::take(&mut self.query);
-        self.narrow(query);
-        if let Some(name) = selected {
-            self.select(&name);
-        }
+    pub(crate) fn take_list(&mut self) -> Option<ChoiceList> {
+        self.list.take()
     }
 
-    /// Selects what is called that, if it is offered.
-    pub(crate) fn select(&mut self, name: &str) {
-        let place = self.matches().position(|(choice, _)| choice.name == name);
-        self.selected = place.unwrap_or(self.selected);
+    pub(super) fn close(&mut self) {
+        self.list = None;
     }
 
-    /// Shows what fits `query`, the best first.
-    pub(crate) fn narrow(&mut self, query: String) {
-        let narrows = query.starts_with(&self.query) && is_simple(&query);
-        if !narrows || self.query.is_empty() {
-            self.fitting = None;
-        }
-        self.matches = match query.is_empty() {
-            _ if self.kind == PickerKind::History => self.containing(&query),
-            true => (0..self.choices.len().min(MAX_MATCHES)).collect(),
-            false => self.rank(&query),
-        };
-        self.places = self.find_places(&query);
-        self.query = query;
-        self.selected = 0;
+    /// Returns whether typed characters go to the list.
+    pub(super) fn takes_keys(&self) -> bool {
+        self.list
+            .as_ref()
+            .is_some_and(|list| list.kind.takes_keys())
     }
 
-    /// What has all words of `query`, in the order of the choices.
-    fn containing(&self, query: &str) -> Vec<usize> {
-        let query = query.to_lowercase();
-        let has_all = |choice: &Choice| {
-            let name = choice.name.to_lowercase();
-            query.split_whitespace().all(|word| name.contains(word))
-        };
-        let choices = self.choices.iter().enumerate();
-        let fitting = choices.filter(|(_, choice)| has_all(choice));
-        fitting.map(|(index, _)| index).take(MAX_MATCHES).collect()
-    }
-
-    fn rank(&mut self, query: &str) -> Vec<usize> {
-        let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
-        let mut buffer = Vec::new();
-        let (choices, matcher) = (&self.choices, &mut self.matcher);
-        let count = self.fitting.as_ref().map_or(choices.len(), Vec::len);
-        let is_crowd = count > CROWD && query.is_ascii() && is_simple(query);
-        if is_crowd {
-            matcher.config.ignore_case = !query.contains(|c: char| c.is_ascii_uppercase());
-        }
-        let mut score = |index: u32| {
-            let name = choices.get(index as usize)?.name;
-            // Whoever has written it out means it, whatever else it fits as well.
-            if let Some(exact) = exactness(name, query) {
-                return Some((exact, index));
+    /// Fills the list that is open, or opens it if it is one that takes the keys.
+    pub(super) fn offer(&mut self, context: &Context, kind: PickerKind, choices: Choices) {
+        if let Some(list) = &mut self.list
+            && list.kind == kind
+        {
+            list.set_choices(choices);
+        } else if kind.takes_keys() {
+            let mut list = ChoiceList::new(kind, choices);
+            // The one in use, where it has a name.
+            match kind {
+                PickerKind::Models => list.select(&context.info.model),
+                PickerKind::Themes if context.theme == Theme::LIGHT => list.select("light"),
+                _ => {}
             }
-            let name = Utf32Str::new(name, &mut buffer);
-            let score = match is_crowd {
-                true => {
-                    let query = Utf32Str::Ascii(query.as_bytes());
-                    matcher.fuzzy_match_greedy(name, query).map(u32::from)
+            self.list = Some(list);
+        }
+    }
+
+    /// Offers the files of the project. A first part that arrives after the whole is ignored.
+    pub(super) fn offer_files(&mut self, context: &Context, files: Choices, is_whole: bool) {
+        if is_whole || files.len() >= self.files.len() {
+            self.files = files;
+            self.offer(context, PickerKind::Files, self.files.clone());
+        }
+    }
+
+    /// Selects a choice by its name.
+    pub(super) fn select(&mut self, name: &str) {
+        if let Some(list) = &mut self.list {
+            list.select(name);
+        }
+    }
+
+    /// Opens, narrows or closes the list that completes what is being typed.
+    pub(super) fn complete(
+        &mut self,
+        completion: Completion,
+        commands: impl FnOnce() -> Choices,
+    ) -> Option<Effect> {
+        match completion {
+            Completion::Command(query) => {
+                if !self.is_open(PickerKind::Commands) {
+                    self.list = Some(ChoiceList::new(PickerKind::Commands, commands()));
                 }
-                false => pattern.score(name, matcher),
-            };
-            Some((score?, index))
-        };
-        let scored: Vec<(u32, u32)> = match self.fitting.take() {
-            Some(fitting) => fitting.into_iter().filter_map(&mut score).collect(),
-            None => (0..choices.len() as u32).filter_map(&mut score).collect(),
-        };
-        self.fitting = Some(scored.iter().map(|(_, index)| *index).collect());
-        best(scored)
-    }
-
-    fn find_places(&mut self, query: &str) -> Vec<Vec<u32>> {
-        if query.is_empty() {
-            return Vec::new();
-        }
-        let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
-        let mut buffer = Vec::new();
-        let (choices, matcher) = (&self.choices, &mut self.matcher);
-        let places = self.matches.iter().map(|index| {
-            let mut found = Vec::new();
-            let name = choices.get(*index).unwrap_or_default().name;
-            let name = Utf32Str::new(name, &mut buffer);
-            pattern.indices(name, matcher, &mut found);
-            found.sort_unstable();
-            found
-        });
-        places.collect()
-    }
-
-    /// Goes up or down, and round at the ends.
-    pub(crate) fn move_by(&mut self, by: isize) {
-        let count = self.matches.len();
-        if count > 0 {
-            self.selected = (self.selected + count).wrapping_add_signed(by) % count;
+                self.narrow(query);
+                None
+            }
+            Completion::File(query) => {
+                let is_new = !self.is_open(PickerKind::Files);
+                if is_new {
+                    self.list = Some(ChoiceList::new(PickerKind::Files, self.files.clone()));
+                }
+                self.narrow(query);
+                is_new.then_some(Effect::ListFiles)
+            }
+            Completion::Nothing => {
+                self.list.take_if(|list| !list.kind.takes_keys());
+                None
+            }
         }
     }
 
-    /// Goes up or down, to the ends at most.
-    pub(crate) fn leap(&mut self, by: isize) {
-        let last = self.matches.len().saturating_sub(1);
-        self.selected = self.selected.saturating_add_signed(by).min(last);
+    fn narrow(&mut self, query: String) {
+        if let Some(list) = &mut self.list
+            && list.query != query
+        {
+            list.narrow(query);
+        }
     }
 
-    pub(crate) fn chosen(&self) -> Option<Choice<'_>> {
-        self.choices.get(self.chosen_index()?)
+    /// Adds a paste to the query.
+    pub(super) fn paste(&mut self, text: &str) {
+        if let Some(list) = &mut self.list {
+            let line = text.trim().lines().next().unwrap_or_default();
+            let start: String = line.chars().take(MAX_PASTED).collect();
+            let query = format!("{}{start}", list.query);
+            list.narrow(query);
+        }
     }
 
-    /// Which of all choices it is.
-    pub(crate) fn chosen_index(&self) -> Option<usize> {
-        self.matches.get(self.selected).copied()
+    /// Takes a key while a list is open.
+    pub(super) fn press(&mut self, context: &Context, key: &Key, editor_rows: usize) -> Picked {
+        let Some(list) = &mut self.list else {
+            return Picked::No;
+        };
+        let kind = list.kind;
+        let page = view::page(context, editor_rows, kind) as isize;
+        match (key.control, key.code) {
+            (_, KeyCode::Up) | (true, KeyCode::Character('p')) => list.move_by(-1),
+            (_, KeyCode::Down) | (true, KeyCode::Character('n')) => list.move_by(1),
+            (_, KeyCode::PageUp) => list.leap(-page),
+            (_, KeyCode::PageDown) => list.leap(page),
+            (_, KeyCode::Escape) => self.list = None,
+            (_, KeyCode::Tab) => return self.press_tab(),
+            // A line break.
+            (_, KeyCode::Enter) if (key.alt || key.shift) && !kind.takes_keys() => {
+                return Picked::No;
+            }
+            (_, KeyCode::Enter) if !list.is_empty() => return self.choose(ChoiceKey::Enter),
+            // A local server may have models that are not listed.
+            (_, KeyCode::Enter) if kind == PickerKind::Models && !list.query.trim().is_empty() => {
+                let name = list.query.trim().to_owned();
+                self.list = None;
+                return Picked::Chosen(Chosen {
+                    kind,
+                    name,
+                    index: 0,
+                    query: String::new(),
+                    key: ChoiceKey::Enter,
+                });
+            }
+            _ if !kind.takes_keys() => return Picked::No,
+            _ => return self.press_query(key),
+        }
+        Picked::Yes
     }
 
-    /// What is offered, each with the clusters of its name that the query is in.
-    pub(crate) fn matches(&self) -> impl ExactSizeIterator<Item = (Choice<'_>, &[u32])> {
-        let places = |at: usize| self.places.get(at).map_or(&[][..], Vec::as_slice);
-        let matches = self.matches.iter().enumerate();
-        matches.map(move |(at, index)| (self.choices.get(*index).unwrap_or_default(), places(at)))
+    /// Takes a key for a list that takes them all.
+    fn press_query(&mut self, key: &Key) -> Picked {
+        let Some(list) = &mut self.list else {
+            return Picked::No;
+        };
+        match (key.control, key.code) {
+            // Suspending and redrawing still work.
+            (true, KeyCode::Character('z' | 'l')) => return Picked::No,
+            (_, KeyCode::Home) => list.leap(isize::MIN),
+            (_, KeyCode::End) => list.leap(isize::MAX),
+            (_, KeyCode::Backspace) | (true, KeyCode::Character('h')) => {
+                let end = list.query.grapheme_indices(true).next_back();
+                let query = list.query[..end.map_or(0, |(at, _)| at)].to_owned();
+                list.narrow(query);
+            }
+            (true, KeyCode::Character('u')) => list.narrow(String::new()),
+            (true, KeyCode::Character('w')) => {
+                let kept = list.query.trim_end();
+                let end = kept.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+                let query = kept.get(..end).unwrap_or_default().to_owned();
+                list.narrow(query);
+            }
+            // To older ones and back.
+            (true, KeyCode::Character('r')) => list.move_by(1),
+            (true, KeyCode::Character('s')) => list.move_by(-1),
+            (true, KeyCode::Character('c')) => self.list = None,
+            (false, KeyCode::Character(character)) if !key.alt => {
+                let query = format!("{}{character}", list.query);
+                list.narrow(query);
+            }
+            _ => {}
+        }
+        Picked::Yes
     }
 
-    /// How many choices fit; of very many only the best are offered.
-    pub(crate) fn fitting(&self) -> usize {
-        self.fitting.as_ref().map_or(self.choices.len(), Vec::len)
+    /// Completes the name of what is selected, where it has one.
+    fn press_tab(&mut self) -> Picked {
+        let Some(list) = &mut self.list else {
+            return Picked::No;
+        };
+        let kind = list.kind;
+        let Some(choice) = list.chosen().filter(|_| kind.completes()) else {
+            return Picked::Yes;
+        };
+        let name = choice.name.to_owned();
+        match kind {
+            // The contents of the directory come next.
+            PickerKind::Files if name.ends_with('/') && !name.contains(char::is_whitespace) => {
+                Picked::Entered(Chosen {
+                    kind,
+                    name,
+                    index: 0,
+                    query: list.query.clone(),
+                    key: ChoiceKey::Tab,
+                })
+            }
+            kind if kind.takes_keys() => {
+                list.narrow(name);
+                Picked::Yes
+            }
+            _ => self.choose(ChoiceKey::Tab),
+        }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.matches.is_empty()
+    /// Closes the list with what is selected.
+    fn choose(&mut self, key: ChoiceKey) -> Picked {
+        let Some(list) = self.list.take() else {
+            return Picked::No;
+        };
+        let (Some(choice), Some(index)) = (list.chosen(), list.chosen_index()) else {
+            return Picked::Yes;
+        };
+        Picked::Chosen(Chosen {
+            kind: list.kind,
+            name: choice.name.to_owned(),
+            index,
+            query: list.query.clone(),
+            key,
+        })
+    }
+
+    /// Asks for the preview of what is selected, unless it is known or another is on its way.
+    pub(super) fn ask_preview(&mut self, context: &Context, editor_rows: usize) -> Option<Effect> {
+        let list = self.list.as_mut()?;
+        if !view::has_preview(context, editor_rows, list.kind) {
+            return None;
+        }
+        list.ask_preview(context.now_ms).map(Effect::Preview)
+    }
+
+    pub(super) fn set_preview(&mut self, subject: Subject, preview: Preview) {
+        if let Some(list) = &mut self.list {
+            list.set_preview(subject, preview);
+        }
+    }
+
+    /// When a preview becomes too old to be shown.
+    pub(super) fn next_tick_ms(&self, context: &Context) -> Option<u64> {
+        self.list.as_ref()?.preview_tick_ms(context.now_ms)
     }
 }
 
-/// One word without marks: what fits it when it gets longer did so before.
-fn is_simple(query: &str) -> bool {
-    !query.contains([' ', '!', '^', '$', '\'', '\\'])
-}
-
-/// The score of a name that was written out, a directory's also without its slash.
-fn exactness(name: &str, query: &str) -> Option<u32> {
-    match name.strip_prefix(query)? {
-        "" => Some(u32::MAX),
-        "/" => Some(u32::MAX - 1),
-        _ => None,
-    }
-}
-
-fn best(mut scored: Vec<(u32, u32)>) -> Vec<usize> {
-    let better = |a: &(u32, u32), b: &(u32, u32)| b.0.cmp(&a.0).then(a.1.cmp(&b.1));
-    if scored.len() > MAX_MATCHES {
-        scored.select_nth_unstable_by(MAX_MATCHES, better);
-        scored.truncate(MAX_MATCHES);
-    }
-    scored.sort_unstable_by(better);
-    let indices = scored.into_iter().map(|(_, index)| index as usize);
-    indices.collect()
+/// The id that the name of a session begins with.
+pub(super) fn session_id(name: &str) -> Option<String> {
+    name.split_whitespace().next().map(str::to_owned)
 }

@@ -285,7 +285,7 @@ fn prompts_queue_and_are_sent_in_order() {
     );
     assert_eq!(chat.input(Input::WorkEnded), []);
     chat.write("now");
-    chat.app.work = Some(Work::new(0, 0.0));
+    chat.app.status.begin_work(&chat.app.context, "thinking");
     assert_eq!(
         chat.control('s'),
         [
@@ -311,7 +311,7 @@ fn two_interrupts_leave_and_one_does_not() {
     let mut chat = Chat::new(80, 24);
     chat.write("text");
     assert_eq!(chat.control('c'), []);
-    assert!(chat.app.editor.is_empty());
+    assert!(chat.app.composer.editor.is_empty());
     chat.now_ms += LEAVE_WINDOW_MS;
     assert_eq!(chat.control('c'), []);
     assert_eq!(chat.control('c'), [Effect::Quit]);
@@ -333,7 +333,7 @@ fn a_command_is_completed_and_run() {
     );
     chat.press(KeyCode::Down);
     chat.press(KeyCode::Tab);
-    assert_eq!(chat.app.editor.text(), "/cost ");
+    assert_eq!(chat.app.composer.editor.text(), "/cost ");
     chat.press(KeyCode::Enter);
     assert!(
         chat.rows()
@@ -364,10 +364,13 @@ fn a_file_is_picked() {
     chat.input(Input::Files(FileList::first(Choices::named(["src/"]))));
     chat.write("lib");
     chat.press(KeyCode::Enter);
-    assert_eq!(chat.app.editor.text(), "see @src/lib.rs ");
+    assert_eq!(chat.app.composer.editor.text(), "see @src/lib.rs ");
     chat.write("@file");
     chat.press(KeyCode::Tab);
-    assert_eq!(chat.app.editor.text(), "see @src/lib.rs @\"a file.md\" ");
+    assert_eq!(
+        chat.app.composer.editor.text(),
+        "see @src/lib.rs @\"a file.md\" "
+    );
 }
 
 #[test]
@@ -411,7 +414,7 @@ fn a_call_waits_for_the_users_word() {
 #[test]
 fn a_resize_shows_the_same_at_the_new_width() {
     let mut chat = Chat::new(80, 24);
-    chat.app.keeps_scrollback = false;
+    chat.app.transcript.keeps_scrollback = false;
     chat.prompt("go");
     chat.delta("a rather long line that is broken when there is less room for it\n\nand more");
     chat.terminal
@@ -456,12 +459,12 @@ fn history_comes_back_and_a_draft_is_kept() {
     chat.write("draft");
     chat.press(KeyCode::Up);
     chat.press(KeyCode::Up);
-    assert_eq!(chat.app.editor.text(), "one");
+    assert_eq!(chat.app.composer.editor.text(), "one");
     chat.press(KeyCode::Up);
-    assert_eq!(chat.app.editor.text(), "one");
+    assert_eq!(chat.app.composer.editor.text(), "one");
     chat.press(KeyCode::Down);
     chat.press(KeyCode::Down);
-    assert_eq!(chat.app.editor.text(), "draft");
+    assert_eq!(chat.app.composer.editor.text(), "draft");
 }
 
 /// What a delta costs does not depend on what was said before.
@@ -472,7 +475,7 @@ fn the_live_part_stays_small_however_long_the_answer() {
     for number in 0..2_000 {
         chat.delta(&format!("paragraph {number} with some words\n\n"));
     }
-    let tail = chat.app.chat.tail(80, &Theme::DARK);
+    let tail = chat.app.transcript.tail(&chat.app.context);
     assert!(tail.len() < 4, "{tail:?}");
 }
 

@@ -194,7 +194,7 @@ fn kitty_gets_chunks_and_draws_by_number() {
     assert_eq!(drawing.first.matches("\x1b_G").count(), 2);
     assert!(drawing.first.contains("\x1b_Gm=0;"));
     assert_eq!(&*drawing.sequence, "\x1b_Ga=p,q=2,i=7,C=1,c=10,r=5\x1b\\");
-    assert_eq!(drawing.again().first, "");
+    assert_eq!(drawing.copy().first, "");
 }
 
 #[test]

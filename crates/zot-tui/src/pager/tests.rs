@@ -14,7 +14,7 @@ fn pager(log: &Log) -> Pager {
 }
 
 fn shown(pager: &Pager) -> Vec<String> {
-    let (lines, _) = view::pager(pager, &Theme::DARK);
+    let (lines, _) = screen(pager, &Theme::DARK);
     let text = |line: &Line| line.text().trim_end().to_owned();
     lines.iter().map(text).collect()
 }
@@ -65,7 +65,7 @@ fn a_search_goes_down_and_up_and_around() {
     let rows = shown(&pager);
     assert!(rows.contains(&"· note 49".to_owned()), "{rows:?}");
     assert!(rows[10].contains("from the other"), "{rows:?}");
-    let (lines, _) = view::pager(&pager, &Theme::DARK);
+    let (lines, _) = screen(&pager, &Theme::DARK);
     let stands_out = |line: &Line| line.0.iter().any(|span| span.style.reverse);
     assert!(lines.iter().any(stands_out));
     // A search that is given up leaves the one before.

@@ -16,7 +16,7 @@ use crate::text::{Line, width};
 ///
 /// Limit: only the end of an unfinished response is shown, in one row of so many.
 const TAIL_SHARE: usize = 3;
-/// Limit: likewise, with at least so many rows.
+/// Limit: the end of an unfinished response gets at least so many rows.
 const LEAST_TAIL_ROWS: usize = 6;
 
 /// What a terminal does with lines that are wider than its new width.
@@ -118,7 +118,7 @@ impl Renderer {
         if frame.images.is_empty() {
             let (known, buried) = common(&frame.finished, &self.buried);
             frame.finished.drain(..known);
-            frame.mixed = frame.mixed.saturating_sub(known);
+            frame.out_of_order = frame.out_of_order.saturating_sub(known);
             self.buried.drain(..buried);
             self.written += buried;
         }

@@ -48,7 +48,7 @@ impl Chat {
             messages,
             prompt: self.options.prompt.clone().filter(|_| !is_own),
             waiting: match is_own {
-                true => Waiting(self.app.shell.outputs.clone()),
+                true => Waiting(self.app.composer.shell.outputs.clone()),
                 false => Waiting::default(),
             },
             ..self.carried()

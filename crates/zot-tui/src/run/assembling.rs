@@ -34,11 +34,11 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
     };
     let info = info(&runtime);
     let mut app = App::new(theme, columns, rows, info, History::new(history));
-    app.is_theme_guessed = chosen.is_none();
+    app.status.is_theme_guessed = chosen.is_none();
     // GNU screen cannot clear what has left the screen, so it would have everything twice.
-    app.keeps_scrollback = options.keeps_scrollback || variable("STY").is_some();
+    app.transcript.keeps_scrollback = options.keeps_scrollback || variable("STY").is_some();
     let kind = Kind::detect(variable);
-    app.is_plain = kind == Kind::Lines;
+    app.context.is_plain = kind == Kind::Lines;
     let mut terminal = Terminal::enter(kind)?;
     let depth = Depth::detect(variable);
     // Without colours it makes no difference, and the simplest terminals print the question.

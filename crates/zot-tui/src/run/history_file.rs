@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::app::MAX_SENT_HISTORY_RECORDS;
+use crate::app::MAX_HISTORY_ENTRIES;
 use crate::editor::Draft;
 
 /// How long another chat may take to write its line.
@@ -47,10 +47,7 @@ pub(super) fn read(path: &Path) -> Vec<Draft> {
     let bytes = zot_files::read_bytes(path, MAX_READ_HISTORY_BYTES);
     let bytes = bytes.ok().flatten().unwrap_or_default();
     let lines = bytes.rsplit(|byte| *byte == b'\n');
-    let mut entries: Vec<Draft> = lines
-        .filter_map(entry)
-        .take(MAX_SENT_HISTORY_RECORDS)
-        .collect();
+    let mut entries: Vec<Draft> = lines.filter_map(entry).take(MAX_HISTORY_ENTRIES).collect();
     entries.reverse();
     entries
 }

@@ -6,7 +6,7 @@ use std::io;
 use zot_sdk::AgentEvent;
 
 use super::{Chat, Ending};
-use crate::app::{Effect, Input, Key, KeyCode, StepLimit, ToolState, steps};
+use crate::app::{Effect, Input, Key, KeyCode, StepLimit, ToolState, step_count};
 use crate::text::clean;
 
 /// What is listed of what can be chosen.
@@ -105,7 +105,7 @@ impl Chat {
     }
 
     fn push_state(&mut self, out: &mut String) {
-        let remark = self.app.remark.as_ref().map(|(remark, _)| clean(remark));
+        let remark = self.app.status.remark().map(clean);
         let remark = remark.unwrap_or_default();
         let is_new = self
             .plain
@@ -121,9 +121,9 @@ impl Chat {
         self.push_choices(out);
         self.push_question(out);
         self.push_step_question(out);
-        let is_idle = self.app.work.is_none()
-            && self.app.shell.running.is_none()
-            && self.app.approval.is_none();
+        let is_idle = !self.app.status.is_working()
+            && self.app.composer.shell.running.is_none()
+            && self.app.approvals.current.is_none();
         let has_asked = self.plain.as_ref().is_some_and(|plain| plain.has_asked);
         if is_idle && !has_asked {
             self.end_line(out);
@@ -145,7 +145,7 @@ impl Chat {
     /// Calls that have begun to run.
     fn push_calls(&mut self, out: &mut String) {
         let Some(plain) = &self.plain else { return };
-        let tools = self.app.chat.tools.iter();
+        let tools = self.app.transcript.tools.iter();
         let new = tools
             .filter(|tool| tool.state == ToolState::Running && !plain.announced.contains(&tool.id));
         let new: Vec<(String, String)> = new
@@ -165,8 +165,8 @@ impl Chat {
 
     /// What would be offered in a list.
     fn push_choices(&mut self, out: &mut String) {
-        if let Some(picker) = self.app.picker.take() {
-            let choices: Vec<String> = picker
+        if let Some(list) = self.app.picker.take_list() {
+            let choices: Vec<String> = list
                 .choices()
                 .iter()
                 .take(MAX_LISTED_CHOICES)
@@ -181,7 +181,7 @@ impl Chat {
 
     /// What extensions show. They cannot be given keys here, so they are closed at once.
     fn push_panels(&mut self, out: &mut String) -> io::Result<()> {
-        for panel in std::mem::take(&mut self.app.panels) {
+        for panel in self.app.panels.take_all() {
             for line in std::iter::once(&panel.title).chain(&panel.lines) {
                 self.push_line(out, &clean(line));
             }
@@ -202,7 +202,7 @@ impl Chat {
     }
 
     fn push_question(&mut self, out: &mut String) {
-        let Some(approval) = &self.app.approval else {
+        let Some(approval) = &self.app.approvals.current else {
             return;
         };
         let id = approval.id.clone();
@@ -235,7 +235,7 @@ impl Chat {
     }
 
     fn push_step_question(&mut self, out: &mut String) {
-        let StepLimit::Asked(limit) = self.app.step_limit else {
+        let StepLimit::Asked(limit) = self.app.approvals.step_limit else {
             if let Some(plain) = &mut self.plain {
                 plain.has_asked_for_steps = false;
             }
@@ -245,7 +245,7 @@ impl Chat {
         if self.plain.as_mut().is_some_and(has_asked) {
             return;
         }
-        let steps = steps(limit);
+        let steps = step_count(limit);
         let question = format!("the limit of {steps} is reached: continue for {steps} more?");
         self.push_line(out, &question);
         self.push_line(out, STEP_ANSWERS);
@@ -278,9 +278,9 @@ impl Chat {
         // The terminal has shown it, with its end.
         plain.is_within_line = false;
         plain.has_asked = false;
-        let ending = if self.app.approval.is_some() {
+        let ending = if self.app.approvals.current.is_some() {
             self.answer(&line)?
-        } else if let StepLimit::Asked(_) = self.app.step_limit {
+        } else if let StepLimit::Asked(_) = self.app.approvals.step_limit {
             self.answer_step_question(&line)?
         } else if let Some(begun) = line.strip_suffix('\\') {
             plain.begun.push_str(begun);

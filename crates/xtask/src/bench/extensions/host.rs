@@ -11,7 +11,8 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{BoxFuture, Progress, Tool, ToolCallId, ToolInvocation};
-use zot_extension_host::{ExtensionHost, HostConfig, Phase, SearchPaths, discover};
+use zot_extension_contract::{SearchPaths, discover};
+use zot_extension_host::{ExtensionHost, HostConfig, Phase};
 
 /// The host of all extensions in one directory, all of them ready.
 pub(super) struct Host {

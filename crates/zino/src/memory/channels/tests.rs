@@ -1,8 +1,8 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
 use tempfile::TempDir;
+use zot_wire::zino::Message;
 
 use super::Channels;
 use crate::memory::directory::Directory;
@@ -11,15 +11,15 @@ fn channels(directory: &Path) -> Channels {
     Channels::new(Directory::new(directory.to_owned()))
 }
 
-fn said(text: &str) -> Value {
-    json!({ "role": "user", "content": text })
+fn said(text: &str) -> Message {
+    Message::new("user", text)
 }
 
 fn texts(channels: &Channels, id: &str) -> Vec<String> {
     let history = channels.history(id, None).unwrap();
     history
         .iter()
-        .map(|message| message["content"].as_str().unwrap().to_owned())
+        .map(|message| message.text().unwrap().to_owned())
         .collect()
 }
 
@@ -119,7 +119,7 @@ fn others_may_change_a_file() {
     let channels = channels(directory.path());
     channels.append("c", &[said("1"), said("2")]).unwrap();
     let file = directory.path().join("c.json");
-    let mut messages: Vec<Value> = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let mut messages: Vec<Message> = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     messages.push(said("3"));
     // As the original writes it, then as a person might.
     fs::write(&file, serde_json::to_string_pretty(&messages).unwrap()).unwrap();

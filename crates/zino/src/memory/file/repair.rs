@@ -80,7 +80,7 @@ pub(super) fn grow(locked: &Locked, kept: u64, bytes: &[u8]) -> Result<Stamp, St
 /// The caller holds the directory's lock and none on the file.
 pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
     let mut before: Option<Inspected> = None;
-    for _ in 0..super::MAX_FILE_ATTEMPTS {
+    for _ in 0..super::MAX_REPLACED_FILE_ATTEMPTS {
         let Some(locked) = lock(path, Access::Append)? else {
             return Ok(());
         };

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{Access, PAGE_BYTES, SEPARATOR, Shape, create, lock, normalise, unfinished};
-use crate::memory::element::{Elements, Message};
+use crate::memory::element::Elements;
 
 #[test]
 fn cut_anywhere_it_is_mended() {
@@ -15,7 +15,7 @@ fn cut_anywhere_it_is_mended() {
         json!([1, [2]]),
         json!("x"),
     ];
-    assert!(create(&path, &Elements::of(values.iter().map(Message))).unwrap());
+    assert!(create(&path, &Elements::of(&values)).unwrap());
     assert!(!create(&path, &Elements::of(["other"])).unwrap());
     let text = fs::read(&path).unwrap();
     // The wait for a file to settle makes every byte too many.

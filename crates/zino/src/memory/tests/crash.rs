@@ -30,23 +30,23 @@ fn child() {
     for number in from..from + 100_000 {
         let message = message(&writer, number);
         let stored = if writer == "hard" {
-            let messages = [message];
             let memory = NewMemory {
-                messages: &messages,
-                tag: "",
+                messages: vec![message.into()],
+                tag: String::new(),
             };
             store.hard.store(&[memory]).map(drop)
         } else if writer == "pair" {
             // An exchange: both or neither.
             if number % 2 == 0 {
-                store
-                    .channels
-                    .append("channel", &[message, self::message(&writer, number + 1)])
+                store.channels.append(
+                    "channel",
+                    &[message.into(), self::message(&writer, number + 1).into()],
+                )
             } else {
                 Ok(())
             }
         } else {
-            store.channels.append("channel", &[message])
+            store.channels.append("channel", &[message.into()])
         };
         match stored {
             Ok(()) => println!("ack {number}"),
@@ -118,7 +118,8 @@ fn stored(directory: &Path, writer: &str) -> Vec<Value> {
             .map(|entry| entry["messages"][0].clone())
             .collect();
     }
-    store.channels.history("channel", None).unwrap()
+    let history = store.channels.history("channel", None).unwrap();
+    history.into_iter().map(Value::from).collect()
 }
 
 fn kill_often(writer: &str, file: &str, rounds: usize) {

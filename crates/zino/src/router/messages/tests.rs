@@ -2,6 +2,14 @@ use serde_json::json;
 
 use super::*;
 
+fn messages(list: Value) -> Vec<zino::Message> {
+    serde_json::from_value(list).unwrap()
+}
+
+fn read(list: Value) -> Result<Arc<Conversation>, String> {
+    RecentConversations::default().read(messages(list))
+}
+
 fn texts(conversation: &Conversation, ending: Ending) -> Vec<(Role, String)> {
     let messages = conversation.messages(ending);
     messages
@@ -12,13 +20,13 @@ fn texts(conversation: &Conversation, ending: Ending) -> Vec<(Role, String)> {
 
 #[test]
 fn leading_system_messages_are_the_prompt_and_later_ones_are_kept() {
-    let conversation = read(Some(json!([
+    let conversation = read(json!([
         { "role": "system", "content": "be good" },
         { "role": "developer", "content": [{ "type": "text", "text": "be " }, { "type": "text", "text": "brief" }] },
         { "role": "user", "content": "hi" },
         { "role": "assistant", "content": null },
         { "role": "system", "content": "now be bad" },
-    ])))
+    ]))
     .unwrap();
     assert_eq!(conversation.system, "be good\n\nbe brief");
     let expected = [
@@ -31,16 +39,14 @@ fn leading_system_messages_are_the_prompt_and_later_ones_are_kept() {
 
 #[test]
 fn nothing_is_an_empty_conversation() {
-    for messages in [None, Some(json!(null)), Some(json!([]))] {
-        let conversation = read(messages).unwrap();
-        assert_eq!(conversation.system, "");
-        assert_eq!(texts(&conversation, Ending::UserOnly), []);
-    }
+    let conversation = read(json!([])).unwrap();
+    assert_eq!(conversation.system, "");
+    assert_eq!(texts(&conversation, Ending::UserOnly), []);
 }
 
 #[test]
 fn where_the_user_must_come_last_the_model_is_told_to_go_on() {
-    let conversation = read(Some(json!([{ "role": "assistant", "content": "so " }]))).unwrap();
+    let conversation = read(json!([{ "role": "assistant", "content": "so " }])).unwrap();
     assert_eq!(texts(&conversation, Ending::Anyone).len(), 1);
     let said = texts(&conversation, Ending::UserOnly);
     assert_eq!(said[1], (Role::User, "Continue.".to_owned()));
@@ -49,7 +55,6 @@ fn where_the_user_must_come_last_the_model_is_told_to_go_on() {
 #[test]
 fn wrong_shapes_are_named() {
     let cases = [
-        (json!("x"), "messages must be an array"),
         (json!([1]), "messages[0]: must be an object"),
         (
             json!([{ "role": "user", "content": "x" }, { "content": "x" }]),
@@ -69,6 +74,67 @@ fn wrong_shapes_are_named() {
         ),
     ];
     for (messages, expected) in cases {
-        assert_eq!(read(Some(messages)).unwrap_err(), expected);
+        assert_eq!(read(messages).unwrap_err(), expected);
     }
+}
+
+/// Whether each message of `later` is the very message of `earlier`, by pointer.
+fn shared(earlier: &Conversation, later: &Conversation) -> Vec<bool> {
+    let pairs = earlier.messages.iter().zip(&later.messages);
+    pairs
+        .map(|(earlier, later)| Arc::ptr_eq(earlier, later))
+        .collect()
+}
+
+fn long(last: &[&str]) -> Vec<zino::Message> {
+    let roles = ["user", "assistant"].into_iter().cycle();
+    std::iter::once(zino::Message::new("system", "be good"))
+        .chain(
+            roles
+                .zip(last)
+                .map(|(role, text)| zino::Message::new(role, *text)),
+        )
+        .collect()
+}
+
+#[test]
+fn what_was_read_before_is_the_same_message_again() {
+    let recent = RecentConversations::default();
+    let mut messages = long(&["a", "b"]);
+    let first = recent.read(messages.clone()).unwrap();
+    messages.push(zino::Message::new("user", "c"));
+    let second = recent.read(messages.clone()).unwrap();
+    assert_eq!(second.messages.len(), 3);
+    assert_eq!(shared(&first, &second), [true, true]);
+    // Over a socket other pointers come with the same values.
+    let third = recent.read(long(&["a", "b", "c", "d"])).unwrap();
+    assert_eq!(shared(&second, &third), [true, true, true]);
+    assert_eq!(third.system, "be good");
+    assert_eq!(texts(&third, Ending::Anyone)[3].1, "d");
+    // What is no longer the same is read again, with all that follows.
+    let fourth = recent.read(long(&["a", "x", "c"])).unwrap();
+    assert_eq!(shared(&third, &fourth), [true, false, false]);
+    assert_eq!(fourth.messages.len(), 3);
+}
+
+#[test]
+fn another_prompt_is_another_conversation() {
+    let recent = RecentConversations::default();
+    let first = recent.read(long(&["a"])).unwrap();
+    let mut other = long(&["a"]);
+    other.insert(1, zino::Message::new("system", "and brief"));
+    let second = recent.read(other).unwrap();
+    assert_eq!(second.system, "be good\n\nand brief");
+    assert_eq!(texts(&second, Ending::Anyone).len(), 1);
+    let third = recent.read(long(&["a"])).unwrap();
+    assert_eq!(
+        (first.system.as_str(), third.system.as_str()),
+        ("be good", "be good")
+    );
+    // One side question does not make the conversation at hand forgotten.
+    recent
+        .read(vec![zino::Message::new("user", "plan")])
+        .unwrap();
+    let again = recent.read(long(&["a"])).unwrap();
+    assert_eq!(shared(&third, &again), [true]);
 }

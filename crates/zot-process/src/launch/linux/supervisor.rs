@@ -22,6 +22,8 @@ use crate::raw;
 
 /// How long to wait between two rounds of killing: a killed process takes a moment to be gone, and
 /// what it had started is ours only then.
+///
+/// Limit: the next round begins.
 const ROUND_TIME: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 2_000_000,

@@ -162,8 +162,16 @@ fn keys_with_modifiers_decide_nothing() {
             !decided(&chat.input(Input::Key(Key::alt(letter)))),
             "alt+{letter}"
         );
-        assert!(chat.app.approval.is_some());
-        assert!(chat.app.approval.as_ref().unwrap().refusal.is_none());
+        assert!(chat.app.approvals.current.is_some());
+        assert!(
+            chat.app
+                .approvals
+                .current
+                .as_ref()
+                .unwrap()
+                .refusal
+                .is_none()
+        );
     }
     assert_eq!(chat.control('z'), [Effect::Suspend]);
     assert_eq!(chat.control('c'), [Effect::Cancel]);
@@ -181,7 +189,7 @@ fn who_is_in_the_middle_of_a_word_does_not_answer() {
         assert!(!decided(&chat.press(KeyCode::Character(letter))));
     }
     assert!(!decided(&chat.press(KeyCode::Enter)));
-    assert_eq!(chat.app.editor.text(), "I say yes");
+    assert_eq!(chat.app.composer.editor.text(), "I say yes");
     assert!(
         chat.rows().contains(&"❯ I say yes".to_owned()),
         "{:?}",
@@ -189,7 +197,7 @@ fn who_is_in_the_middle_of_a_word_does_not_answer() {
     );
     chat.now_ms += 1_000;
     assert!(decided(&chat.press(KeyCode::Character('y'))));
-    assert_eq!(chat.app.editor.text(), "I say yes");
+    assert_eq!(chat.app.composer.editor.text(), "I say yes");
 }
 
 #[test]
@@ -327,7 +335,7 @@ fn a_limit_on_steps_is_a_question() {
     chat.write("the");
     chat.input(Input::Agent(AgentEvent::StepLimitReached { limit: 2 }));
     assert_eq!(chat.write("ny"), []);
-    assert_eq!(chat.app.editor.text(), "theny");
+    assert_eq!(chat.app.composer.editor.text(), "theny");
     chat.now_ms += 1_000;
     assert_eq!(chat.write("n"), [Effect::AllowSteps(0)]);
 }

@@ -43,7 +43,7 @@ fn a_command_that_there_is_not_is_no_prompt() {
         let said =
             format!("there is no command {name}: {meant} A blank before it sends it as it is");
         assert!(chat.rows().contains(&said), "{:?}", chat.rows());
-        assert_eq!(chat.app.editor.text(), typed);
+        assert_eq!(chat.app.composer.editor.text(), typed);
     }
 }
 
@@ -61,7 +61,7 @@ fn an_exclamation_mark_alone_is_no_prompt() {
     let mut chat = ready(80, 24);
     assert_eq!(enter(&mut chat, "! "), []);
     assert!(chat.rows().contains(&"! takes a command: !ls".to_owned()));
-    assert_eq!(chat.app.editor.text(), "! ");
+    assert_eq!(chat.app.composer.editor.text(), "! ");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_new_conversation_has_an_empty_context_and_what_was_spent_stays() {
     // Another model changes nothing about the conversation.
     let info = Info {
         context_used: 0,
-        ..chat.app.info.clone()
+        ..chat.app.context.info.clone()
     };
     chat.input(Input::Info(info));
     assert!(footer(&chat).contains("context 10 %"), "{}", footer(&chat));

@@ -463,7 +463,7 @@ fn much_of_anything_is_shown_and_soon_left_alone() {
         let delta = AgentEvent::TextDelta(text.clone());
         app.update(1, Input::Agent(delta));
         // What is drawn again for every frame is little, whatever has come.
-        let again = app.chat.tail(80, &Theme::DARK);
+        let again = app.transcript.tail(&app.context);
         let bytes: usize = again.iter().map(|line| line.text().len()).sum();
         assert!(bytes < 60_000, "{long:?}: {bytes}");
         for event in [

@@ -1,6 +1,8 @@
 //! Images are drawn over empty lines, and again whenever those are shown again.
 
 use super::*;
+use crate::image::Drawing;
+use crate::text::Line;
 
 fn drawing(rows: usize, bytes: usize) -> Drawing {
     Drawing {
@@ -14,7 +16,7 @@ fn drawing(rows: usize, bytes: usize) -> Drawing {
 fn app(columns: usize, rows: usize) -> App {
     let history = History::new(Vec::new());
     let mut app = App::new(Theme::DARK, columns, rows, Info::default(), history);
-    app.keeps_scrollback = false;
+    app.transcript.keeps_scrollback = false;
     // The greeting has two lines.
     app.frame(0);
     app
@@ -56,10 +58,10 @@ fn images_come_again_where_they_were() {
     // Another height leaves them where they are.
     resize(&mut app, 40, 14);
     assert_eq!(shown(&mut app, 9), (0, vec![]));
-    app.ask_redraw(Redraw::Visible);
+    app.transcript.ask_redraw(Redraw::Visible);
     assert_eq!(shown(&mut app, 9), (9, vec![(2, 5, false)]));
     // Part of one is none.
-    app.ask_redraw(Redraw::Visible);
+    app.transcript.ask_redraw(Redraw::Visible);
     assert_eq!(shown(&mut app, 5), (5, vec![]));
     resize(&mut app, 30, 12);
     assert_eq!(shown(&mut app, 9), (11, vec![(4, 5, false)]));
@@ -70,7 +72,7 @@ fn images_come_again_where_they_were() {
     assert_eq!(shown(&mut app, 4), (11, vec![]));
     resize(&mut app, 31, 12);
     assert_eq!(shown(&mut app, 4), (11, vec![(4, 5, false)]));
-    app.forget_images();
+    app.transcript.forget_images();
     resize(&mut app, 30, 12);
     assert_eq!(shown(&mut app, 9), (6, vec![]));
 }
@@ -78,7 +80,7 @@ fn images_come_again_where_they_were() {
 #[test]
 fn where_the_scrollback_is_kept_a_screenful_has_its_images() {
     let mut app = app(40, 12);
-    app.keeps_scrollback = true;
+    app.transcript.keeps_scrollback = true;
     app.update(0, Input::Image(drawing(5, 10)));
     for _ in 0..2 {
         note(&mut app, "one");
@@ -88,10 +90,10 @@ fn where_the_scrollback_is_kept_a_screenful_has_its_images() {
     resize(&mut app, 30, 13);
     assert_eq!(shown(&mut app, 9), (0, vec![]));
     // Three rows are below it.
-    app.ask_redraw(Redraw::Screen);
+    app.transcript.ask_redraw(Redraw::Screen);
     assert_eq!(shown(&mut app, 9), (10, vec![(1, 5, false)]));
     resize(&mut app, 31, 11);
-    app.ask_redraw(Redraw::Screen);
+    app.transcript.ask_redraw(Redraw::Screen);
     assert_eq!(shown(&mut app, 8), (8, vec![]));
 }
 

@@ -116,7 +116,7 @@ fn it_takes_every_key_by_its_name() {
     let pasted = chat.input(Input::Paste("two\nlines".to_owned()));
     assert_eq!(pasted, [key("todo", "paste", "two\nlines")]);
     assert_eq!(chat.control('z'), [Effect::Suspend]);
-    assert!(chat.app.editor.is_empty());
+    assert!(chat.app.composer.editor.is_empty());
     assert_eq!(chat.control('c'), [closed("todo")]);
     assert!(
         chat.rows().iter().any(|row| row == "❯"),

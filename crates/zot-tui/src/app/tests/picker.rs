@@ -122,7 +122,7 @@ fn a_path_that_is_written_out_is_the_one_that_is_taken() {
     chat.press(KeyCode::Enter);
     chat.write("@a.md");
     chat.press(KeyCode::Tab);
-    assert_eq!(chat.app.editor.text(), "see @src/lib.rs @a.md ");
+    assert_eq!(chat.app.composer.editor.text(), "see @src/lib.rs @a.md ");
     // What is outside is not looked for inside.
     chat.write("@/a.md");
     let effects = chat.press(KeyCode::Enter);
@@ -141,11 +141,11 @@ fn tab_goes_into_a_directory_and_enter_takes_it() {
     chat.input(Input::Files(FileList::whole(Choices::named(files))));
     chat.write("sr");
     chat.press(KeyCode::Tab);
-    assert_eq!(chat.app.editor.text(), "@src/");
+    assert_eq!(chat.app.composer.editor.text(), "@src/");
     assert_eq!(chat.selected(), "src/");
     chat.press(KeyCode::Down);
     chat.press(KeyCode::Enter);
-    assert_eq!(chat.app.editor.text(), "@src/app/ ");
+    assert_eq!(chat.app.composer.editor.text(), "@src/app/ ");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_preview_is_beside_the_list_at_100_by_30() {
             session: Some("00000013".to_owned()),
         }]
     );
-    assert!(chat.app.picker.is_none());
+    assert!(chat.app.picker.list().is_none());
 }
 
 #[test]
@@ -300,12 +300,12 @@ fn keys_move_page_filter_and_leave() {
     chat.control('u');
     chat.input(Input::Paste("question 7\nand more".to_owned()));
     assert_eq!(chat.selected(), "00000007  just now  question 7");
-    assert!(chat.app.editor.is_empty(), "the list has the keys");
+    assert!(chat.app.composer.editor.is_empty(), "the list has the keys");
     assert_eq!(chat.press(KeyCode::Escape), []);
-    assert!(chat.app.picker.is_none());
+    assert!(chat.app.picker.list().is_none());
     chat.sessions(3);
     assert_eq!(chat.control('c'), []);
-    assert!(chat.app.picker.is_none());
+    assert!(chat.app.picker.list().is_none());
 }
 
 /// However fast the selection moves, one preview is on its way, and only the right one is shown.
@@ -388,7 +388,7 @@ fn every_list_that_takes_the_keys_asks_about_what_is_selected() {
         let effects = chat.input(input);
         chat.show(effects, |_| prose(&[], "one"));
         chat.write("tw");
-        let picker = chat.app.picker.as_ref().unwrap();
+        let picker = chat.app.picker.list().unwrap();
         assert_eq!(
             picker.chosen().map(|choice| choice.name.ends_with("two")),
             Some(true)
@@ -407,7 +407,7 @@ fn every_list_that_takes_the_keys_asks_about_what_is_selected() {
         );
         assert_eq!(chat.press(KeyCode::Enter).pop(), taken);
         if taken.is_none() {
-            assert_eq!(chat.app.editor.text(), "use the skill two: ");
+            assert_eq!(chat.app.composer.editor.text(), "use the skill two: ");
         }
     }
 }
@@ -439,7 +439,7 @@ fn a_theme_is_seen_before_it_is_taken() {
     };
     chat.show(effects, colours);
     let accents = |chat: &mut Chat| {
-        let frame = view::frame(&chat.app);
+        let frame = frame::live_frame(&chat.app);
         let has = |style: Style| {
             let mut spans = frame.live.iter().flat_map(|line| &line.0);
             spans.any(|span| span.style == style)
@@ -459,7 +459,7 @@ fn a_theme_is_seen_before_it_is_taken() {
             .any(|row| row.contains("+ added  - removed"))
     );
     chat.press(KeyCode::Escape);
-    assert_eq!(chat.app.theme, Theme::DARK);
+    assert_eq!(chat.app.context.theme, Theme::DARK);
     assert_eq!(accents(&mut chat), (false, false));
 }
 
@@ -481,7 +481,7 @@ fn nothing_in_a_list_commands_the_terminal_or_is_too_wide() {
             )
         });
         chat.write("e");
-        let frame = view::frame(&chat.app);
+        let frame = frame::live_frame(&chat.app);
         for line in &frame.live {
             assert!(line.width() <= usize::from(columns), "{line:?}");
         }
@@ -514,7 +514,7 @@ fn long_paths_are_cut_at_their_beginning_and_matches_stand_out() {
         selected.starts_with('…') && selected.ends_with("/deep/directory/picker.rs"),
         "{selected}"
     );
-    let frame = view::frame(&chat.app);
+    let frame = frame::live_frame(&chat.app);
     let spans = frame.live.iter().flat_map(|line| &line.0);
     let found: Vec<&str> = spans
         .filter(|span| span.style == Theme::DARK.accent.bold().underline())

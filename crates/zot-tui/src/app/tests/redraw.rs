@@ -1,6 +1,7 @@
 //! Folding, other colours and another size: what is shown again, and what is left alone.
 
 use super::*;
+use crate::text::Line;
 
 impl Chat {
     fn ran(&mut self, id: &str, lines: usize) {
@@ -79,10 +80,8 @@ fn what_is_above_the_chat_stays_when_something_is_unfolded() {
     chat.terminal = vt100::Parser::new(24.try_into().unwrap(), 80.try_into().unwrap(), 5_000);
     chat.terminal.process(b"$ make\r\nall is well\r\n");
     chat.renderer = Renderer::new(Depth::None);
-    chat.app.finished = chat.app.lines_of(&Item::Greeting {
-        version: "1".to_owned(),
-        place: "here".to_owned(),
-    });
+    let info = chat.app.context.info.clone();
+    chat.app = App::new(Theme::DARK, 80, 24, info, History::default());
     chat.draw();
     chat.prompt("go");
     chat.ran("c1", 9);
@@ -167,7 +166,7 @@ fn other_colours_change_nothing_but_colours() {
 #[test]
 fn another_width_writes_the_conversation_anew_if_that_is_set() {
     let mut chat = Chat::new(80, 24);
-    chat.app.keeps_scrollback = false;
+    chat.app.transcript.keeps_scrollback = false;
     chat.prompt("go");
     for turn in 1..=20 {
         chat.said(&format!("answer {turn} {}\n", "word ".repeat(12)));
@@ -192,7 +191,7 @@ fn another_width_writes_the_conversation_anew_if_that_is_set() {
 fn another_width_forgets_what_the_terminal_remembers_only_if_it_may() {
     for (keeps, forgets) in [(false, true), (true, false)] {
         let mut chat = Chat::new(80, 24);
-        chat.app.keeps_scrollback = keeps;
+        chat.app.transcript.keeps_scrollback = keeps;
         chat.prompt("go");
         chat.app.update(
             chat.now_ms,
@@ -212,12 +211,12 @@ fn another_width_forgets_what_the_terminal_remembers_only_if_it_may() {
 #[test]
 fn a_very_long_conversation_says_that_its_beginning_is_elsewhere() {
     let mut chat = Chat::new(80, 24);
-    chat.app.keeps_scrollback = false;
+    chat.app.transcript.keeps_scrollback = false;
     for _ in 0..40 {
-        chat.app.note("x".repeat(100_000), false);
+        chat.app.note("x".repeat(100_000));
     }
-    let bytes: usize = (0..chat.app.chat.log.len())
-        .filter_map(|index| chat.app.chat.log.get(index))
+    let bytes: usize = (0..chat.app.transcript.log.len())
+        .filter_map(|index| chat.app.transcript.log.get(index))
         .map(|entry| entry.item.bytes())
         .sum();
     assert!(bytes <= 2 * 1024 * 1024, "{bytes}");

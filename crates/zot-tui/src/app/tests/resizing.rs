@@ -129,7 +129,7 @@ impl Resizable {
                 footer: String::new(),
             })),
             // It would end the one that runs.
-            Step::Tool(_) if !self.app.chat.tools.is_empty() => {}
+            Step::Tool(_) if !self.app.transcript.tools.is_empty() => {}
             Step::Tool(lines) => {
                 let output = "printed\n".repeat(lines);
                 // What the model has said before a call is final.
@@ -138,7 +138,7 @@ impl Resizable {
                     "args": {"command": "work"}}));
                 self.event(json!({"type": "tool_progress", "id": "t", "text": output}));
             }
-            Step::Redraw => self.input(Input::Theme(Box::new(match self.app.theme {
+            Step::Redraw => self.input(Input::Theme(Box::new(match self.app.context.theme {
                 Theme::DARK => Theme::LIGHT,
                 _ => Theme::DARK,
             }))),

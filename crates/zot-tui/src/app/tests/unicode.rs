@@ -67,7 +67,7 @@ fn the_editor_shows_what_is_written_and_where() {
             chat.press(KeyCode::Delete);
         }
         check_rows(&chat, 40);
-        assert!(chat.app.editor.is_empty(), "{text}");
+        assert!(chat.app.composer.editor.is_empty(), "{text}");
     }
 }
 

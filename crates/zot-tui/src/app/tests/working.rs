@@ -22,12 +22,12 @@ fn the_last_queued_prompt_is_taken_back_for_editing() {
     queue(&mut chat, "third");
     assert!(chat.rows().contains(&"alt+up to edit the last".to_owned()));
     chat.press(KeyCode::Up);
-    assert_eq!(chat.app.editor.text(), "third");
+    assert_eq!(chat.app.composer.editor.text(), "third");
     assert!(!chat.rows().contains(&"queued: third".to_owned()));
     chat.write("!");
     // With something written, up is history; alt+up is the queue still.
     alt_up(&mut chat);
-    assert_eq!(chat.app.editor.text(), "second\nthird!");
+    assert_eq!(chat.app.composer.editor.text(), "second\nthird!");
     assert!(!chat.rows().iter().any(|row| row.starts_with("queued:")));
     chat.press(KeyCode::Enter);
     let effects = chat.input(Input::WorkEnded);
@@ -46,13 +46,13 @@ fn a_word_for_the_running_prompt_is_shown_until_it_has_it() {
     assert!(!rows.contains(&"steers: be brief".to_owned()), "{rows:?}");
     assert!(rows.contains(&"❯ be brief".to_owned()), "{rows:?}");
     chat.press(KeyCode::Up);
-    assert_eq!(chat.app.editor.text(), "be brief");
+    assert_eq!(chat.app.composer.editor.text(), "be brief");
 }
 
 #[test]
 fn the_status_says_how_long_how_fast_and_how_much() {
     let mut chat = Chat::new(80, 24);
-    chat.app.info.cost_usd = 1.0;
+    chat.app.context.info.cost_usd = 1.0;
     chat.prompt("go");
     let usage =
         json!({"input": 1, "output": 1, "cache_read": 0, "cache_write": 0, "cost_usd": 0.25});
@@ -89,9 +89,9 @@ fn what_is_written_while_it_streams_is_not_lost() {
         chat.delta(&format!("word{number} "));
         chat.write("x");
     }
-    assert_eq!(chat.app.editor.text(), "x".repeat(200));
+    assert_eq!(chat.app.composer.editor.text(), "x".repeat(200));
     chat.input(Input::WorkEnded);
-    assert_eq!(chat.app.editor.text(), "x".repeat(200));
+    assert_eq!(chat.app.composer.editor.text(), "x".repeat(200));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_command_of_the_user_is_shown_and_goes_with_the_next_prompt() {
     // One at a time, and what was written stays.
     chat.write("!other");
     assert_eq!(chat.press(KeyCode::Enter), []);
-    assert_eq!(chat.app.editor.text(), "!other");
+    assert_eq!(chat.app.composer.editor.text(), "!other");
     chat.control('u');
     assert_eq!(chat.press(KeyCode::Escape), [Effect::CancelShell]);
     assert_eq!(chat.press(KeyCode::Escape), []);
@@ -175,14 +175,14 @@ fn a_question_is_not_answered_in_the_middle_of_a_word() {
         json!({"type": "tool_confirm", "id": "c1", "name": "bash", "args": {}, "preview": "rm"}),
     );
     assert_eq!(chat.write("ay"), []);
-    assert_eq!(chat.app.editor.text(), "stay");
+    assert_eq!(chat.app.composer.editor.text(), "stay");
     chat.now_ms += 1_000;
     let effects = chat.write("y");
     assert!(
         matches!(effects[..], [Effect::Confirm { .. }]),
         "{effects:?}"
     );
-    assert_eq!(chat.app.editor.text(), "stay");
+    assert_eq!(chat.app.composer.editor.text(), "stay");
 }
 
 #[test]

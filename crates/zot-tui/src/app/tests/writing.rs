@@ -47,16 +47,16 @@ fn history_keeps_the_draft_and_what_was_made_of_entries() {
     }
     chat.write("a draft");
     chat.press(KeyCode::Up);
-    assert_eq!(chat.app.editor.text(), "third");
+    assert_eq!(chat.app.composer.editor.text(), "third");
     chat.write("!");
     // Through the lines of an entry before the next.
     for expected in ["two\nlines", "two\nlines", "first", "first"] {
         chat.press(KeyCode::Up);
-        assert_eq!(chat.app.editor.text(), expected);
+        assert_eq!(chat.app.composer.editor.text(), expected);
     }
     for expected in ["two\nlines", "third!", "a draft", "a draft"] {
         chat.press(KeyCode::Down);
-        assert_eq!(chat.app.editor.text(), expected);
+        assert_eq!(chat.app.composer.editor.text(), expected);
     }
     assert_eq!(editor_rows(&chat), ["❯ a draft"]);
 }
@@ -88,12 +88,12 @@ fn ctrl_r_searches_history_the_newest_first() {
     assert_eq!(offered(&chat), ["▸ fix the parser", "  fix ⏎ the lexer"]);
     chat.control('r');
     assert_eq!(chat.press(KeyCode::Enter), []);
-    assert_eq!(chat.app.editor.text(), "fix\nthe lexer");
+    assert_eq!(chat.app.composer.editor.text(), "fix\nthe lexer");
     chat.control('_');
-    assert_eq!(chat.app.editor.text(), "draft");
+    assert_eq!(chat.app.composer.editor.text(), "draft");
     chat.control('r');
     chat.press(KeyCode::Escape);
-    assert_eq!(chat.app.editor.text(), "draft");
+    assert_eq!(chat.app.composer.editor.text(), "draft");
 }
 
 #[test]
@@ -101,19 +101,19 @@ fn undo_and_redo_have_keys() {
     let mut chat = Chat::new(80, 24);
     chat.write("one two");
     chat.control('_');
-    assert_eq!(chat.app.editor.text(), "one");
+    assert_eq!(chat.app.composer.editor.text(), "one");
     alt(&mut chat, KeyCode::Character('_'));
-    assert_eq!(chat.app.editor.text(), "one two");
+    assert_eq!(chat.app.composer.editor.text(), "one two");
     chat.control('_');
     alt(&mut chat, KeyCode::Character('z'));
-    assert_eq!(chat.app.editor.text(), "one two");
+    assert_eq!(chat.app.composer.editor.text(), "one two");
     chat.control('_');
     let redo = Key {
         shift: true,
         ..Key::control('z')
     };
     assert_eq!(chat.input(Input::Key(redo)), []);
-    assert_eq!(chat.app.editor.text(), "one two");
+    assert_eq!(chat.app.composer.editor.text(), "one two");
     assert_eq!(chat.control('z'), [Effect::Suspend]);
 }
 
@@ -133,10 +133,10 @@ fn lines_and_the_whole_text_have_ends() {
     assert_eq!(cursor(&chat), (top + 2, 7));
     alt(&mut chat, KeyCode::Character('<'));
     chat.control('d');
-    assert_eq!(chat.app.editor.text(), "ne\ntwo\nthree");
+    assert_eq!(chat.app.composer.editor.text(), "ne\ntwo\nthree");
     alt(&mut chat, KeyCode::Character('d'));
     chat.press(KeyCode::Delete);
-    assert_eq!(chat.app.editor.text(), "two\nthree");
+    assert_eq!(chat.app.composer.editor.text(), "two\nthree");
 }
 
 #[test]
@@ -151,9 +151,9 @@ fn a_paste_opens_no_list_and_runs_nothing() {
     for text in ["/exit", "!rm -rf /", "@src", "/help\nme"] {
         let mut chat = Chat::new(80, 24);
         assert_eq!(chat.input(Input::Paste(text.to_owned())), []);
-        assert!(chat.app.picker.is_none(), "{text}");
+        assert!(chat.app.picker.list().is_none(), "{text}");
         chat.write(" x");
-        assert!(chat.app.picker.is_none(), "{text}");
+        assert!(chat.app.picker.list().is_none(), "{text}");
         let effects = chat.press(KeyCode::Enter);
         assert_eq!(prompts(&effects), [format!("{text} x")]);
         chat.input(Input::WorkEnded);
@@ -164,9 +164,9 @@ fn a_paste_opens_no_list_and_runs_nothing() {
     }
     let mut chat = Chat::new(80, 24);
     chat.write("/h");
-    assert!(chat.app.picker.is_some());
+    assert!(chat.app.picker.list().is_some());
     chat.input(Input::Paste("elp".to_owned()));
-    assert!(chat.app.picker.is_none());
+    assert!(chat.app.picker.list().is_none());
     assert_eq!(prompts(&chat.press(KeyCode::Enter)), [] as [&str; 0]);
     assert!(
         chat.everything()
@@ -197,7 +197,7 @@ fn a_paste_goes_to_whatever_takes_the_keys() {
         chat.press(KeyCode::Enter),
         [Effect::SetModel("large".to_owned())]
     );
-    assert!(chat.app.editor.is_empty());
+    assert!(chat.app.composer.editor.is_empty());
 }
 
 #[test]
@@ -261,9 +261,9 @@ fn what_an_editor_was_left_with_is_taken_and_can_be_undone() {
     chat.input(Input::Edited("better\ntext\n".to_owned()));
     assert_eq!(editor_rows(&chat), ["❯ better", "  text"]);
     chat.input(Input::Edited("\n".to_owned()));
-    assert!(chat.app.editor.is_empty());
+    assert!(chat.app.composer.editor.is_empty());
     chat.control('_');
-    assert_eq!(chat.app.editor.text(), "better\ntext");
+    assert_eq!(chat.app.composer.editor.text(), "better\ntext");
 }
 
 #[test]
@@ -279,5 +279,5 @@ fn whoever_writes_on_does_not_leave() {
     chat.input(Input::Tick);
     assert!(!chat.rows().contains(&"ctrl+c again to leave".to_owned()));
     chat.control('_');
-    assert_eq!(chat.app.editor.text(), "also wrong");
+    assert_eq!(chat.app.composer.editor.text(), "also wrong");
 }

@@ -1,0 +1,22 @@
+//! Runs one extension by itself, against a host that only plays its part: to learn what it registers,
+//! to examine it for its author (`zot ext test`), to try it by hand (`zot ext dev`).
+//!
+//! A [`Trial`] is the extension's process and its pipes; [`Trial::introduce`] does the handshake;
+//! [`examine`] goes through everything an extension has to get right.
+
+mod arguments;
+mod checks;
+mod examination;
+mod finding;
+mod trial;
+
+pub use arguments::arguments_for;
+pub use examination::{ExaminationOptions, examine};
+pub use finding::{Finding, Verdict};
+pub use trial::{
+    Farewell, Heard, Introduction, IntroductionError, RegisteredCommand, RegisteredTool, SendError,
+    Stage, Trial, look_at,
+};
+pub use zot_extension_contract::LaunchError;
+pub use zot_wire::RawJson;
+pub use zot_wire::extension::{CommandAction, ExtensionFrame, HostFrame, PanelContent};

@@ -1,0 +1,173 @@
+//! One extension with a host that only plays its part.
+
+mod introduction;
+mod pipes;
+mod shutdown;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout, timeout_at};
+use zot_extension_contract::{EffectiveLimits, Found, Launch, LaunchError, Manifest};
+use zot_process::{GroupEnd, ProcessGroup};
+use zot_wire::extension::{HelloAck, HostFrame, PROTOCOL_VERSION};
+
+pub use introduction::{Introduction, IntroductionError, RegisteredCommand, RegisteredTool};
+pub use pipes::Heard;
+pub use shutdown::Farewell;
+
+/// How long an extension may leave its standard input unread before it counts as stuck.
+const TRIAL_WRITE_TIME: Duration = Duration::from_secs(2);
+
+/// Lines of an extension that wait to be looked at. Few, for each may be as long as a frame can be;
+/// when it is full the extension has to wait.
+const HEARD_CAPACITY: usize = 16;
+
+/// What an extension is told about the agent it is part of.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    pub zot_version: String,
+    pub provider: String,
+    pub model: String,
+    /// Where the agent works.
+    pub cwd: PathBuf,
+    /// Where the extension may keep what has to outlive it.
+    pub data_dir: PathBuf,
+}
+
+/// Why something could not be said to an extension.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    #[error("it has closed its standard input")]
+    Closed(#[source] io::Error),
+    #[error("it does not read its standard input")]
+    Stuck,
+    #[error("standard input is closed already")]
+    Ended,
+}
+
+/// A running extension. Dropping it kills it and everything it started in its process group.
+pub struct Trial {
+    // First, so that the readers are gone before what they read from.
+    readers: JoinSet<()>,
+    heard: mpsc::Receiver<Heard>,
+    stdin: Option<pipe::Sender>,
+    /// Nothing once its end has come.
+    group: Option<ProcessGroup>,
+    end: Option<GroupEnd>,
+    shortfalls: Vec<String>,
+    hello_ack: HelloAck,
+    requests: u64,
+}
+
+impl Trial {
+    /// Starts the extension of `manifest` in `directory` as the host does.
+    ///
+    /// It dies with the thread that polls this.
+    pub async fn start(
+        manifest: &Manifest,
+        directory: &Path,
+        stage: &Stage,
+    ) -> Result<Self, LaunchError> {
+        let launch = Launch {
+            manifest,
+            directory,
+            data_dir: &stage.data_dir,
+            cwd: &stage.cwd,
+            limits: EffectiveLimits::of(manifest),
+        };
+        let process = zot_extension_contract::start(&launch).await?;
+        let (sender, heard) = mpsc::channel(HEARD_CAPACITY);
+        let mut readers = JoinSet::new();
+        let frame_bytes = launch.limits.frame_bytes;
+        readers.spawn(pipes::read_frames(
+            process.stdout,
+            frame_bytes,
+            sender.clone(),
+        ));
+        readers.spawn(pipes::read_log(process.stderr, sender));
+        Ok(Self {
+            readers,
+            heard,
+            stdin: Some(process.stdin),
+            group: Some(process.group),
+            end: None,
+            shortfalls: process.shortfalls,
+            hello_ack: HelloAck {
+                protocol_version: PROTOCOL_VERSION,
+                zot_version: stage.zot_version.clone(),
+                provider: stage.provider.clone(),
+                model: stage.model.clone(),
+                cwd: stage.cwd.display().to_string(),
+                extension_dir: directory.display().to_string(),
+                data_dir: stage.data_dir.display().to_string(),
+            },
+            requests: 0,
+        })
+    }
+
+    /// What it is not held to although its manifest asks for it, and what it asks for and cannot
+    /// have.
+    pub fn shortfalls(&self) -> &[String] {
+        &self.shortfalls
+    }
+
+    /// An id that no request of this trial has yet.
+    pub fn next_id(&mut self) -> String {
+        self.requests += 1;
+        format!("trial-{}", self.requests)
+    }
+
+    pub async fn send(&mut self, frame: &HostFrame) -> Result<(), SendError> {
+        let mut line = Vec::new();
+        zot_wire::write_line(&mut line, frame).map_err(|error| SendError::Closed(error.into()))?;
+        self.send_bytes(&line).await
+    }
+
+    /// Sends bytes as they are; frames the protocol does not have, for example.
+    pub async fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), SendError> {
+        let Some(stdin) = &mut self.stdin else {
+            return Err(SendError::Ended);
+        };
+        match timeout(TRIAL_WRITE_TIME, stdin.write_all(bytes)).await {
+            Ok(written) => written.map_err(SendError::Closed),
+            Err(_) => {
+                // Half a line may be written: nothing sensible can follow.
+                self.stdin = None;
+                Err(SendError::Stuck)
+            }
+        }
+    }
+
+    /// What the extension says next; nothing once `deadline` has come. Cancel-safe.
+    pub async fn hear(&mut self, deadline: Instant) -> Option<Heard> {
+        match timeout_at(deadline, self.heard.recv()).await {
+            Ok(heard) => Some(heard.unwrap_or(Heard::Silence)),
+            Err(_) => None,
+        }
+    }
+}
+
+/// What an installed extension registers, learnt by starting it and ending it again.
+pub async fn look_at(
+    found: &Found,
+    stage: &Stage,
+    limit: Duration,
+) -> Result<Introduction, IntroductionError> {
+    let deadline = Instant::now() + limit;
+    let mut trial = Trial::start(&found.manifest, &found.directory, stage).await?;
+    let introduced = trial.introduce(deadline, deadline, &mut |_| {}).await;
+    match &introduced {
+        Ok(_) => drop(trial.shut_down(&mut |_| {}).await),
+        // It does not understand shutdown either.
+        Err(_) => trial.terminate(&mut |_| {}).await,
+    }
+    introduced
+}

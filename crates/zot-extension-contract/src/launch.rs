@@ -1,0 +1,214 @@
+//! Starts the process of an extension, with what it may do settled.
+
+mod grants;
+
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use tokio::net::unix::pipe;
+use tokio::time::{Instant, sleep};
+use zot_process::ProcessGroup;
+use zot_process::launch::{ConfineError, Confinement, Enforcement, FileAccess, Status, confine};
+
+use crate::limits::EffectiveLimits;
+use crate::manifest::{Manifest, Permissions};
+use crate::program::{ProgramError, check_program};
+
+/// The secret between zot and the program that drives it is nobody else's business.
+const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
+
+/// What an extension that names its variables is given without asking.
+const HARMLESS_VARIABLES: [&str; 14] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TERM",
+    "TZ",
+    "TMPDIR",
+    "COLORTERM",
+    "NO_COLOR",
+    "XDG_RUNTIME_DIR",
+    "ZOT_HOME",
+];
+
+/// How long a program may be open for writing, and how often that is looked at.
+const BUSY_TIME: Duration = Duration::from_secs(1);
+const BUSY_INTERVAL: Duration = Duration::from_millis(10);
+
+/// What is to be started, and for whom.
+pub struct Launch<'a> {
+    pub manifest: &'a Manifest,
+    /// Where the manifest and the program are.
+    pub directory: &'a Path,
+    /// Made for those that declare permissions; others look after it themselves.
+    pub data_dir: &'a Path,
+    /// Where the agent works.
+    pub cwd: &'a Path,
+    pub limits: EffectiveLimits,
+}
+
+/// A running extension and our ends of its standard streams.
+pub struct Process {
+    pub group: ProcessGroup,
+    pub stdin: pipe::Sender,
+    pub stdout: pipe::Receiver,
+    pub stderr: pipe::Receiver,
+    /// What it is not held to although it should be, and what it was to have and cannot.
+    pub shortfalls: Vec<String>,
+}
+
+/// Why an extension could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    #[error("{} cannot be started: {source}{}", .program.display(), hint(.source))]
+    Spawn { program: PathBuf, source: io::Error },
+    #[error("cannot make its data directory {}: {source}", .path.display())]
+    DataDirectory { path: PathBuf, source: io::Error },
+    #[error("cannot hold it to its permissions: {0}")]
+    Confinement(#[from] ConfineError),
+    #[error("cannot connect to it: {0}")]
+    Pipes(#[from] io::Error),
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => " (does its first line name an interpreter that is installed?)",
+        _ => "",
+    }
+}
+
+/// Starts an extension, and waits for whoever is about to close its program after writing it: an
+/// editor, a build, or a process on its way from fork to exec.
+pub async fn start(launch: &Launch<'_>) -> Result<Process, LaunchError> {
+    let deadline = Instant::now() + BUSY_TIME;
+    loop {
+        match start_now(launch) {
+            Err(LaunchError::Spawn { source, .. })
+                if source.kind() == io::ErrorKind::ExecutableFileBusy
+                    && Instant::now() < deadline =>
+            {
+                sleep(BUSY_INTERVAL).await;
+            }
+            started => return started,
+        }
+    }
+}
+
+fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
+    let Launch {
+        manifest,
+        directory,
+        ..
+    } = launch;
+    let program = manifest.program(directory);
+    let (child_stdin, stdin) = io::pipe()?;
+    let (stdout, child_stdout) = io::pipe()?;
+    let (stderr, child_stderr) = io::pipe()?;
+    let mut command = Command::new(&program);
+    command
+        .args(&manifest.args)
+        .current_dir(directory)
+        .stdin(child_stdin)
+        .stdout(child_stdout)
+        .stderr(child_stderr);
+    let mut shortfalls = Vec::new();
+    let mut includes_project_extensions = false;
+    let mut confinement = confinement(manifest, &launch.limits);
+    match &manifest.permissions {
+        None => {
+            command.env_remove(RPC_TOKEN);
+        }
+        Some(permissions) => {
+            command.env_clear().envs(variables(permissions));
+            let grants = grants::grants(launch, permissions)?;
+            confinement = confinement.filesystem(grants.files);
+            includes_project_extensions = grants.includes_project_extensions;
+            shortfalls = grants.refusals;
+        }
+    }
+    let (command, mut enforcement) = confine(command, &confinement)?;
+    if includes_project_extensions {
+        enforcement.files = with_gap(enforcement.files, grants::PROJECT_GAP);
+    }
+    for (part, status) in enforcement.parts() {
+        if let Status::Partly(_) | Status::NotEnforced(_) = status {
+            shortfalls.push(format!("{part}: {status}"));
+        }
+    }
+    let group = ProcessGroup::spawn(command).map_err(|source| {
+        match check_program(manifest, directory) {
+            Err(error) => error.into(),
+            Ok(_) => LaunchError::Spawn { program, source },
+        }
+    })?;
+    Ok(Process {
+        group,
+        stdin: pipe::Sender::from_owned_fd(stdin.into())?,
+        stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
+        stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
+        shortfalls,
+    })
+}
+
+/// What this system holds the extension of `manifest` to.
+pub fn enforcement(manifest: &Manifest) -> Enforcement {
+    let mut confinement = confinement(manifest, &EffectiveLimits::of(manifest));
+    if let Some(permissions) = &manifest.permissions {
+        confinement = confinement.filesystem(FileAccess {
+            execute: grants::execution(permissions),
+            ..FileAccess::default()
+        });
+    }
+    let mut enforcement = zot_process::launch::enforcement(&confinement);
+    if manifest
+        .permissions
+        .as_ref()
+        .is_some_and(Permissions::writes_whole_project)
+    {
+        enforcement.files = with_gap(enforcement.files, grants::PROJECT_GAP);
+    }
+    enforcement
+}
+
+fn with_gap(status: Status, gap: &str) -> Status {
+    match status {
+        Status::NotRequested | Status::Enforced => Status::Partly(gap.to_owned()),
+        Status::Partly(gaps) => Status::Partly(format!("{gaps}; {gap}")),
+        Status::NotEnforced(reason) => Status::NotEnforced(reason),
+    }
+}
+
+/// All but the files, which have to be looked for.
+fn confinement(manifest: &Manifest, limits: &EffectiveLimits) -> Confinement {
+    let mut confinement = Confinement::default();
+    if let Some(bytes) = limits.memory_bytes {
+        confinement = confinement.memory_limit(bytes);
+    }
+    match &manifest.permissions {
+        None => confinement,
+        Some(permissions) => confinement.network(permissions.network),
+    }
+}
+
+/// The environment of an extension that declares permissions.
+fn variables(permissions: &Permissions) -> Vec<(OsString, OsString)> {
+    let is_given = |name: &str| {
+        name != RPC_TOKEN
+            && (HARMLESS_VARIABLES.contains(&name)
+                || name.starts_with("LC_")
+                || permissions.env.iter().any(|wanted| wanted == name))
+    };
+    env::vars_os()
+        .filter(|(name, _)| name.to_str().is_some_and(is_given))
+        .collect()
+}

@@ -1,0 +1,96 @@
+//! `/settings` and `/confirm`.
+
+use zot_sdk::ApprovalScope;
+
+use crate::app::{App, Choices, Effect, PickerKind};
+
+/// Offers what can be switched, with its state.
+pub(super) fn offer_settings(app: &mut App) -> Vec<Effect> {
+    let info = &app.context.info;
+    let switches = [
+        (
+            "confirm",
+            info.approval != ApprovalScope::Nothing,
+            "ask before tools run",
+        ),
+        (
+            "jail",
+            info.is_jailed,
+            "confine tools to the working directory",
+        ),
+        (
+            "unfold",
+            app.transcript.is_unfolded,
+            "show long results in full",
+        ),
+        (
+            "keep_scrollback",
+            app.transcript.keeps_scrollback,
+            "leave the scrollback alone when the window's width changes (kept)",
+        ),
+    ];
+    let switches = switches.map(|(name, is_on, description)| {
+        let state = if is_on { "on" } else { "off" };
+        (name.to_owned(), format!("{state:<3}  {description}"))
+    });
+    let lists = [
+        ("model", format!("{}  choose another", info.model)),
+        ("theme", "choose the colours (kept)".to_owned()),
+    ];
+    let lists = lists.map(|(name, description)| (name.to_owned(), description));
+    let choices: Choices = switches.into_iter().chain(lists).collect();
+    app.offer(PickerKind::Settings, choices)
+}
+
+/// Switches what was chosen; the list stays open for the next.
+pub(crate) fn change_setting(app: &mut App, name: &str) -> Vec<Effect> {
+    let effects = match name {
+        "model" => return vec![Effect::ListModels],
+        "theme" => return vec![Effect::ListThemes],
+        "confirm" if app.context.info.approval == ApprovalScope::Nothing => {
+            change_approval(app, "on")
+        }
+        "confirm" => change_approval(app, "off"),
+        // The outcome is a note.
+        "jail" if app.context.info.is_jailed => return vec![Effect::Unjail],
+        "jail" => return vec![Effect::Jail],
+        "unfold" => {
+            app.transcript.toggle_folding();
+            Vec::new()
+        }
+        "keep_scrollback" => {
+            let keeps = &mut app.transcript.keeps_scrollback;
+            *keeps = !*keeps;
+            vec![Effect::KeepSetting {
+                name: "keep_scrollback",
+                value: keeps.to_string(),
+            }]
+        }
+        _ => Vec::new(),
+    };
+    show_settings(app, name);
+    effects
+}
+
+/// Shows the list again, with `name` selected.
+pub(crate) fn show_settings(app: &mut App, name: &str) -> Vec<Effect> {
+    offer_settings(app);
+    app.picker.select(name);
+    Vec::new()
+}
+
+/// `/confirm`: shows whether zot asks, or switches that on or off, or on for some tools.
+pub(super) fn change_approval(app: &mut App, tools: &str) -> Vec<Effect> {
+    let names: Vec<String> = tools
+        .split([',', ' '])
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
+    let scope = match names.as_slice() {
+        [] => return app.note(app.approvals.describe(&app.context.info.approval)),
+        [word] if word.eq_ignore_ascii_case("on") => ApprovalScope::AllTools,
+        [word] if word.eq_ignore_ascii_case("off") => ApprovalScope::Nothing,
+        _ => ApprovalScope::Tools(names),
+    };
+    vec![Effect::SetApproval(scope)]
+}

@@ -1,0 +1,251 @@
+//! The table of commands: completion, `/help`, suggestions and dispatch all read it.
+
+use zot_sdk::ApprovalScope;
+
+use super::Command;
+use super::sessions::{export, log_in, log_out, session, undo};
+use super::settings::{change_approval, offer_settings};
+use crate::app::{App, Effect, Prompt};
+
+const KEYS: &str = "\
+enter send, or queue while zot works · ctrl+s steer at once · esc stop · ctrl+c twice leave
+alt+up edit the last queued · alt+enter or \\ enter new line · up/down history · ctrl+r search it
+ctrl+_ undo · alt+_ redo · ctrl+g $EDITOR · ctrl+o unfold · pgup read and search back · ctrl+l redraw
+@ a file · / a command · !cmd run it, and tell zot with the next prompt (ctrl+x: do not)";
+
+const fn command(
+    name: &'static str,
+    arguments: &'static str,
+    help: &'static str,
+    action: fn(&mut App, &str) -> Vec<Effect>,
+) -> Command {
+    Command {
+        name,
+        alias: None,
+        arguments,
+        help,
+        action,
+    }
+}
+
+pub(super) static COMMANDS: [Command; 29] = [
+    command("/help", "", "what can be done here", help),
+    command("/model", "[NAME]", "choose another model", model),
+    command(
+        "/study",
+        "[PATH]",
+        "let zot read everything here, or a file or directory",
+        study,
+    ),
+    command(
+        "/compact",
+        "",
+        "summarise the conversation to make room",
+        compact,
+    ),
+    command("/clear", "", "begin a new conversation", clear),
+    command("/cost", "", "what was spent, turn by turn", cost),
+    command(
+        "/context",
+        "",
+        "how much of the context is used, and by what",
+        show_context,
+    ),
+    command(
+        "/btw",
+        "QUESTION",
+        "ask something on the side, outside the conversation",
+        ask_aside,
+    ),
+    command(
+        "/jump",
+        "",
+        "show an earlier part of the conversation again",
+        |_, _| vec![Effect::ListPrompts],
+    ),
+    command(
+        "/sessions",
+        "",
+        "continue an earlier conversation",
+        |app, _| app.when_idle(Effect::ListSessions),
+    ),
+    command(
+        "/session",
+        "[VERB]",
+        "this conversation: export, fork, tree, import",
+        session,
+    ),
+    command(
+        "/export",
+        "[FILE]",
+        "write this conversation to a file: NAME.html, .md",
+        export,
+    ),
+    command(
+        "/undo",
+        "[COUNT]",
+        "bring back files that write and edit changed",
+        undo,
+    ),
+    command("/login", "[NAME]", "give zot a key", log_in),
+    command("/logout", "[NAME]", "take it away again", log_out),
+    command(
+        "/skills",
+        "",
+        "what zot can load; ask for one of them",
+        |_, _| vec![Effect::ListSkills],
+    ),
+    command("/tools", "", "what zot can call", |_, _| {
+        vec![Effect::ShowTools]
+    }),
+    command(
+        "/confirm",
+        "[TOOLS]",
+        "whether zot asks before tools run: on, off, or for some",
+        change_approval,
+    ),
+    command("/yolo", "", "stop asking before tools run", stop_asking),
+    command(
+        "/settings",
+        "",
+        "what can be switched while zot runs",
+        |app, _| offer_settings(app),
+    ),
+    command(
+        "/jail",
+        "",
+        "confine zot's tools to the working directory",
+        |_, _| vec![Effect::Jail],
+    ),
+    command("/unjail", "", "let them out again", |_, _| {
+        vec![Effect::Unjail]
+    }),
+    command("/copy", "", "put the last answer into the clipboard", copy),
+    command("/theme", "[NAME]", "light, dark, or one of your own", theme),
+    command("/reload-ext", "", "restart the extensions", |app, _| {
+        app.when_idle(Effect::ReloadExtensions)
+    }),
+    command(
+        "/fold",
+        "",
+        "fold or unfold long results (ctrl+o)",
+        |app, _| {
+            app.transcript.toggle_folding();
+            Vec::new()
+        },
+    ),
+    command(
+        "/transcript",
+        "",
+        "read all of this conversation, with a search (pgup)",
+        |app, _| {
+            app.open_pager(None);
+            Vec::new()
+        },
+    ),
+    command("/editor", "", "write in $EDITOR (ctrl+g)", |_, _| {
+        vec![Effect::OpenEditor(String::new())]
+    }),
+    Command {
+        alias: Some("/quit"),
+        ..command("/exit", "", "leave", |_, _| vec![Effect::Quit])
+    },
+];
+
+fn help(app: &mut App, _: &str) -> Vec<Effect> {
+    app.note(format!("{KEYS}{}", app.commands.help()))
+}
+
+fn model(_: &mut App, name: &str) -> Vec<Effect> {
+    vec![match name {
+        "" => Effect::ListModels,
+        name => Effect::SetModel(name.to_owned()),
+    }]
+}
+
+/// Lets the model read everything, so that later questions find it in the conversation.
+fn study(app: &mut App, path: &str) -> Vec<Effect> {
+    let what = match path {
+        "" => "the working directory".to_owned(),
+        path => format!("{path:?}"),
+    };
+    let text = format!(
+        "Study {what} so that you know it before we work on it. If it is a directory, list its \
+         files first, and leave out what version control ignores, dependencies, build output and \
+         binary files. Read every other file in full with the read tool. Then say in a few \
+         sentences what it is and how it is put together, and wait for what I ask next."
+    );
+    app.submit(Prompt::made(text), None)
+}
+
+fn compact(app: &mut App, _: &str) -> Vec<Effect> {
+    let effects = app.when_idle(Effect::Compact);
+    if !effects.is_empty() {
+        app.status.begin_work(&app.context, "compacting");
+    }
+    effects
+}
+
+fn clear(app: &mut App, _: &str) -> Vec<Effect> {
+    let effects = app.when_idle(Effect::Clear);
+    if !effects.is_empty() {
+        app.transcript.clear();
+        app.composer.shell.forget();
+        app.context.info.context_used = 0;
+        app.note("a new conversation");
+    }
+    effects
+}
+
+fn cost(app: &mut App, _: &str) -> Vec<Effect> {
+    let total_usd = app.context.info.cost_usd;
+    app.note(app.status.spending.report(total_usd))
+}
+
+fn show_context(app: &mut App, _: &str) -> Vec<Effect> {
+    let info = &app.context.info;
+    let (used, window) = (info.context_used, info.context_window);
+    let text = match window {
+        _ if used == 0 && !app.transcript.last_answer().is_empty() => {
+            "how much is used is known after the next answer".to_owned()
+        }
+        0 => format!("{used} tokens; the model's limit is not known"),
+        window => format!(
+            "{used} of {window} tokens ({} %)",
+            used.saturating_mul(100) / window
+        ),
+    };
+    app.note(text);
+    vec![Effect::ShowContext]
+}
+
+fn ask_aside(app: &mut App, question: &str) -> Vec<Effect> {
+    if question.is_empty() {
+        return app.remark("/btw takes a question");
+    }
+    if !app.transcript.begin_aside(question) {
+        return app.remark("one question at a time: esc ends the other");
+    }
+    vec![Effect::Aside(question.to_owned())]
+}
+
+fn stop_asking(app: &mut App, _: &str) -> Vec<Effect> {
+    match app.context.info.approval {
+        ApprovalScope::Nothing => app.note("tools run without asking already"),
+        _ => change_approval(app, "off"),
+    }
+}
+
+fn copy(app: &mut App, _: &str) -> Vec<Effect> {
+    match app.transcript.last_answer() {
+        "" => app.note("there is no answer yet"),
+        answer => vec![Effect::Copy(answer.to_owned())],
+    }
+}
+
+fn theme(_: &mut App, name: &str) -> Vec<Effect> {
+    vec![match name {
+        "" => Effect::ListThemes,
+        name => Effect::LoadTheme(name.to_owned()),
+    }]
+}

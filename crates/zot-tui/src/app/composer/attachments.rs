@@ -1,0 +1,58 @@
+//! The files that the prompt in the editor mentions.
+
+use zot_sdk::context::{Part, mentions};
+
+use crate::app::Effect;
+use crate::editor::Editor;
+
+#[derive(Debug, Default)]
+pub(super) struct Attachments {
+    /// The names that were last asked about.
+    names: Vec<String>,
+    /// What would be attached, and what would not.
+    pub(super) parts: Vec<Part>,
+}
+
+impl Attachments {
+    /// Asks about the files that are mentioned, when they have changed.
+    pub(super) fn inspect(&mut self, editor: &Editor) -> Option<Effect> {
+        let text = mentioning_text(editor);
+        let names: Vec<String> = mentions(&text)
+            .into_iter()
+            .filter_map(|mention| mention.candidates.first().map(|name| (*name).to_owned()))
+            .collect();
+        if names == self.names {
+            return None;
+        }
+        self.names = names;
+        if self.names.is_empty() {
+            self.parts.clear();
+            return None;
+        }
+        Some(Effect::InspectMentions {
+            text,
+            names: self.names.clone(),
+        })
+    }
+
+    /// Ignores an answer about files that are no longer mentioned.
+    pub(super) fn set_parts(&mut self, names: &[String], parts: Vec<Part>) {
+        if names == self.names {
+            self.parts = parts;
+        }
+    }
+}
+
+/// The part of the text that can mention files, without a word that is still being written.
+fn mentioning_text(editor: &Editor) -> String {
+    let text = editor.text();
+    let is_prompt = editor.begins_pasted() || !text.starts_with(['!', '/']);
+    if !is_prompt || !text.contains('@') {
+        return String::new();
+    }
+    let text = editor.draft().without_chips();
+    let end = text.trim_end_matches(|c: char| !c.is_whitespace()).len();
+    // A name in quotes ends with its quote.
+    let end = if text.ends_with('"') { text.len() } else { end };
+    text[..end].to_owned()
+}

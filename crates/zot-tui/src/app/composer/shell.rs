@@ -1,0 +1,163 @@
+//! Commands that the user runs with `!`.
+
+use serde_json::json;
+
+use crate::app::action::Action;
+use crate::app::{Arguments, Context, Effect, Item, Tool, ToolState};
+
+/// How much of what commands printed goes along with one prompt; the oldest is left out.
+///
+/// Limit: the model sees only the last commands.
+const MAX_ATTACHED_COMMANDS: usize = 16;
+
+/// The command that runs, and what earlier ones printed.
+#[derive(Debug, Default)]
+pub(crate) struct Shell {
+    /// Looks like a call of a tool.
+    pub(crate) running: Option<Tool>,
+    is_stopping: bool,
+    /// What the running command prints belongs to a conversation that is over.
+    is_forgotten: bool,
+    /// What goes along with the next prompt.
+    pub(crate) outputs: Vec<ShellOutput>,
+}
+
+/// What a command of the user printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ShellOutput {
+    pub command: String,
+    pub output: String,
+    /// How it ended: `exit code 1`, `stopped`.
+    pub ending: String,
+}
+
+impl ShellOutput {
+    const SUCCEEDED: &str = "exit code 0";
+
+    fn succeeded(&self) -> bool {
+        self.ending == Self::SUCCEEDED
+    }
+
+    /// As the model is told.
+    pub(crate) fn told(&self) -> String {
+        let output = self.output.trim_end();
+        // Whatever is in the output, it ends where its fence does.
+        let longest = output.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+        let fence = "`".repeat(longest.max(2) + 1);
+        let Self {
+            command, ending, ..
+        } = self;
+        format!("{TOLD}{command}` ({ending}):\n\n{fence}\n{output}\n{fence}")
+    }
+
+    /// `!make test 3 lines`.
+    pub(crate) fn chip(&self) -> String {
+        chip(&self.command, self.output.trim_end())
+    }
+
+    /// Where what was typed ends in a prompt, and chips for what was [told](Self::told) behind it.
+    pub(crate) fn find_in(prompt: &str) -> (usize, Vec<String>) {
+        let separator = format!("\n\n{TOLD}");
+        for (start, _) in prompt.match_indices(&separator) {
+            let outputs = prompt.get(start + 2..).and_then(all_told);
+            if let Some(chips) = outputs {
+                return (start, chips);
+            }
+        }
+        (prompt.len(), Vec::new())
+    }
+}
+
+const TOLD: &str = "I ran `";
+
+fn chip(command: &str, output: &str) -> String {
+    let command = command.replace('\n', " ");
+    match output.lines().count() {
+        0 => format!("!{command} no output"),
+        1 => format!("!{command} 1 line"),
+        count => format!("!{command} {count} lines"),
+    }
+}
+
+/// Chips for the outputs that `text` consists of, if it consists of nothing else.
+fn all_told(mut text: &str) -> Option<Vec<String>> {
+    let mut chips = Vec::new();
+    loop {
+        let (heading, behind) = text.strip_prefix(TOLD)?.split_once("):\n\n")?;
+        let (command, _) = heading.rsplit_once("` (")?;
+        let (fence, behind) = behind.split_once('\n')?;
+        if fence.len() < 3 || !fence.bytes().all(|byte| byte == b'`') {
+            return None;
+        }
+        let closing = format!("\n{fence}");
+        let (output, rest) = behind.split_once(closing.as_str())?;
+        chips.push(chip(command, output));
+        match rest.trim_end().is_empty() {
+            true => return Some(chips),
+            false => text = rest.strip_prefix("\n\n")?,
+        }
+    }
+}
+
+impl Shell {
+    /// The output so far belongs to a conversation that is over.
+    pub(crate) fn forget(&mut self) {
+        self.outputs.clear();
+        self.is_forgotten = self.running.is_some();
+    }
+
+    pub(super) fn start(&mut self, context: &Context, command: &str) -> Effect {
+        self.is_stopping = false;
+        self.is_forgotten = false;
+        let arguments = json!({"command": command}).to_string();
+        self.running = Some(Tool {
+            arguments: Arguments::from(arguments.as_str()),
+            state: ToolState::Running,
+            ..Tool::new(String::new(), "!".to_owned(), context.now_ms)
+        });
+        Effect::Shell(command.to_owned())
+    }
+
+    pub(crate) fn add_progress(&mut self, text: &str) {
+        if let Some(running) = &mut self.running {
+            running.add_progress(text);
+        }
+    }
+
+    /// Returns the finished command as the transcript shows it.
+    pub(super) fn end(&mut self, context: &Context, output: ShellOutput) -> Option<Item> {
+        let mut call = self.running.take()?;
+        call.took_ms = context.now_ms.saturating_sub(call.started_ms);
+        call.output = format!("{}\n[{}]", output.output.trim_end(), output.ending);
+        call.state = match output.succeeded() {
+            true => ToolState::Succeeded,
+            false => ToolState::Failed,
+        };
+        if !std::mem::take(&mut self.is_forgotten) {
+            self.outputs.push(output);
+            let surplus = self.outputs.len().saturating_sub(MAX_ATTACHED_COMMANDS);
+            self.outputs.drain(..surplus);
+        }
+        Some(Item::Tool(Box::new(call)))
+    }
+
+    /// Leaves the last output out of the next prompt.
+    pub(crate) fn drop_output(&mut self) -> Action {
+        match self.outputs.pop() {
+            Some(output) => Action::remark(format!(
+                "the output of !{} does not go with the next prompt",
+                output.command.replace('\n', " ")
+            )),
+            None => Action::remark("no output waits for the next prompt"),
+        }
+    }
+
+    /// Stops the command, if one runs.
+    pub(crate) fn cancel(&mut self) -> Option<Effect> {
+        if self.running.is_none() || self.is_stopping {
+            return None;
+        }
+        self.is_stopping = true;
+        Some(Effect::CancelShell)
+    }
+}

@@ -1,0 +1,76 @@
+//! The lower part of the screen, from the state alone.
+
+use super::{App, StepLimit, approvals, composer, login, panels, picker, status, transcript};
+use crate::renderer::Frame;
+use crate::text::Line;
+
+/// What is drawn again and again below the finished lines.
+pub(crate) fn live_frame(app: &App) -> Frame {
+    let context = &app.context;
+    let mut live = app.transcript.tail(context);
+    let tail = live.len();
+    live.extend(transcript::thoughts(&app.transcript.thinking, context));
+    // The answer grows upwards out of the screen, but what is below it always shows.
+    for tool in app
+        .transcript
+        .tools
+        .iter()
+        .chain(&app.composer.shell.running)
+    {
+        live.extend(transcript::tool(tool, context));
+    }
+    let runs_shell = app.composer.shell.running.is_some();
+    let status = || status::lines(&app.status, context, runs_shell);
+    // Typed characters go there, whatever else is open.
+    if let Some(entry) = &app.login.entry {
+        return login::frame(entry, context, status(), live);
+    }
+    if let StepLimit::Asked(limit) = app.approvals.step_limit {
+        let below = match app.composer.editor.is_empty() {
+            true => Vec::new(),
+            false => composer::editor(&app.composer.editor, context).0,
+        };
+        let footer = status::footer(context);
+        return approvals::step_limit_frame(limit, context, live, below, footer);
+    }
+    // A question is above everything else: it must not be answered unseen.
+    if let Some(approval) = &app.approvals.current {
+        return Frame {
+            tail,
+            ..approvals::frame(approval, context, &app.composer.editor, live)
+        };
+    }
+    if let Some(panel) = app.panels.top() {
+        live.extend(panels::lines(panel, context));
+        return Frame {
+            live,
+            tail,
+            ..Frame::default()
+        };
+    }
+    live.push(Line::default());
+    if let Some(aside) = &app.transcript.aside {
+        live.extend(transcript::aside(aside, context, app.status.is_working()));
+    }
+    live.extend(status());
+    live.extend(composer::queue(&app.composer, context));
+    let top = live.len();
+    let (rows, mut cursor) = composer::editor(&app.composer.editor, context);
+    let editor_rows = rows.len();
+    live.extend(rows);
+    if let Some(list) = app.picker.list() {
+        let (rows, typing) = picker::lines(list, context, editor_rows);
+        live.extend(rows);
+        // A list that takes the keys has the cursor.
+        if let Some((row, column)) = typing {
+            cursor = (editor_rows + row, column);
+        }
+    }
+    live.push(status::footer(context));
+    Frame {
+        live,
+        tail,
+        cursor: Some((top + cursor.0, cursor.1)),
+        ..Frame::default()
+    }
+}

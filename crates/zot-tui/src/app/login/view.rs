@@ -1,0 +1,43 @@
+//! A key that is asked for: what is typed is a row of bullets.
+
+use super::KeyEntry;
+use crate::app::Context;
+use crate::renderer::Frame;
+use crate::style::Style;
+use crate::text::{Line, wrap};
+
+/// What stands for a character of the key.
+const BULLET: &str = "•";
+
+/// The entry below what is shown already.
+pub(crate) fn frame(
+    entry: &KeyEntry,
+    context: &Context,
+    status: Vec<Line>,
+    mut live: Vec<Line>,
+) -> Frame {
+    let theme = &context.theme;
+    live.push(Line::default());
+    live.extend(status);
+    let row = live.len();
+    let mut line = Line::styled(format!("key of {}: ", entry.provider), theme.user);
+    let room = context.columns.saturating_sub(line.width() + 1);
+    line.push(BULLET.repeat(entry.key.count().min(room)), Style::PLAIN);
+    let column = line.width().min(context.columns.saturating_sub(1));
+    live.push(line.clipped(context.columns));
+    let hint = match entry.is_trying {
+        true => "asking the provider about it · esc gives up",
+        false => "type or paste it, it is not shown · enter keeps it · esc gives up",
+    };
+    live.push(Line::styled(hint, theme.muted).clipped(context.columns));
+    if let Some(page) = entry.page.as_deref().filter(|_| !entry.is_trying) {
+        let line = Line::styled("or paste it in a browser on this machine:", theme.muted);
+        live.push(line.clipped(context.columns));
+        live.extend(wrap(&Line::styled(page, theme.link), context.columns, 0));
+    }
+    Frame {
+        live,
+        cursor: Some((row, column)),
+        ..Frame::default()
+    }
+}

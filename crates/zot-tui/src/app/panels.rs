@@ -1,0 +1,210 @@
+//! Panels of extensions: a few lines each, the last opened on top, where the keys go.
+//!
+//! Only a command that the user runs opens a panel: an extension cannot take the keyboard by itself.
+
+mod view;
+
+use super::action::{Action, Handled};
+use super::{Context, Effect, Key, KeyCode};
+
+pub(super) use view::lines;
+
+/// No more panels than this are opened: the lower ones could not be found again.
+///
+/// Limit: the next panel is refused.
+const MAX_PANELS: usize = 16;
+
+/// The part of a paste that a panel receives.
+///
+/// Limit: the panel receives the beginning of a paste.
+const MAX_PANEL_PASTE_BYTES: usize = 64 * 1024;
+
+/// What surrounds the lines: a blank line and the head above, the foot below, and a line of the
+/// conversation.
+const SURROUNDING_ROWS: usize = 4;
+const SURROUNDING_COLUMNS: usize = 2;
+
+#[derive(Debug, Default)]
+pub(crate) struct Panels {
+    stack: Vec<Panel>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Panel {
+    pub(crate) extension: String,
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) lines: Vec<String>,
+    pub(crate) footer: String,
+    /// The first line that is shown.
+    top: usize,
+    /// Columns and lines that the extension was last told of.
+    reported: (usize, usize),
+}
+
+/// What a panel shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct PanelView {
+    pub extension: String,
+    pub id: String,
+    pub title: String,
+    pub lines: Vec<String>,
+    pub footer: String,
+}
+
+impl Panel {
+    fn is(&self, extension: &str, id: &str) -> bool {
+        self.extension == extension && self.id == id
+    }
+
+    /// How many of its lines there is no room for.
+    fn surplus(&self, room: usize) -> usize {
+        self.lines.len().saturating_sub(room)
+    }
+}
+
+/// Columns and lines for the contents of a panel.
+fn room(context: &Context) -> (usize, usize) {
+    (
+        context.columns.saturating_sub(SURROUNDING_COLUMNS).max(1),
+        context.rows.saturating_sub(SURROUNDING_ROWS).max(1),
+    )
+}
+
+impl Panels {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.stack.is_empty()
+    }
+
+    pub(crate) fn top(&self) -> Option<&Panel> {
+        self.stack.last()
+    }
+
+    /// Takes all panels away, the lowest first.
+    pub(crate) fn take_all(&mut self) -> Vec<Panel> {
+        std::mem::take(&mut self.stack)
+    }
+
+    /// Opens a panel, or brings it up if it is open already.
+    pub(super) fn open(&mut self, view: PanelView) -> Vec<Action> {
+        self.close(&view.extension, &view.id);
+        if self.stack.len() >= MAX_PANELS {
+            let text = format!(
+                "{}: {MAX_PANELS} panels are open, close one",
+                view.extension
+            );
+            return vec![
+                Action::error(text),
+                Action::Effect(Effect::PanelClose {
+                    extension: view.extension,
+                    panel: view.id,
+                }),
+            ];
+        }
+        self.stack.push(Panel {
+            extension: view.extension,
+            id: view.id,
+            title: view.title,
+            lines: view.lines,
+            footer: view.footer,
+            top: 0,
+            reported: (0, 0),
+        });
+        Vec::new()
+    }
+
+    /// Changes what an open panel shows. One that the user has closed stays closed.
+    pub(super) fn draw(&mut self, context: &Context, view: PanelView) {
+        let (_, room) = room(context);
+        let mut panels = self.stack.iter_mut();
+        if let Some(panel) = panels.find(|panel| panel.is(&view.extension, &view.id)) {
+            panel.title = view.title;
+            panel.lines = view.lines;
+            panel.footer = view.footer;
+            panel.top = panel.top.min(panel.surplus(room));
+        }
+    }
+
+    pub(super) fn close(&mut self, extension: &str, id: &str) {
+        self.stack.retain(|panel| !panel.is(extension, id));
+    }
+
+    /// Reports the size of panels to their extensions, where it has changed.
+    pub(super) fn measure(&mut self, context: &Context) -> Vec<Effect> {
+        let room = room(context);
+        let mut effects = Vec::new();
+        for panel in &mut self.stack {
+            if panel.reported == room {
+                continue;
+            }
+            panel.reported = room;
+            panel.top = panel.top.min(panel.surplus(room.1));
+            effects.push(Effect::PanelResize {
+                extension: panel.extension.clone(),
+                panel: panel.id.clone(),
+                width: room.0,
+                height: room.1,
+            });
+        }
+        effects
+    }
+
+    /// Takes a key while a panel is open.
+    pub(super) fn press(&mut self, context: &Context, key: &Key) -> Handled {
+        let (_, room) = room(context);
+        if *key == Key::control('z') && !self.stack.is_empty() {
+            return Handled::effect(Effect::Suspend);
+        }
+        // No extension can keep the user from leaving its panel with these.
+        let closes = *key == Key::control('c') || *key == Key::plain(KeyCode::Escape);
+        if closes && let Some(panel) = self.stack.pop() {
+            return Handled::effect(Effect::PanelClose {
+                extension: panel.extension,
+                panel: panel.id,
+            });
+        }
+        let Some(panel) = self.stack.last_mut() else {
+            return Handled::No;
+        };
+        // More lines than there is room for are scrolled.
+        let most = panel.surplus(room);
+        if key.alt && !key.control && most > 0 {
+            let top = match key.code {
+                KeyCode::Up => Some(panel.top.saturating_sub(1)),
+                KeyCode::Down => Some(panel.top + 1),
+                KeyCode::PageUp => Some(panel.top.saturating_sub(room)),
+                KeyCode::PageDown => Some(panel.top + room),
+                _ => None,
+            };
+            if let Some(top) = top {
+                panel.top = top.min(most);
+                return Handled::DONE;
+            }
+        }
+        let (name, text) = key.name();
+        Handled::effect(Effect::PanelKey {
+            extension: panel.extension.clone(),
+            panel: panel.id.clone(),
+            key: name,
+            text,
+        })
+    }
+
+    /// A paste is one key that writes all of it.
+    pub(super) fn paste(&mut self, text: &str) -> Option<Effect> {
+        let panel = self.stack.last()?;
+        let end = text.floor_char_boundary(MAX_PANEL_PASTE_BYTES.min(text.len()));
+        Some(Effect::PanelKey {
+            extension: panel.extension.clone(),
+            panel: panel.id.clone(),
+            key: "paste".to_owned(),
+            // Terminals send the return key for a line break.
+            text: text[..end].replace("\r\n", "\n").replace('\r', "\n"),
+        })
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.stack.len()
+    }
+}

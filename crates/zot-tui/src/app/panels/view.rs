@@ -1,0 +1,56 @@
+//! A panel of an extension: its lines in a frame, below what zot says.
+
+use super::{Panel, room};
+use crate::app::Context;
+use crate::style::Style;
+use crate::text::{Line, from_sgr};
+
+/// Less of an extension's footer says nothing.
+const LEAST_FOOTER: usize = 6;
+
+pub(crate) fn lines(panel: &Panel, context: &Context) -> Vec<Line> {
+    let theme = &context.theme;
+    let (_, room) = room(context);
+    let mut lines = vec![Line::default()];
+    let mut head = Line::styled("┌ ", theme.accent);
+    head.append(from_sgr(&panel.title, theme.accent));
+    head.push(" ", theme.accent);
+    let missing = context.columns.saturating_sub(head.width());
+    head.push("─".repeat(missing), theme.accent);
+    lines.push(head.clipped(context.columns));
+    for text in panel.lines.iter().skip(panel.top).take(room) {
+        let mut line = Line::styled("│ ", theme.accent);
+        // Whatever is behind this does not fit, with a colour for every character.
+        let end = text.floor_char_boundary(text.len().min(context.columns * 64));
+        line.append(from_sgr(&text[..end], Style::PLAIN));
+        lines.push(line.clipped(context.columns));
+    }
+    lines.push(foot(panel, context, room));
+    lines
+}
+
+/// What the extension says there gives way to what the user has to know.
+fn foot(panel: &Panel, context: &Context, room: usize) -> Line {
+    let theme = &context.theme;
+    let count = panel.lines.len();
+    let mut own = String::new();
+    if count > room {
+        let last = (panel.top + room).min(count);
+        own = format!("{}–{last} of {count} (alt+down) · ", panel.top + 1);
+    }
+    let mut foot = Line::styled("└ ", theme.accent);
+    let said = from_sgr(&panel.footer, theme.muted);
+    // Most extensions say so themselves.
+    if own.is_empty() && panel.footer.contains("esc") && said.width() + 2 <= context.columns {
+        foot.append(said);
+        return foot;
+    }
+    own.push_str("esc closes");
+    let room = context.columns.saturating_sub(crate::text::width(&own) + 5);
+    if !said.is_empty() && room >= LEAST_FOOTER {
+        foot.append(said.clipped(room));
+        foot.push(" · ", theme.muted);
+    }
+    foot.push(own, theme.muted);
+    foot.clipped(context.columns)
+}

@@ -1,0 +1,119 @@
+//! What a list shows of the selected choice before it is taken.
+//!
+//! One preview is asked for at a time, however fast the selection moves: an answer that comes too
+//! late is dropped, and the one that is wanted by then is asked for.
+
+use super::{ChoiceList, PickerKind, session_id};
+use crate::style::Theme;
+
+/// So long the last preview stays while the next one is on its way: less flickers.
+const STALE_MS: u64 = 200;
+
+/// What a preview is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// Of the provider in use, by its id.
+    Model(String),
+    /// Of this conversation, by its number from 0.
+    Prompt(usize),
+    /// By the beginning of its id.
+    Session(String),
+    /// Below the working directory; a directory ends with a slash.
+    File(String),
+    Skill(String),
+    Theme(String),
+    Provider(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Preview {
+    /// What is to be known of it, in short lines.
+    pub facts: Vec<String>,
+    pub body: PreviewBody,
+}
+
+/// The beginning of the thing itself.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum PreviewBody {
+    Nothing,
+    Prose(String),
+    Code { language: String, text: String },
+    Colours(Box<Theme>),
+}
+
+/// What a list knows of its preview.
+#[derive(Debug, Default)]
+pub(crate) struct Previewing {
+    /// On its way.
+    asked: Option<Subject>,
+    shown: Option<(Subject, Preview)>,
+    /// Since when something else is selected.
+    stale_since_ms: Option<u64>,
+}
+
+impl Previewing {
+    fn is_of(&self, subject: &Subject) -> bool {
+        self.shown.as_ref().is_some_and(|(of, _)| of == subject)
+    }
+}
+
+impl ChoiceList {
+    /// What is selected, if there is a preview of such things.
+    fn subject(&self) -> Option<Subject> {
+        let name = || self.chosen().map(|choice| choice.name.to_owned());
+        match self.kind {
+            PickerKind::Commands | PickerKind::History | PickerKind::Settings => None,
+            // The first of them is all of it.
+            PickerKind::ForkPoints => {
+                let index = self.chosen_index()?.checked_sub(1);
+                index.map(Subject::Prompt)
+            }
+            PickerKind::Files => name().map(Subject::File),
+            PickerKind::Models => name().map(Subject::Model),
+            PickerKind::Prompts => self.chosen_index().map(Subject::Prompt),
+            PickerKind::Sessions => session_id(self.chosen()?.name).map(Subject::Session),
+            PickerKind::Skills => name().map(Subject::Skill),
+            PickerKind::Themes => name().map(Subject::Theme),
+            PickerKind::LogIn | PickerKind::LogOut => name().map(Subject::Provider),
+        }
+    }
+
+    /// What is to be shown of the selected choice.
+    pub(crate) fn preview(&self, now_ms: u64) -> Option<&Preview> {
+        self.subject()?;
+        let until = self.preview.stale_since_ms.map(|since| since + STALE_MS);
+        let (_, preview) = self.preview.shown.as_ref()?;
+        until.is_none_or(|until| now_ms < until).then_some(preview)
+    }
+
+    /// Returns the subject whose preview is needed, unless it is known or another is on its way.
+    pub(super) fn ask_preview(&mut self, now_ms: u64) -> Option<Subject> {
+        let subject = self.subject()?;
+        let preview = &mut self.preview;
+        if preview.is_of(&subject) {
+            preview.stale_since_ms = None;
+            return None;
+        }
+        preview.stale_since_ms.get_or_insert(now_ms);
+        if preview.asked.is_some() {
+            return None;
+        }
+        preview.asked = Some(subject.clone());
+        Some(subject)
+    }
+
+    pub(super) fn set_preview(&mut self, subject: Subject, preview: Preview) {
+        let is_wanted = self.subject().as_ref() == Some(&subject);
+        self.preview.asked.take_if(|asked| *asked == subject);
+        if is_wanted {
+            self.preview.shown = Some((subject, preview));
+        }
+    }
+
+    /// When the preview becomes too old to be shown.
+    pub(super) fn preview_tick_ms(&self, now_ms: u64) -> Option<u64> {
+        self.preview.shown.as_ref()?;
+        let until = self.preview.stale_since_ms? + STALE_MS;
+        until.checked_sub(now_ms).filter(|left| *left > 0)
+    }
+}

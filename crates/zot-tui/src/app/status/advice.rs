@@ -1,0 +1,79 @@
+//! What can be done about an error of a provider.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use serde_json::Value;
+use zot_sdk::{ErrorCode, ErrorReport};
+
+/// The words a server has said, out of the JSON it put them into.
+pub(crate) fn readable(message: &str) -> String {
+    let Some(start) = message.find('{') else {
+        return message.to_owned();
+    };
+    let (head, body) = message.split_at(start);
+    // What was left out, or how long to wait, may follow.
+    let mut documents = serde_json::Deserializer::from_str(body).into_iter::<Value>();
+    let Some(Ok(json)) = documents.next() else {
+        return message.to_owned();
+    };
+    let rest = body.get(documents.byte_offset()..).unwrap_or_default();
+    let places = ["/error/message", "/message", "/error", "/detail"];
+    let said = places
+        .iter()
+        .find_map(|place| json.pointer(place)?.as_str());
+    match said {
+        Some(said) => format!("{head}{said}{rest}"),
+        None => message.to_owned(),
+    }
+}
+
+/// What went wrong, for people, and what to do next.
+pub(crate) fn explain(report: &ErrorReport) -> String {
+    let mut text = match report.code {
+        // The report has the original's words, for programs that compare them.
+        ErrorCode::NothingToCompact => "nothing to compact: the conversation is short".to_owned(),
+        _ => readable(&report.message),
+    };
+    if let Some(step) = next_step(report) {
+        text.push('\n');
+        text.push_str(&step);
+    }
+    text
+}
+
+fn next_step(report: &ErrorReport) -> Option<String> {
+    let provider = report.provider.as_deref().unwrap_or("another provider");
+    let mut advice = match report.code {
+        ErrorCode::Unauthorized => format!("/login {provider} gives another key"),
+        ErrorCode::RateLimited | ErrorCode::Unavailable => match report.retry_after {
+            Some(wait) => format!("try again in {}", rounded(wait)),
+            None => "try again in a while".to_owned(),
+        },
+        ErrorCode::InsufficientQuota => format!("add credit to the account at {provider}"),
+        ErrorCode::ContextOverflow => "/compact makes room, /clear begins anew".to_owned(),
+        ErrorCode::InvalidRequest => "/model chooses another model".to_owned(),
+        ErrorCode::Connection => "`zot doctor --network` says what is in the way".to_owned(),
+        ErrorCode::Stream => "ask again: what was said is kept".to_owned(),
+        ErrorCode::MaxSteps => "say \"go on\" for more, or begin with --max-steps".to_owned(),
+        ErrorCode::Budget => "`zot --help` says how to begin with a higher one".to_owned(),
+        ErrorCode::Session => "free some space: what is said now is not kept".to_owned(),
+        ErrorCode::Refused
+        | ErrorCode::Compaction
+        | ErrorCode::NothingToCompact
+        | ErrorCode::Extension => return None,
+    };
+    if let Some(other) = report.alternatives.first() {
+        advice.push_str(&format!(", or `zot --provider {other}`, which has a key"));
+    }
+    Some(advice)
+}
+
+fn rounded(wait: Duration) -> String {
+    match wait.as_millis().div_ceil(1_000) {
+        seconds if seconds < 120 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds.div_ceil(60)),
+    }
+}

@@ -1,0 +1,377 @@
+//! The conversation on the screen: what is finished, what is arriving, and what is drawn again.
+
+mod answer;
+mod arguments;
+mod aside;
+mod item;
+mod log;
+mod prompt;
+mod redraw;
+mod view;
+
+use std::sync::Arc;
+
+use zot_sdk::conversation::{ContentBlock, Message};
+use zot_sdk::{AgentEvent, ToolCall};
+
+use super::Context;
+use super::action::Action;
+use super::composer::Sent;
+use crate::image::Drawing;
+use crate::pager::Pager;
+use crate::text::Line;
+
+use answer::Answer;
+pub(crate) use arguments::Arguments;
+pub(crate) use aside::Aside;
+pub(crate) use item::{Item, Tool, ToolState, text_of as item_text};
+use item::{cut_output, items};
+pub(crate) use log::Log;
+pub(crate) use prompt::SentPrompt;
+pub(crate) use redraw::{Redraw, Redrawn};
+pub(crate) use view::item as item_lines;
+pub(super) use view::{aside, thoughts, tool};
+
+/// The part of a model's thinking that is kept.
+///
+/// Limit: the end of the thinking is kept.
+const MAX_THINKING_BYTES: usize = 64 * 1024;
+
+#[derive(Default)]
+pub(crate) struct Transcript {
+    pub(crate) log: Log,
+    /// The answer that is arriving.
+    answer: Answer,
+    /// What the model is thinking.
+    pub(super) thinking: String,
+    /// Calls that are being written or run.
+    pub(crate) tools: Vec<Tool>,
+    pub(super) aside: Option<Aside>,
+    /// Long results are shown whole.
+    pub(super) is_unfolded: bool,
+    last_answer: String,
+    output: Output,
+    redraw: Option<Redraw>,
+    /// A new width leaves what has been written alone.
+    pub(crate) keeps_scrollback: bool,
+}
+
+/// What the next frame adds to the scrollback.
+#[derive(Default)]
+pub(super) struct Output {
+    pub(super) lines: Vec<Line>,
+    /// So many of them, and all above them, are not in the order of the log.
+    pub(super) out_of_order: usize,
+    /// Each over the lines from this one on.
+    pub(super) images: Vec<(usize, Drawing)>,
+}
+
+impl Transcript {
+    /// Starts a new conversation.
+    pub(super) fn clear(&mut self) {
+        self.log = Log::default();
+        self.answer = Answer::default();
+        self.thinking.clear();
+        self.tools.clear();
+        self.last_answer.clear();
+    }
+
+    pub(super) fn last_answer(&self) -> &str {
+        &self.last_answer
+    }
+
+    pub(super) fn add(&mut self, context: &Context, item: Item) {
+        let lines = self.lines_of(context, &item);
+        self.log.keep(item, lines.len());
+        // The log gets the answer when it is complete, so this comes before it there.
+        self.answer.is_interrupted |= !self.answer.lines().is_empty();
+        self.write(lines);
+    }
+
+    /// Writes lines that will not change any more.
+    fn write(&mut self, lines: Vec<Line>) {
+        self.output.lines.extend(lines);
+        if self.answer.is_interrupted {
+            self.output.out_of_order = self.output.lines.len();
+        }
+    }
+
+    fn lines_of(&self, context: &Context, item: &Item) -> Vec<Line> {
+        view::item(item, context.columns, &context.theme, self.is_unfolded)
+    }
+
+    pub(super) fn add_image(&mut self, context: &Context, drawing: Drawing) {
+        // The screen may have become narrower meanwhile.
+        if drawing.columns <= context.columns {
+            let place = self.output.lines.len();
+            self.add(context, Item::Image(drawing.copy()));
+            self.log.limit_images();
+            self.output.images.push((place, drawing));
+        }
+    }
+
+    /// Adds an earlier part of the conversation.
+    pub(super) fn add_earlier(
+        &mut self,
+        context: &Context,
+        title: String,
+        messages: &[Arc<Message>],
+    ) {
+        self.add(context, Item::Note(title));
+        let items = items(messages);
+        self.remember_answer(&items);
+        for item in items {
+            self.add(context, item);
+        }
+    }
+
+    /// The last answer before this chat counts until there is another.
+    fn remember_answer(&mut self, items: &[Item]) {
+        let mut answers = items.iter().rev().filter_map(|item| match item {
+            Item::Assistant(text) => Some(text),
+            _ => None,
+        });
+        if self.last_answer.is_empty() {
+            self.last_answer = answers.next().cloned().unwrap_or_default();
+        }
+    }
+
+    /// Adds what the user sent; `sent` is what is known of it from then.
+    pub(super) fn add_prompt(
+        &mut self,
+        context: &Context,
+        content: &[ContentBlock],
+        sent: Option<Sent>,
+    ) {
+        self.end_answer(context);
+        let item = Item::User(Box::new(SentPrompt::new(content, sent)));
+        match context.is_plain {
+            // The terminal shows it already.
+            true => self.log.keep(item, 0),
+            false => self.add(context, item),
+        }
+    }
+
+    /// Whether nothing came after a prompt or a result.
+    pub(super) fn is_unanswered(&self) -> bool {
+        let last = self.log.newest_first().next().map(|entry| &entry.item);
+        self.answer.is_empty() && matches!(last, Some(Item::User(_) | Item::Tool(_)))
+    }
+
+    pub(super) fn push_text(&mut self, context: &Context, delta: &str) {
+        self.end_thinking(context);
+        let lines = self.answer.push(delta, context.columns, &context.theme);
+        if !context.is_plain {
+            self.write(lines);
+        }
+    }
+
+    pub(super) fn push_thinking(&mut self, delta: &str) {
+        self.thinking.push_str(delta);
+        keep_end(&mut self.thinking, MAX_THINKING_BYTES);
+    }
+
+    /// The response is complete.
+    pub(super) fn end_response(&mut self, context: &Context) {
+        self.end_thinking(context);
+        self.end_answer(context);
+    }
+
+    fn end_thinking(&mut self, context: &Context) {
+        let thinking = std::mem::take(&mut self.thinking);
+        if !thinking.trim().is_empty() {
+            self.add(context, Item::Thinking(thinking));
+        }
+    }
+
+    fn end_answer(&mut self, context: &Context) {
+        let (lines, ended) = self.answer.end(context.columns, &context.theme);
+        if let Some((text, rows)) = ended {
+            self.last_answer.clone_from(&text);
+            self.log.keep(Item::Assistant(text), rows);
+        }
+        if !context.is_plain {
+            self.write(lines);
+        }
+        self.answer.is_interrupted = false;
+    }
+
+    /// The lines of the answer that may still change.
+    pub(super) fn tail(&self, context: &Context) -> Vec<Line> {
+        self.answer.tail(context.columns, &context.theme)
+    }
+
+    /// The work has ended: what is unfinished stays as it is.
+    pub(super) fn settle(&mut self, context: &Context) {
+        self.end_answer(context);
+        self.end_thinking(context);
+        for mut tool in std::mem::take(&mut self.tools) {
+            tool.state = ToolState::Failed;
+            if tool.output.is_empty() {
+                tool.output.push_str("cancelled");
+            }
+            self.add(context, Item::Tool(Box::new(tool)));
+        }
+    }
+
+    /// The model has begun to write a call.
+    pub(super) fn begin_tool(&mut self, context: &Context, id: String, name: String) {
+        self.end_response(context);
+        self.tools.push(Tool::new(id, name, context.now_ms));
+    }
+
+    pub(super) fn push_arguments(&mut self, id: &str, delta: &str) {
+        if let Some(tool) = self.tool(id) {
+            tool.arguments.push(delta);
+        }
+    }
+
+    /// A call is complete and runs.
+    pub(super) fn run_tool(&mut self, context: &Context, call: ToolCall) {
+        let id = call.id.as_str();
+        if self.tool(id).is_none() {
+            let tool = Tool::new(id.to_owned(), call.name, context.now_ms);
+            self.tools.push(tool);
+        }
+        if let Some(tool) = self.tool(id) {
+            tool.arguments = Arguments::from(call.arguments.json_or_empty());
+            tool.start(context.now_ms);
+        }
+    }
+
+    /// The user has decided about a call: its time begins now.
+    pub(super) fn start_tool(&mut self, context: &Context, id: &str) {
+        if let Some(tool) = self.tool(id) {
+            tool.start(context.now_ms);
+        }
+    }
+
+    /// A call waits for the user's approval.
+    pub(super) fn hold_tool(&mut self, id: &str) {
+        if let Some(tool) = self.tool(id) {
+            tool.state = ToolState::Asked;
+        }
+    }
+
+    pub(super) fn add_tool_progress(&mut self, id: &str, text: &str) {
+        if let Some(tool) = self.tool(id) {
+            tool.add_progress(text);
+        }
+    }
+
+    pub(super) fn end_tool(
+        &mut self,
+        context: &Context,
+        id: &str,
+        is_error: bool,
+        content: &[ContentBlock],
+    ) {
+        let Some(index) = self.tools.iter().position(|tool| tool.id == id) else {
+            return;
+        };
+        let mut tool = self.tools.remove(index);
+        // A call that was not approved has not run.
+        tool.took_ms = match tool.state {
+            ToolState::Asked => 0,
+            _ => context.now_ms.saturating_sub(tool.started_ms),
+        };
+        tool.state = match is_error {
+            true => ToolState::Failed,
+            false => ToolState::Succeeded,
+        };
+        tool.output = cut_output(item_text(content));
+        self.add(context, Item::Tool(Box::new(tool)));
+    }
+
+    fn tool(&mut self, id: &str) -> Option<&mut Tool> {
+        self.tools.iter_mut().find(|tool| tool.id == id)
+    }
+
+    /// Starts a side question, unless one is open.
+    pub(super) fn begin_aside(&mut self, question: &str) -> bool {
+        let is_free = self.aside.is_none();
+        if is_free {
+            self.aside = Some(Aside::new(question));
+        }
+        is_free
+    }
+
+    pub(super) fn update_aside(&mut self, context: &Context, event: AgentEvent) -> Option<Action> {
+        self.aside.as_mut()?.update(context, event)
+    }
+
+    /// Ends a side question and returns its cost.
+    pub(super) fn end_aside(&mut self, context: &Context) -> Option<f64> {
+        let aside = self.aside.take()?;
+        let cost_usd = aside.cost_usd();
+        self.add(context, aside.into_item());
+        (cost_usd > 0.0).then_some(cost_usd)
+    }
+
+    /// The screen has another size or other colours.
+    pub(super) fn rewrap_aside(&mut self, context: &Context) {
+        if let Some(aside) = &mut self.aside {
+            aside.rewrap(context);
+        }
+    }
+
+    /// Opens the pager at the end, or at the item that is this far from the end of the log.
+    pub(super) fn open_pager(&self, context: &Context, from_end: Option<usize>) -> Pager {
+        let size = (context.columns, context.rows);
+        let mut pager = Pager::new(&self.log, self.arriving(context), size, &context.theme);
+        if let Some(from_end) = from_end {
+            pager.show(from_end);
+        }
+        pager
+    }
+
+    /// The lines that are not in the log yet.
+    pub(super) fn arriving(&self, context: &Context) -> Vec<Line> {
+        let mut lines = self.answer.lines().to_vec();
+        lines.extend(self.tail(context));
+        lines
+    }
+
+    pub(super) fn take_output(&mut self) -> Output {
+        std::mem::take(&mut self.output)
+    }
+
+    /// Replaces nothing unless something asked for it.
+    pub(super) fn take_redraw(&mut self) -> Option<Redraw> {
+        self.redraw.take()
+    }
+
+    pub(super) fn ask_redraw(&mut self, redraw: Redraw) {
+        self.redraw = self.redraw.max(Some(redraw));
+    }
+
+    pub(super) fn toggle_folding(&mut self) {
+        self.is_unfolded = !self.is_unfolded;
+        self.ask_redraw(match self.is_unfolded {
+            true => Redraw::Unfolded,
+            false => Redraw::Visible,
+        });
+    }
+
+    /// Whether a new width clears all that the terminal remembers.
+    ///
+    /// By default what has been written stays: the terminal breaks it at the new width, and what was
+    /// there before zot is not ours to clear.
+    pub(crate) fn clears_for(&self, context: &Context, columns: usize) -> bool {
+        !self.keeps_scrollback && columns.max(super::MIN_COLUMNS) != context.columns
+    }
+
+    /// Images on the screen no longer fill their cells.
+    pub(crate) fn forget_images(&mut self) {
+        self.log.forget_images();
+    }
+}
+
+/// Keeps the last `limit` bytes of `text`.
+fn keep_end(text: &mut String, limit: usize) {
+    // Seldom, so that each piece costs its own length only.
+    if text.len() > 2 * limit {
+        let start = text.ceil_char_boundary(text.len() - limit);
+        text.drain(..start);
+    }
+}

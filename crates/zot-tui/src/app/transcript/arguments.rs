@@ -1,0 +1,133 @@
+//! The arguments of a call, read while the model writes them.
+//!
+//! Every piece is looked at once: what is shown of the arguments is drawn many times a second, and
+//! they may hold a whole file.
+
+mod strings;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use strings::{Part, Strings};
+
+/// The first of these that a call has tells what it is about.
+const SUBJECTS: [&str; 3] = ["command", "path", "name"];
+
+/// What is kept of a subject, or of one line: more than any screen has columns.
+const MAX_SHOWN_ARGUMENT_BYTES: usize = 4 * 1024;
+
+/// How many of the lines written last are kept.
+const KEPT_ARGUMENT_LINES: usize = 8;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Arguments {
+    /// JSON, perhaps not complete yet.
+    text: String,
+    strings: Strings,
+    subjects: [Option<String>; SUBJECTS.len()],
+    lines: VecDeque<String>,
+    line_count: usize,
+    /// Whether the last line may go on.
+    is_line_open: bool,
+}
+
+impl Arguments {
+    pub(crate) fn push(&mut self, delta: &str) {
+        self.text.push_str(delta);
+        let mut strings = std::mem::take(&mut self.strings);
+        for character in delta.chars() {
+            match strings.take(character) {
+                Some(Part::Character(character)) => self.take(&strings, character),
+                Some(Part::Begin) => self.begin(&strings),
+                None => {}
+            }
+        }
+        self.strings = strings;
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What the call is about: a command or a file, its beginning as far as it has come.
+    pub(crate) fn subject(&self) -> &str {
+        let found = self.subjects.iter().find_map(Option::as_deref);
+        found.unwrap_or_else(|| match self.text.as_str() {
+            "{}" => "",
+            text => &text[..text.floor_char_boundary(MAX_SHOWN_ARGUMENT_BYTES)],
+        })
+    }
+
+    pub(crate) fn command(&self) -> Option<&str> {
+        self.subjects[0].as_deref()
+    }
+
+    pub(crate) fn path(&self) -> Option<&str> {
+        self.subjects[1].as_deref()
+    }
+
+    /// The last lines of what is to be in a file, or of what is to change there: those begin with
+    /// `-` or `+`.
+    pub(crate) fn last_lines(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().map(String::as_str)
+    }
+
+    /// How many lines were written.
+    pub(crate) fn line_count(&self) -> usize {
+        self.line_count
+    }
+
+    fn begin(&mut self, strings: &Strings) {
+        self.is_line_open = false;
+        if let Some(subject) = self.subject_of(strings) {
+            *subject = Some(String::new());
+        }
+    }
+
+    fn take(&mut self, strings: &Strings, character: char) {
+        if let Some(Some(subject)) = self.subject_of(strings) {
+            push_bounded(subject, character);
+        }
+        let mark = match (strings.key(), strings.depth()) {
+            ("content", 1) => "",
+            ("oldText", _) => "-",
+            ("newText", _) => "+",
+            _ => return,
+        };
+        if !self.is_line_open {
+            self.line_count += 1;
+            self.lines.push_back(mark.to_owned());
+            if self.lines.len() > KEPT_ARGUMENT_LINES {
+                self.lines.pop_front();
+            }
+        }
+        self.is_line_open = character != '\n';
+        if let Some(line) = self.lines.back_mut().filter(|_| character != '\n') {
+            push_bounded(line, character);
+        }
+    }
+
+    fn subject_of(&mut self, strings: &Strings) -> Option<&mut Option<String>> {
+        let names = SUBJECTS.iter().zip(&mut self.subjects);
+        let mut names = names.filter(|_| strings.depth() == 1);
+        let found = names.find(|(name, _)| **name == strings.key());
+        found.map(|(_, subject)| subject)
+    }
+}
+
+/// Those of a call that is written already: nothing of them has to be shown as it comes.
+impl From<&str> for Arguments {
+    fn from(text: &str) -> Self {
+        let mut arguments = Self::default();
+        arguments.push(text);
+        arguments.lines = VecDeque::new();
+        arguments
+    }
+}
+
+fn push_bounded(text: &mut String, character: char) {
+    if text.len() + character.len_utf8() <= MAX_SHOWN_ARGUMENT_BYTES {
+        text.push(character);
+    }
+}

@@ -1,0 +1,173 @@
+//! What was said or done, as lines that will not change.
+
+mod tool;
+
+use super::{Aside, Item, SentPrompt};
+use crate::app::Context;
+use crate::app::status::spinner;
+use crate::markdown::render_answer;
+use crate::style::{Style, Theme};
+use crate::text::{Line, marked, push_chips, width, wrap};
+
+pub(crate) use tool::running as tool;
+
+/// Of a long prompt its beginning and its end are shown: what was typed last is at the end.
+const PROMPT_HEAD_LINES: usize = 8;
+const PROMPT_TAIL_LINES: usize = 4;
+
+const ASIDE_EDGE: &str = "│ ";
+
+/// An arriving answer to a side question takes at most this part of the screen.
+const ASIDE_SHARE: usize = 3;
+
+/// Rows of a model's thinking that are shown while it thinks.
+const THOUGHT_ROWS: usize = 5;
+
+pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -> Vec<Line> {
+    let mut lines = vec![Line::default()];
+    match item {
+        Item::Greeting { version, place } => return greeting(version, place, columns, theme),
+        Item::User(said) => lines.extend(prompt(said, columns, theme, expanded)),
+        Item::Assistant(text) => lines.extend(render_answer(text, columns, theme)),
+        Item::Thinking(text) => lines.extend(thinking(text, columns, theme, expanded)),
+        Item::Tool(call) => lines.extend(tool::finished(call, columns, theme, expanded)),
+        // It is drawn over these.
+        Item::Image(drawing) => {
+            let is_shown = drawing.columns <= columns && !drawing.sequence.is_empty();
+            return vec![Line::default(); if is_shown { drawing.rows } else { 0 }];
+        }
+        Item::Aside { question, answer } => {
+            let answer = render_answer(answer, aside_columns(columns), theme);
+            lines.extend(aside_lines(question, answer, columns, theme));
+        }
+        Item::Note(text) => {
+            lines.extend(marked("· ", text, columns, theme.accent, Style::PLAIN));
+        }
+        Item::Error(text) => lines.extend(marked("✗ ", text, columns, theme.error, theme.error)),
+    }
+    lines
+}
+
+/// What the user said, with chips for what went along.
+fn prompt(said: &SentPrompt, columns: usize, theme: &Theme, expanded: bool) -> Vec<Line> {
+    let marked = |mark: &str, text: &str| marked(mark, text, columns, theme.user, theme.user);
+    let mut lines = Vec::new();
+    let text = if expanded { &said.text } else { &said.shown };
+    let count = text.lines().count();
+    let hidden = count.saturating_sub(PROMPT_HEAD_LINES + PROMPT_TAIL_LINES);
+    if expanded || hidden == 0 {
+        lines.extend(marked("❯ ", text));
+    } else {
+        lines.extend(marked("❯ ", first_lines(text, PROMPT_HEAD_LINES)));
+        let more = format!("  … {hidden} more lines (ctrl+o)");
+        lines.push(Line::styled(more, theme.muted).clipped(columns));
+        let mut tail: Vec<&str> = text.lines().rev().take(PROMPT_TAIL_LINES).collect();
+        tail.reverse();
+        lines.extend(marked("  ", &tail.join("\n")));
+    }
+    if !said.chips.is_empty() {
+        let mut line = Line::plain("  ");
+        push_chips(&mut line, &said.chips, theme.accent);
+        lines.extend(wrap(&line, columns, 2));
+    }
+    if !said.not_attached.is_empty() {
+        let text = format!("  not attached: {}", said.not_attached.join(" · "));
+        lines.extend(wrap(&Line::styled(text, theme.warning), columns, 2));
+    }
+    lines
+}
+
+fn greeting(version: &str, place: &str, columns: usize, theme: &Theme) -> Vec<Line> {
+    let mut line = Line::styled("zot", theme.accent.bold());
+    line.push(format!(" {version}  {place}"), theme.muted);
+    let mut hint = Line::styled("/help", theme.code);
+    hint.push(" for what can be done here", theme.muted);
+    vec![line.clipped(columns), hint.clipped(columns)]
+}
+
+/// What the model thought, dimmed: one line of it, or all.
+fn thinking(text: &str, columns: usize, theme: &Theme, expanded: bool) -> Vec<Line> {
+    let style = theme.muted.dim().italic();
+    let text = text.trim();
+    if expanded {
+        return marked("✻ ", text, columns, theme.muted, style);
+    }
+    let mut line = Line::styled("✻ ", theme.muted);
+    line.push(text.lines().next().unwrap_or(""), style);
+    let is_cut = line.width() > columns || text.lines().nth(1).is_some();
+    const MORE: &str = " (ctrl+o)";
+    if !is_cut || columns <= 2 * MORE.len() {
+        return vec![line.clipped(columns)];
+    }
+    if line.width() < columns - MORE.len() {
+        line.push("…", style);
+    }
+    let mut line = line.clipped(columns - MORE.len());
+    line.push(MORE, theme.muted);
+    vec![line]
+}
+
+/// The end of what the model is thinking now.
+pub(crate) fn thoughts(text: &str, context: &Context) -> Vec<Line> {
+    let (rows, columns, theme) = (THOUGHT_ROWS, context.columns, &context.theme);
+    // Enough for the rows however wide the characters are, and no more than that.
+    let start = text.len().saturating_sub(rows * columns * 4);
+    let text = text[text.ceil_char_boundary(start)..].trim();
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let style = theme.muted.dim().italic();
+    let mut lines = marked("✻ ", text, columns, theme.muted, style);
+    let surplus = lines.len().saturating_sub(rows);
+    lines.drain(..surplus);
+    lines.insert(0, Line::default());
+    lines
+}
+
+/// What the answer to a question on the side has of a screen's columns.
+pub(super) fn aside_columns(columns: usize) -> usize {
+    columns.saturating_sub(width(ASIDE_EDGE)).max(2)
+}
+
+/// A side question while its answer arrives. `is_working` is whether a prompt runs as well.
+pub(crate) fn aside(aside: &Aside, context: &Context, is_working: bool) -> Vec<Line> {
+    let answer = aside.lines(context.columns, &context.theme);
+    let mut lines = aside_lines(&aside.question, answer, context.columns, &context.theme);
+    let rows = (context.rows / ASIDE_SHARE).max(2);
+    let surplus = lines.len().saturating_sub(rows);
+    lines.drain(..surplus);
+    // The terminal wraps code once it is final; here that would disturb the rows.
+    let mut lines: Vec<Line> = lines
+        .into_iter()
+        .map(|line| line.clipped(context.columns))
+        .collect();
+    if !is_working {
+        let mut line = spinner(context);
+        line.push(" answering on the side · esc to stop", context.theme.muted);
+        lines.push(line.clipped(context.columns));
+    }
+    lines
+}
+
+/// A side question with its answer, set apart from the conversation.
+fn aside_lines(question: &str, answer: Vec<Line>, columns: usize, theme: &Theme) -> Vec<Line> {
+    let mut lines = marked(
+        "│ btw ",
+        question,
+        columns,
+        theme.accent,
+        theme.muted.italic(),
+    );
+    for line in answer {
+        let mut edged = Line::styled(ASIDE_EDGE, theme.accent);
+        edged.append(line);
+        lines.push(edged);
+    }
+    lines
+}
+
+/// The first lines of `text`.
+fn first_lines(text: &str, lines: usize) -> &str {
+    let mut ends = text.match_indices('\n').skip(lines.saturating_sub(1));
+    ends.next().map_or(text, |(end, _)| &text[..end])
+}

@@ -1,0 +1,180 @@
+//! `exc`: runs code.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::lenient::Plain;
+use super::response::write_fields;
+use super::{Failure, Frame, RequestError};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    Execute(Code),
+    /// Has the executor's validator look at the code, without running it.
+    Validate(Code),
+    Capabilities,
+}
+
+/// Code for one executor; what a request leaves out is empty, as in the original.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Code {
+    pub executor: String,
+    pub code: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Response {
+    Result(ExecutionResult),
+    Validation {
+        /// What the validator complained about; empty when the code is fine.
+        errors: String,
+        ok: bool,
+    },
+    Capabilities {
+        executors: BTreeMap<String, ExecutorEntry>,
+        timeout: Seconds,
+    },
+    Error(Failure),
+    Other(Value),
+}
+
+/// What code came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExecutionResult {
+    pub exit_code: i64,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// An executor as it is listed; its fields are written in this order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExecutorEntry {
+    pub command: String,
+    pub file_extension: String,
+    pub has_validator: bool,
+    pub static_analysis: Option<String>,
+}
+
+/// A time that is written as a whole number where it is one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Seconds(pub f64);
+
+impl Code {
+    /// A number is a name like any other that no executor has.
+    fn read(frame: &mut Frame) -> Result<Self, RequestError> {
+        let executor = match frame.field("executor") {
+            None => Some(String::new()),
+            Some(value) => Plain::from(value).shown(),
+        };
+        let code = match frame.take("code") {
+            None => Some(String::new()),
+            Some(Value::String(code)) => Some(code),
+            Some(_) => None,
+        };
+        Ok(Self {
+            executor: executor.ok_or(RequestError::wrong("executor", "a string"))?,
+            code: code.ok_or(RequestError::wrong("code", "a string"))?,
+        })
+    }
+}
+
+impl super::Request for Request {
+    type Response = Response;
+
+    fn read(mut frame: Frame) -> Result<Self, RequestError> {
+        match frame.type_name() {
+            Some("execute") => Code::read(&mut frame).map(Self::Execute),
+            Some("validate") => Code::read(&mut frame).map(Self::Validate),
+            Some("capabilities") => Ok(Self::Capabilities),
+            _ => Err(frame.unknown_type()),
+        }
+    }
+
+    fn type_name(&self) -> &'static str {
+        match self {
+            Self::Execute(_) => "execute",
+            Self::Validate(_) => "validate",
+            Self::Capabilities => "capabilities",
+        }
+    }
+}
+
+impl Serialize for Request {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let name = super::Request::type_name(self);
+        match self {
+            Self::Execute(Code { executor, code }) | Self::Validate(Code { executor, code }) => {
+                write_fields!(serializer, "code": code, "executor": executor, "type": name)
+            }
+            Self::Capabilities => write_fields!(serializer, "type": name),
+        }
+    }
+}
+
+impl super::Response for Response {
+    /// Decodes results and errors, the responses that other services ask for.
+    fn read(mut frame: Frame) -> Self {
+        match frame.type_name() {
+            Some("result") => Self::Result(ExecutionResult {
+                exit_code: frame
+                    .field("exit_code")
+                    .and_then(Value::as_i64)
+                    .unwrap_or(0),
+                stdout: frame.take_text("stdout").unwrap_or_default(),
+                stderr: frame.take_text("stderr").unwrap_or_default(),
+            }),
+            Some("error") => Self::Error(Failure::read(frame)),
+            _ => Self::Other(frame.into()),
+        }
+    }
+
+    fn failure(failure: Failure) -> Self {
+        Self::Error(failure)
+    }
+
+    fn as_failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Error(failure) => Some(failure),
+            _ => None,
+        }
+    }
+}
+
+impl Serialize for Response {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Result(result) => write_fields!(
+                serializer,
+                "exit_code": &result.exit_code,
+                "stderr": &result.stderr,
+                "stdout": &result.stdout,
+                "type": "result",
+            ),
+            Self::Validation { errors, ok } => {
+                write_fields!(serializer, "errors": errors, "ok": ok, "type": "validation")
+            }
+            Self::Capabilities { executors, timeout } => write_fields!(
+                serializer, "executors": executors, "timeout": timeout, "type": "capabilities",
+            ),
+            Self::Error(failure) => failure.serialize(serializer),
+            Self::Other(value) => value.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "only where it is the same number"
+        )]
+        let whole = self.0 as i64;
+        #[expect(clippy::cast_precision_loss, reason = "a comparison decides")]
+        match whole as f64 == self.0 {
+            true => serializer.serialize_i64(whole),
+            false => serializer.serialize_f64(self.0),
+        }
+    }
+}

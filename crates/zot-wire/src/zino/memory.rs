@@ -1,0 +1,313 @@
+//! `mem`: histories of channels, hard memories that are searched, and one soft memory.
+
+mod item;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::lenient::Plain;
+use super::response::write_fields;
+use super::{Failure, Frame, Message, Messages, RequestError};
+
+pub use item::{ExportedItem, ImportedItem};
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    GetHistory {
+        channel_id: String,
+        /// How many of the last messages; all when it is absent, zero or negative.
+        limit: Option<i64>,
+    },
+    AppendHistory {
+        channel_id: String,
+        messages: Vec<Message>,
+    },
+    ClearHistory {
+        channel_id: String,
+    },
+    ListChannels,
+    SearchHard {
+        query: String,
+        /// How many of the best; a negative number leaves out so many of the worst.
+        top_k: Option<i64>,
+    },
+    StoreHard {
+        messages: Vec<Message>,
+        tag: String,
+    },
+    DeleteHard {
+        id: u64,
+    },
+    GetSoft,
+    SetSoft {
+        content: String,
+    },
+    Export,
+    Import {
+        items: Vec<ImportedItem>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Response {
+    Done,
+    History {
+        messages: Vec<Message>,
+    },
+    Channels {
+        channels: Vec<ChannelEntry>,
+    },
+    HardMemories {
+        results: Vec<FoundMemory>,
+    },
+    Stored {
+        id: u64,
+    },
+    SoftMemory {
+        content: String,
+    },
+    Item(ExportedItem),
+    /// The end of an export.
+    Exported {
+        items: u64,
+    },
+    /// How far an import is.
+    Progress {
+        done: usize,
+        total: usize,
+    },
+    Imported {
+        items: usize,
+    },
+    Error(Failure),
+    Other(Value),
+}
+
+/// A channel as it is listed; its fields are written in this order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChannelEntry {
+    pub bytes: u64,
+    pub channel_id: String,
+}
+
+/// A memory that was found; its fields are written in this order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FoundMemory {
+    pub messages: Messages,
+    pub score: f64,
+}
+
+impl super::Request for Request {
+    type Response = Response;
+
+    fn read(mut frame: Frame) -> Result<Self, RequestError> {
+        let Some(name) = frame.type_name() else {
+            return Err(frame.unknown_type());
+        };
+        Ok(match name {
+            "get_history" => Self::GetHistory {
+                channel_id: required_channel(&frame)?,
+                limit: frame.integer("limit")?,
+            },
+            "append_history" => Self::AppendHistory {
+                channel_id: required_channel(&frame)?,
+                messages: stored_messages(&mut frame)?,
+            },
+            "clear_history" => Self::ClearHistory {
+                channel_id: required_channel(&frame)?,
+            },
+            "list_channels" => Self::ListChannels,
+            "search_hard" => Self::SearchHard {
+                query: frame.string_or_empty("query")?,
+                top_k: frame.integer("top_k")?,
+            },
+            "store_hard" => Self::StoreHard {
+                tag: tag(&mut frame)?,
+                messages: stored_messages(&mut frame)?,
+            },
+            "delete_hard" => Self::DeleteHard {
+                id: frame
+                    .integer("id")?
+                    .and_then(|id| u64::try_from(id).ok())
+                    .ok_or(RequestError::wrong("id", "a whole number"))?,
+            },
+            "get_soft" => Self::GetSoft,
+            "set_soft" => Self::SetSoft {
+                content: frame.string_or_empty("content")?,
+            },
+            "export" => Self::Export,
+            "import" => Self::Import {
+                items: item::read_all(frame.take("items"))?,
+            },
+            _ => return Err(frame.unknown_type()),
+        })
+    }
+
+    fn type_name(&self) -> &'static str {
+        match self {
+            Self::GetHistory { .. } => "get_history",
+            Self::AppendHistory { .. } => "append_history",
+            Self::ClearHistory { .. } => "clear_history",
+            Self::ListChannels => "list_channels",
+            Self::SearchHard { .. } => "search_hard",
+            Self::StoreHard { .. } => "store_hard",
+            Self::DeleteHard { .. } => "delete_hard",
+            Self::GetSoft => "get_soft",
+            Self::SetSoft { .. } => "set_soft",
+            Self::Export => "export",
+            Self::Import { .. } => "import",
+        }
+    }
+
+    fn channel_id(&self) -> Option<&str> {
+        match self {
+            Self::GetHistory { channel_id, .. }
+            | Self::AppendHistory { channel_id, .. }
+            | Self::ClearHistory { channel_id } => Some(channel_id),
+            _ => None,
+        }
+    }
+}
+
+fn required_channel(frame: &Frame) -> Result<String, RequestError> {
+    match frame.field("channel_id") {
+        None => Err(RequestError::NoChannel),
+        Some(value) if !Plain::from(value).is_true() => Err(RequestError::NoChannel),
+        Some(Value::String(channel)) => Ok(channel.clone()),
+        Some(_) => Err(RequestError::wrong("channel_id", "a string")),
+    }
+}
+
+/// The original stores a tag of any type, and one that is not a string breaks every later search. A
+/// number is stored as its text; a false value means no tag.
+fn tag(frame: &mut Frame) -> Result<String, RequestError> {
+    match frame.field("tag") {
+        Some(number @ Value::Number(_)) if Plain::from(number).is_true() => Ok(number.to_string()),
+        Some(value) if !Plain::from(value).is_true() => Ok(String::new()),
+        _ => frame.string_or_empty("tag"),
+    }
+}
+
+/// Messages that may be stored: each with a role and a content that are strings.
+fn stored_messages(frame: &mut Frame) -> Result<Vec<Message>, RequestError> {
+    let messages = frame.message_list("a list")?;
+    for (index, message) in messages.iter().enumerate() {
+        if !message.is_object() {
+            return Err(RequestError::NotAMessage(index));
+        }
+        for (field, is_string) in [
+            ("role", message.role().is_some()),
+            ("content", message.text().is_some()),
+        ] {
+            if !is_string {
+                return Err(RequestError::MessageField { index, field });
+            }
+        }
+    }
+    Ok(messages)
+}
+
+impl Serialize for Request {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let name = super::Request::type_name(self);
+        match self {
+            Self::GetHistory { channel_id, limit } => write_fields!(
+                serializer, "channel_id": channel_id, "limit": limit, "type": name,
+            ),
+            Self::AppendHistory {
+                channel_id,
+                messages,
+            } => write_fields!(
+                serializer, "channel_id": channel_id, "messages": messages, "type": name,
+            ),
+            Self::ClearHistory { channel_id } => {
+                write_fields!(serializer, "channel_id": channel_id, "type": name)
+            }
+            Self::SearchHard { query, top_k } => {
+                write_fields!(serializer, "query": query, "top_k": top_k, "type": name)
+            }
+            Self::StoreHard { messages, tag } => {
+                write_fields!(serializer, "messages": messages, "tag": tag, "type": name)
+            }
+            Self::DeleteHard { id } => write_fields!(serializer, "id": id, "type": name),
+            Self::SetSoft { content } => {
+                write_fields!(serializer, "content": content, "type": name)
+            }
+            Self::Import { items } => write_fields!(serializer, "items": items, "type": name),
+            Self::ListChannels | Self::GetSoft | Self::Export => {
+                write_fields!(serializer, "type": name)
+            }
+        }
+    }
+}
+
+impl super::Response for Response {
+    /// Decodes histories, memories that were found, and errors, the responses that other services ask
+    /// for.
+    fn read(mut frame: Frame) -> Self {
+        match frame.type_name() {
+            Some("history") => match frame.take_messages() {
+                Some(Messages::List(messages)) => Self::History { messages },
+                Some(Messages::Other(_)) | None => Self::Other(frame.into()),
+            },
+            Some("hard_memories") => match frame.take("results") {
+                Some(Value::Array(results)) => Self::HardMemories {
+                    results: results.into_iter().map(FoundMemory::read).collect(),
+                },
+                _ => Self::Other(frame.into()),
+            },
+            Some("error") => Self::Error(Failure::read(frame)),
+            _ => Self::Other(frame.into()),
+        }
+    }
+
+    fn failure(failure: Failure) -> Self {
+        Self::Error(failure)
+    }
+
+    fn as_failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Error(failure) => Some(failure),
+            _ => None,
+        }
+    }
+}
+
+impl FoundMemory {
+    fn read(mut value: Value) -> Self {
+        let messages = value.get_mut("messages").map(Value::take);
+        Self {
+            messages: messages.map_or_else(Messages::default, Messages::from),
+            score: value.get("score").and_then(Value::as_f64).unwrap_or(0.0),
+        }
+    }
+}
+
+impl Serialize for Response {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Done => write_fields!(serializer, "type": "ok"),
+            Self::History { messages } => {
+                write_fields!(serializer, "messages": messages, "type": "history")
+            }
+            Self::Channels { channels } => {
+                write_fields!(serializer, "channels": channels, "type": "channels")
+            }
+            Self::HardMemories { results } => {
+                write_fields!(serializer, "results": results, "type": "hard_memories")
+            }
+            Self::Stored { id } => write_fields!(serializer, "id": id, "type": "ok"),
+            Self::SoftMemory { content } => {
+                write_fields!(serializer, "content": content, "type": "soft_memory")
+            }
+            Self::Item(item) => item.serialize(serializer),
+            Self::Exported { items } => write_fields!(serializer, "items": items, "type": "done"),
+            Self::Progress { done, total } => {
+                write_fields!(serializer, "done": done, "total": total, "type": "progress")
+            }
+            Self::Imported { items } => write_fields!(serializer, "items": items, "type": "ok"),
+            Self::Error(failure) => failure.serialize(serializer),
+            Self::Other(value) => value.serialize(serializer),
+        }
+    }
+}

@@ -1,0 +1,476 @@
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::executor::{Code, ExecutionResult, ExecutorEntry, Seconds};
+use super::memory::{ChannelEntry, ExportedItem, FoundMemory, ImportedItem};
+use super::router::{Inference, Sampling};
+use super::*;
+
+fn written(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap()
+}
+
+fn frame(text: &str) -> Frame {
+    Frame::parse(text.as_bytes()).unwrap()
+}
+
+/// Writes a request as `expected`, and reads it back.
+#[track_caller]
+fn request<R: Request + PartialEq + std::fmt::Debug>(request: R, expected: &str) {
+    assert_eq!(written(&request), expected);
+    assert_eq!(R::read(frame(expected)), Ok(request));
+}
+
+/// Writes a frame of a response as `expected`, and reads it back.
+#[track_caller]
+fn response<R: Response + PartialEq + std::fmt::Debug>(response: R, expected: &str) {
+    assert_eq!(written(&response), expected);
+    assert_eq!(R::read(frame(expected)), response);
+}
+
+#[track_caller]
+fn refused<R: Request + std::fmt::Debug>(request: Value, expected: &str) {
+    let error = R::read(frame(&request.to_string())).unwrap_err();
+    assert_eq!(error.to_string(), expected, "{request}");
+}
+
+fn messages() -> Vec<Message> {
+    vec![Message::new("user", "hi")]
+}
+
+#[test]
+fn common_frames() {
+    use common::{Request, Response};
+    request(Request::Ping, r#"{"type":"ping"}"#);
+    request(Request::Version, r#"{"type":"version"}"#);
+    response(Response::Pong, r#"{"type":"pong"}"#);
+    response(
+        Response::Version {
+            service: "rtr".to_owned(),
+            version: "1".to_owned(),
+        },
+        r#"{"service":"rtr","type":"version","version":"1"}"#,
+    );
+    response(Response::error("no"), r#"{"message":"no","type":"error"}"#);
+    response(
+        Response::Other(json!({ "type": "news", "a": [1] })),
+        r#"{"a":[1],"type":"news"}"#,
+    );
+}
+
+#[test]
+fn router_frames() {
+    use router::{Request, Response};
+    request(Request::Capabilities, r#"{"type":"capabilities"}"#);
+    request(
+        Request::Infer(Inference {
+            messages: messages(),
+            sampling: Sampling {
+                temperature: Some(0.7),
+                top_p: Some(1.0),
+            },
+            stream: true,
+        }),
+        r#"{"messages":[{"content":"hi","role":"user"}],"stream":true,"temperature":0.7,"top_p":1.0,"type":"infer"}"#,
+    );
+    request(
+        Request::Infer(Inference::default()),
+        r#"{"messages":[],"stream":false,"type":"infer"}"#,
+    );
+    response(
+        Response::Capabilities {
+            streaming: true,
+            model: "m".to_owned(),
+        },
+        r#"{"model":"m","streaming":true}"#,
+    );
+    response(
+        Response::Chunk("x".to_owned()),
+        r#"{"type":"chunk","delta":"x"}"#,
+    );
+    response(
+        Response::Done {
+            full_text: "x".to_owned(),
+        },
+        r#"{"type":"done","full_text":"x"}"#,
+    );
+    response(
+        Response::Response {
+            content: "x".to_owned(),
+        },
+        r#"{"content":"x","type":"response"}"#,
+    );
+}
+
+#[test]
+fn agent_loop_frames() {
+    use agent_loop::{Request, Response, Run};
+    request(
+        Request::Run(Run {
+            messages: messages(),
+            sampling: Sampling {
+                temperature: Some(0.5),
+                top_p: None,
+            },
+            max_iterations: Some(5),
+            stream: false,
+        }),
+        r#"{"max_iterations":5,"messages":[{"content":"hi","role":"user"}],"stream":false,"temperature":0.5,"type":"run"}"#,
+    );
+    response(
+        Response::Done {
+            full_text: "x".to_owned(),
+            iterations: Some(2),
+        },
+        r#"{"type":"done","full_text":"x","iterations":2}"#,
+    );
+    response(
+        Response::Result {
+            content: "x".to_owned(),
+            iterations: Some(2),
+        },
+        r#"{"content":"x","iterations":2,"type":"result"}"#,
+    );
+}
+
+#[test]
+fn daemon_frames() {
+    use daemon::{Request, Response};
+    request(
+        Request {
+            message: "hi".to_owned(),
+            channel_id: Some("c".to_owned()),
+            stream: true,
+        },
+        r#"{"channel_id":"c","message":"hi","stream":true}"#,
+    );
+    request(
+        Request {
+            message: "hi".to_owned(),
+            channel_id: None,
+            stream: false,
+        },
+        r#"{"message":"hi","stream":false}"#,
+    );
+    response(
+        Response::Response {
+            content: "x".to_owned(),
+        },
+        r#"{"content":"x","type":"response"}"#,
+    );
+    // The original's client prints nothing for one without a text.
+    assert_eq!(
+        Response::read(frame(r#"{"type":"response"}"#)),
+        Response::Response {
+            content: String::new()
+        }
+    );
+    refused::<Request>(json!({}), "Empty message.");
+    refused::<Request>(json!({ "message": " \n" }), "Empty message.");
+    refused::<Request>(json!({ "message": 5 }), "message must be a string");
+}
+
+#[test]
+fn system_prompt_and_context_frames() {
+    request(system_prompt::Request::Get, r#"{"type":"get"}"#);
+    request(system_prompt::Request::Reload, r#"{"type":"reload"}"#);
+    request(
+        system_prompt::Request::SetSoftMemory {
+            content: "x".to_owned(),
+        },
+        r#"{"content":"x","type":"set_soft_memory"}"#,
+    );
+    response(
+        system_prompt::Response::SystemPrompt {
+            content: "x".to_owned(),
+        },
+        r#"{"content":"x","type":"system_prompt"}"#,
+    );
+    refused::<system_prompt::Request>(
+        json!({ "type": "set_soft_memory", "content": null }),
+        "content must be a string",
+    );
+    request(
+        context::Request::Build {
+            channel_id: None,
+            user_message: "x".to_owned(),
+        },
+        r#"{"channel_id":null,"type":"build","user_message":"x"}"#,
+    );
+    response(
+        context::Response::Context {
+            messages: messages(),
+        },
+        r#"{"messages":[{"content":"hi","role":"user"}],"type":"context"}"#,
+    );
+}
+
+#[test]
+fn executor_frames() {
+    use executor::{Request, Response};
+    let code = Code {
+        executor: "bash".to_owned(),
+        code: "true".to_owned(),
+    };
+    request(
+        Request::Execute(code.clone()),
+        r#"{"code":"true","executor":"bash","type":"execute"}"#,
+    );
+    request(
+        Request::Validate(code),
+        r#"{"code":"true","executor":"bash","type":"validate"}"#,
+    );
+    request(Request::Capabilities, r#"{"type":"capabilities"}"#);
+    response(
+        Response::Result(ExecutionResult {
+            exit_code: -9,
+            stdout: "o".to_owned(),
+            stderr: "e".to_owned(),
+        }),
+        r#"{"exit_code":-9,"stderr":"e","stdout":"o","type":"result"}"#,
+    );
+    let validation = Response::Validation {
+        errors: "no".to_owned(),
+        ok: false,
+    };
+    assert_eq!(
+        written(&validation),
+        r#"{"errors":"no","ok":false,"type":"validation"}"#
+    );
+    let entry = ExecutorEntry {
+        command: "sh".to_owned(),
+        file_extension: ".sh".to_owned(),
+        has_validator: false,
+        static_analysis: None,
+    };
+    let capabilities = Response::Capabilities {
+        executors: BTreeMap::from([("sh".to_owned(), entry)]),
+        timeout: Seconds(3.0),
+    };
+    assert_eq!(
+        written(&capabilities),
+        r#"{"executors":{"sh":{"command":"sh","file_extension":".sh","has_validator":false,"static_analysis":null}},"timeout":3,"type":"capabilities"}"#
+    );
+    assert_eq!(written(&Seconds(0.5)), "0.5");
+}
+
+#[test]
+fn memory_requests() {
+    use memory::Request;
+    let channel_id = || "c".to_owned();
+    request(
+        Request::GetHistory {
+            channel_id: channel_id(),
+            limit: Some(50),
+        },
+        r#"{"channel_id":"c","limit":50,"type":"get_history"}"#,
+    );
+    request(
+        Request::AppendHistory {
+            channel_id: channel_id(),
+            messages: messages(),
+        },
+        r#"{"channel_id":"c","messages":[{"content":"hi","role":"user"}],"type":"append_history"}"#,
+    );
+    request(
+        Request::ClearHistory {
+            channel_id: channel_id(),
+        },
+        r#"{"channel_id":"c","type":"clear_history"}"#,
+    );
+    request(
+        Request::SearchHard {
+            query: "q".to_owned(),
+            top_k: Some(3),
+        },
+        r#"{"query":"q","top_k":3,"type":"search_hard"}"#,
+    );
+    request(
+        Request::StoreHard {
+            messages: messages(),
+            tag: "t".to_owned(),
+        },
+        r#"{"messages":[{"content":"hi","role":"user"}],"tag":"t","type":"store_hard"}"#,
+    );
+    let soft = ImportedItem::Soft {
+        content: "x".to_owned(),
+    };
+    request(
+        Request::Import { items: vec![soft] },
+        r#"{"items":[{"content":"x","kind":"soft"}],"type":"import"}"#,
+    );
+    for (simple, expected) in [
+        (
+            Request::DeleteHard { id: 1 },
+            r#"{"id":1,"type":"delete_hard"}"#,
+        ),
+        (
+            Request::SetSoft {
+                content: "x".to_owned(),
+            },
+            r#"{"content":"x","type":"set_soft"}"#,
+        ),
+        (Request::ListChannels, r#"{"type":"list_channels"}"#),
+        (Request::GetSoft, r#"{"type":"get_soft"}"#),
+        (Request::Export, r#"{"type":"export"}"#),
+    ] {
+        request(simple, expected);
+    }
+    refused::<Request>(
+        json!({ "type": "import", "items": [{ "kind": "soft" }, { "kind": "history" }] }),
+        "items[1]: channel_id required",
+    );
+}
+
+#[test]
+fn memory_responses() {
+    use memory::Response;
+    response(
+        Response::History {
+            messages: messages(),
+        },
+        r#"{"messages":[{"content":"hi","role":"user"}],"type":"history"}"#,
+    );
+    // What another program has stored is served as it is.
+    response(
+        Response::HardMemories {
+            results: vec![
+                FoundMemory {
+                    messages: Messages::List(messages()),
+                    score: 0.5,
+                },
+                FoundMemory {
+                    messages: Messages::Other(json!("odd")),
+                    score: 0.25,
+                },
+            ],
+        },
+        r#"{"results":[{"messages":[{"content":"hi","role":"user"}],"score":0.5},{"messages":"odd","score":0.25}],"type":"hard_memories"}"#,
+    );
+    let channels = vec![ChannelEntry {
+        bytes: 2,
+        channel_id: "c".to_owned(),
+    }];
+    let item = ExportedItem::Hard {
+        id: 0,
+        messages: Messages::default(),
+        tag: json!("t"),
+    };
+    for (frame, expected) in [
+        (Response::Done, r#"{"type":"ok"}"#),
+        (
+            Response::Channels { channels },
+            r#"{"channels":[{"bytes":2,"channel_id":"c"}],"type":"channels"}"#,
+        ),
+        (Response::Stored { id: 7 }, r#"{"id":7,"type":"ok"}"#),
+        (
+            Response::SoftMemory {
+                content: "x".to_owned(),
+            },
+            r#"{"content":"x","type":"soft_memory"}"#,
+        ),
+        (
+            Response::Item(item),
+            r#"{"id":0,"kind":"hard","messages":[],"tag":"t","type":"item"}"#,
+        ),
+        (
+            Response::Exported { items: 1 },
+            r#"{"items":1,"type":"done"}"#,
+        ),
+        (
+            Response::Progress { done: 1, total: 2 },
+            r#"{"done":1,"total":2,"type":"progress"}"#,
+        ),
+        (
+            Response::Imported { items: 2 },
+            r#"{"items":2,"type":"ok"}"#,
+        ),
+    ] {
+        assert_eq!(written(&frame), expected);
+    }
+}
+
+#[test]
+fn a_type_that_a_service_does_not_know() {
+    for (kind, shown) in [
+        (json!("frobnicate"), "frobnicate"),
+        (json!(null), "None"),
+        (json!(5), "5"),
+        (json!(true), "True"),
+        (json!([1]), "[1]"),
+    ] {
+        let expected = format!("Unknown message type: {shown}");
+        refused::<router::Request>(json!({ "type": kind }), &expected);
+        refused::<memory::Request>(json!({ "type": kind }), &expected);
+    }
+    refused::<agent_loop::Request>(json!({}), "Unknown message type: None");
+}
+
+#[test]
+fn any_value_is_a_message_and_comes_back_as_it_was() {
+    for value in [
+        json!({ "role": "user", "content": "x" }),
+        json!({ "role": "tool", "content": "x" }),
+        json!({ "role": "user", "content": "x", "name": "n" }),
+        json!({ "role": "user", "content": [{ "type": "text", "text": "x" }] }),
+        json!({ "role": 5, "content": "x" }),
+        json!({ "content": null }),
+        json!({}),
+        json!([1, "x"]),
+        json!("x"),
+        json!(-1),
+        json!(u64::MAX),
+        json!(0.5),
+        json!(true),
+        json!(null),
+    ] {
+        let message: Message = serde_json::from_str(&value.to_string()).unwrap();
+        assert_eq!(message, Message::from(value.clone()));
+        assert_eq!(written(&message), value.to_string());
+        assert_eq!(Value::from(message), value);
+    }
+}
+
+#[test]
+fn a_message_shows_what_it_says() {
+    let message = |value: Value| Message::from(value);
+    let plain = Message::new("user", "x");
+    assert_eq!(
+        (plain.role(), plain.content()),
+        (Some("user"), Content::Text("x"))
+    );
+    assert!(plain.is_object());
+    let parts = [json!(1)];
+    for (value, content) in [
+        (
+            json!({ "role": "user", "content": "x", "a": 1 }),
+            Content::Text("x"),
+        ),
+        (json!({ "content": parts }), Content::Parts(&parts)),
+        (json!({ "content": null }), Content::Nothing),
+        (json!({}), Content::Nothing),
+        (json!({ "content": 5 }), Content::Other),
+    ] {
+        assert_eq!(message(value).content(), content);
+    }
+    let named = message(json!({ "role": "user", "z": 1, "content": "x", "a": 2 }));
+    let others: Vec<&str> = named
+        .other_fields()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(others, ["a", "z"]);
+    assert!(!message(json!([])).is_object());
+}
+
+#[test]
+fn the_last_field_of_a_name_wins() {
+    let request = router::Request::read(frame(
+        r#"{"type":"x","messages":5,"type":"infer","messages":[{"role":"a","role":"user","content":"hi"}]}"#,
+    ));
+    let expected = Inference {
+        messages: messages(),
+        ..Inference::default()
+    };
+    assert_eq!(request, Ok(router::Request::Infer(expected)));
+}
