@@ -24,6 +24,8 @@ use crate::toolbox::choose_tools;
 use crate::workspace::Workspace;
 
 /// The longest `SYSTEM.md`: more than any model reads.
+///
+/// Limit: a larger `SYSTEM.md` is refused.
 const MAX_SYSTEM_PROMPT_BYTES: u64 = 4 << 20;
 
 /// What the agent works with: tools, jail, system prompt, and the extensions that were found. No
