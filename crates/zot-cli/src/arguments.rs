@@ -181,7 +181,7 @@ impl Arguments {
             return Ok(None);
         };
         token.into_string().map(Some).map_err(|_| {
-            Failure::Usage("ZOTCORE_RPC_TOKEN is not UTF-8: no client could send it".to_owned())
+            Failure::usage("ZOTCORE_RPC_TOKEN is not UTF-8: no client could send it".to_owned())
         })
     }
 

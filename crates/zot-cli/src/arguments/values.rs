@@ -64,7 +64,7 @@ pub(super) fn check_directory(path: &Path) -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => "does not exist".to_owned(),
         Err(error) => format!("cannot be used: {error}"),
     };
-    Err(Failure::Usage(format!(
+    Err(Failure::usage(format!(
         "the directory of --cwd, {}, {problem}",
         path.display()
     )))

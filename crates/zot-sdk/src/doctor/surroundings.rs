@@ -1,29 +1,28 @@
-//! What zot works in: the terminal, the system, the programs there are.
+//! Checks of what zot runs in: the terminal, the system, the installed programs.
 
 use std::env;
-use std::io::{self, IsTerminal as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use zot_sdk::extensions::{EnforcementStatus, enforceable, isolation};
+use zot_extension_contract::{EnforcementStatus, enforceable, isolation};
 
-use super::Check;
+use super::{Check, Screen};
 
-pub(super) fn terminal() -> Vec<Check> {
-    if !io::stdout().is_terminal() {
+pub(super) fn terminal(screen: Screen) -> Vec<Check> {
+    if screen == Screen::None {
         let found = "none, which is fine for -p, --json and rpc";
-        return vec![Check::good("terminal", found)];
+        return vec![Check::ok("terminal", found)];
     }
     let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let term = set("TERM");
     let mut checks = Vec::new();
     match term.as_deref() {
-        None | Some("dumb") => checks.push(Check::doubtful(
+        None | Some("dumb") => checks.push(Check::warning(
             "terminal",
             "TERM does not name a terminal that can do anything",
             "set TERM to what yours is, for example xterm-256color",
         )),
-        Some(name) => checks.push(Check::good("terminal", name)),
+        Some(name) => checks.push(Check::ok("terminal", name)),
     }
     // The first that is set decides, as for every program.
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
@@ -36,13 +35,13 @@ pub(super) fn terminal() -> Vec<Check> {
             "the locale is {}, not UTF-8",
             locale.as_deref().unwrap_or("not set")
         );
-        checks.push(Check::doubtful("terminal", found, "export LANG=C.UTF-8"));
+        checks.push(Check::warning("terminal", found, "export LANG=C.UTF-8"));
     }
     checks
 }
 
 /// Whether extensions that state permissions are held to them.
-pub(super) fn sandbox() -> Vec<Check> {
+pub(super) fn sandbox() -> Check {
     let enforcement = enforceable();
     let gaps: Vec<String> = enforcement
         .parts()
@@ -54,20 +53,20 @@ pub(super) fn sandbox() -> Vec<Check> {
         })
         .collect();
     if gaps.is_empty() {
-        return vec![Check::good(
+        return Check::ok(
             "sandbox",
             format!(
                 "permissions of extensions are enforced; other processes and files are kept from \
                  confined programs by {}",
                 isolation()
             ),
-        )];
+        );
     }
     let fix = match cfg!(target_os = "linux") {
         true => "a newer Linux with Landlock enforces more; install only extensions you trust",
         false => "only Linux enforces them; install only extensions you trust",
     };
-    vec![Check::doubtful("sandbox", gaps.join("; "), fix)]
+    Check::warning("sandbox", gaps.join("; "), fix)
 }
 
 pub(super) fn programs() -> Vec<Check> {
@@ -75,14 +74,14 @@ pub(super) fn programs() -> Vec<Check> {
     if !Path::new("/bin/sh").exists() {
         let fix = "install a shell, or leave its tool out: zot config set tools read,write,edit";
         let found = "there is no /bin/sh for the tool bash";
-        checks.push(Check::wrong("programs", found, fix));
+        checks.push(Check::problem("programs", found, fix));
     }
     if !is_there("git") {
         let found = "there is no git, which extensions are installed with";
-        checks.push(Check::doubtful("programs", found, "install git"));
+        checks.push(Check::warning("programs", found, "install git"));
     }
     if checks.is_empty() {
-        checks.push(Check::good("programs", "/bin/sh, git"));
+        checks.push(Check::ok("programs", "/bin/sh, git"));
     }
     checks
 }

@@ -5,7 +5,7 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use zot_sdk::extensions::{MANIFEST_FILE, Manifest};
+use zot_extension_contract::{MANIFEST_FILE, Manifest};
 
 /// Files that are code; data that an extension writes itself must not restart it.
 const CODE: [&str; 21] = [

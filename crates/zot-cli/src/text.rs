@@ -17,7 +17,7 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// Writes `rows` with columns as wide as they need to be; the first row is the heading.
 pub(crate) fn write_table<const N: usize>(
-    output: &mut impl Print,
+    output: &mut dyn Print,
     rows: &[[String; N]],
 ) -> io::Result<()> {
     let rows: Vec<[String; N]> = rows

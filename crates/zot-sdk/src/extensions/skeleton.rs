@@ -1,6 +1,6 @@
 //! The files of a new extension, by language.
 
-use crate::ext_command::Language;
+use super::create::Language;
 
 /// Whether a file is to be executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,58 +28,55 @@ const fn program(path: &'static str, text: &'static str) -> Template {
 const PYTHON: [Template; 4] = [
     text(
         "extension.json",
-        include_str!("../skeletons/python/extension.json"),
+        include_str!("skeletons/python/extension.json"),
     ),
-    program("main.py", include_str!("../skeletons/python/main.py")),
+    program("main.py", include_str!("skeletons/python/main.py")),
     text(
         "test_main.py",
-        include_str!("../skeletons/python/test_main.py"),
+        include_str!("skeletons/python/test_main.py"),
     ),
-    text("README.md", include_str!("../skeletons/python/README.md")),
+    text("README.md", include_str!("skeletons/python/README.md")),
 ];
 
 const TYPESCRIPT: [Template; 5] = [
     text(
         "extension.json",
-        include_str!("../skeletons/typescript/extension.json"),
+        include_str!("skeletons/typescript/extension.json"),
     ),
     text(
         "package.json",
-        include_str!("../skeletons/typescript/package.json"),
+        include_str!("skeletons/typescript/package.json"),
     ),
-    program("main.js", include_str!("../skeletons/typescript/main.js")),
+    program("main.js", include_str!("skeletons/typescript/main.js")),
     text(
         "main.test.js",
-        include_str!("../skeletons/typescript/main.test.js"),
+        include_str!("skeletons/typescript/main.test.js"),
     ),
-    text(
-        "README.md",
-        include_str!("../skeletons/typescript/README.md"),
-    ),
+    text("README.md", include_str!("skeletons/typescript/README.md")),
 ];
 
 const SHELL: [Template; 4] = [
     text(
         "extension.json",
-        include_str!("../skeletons/shell/extension.json"),
+        include_str!("skeletons/shell/extension.json"),
     ),
-    program("main.sh", include_str!("../skeletons/shell/main.sh")),
-    program("test.sh", include_str!("../skeletons/shell/test.sh")),
-    text("README.md", include_str!("../skeletons/shell/README.md")),
+    program("main.sh", include_str!("skeletons/shell/main.sh")),
+    program("test.sh", include_str!("skeletons/shell/test.sh")),
+    text("README.md", include_str!("skeletons/shell/README.md")),
 ];
 
 const RUST: [Template; 6] = [
     text(
         "extension.json",
-        include_str!("../skeletons/rust/extension.json"),
+        include_str!("skeletons/rust/extension.json"),
     ),
     text(
         "Cargo.toml",
-        include_str!("../skeletons/rust/Cargo.toml.template"),
+        include_str!("skeletons/rust/Cargo.toml.template"),
     ),
-    text("src/main.rs", include_str!("../skeletons/rust/main.rs")),
-    text("tests/talk.rs", include_str!("../skeletons/rust/talk.rs")),
-    text("README.md", include_str!("../skeletons/rust/README.md")),
+    text("src/main.rs", include_str!("skeletons/rust/main.rs")),
+    text("tests/talk.rs", include_str!("skeletons/rust/talk.rs")),
+    text("README.md", include_str!("skeletons/rust/README.md")),
     text(".gitignore", "/target\n"),
 ];
 
@@ -98,7 +95,7 @@ impl<'a> Skeleton<'a> {
     pub(super) fn files(&self) -> impl Iterator<Item = (&'static str, String, Mode)> {
         let templates: &'static [Template] = match self.language {
             Language::Python => &PYTHON,
-            Language::Typescript => &TYPESCRIPT,
+            Language::TypeScript => &TYPESCRIPT,
             Language::Shell => &SHELL,
             Language::Rust => &RUST,
         };
@@ -117,7 +114,7 @@ impl<'a> Skeleton<'a> {
     pub(super) fn next_steps(&self) -> Vec<&'static str> {
         let (build, test) = match self.language {
             Language::Python => (None, "(cd DIR && python3 -m unittest)"),
-            Language::Typescript => (None, "(cd DIR && node --test)"),
+            Language::TypeScript => (None, "(cd DIR && node --test)"),
             Language::Shell => (None, "DIR/test.sh"),
             Language::Rust => (
                 Some("(cd DIR && cargo build --release)"),
