@@ -176,6 +176,11 @@ impl SessionLog {
         &self.meta
     }
 
+    /// Returns what its records survive.
+    pub fn durability(&self) -> Durability {
+        self.durability
+    }
+
     /// Where the file is, or will be.
     pub fn path(&self) -> &Path {
         &self.path
