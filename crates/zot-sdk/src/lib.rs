@@ -5,7 +5,7 @@
 //! usage, retries, compactions. [`wire::event`] turns one into the line that `zot rpc` writes.
 //!
 //! ```
-//! use zot_sdk::{AgentEvent, Config, Runtime};
+//! use zot_sdk::{AgentEvent, Config, ModelChoice, Runtime};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -40,7 +40,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use zot_sdk::{Config, FunctionTool, Runtime, ToolChoice, ToolSelection};
+//! use zot_sdk::{Config, FunctionTool, ModelChoice, Runtime, ToolChoice, ToolSelection};
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
 //! struct Sum {
@@ -155,7 +155,7 @@ pub use zot_conversation::{
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
 pub use zot_provider::HttpClient;
 pub use zot_provider::catalog::{
-    Catalog, Deprecation, Effort, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect, today,
+    Catalog, Deprecation, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect, today,
 };
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};
 pub use zot_tools::{CommandConfinement, JailError};
