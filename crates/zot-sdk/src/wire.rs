@@ -10,6 +10,7 @@ const NOTICE_SOURCE: &str = "zot";
 
 /// The wire form of an event; `None` for one that the protocol does not have.
 pub fn event(event: AgentEvent) -> Option<Event> {
+    // Flat table: the wire form of each event.
     Some(match event {
         AgentEvent::UserMessage(message) => Event::UserMessage {
             content: content(&message.content),

@@ -1,9 +1,10 @@
 use std::fs;
 use std::path::Path;
+use zot_conversation::Image;
 
 use super::{
     Attached, MAX_MENTIONED_DIRECTORY_ENTRIES, MAX_MENTIONED_FILE_BYTES, MAX_MENTIONED_TEXT_BYTES,
-    MAX_MENTIONS, attach, image_type,
+    MAX_MENTIONS, attach,
 };
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0";
@@ -75,7 +76,7 @@ fn the_images_that_models_can_see() {
         (b"RIFF\0\0\0\0WAVE", None),
         (b"BM", None),
     ] {
-        assert_eq!(image_type(head), expected);
+        assert_eq!(Image::mime_type_of(head), expected);
     }
 }
 
