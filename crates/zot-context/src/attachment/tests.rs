@@ -186,7 +186,7 @@ fn what_became_of_every_mention_is_told_and_read_back() {
     let told: Vec<String> = attached.parts.iter().map(ToString::to_string).collect();
     let read = [
         "empty 0 B",
-        "a [b].txt 67 B",
+        "a [b].txt 66 B",
         "bin.dat: a binary file of 3 bytes",
         "long.txt 64.0 KiB of 195.3 KiB",
         "pic.png image",
