@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use zot_sdk::auth::CredentialError;
+use zot_sdk::credentials::CredentialError;
 use zot_sdk::{
     AssemblyError, AtStepLimit, Config, HttpClient, Persistence, PreferredModel, Resumption,
-    Runtime, zot_home,
+    Runtime, Workspace,
 };
 use zot_stdio::executor;
 use zot_tui::{Carried, Ending, ModelChoice, Options, Waiting};
@@ -26,7 +26,7 @@ pub(crate) fn run(
     let home = config
         .home
         .clone()
-        .unwrap_or_else(|| zot_home(&|name| std::env::var(name).ok()));
+        .unwrap_or_else(|| Workspace::of_process().zot_home);
     let mut config = config;
     config.steps.when_reached = AtStepLimit::Ask;
     if config.model.fallback.is_empty() {

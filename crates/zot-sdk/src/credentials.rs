@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use zot_auth::{
-    AuthFile, CodeLogin, Credential, CredentialError, CredentialSource, DeviceLogin, OAuthClient,
-    OAuthError, StoredCredential, TokenKeeper, Tokens, masked,
+    AuthFile, CodeLogin, Credential, CredentialSource, DeviceLogin, OAuthClient, OAuthError,
+    StoredCredential, TokenKeeper, Tokens, masked,
 };
 use zot_provider::catalog::Catalog;
 use zot_provider::live::{self, LiveError, LiveModel, ModelCache};
@@ -17,6 +17,8 @@ use crate::assembly::{AssemblyError, entry_credential, unknown_provider, variabl
 use crate::known_secrets::known_secrets;
 use crate::live_models::{CACHE, LiveModels};
 use crate::tables::Tables;
+
+pub use zot_auth::CredentialError;
 
 /// The credentials of a user.
 pub struct Credentials {

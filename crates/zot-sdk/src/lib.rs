@@ -91,7 +91,8 @@ mod causes;
 mod config;
 pub mod configuration;
 pub mod context;
-mod credentials;
+pub mod conversation;
+pub mod credentials;
 pub mod doctor;
 pub mod extensions;
 mod full;
@@ -123,44 +124,26 @@ pub use config::{
     Config, ContextSearch, ExtensionSearch, ModelChoice, Persistence, PreferredModel, Recording,
     Replay, Resumption, SessionChoice, SkillSearch, SystemPrompt, ToolChoice, ToolSelection,
 };
-pub use credentials::{
-    CredentialKind, CredentialReport, CredentialStatus, Credentials, KeptKey, KeyCheck, KeyNotKept,
-    KeyProbe, KeyRefused,
-};
-pub use full::{InvalidMessage, session_messages};
+pub use full::InvalidMessage;
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
 pub use hosting::PanelAction;
 pub use jail::JailReport;
-pub use persistence::SessionInfo;
 pub use runtime::{
-    Busy, ClearError, ContextPart, ModelChangeError, ReloadFailure, Runtime, SetMessagesError,
-    ToolChangeError, VERSION,
+    Busy, ClearError, ModelChangeError, ReloadFailure, Runtime, SetMessagesError, ToolChangeError,
+    VERSION,
 };
-pub use sessions::{Durability, IfChanged, UndoError, UndoReport};
 pub use stream::EventStream;
-pub use system_prompt::ContextKind;
 pub use workspace::Workspace;
 pub use zot_agent::{
-    ApprovalPolicy, ApprovalScope, AtStepLimit, Budget, Decision, Hooks, MessageVerdict,
-    NotWaiting, Remember, SteerError, StepLimit, ToolVerdict, TurnVerdict, Verdict,
+    ApprovalPolicy, ApprovalScope, AtStepLimit, Budget, Decision, Hooks, JournalError,
+    MessageVerdict, NotWaiting, Remember, SteerError, StepLimit, ToolVerdict, TurnVerdict, Verdict,
 };
-pub use zot_auth as auth;
-pub use zot_auth::zot_home;
-pub use zot_config as config_files;
-pub use zot_conversation as conversation;
 pub use zot_conversation::{
     AgentEvent, Arguments, BoxFuture, ErrorCode, ErrorReport, Image, Progress, ReasoningEffort,
-    Tool, ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, ToolSet, TurnStop,
+    Tool, ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, TurnStop,
 };
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
 pub use zot_provider::HttpClient;
-pub use zot_provider::catalog::{
-    Catalog, Deprecation, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect, today,
-};
-pub use zot_provider::network::{Plan, PlanError, ProbeStep};
+pub use zot_provider::catalog::{OpenAiWire, ToolDialect};
+pub use zot_session::Durability;
 pub use zot_tools::{CommandConfinement, JailError};
-pub use zot_wire::rpc::{
-    CommandEntry, ContentBlock, CumulativeUsage, Event, ExtensionEntry, FullBlock, FullMessage,
-    InvokedData, Message, ModelEntry, RepairReport, Role, SessionData, StateData, ToolEntry,
-    UsageData,
-};

@@ -3,7 +3,13 @@
 use zot_conversation::{self as conversation, AgentEvent, Arguments, Transcript, Usage};
 use zot_extension_host::Notice;
 use zot_wire::RawJson;
-use zot_wire::rpc::{ContentBlock, CumulativeUsage, Event, Message, Role, ToolDetails};
+use zot_wire::rpc::ToolDetails;
+
+pub use zot_wire::rpc::{
+    CommandEntry, ContentBlock, CumulativeUsage, Event, ExtensionEntry, FullBlock, FullMessage,
+    InvokedData, Message, ModelEntry, RepairReport, Role, SessionData, StateData, ToolEntry,
+    UsageData,
+};
 
 /// Whose notices those are that come from no extension.
 const NOTICE_SOURCE: &str = "zot";
