@@ -8,9 +8,8 @@ use crate::config::{Config, Persistence, PreferredModel, ToolSelection};
 use zot_session::Durability;
 
 impl Config {
-    /// Fills in what has not been given. Nothing reads `config.json` for an embedding program; one
-    /// that wants it loads [`config_files::Layers`](crate::config_files::Layers) and passes on what
-    /// they come to.
+    /// Fills in what has not been given. `config.json` is not read for an embedding program; one that
+    /// wants it passes the settings of [`configuration::layers`](crate::configuration::layers).
     pub fn fill_in(&mut self, settings: Settings) {
         self.model.preferred = PreferredModel {
             provider: settings.provider,
