@@ -1,4 +1,4 @@
-//! What `config.json` says, as part of a configuration.
+//! Applies `config.json` to a configuration.
 
 use zot_config::{Dialect, Effort, Settings, WireName};
 use zot_conversation::ReasoningEffort;
@@ -43,7 +43,7 @@ impl Config {
             self.extensions.paths.extend(paths);
         }
         self.model.live_models &= settings.live_models != Some(false);
-        // Who names a session wants it.
+        // A session that was named explicitly is kept.
         if settings.session == Some(false) && self.session.persistence == Persistence::SessionFile {
             self.session.persistence = Persistence::Never;
         }
