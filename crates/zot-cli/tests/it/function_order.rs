@@ -4,6 +4,8 @@
 //! renamed or removed since costs idle memory and nothing else, so nobody would notice.
 
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 
 use crate::support::binary;
 
@@ -16,13 +18,14 @@ const ORDER: &str = include_str!("../../function-order.ld");
 fn most_names_in_the_function_order_exist() {
     let names: Vec<&str> = ORDER.lines().filter_map(name_in_order).collect();
     assert!(names.len() > 1_000, "{} names", names.len());
-    let program = std::fs::read(binary()).unwrap();
     // The names of functions are strings that end with a zero byte.
+    let program = BufReader::new(File::open(binary()).unwrap());
     let existing: HashSet<String> = program
-        .split(|byte| *byte == 0)
+        .split(0)
+        .map(Result::unwrap)
         .filter(|string| string.starts_with(b"_ZN") || string.starts_with(b"_R"))
-        .filter_map(|string| std::str::from_utf8(string).ok())
-        .map(without_hashes)
+        .filter_map(|string| String::from_utf8(string).ok())
+        .map(|symbol| without_hashes(&symbol))
         .collect();
     let known = names.iter().filter(|name| existing.contains(**name));
     let percent = known.count() * 100 / names.len();
@@ -43,8 +46,8 @@ fn name_in_order(line: &str) -> Option<&str> {
 fn without_hashes(symbol: &str) -> String {
     let is_hash = |at: usize| {
         let hash = symbol.as_bytes().get(at + 3..at + 20).unwrap_or_default();
-        let digits = hash.iter().take_while(|byte| byte.is_ascii_hexdigit());
-        digits.count() == 16 && hash.ends_with(b"E")
+        let (digits, end) = hash.split_at(hash.len().min(16));
+        end == b"E" && digits.iter().all(u8::is_ascii_hexdigit)
     };
     let mut candidates = symbol.match_indices("17h").map(|(at, _)| at);
     if let Some(at) = candidates.find(|at| is_hash(*at)) {
