@@ -1,17 +1,16 @@
 //! `zot auth status`: which credentials there are, without showing them.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
-use zot_sdk::auth::CredentialError;
-use zot_sdk::{AssemblyError, CredentialStatus, Credentials};
+use zot_sdk::{CredentialReport, CredentialStatus, Credentials};
+use zot_terminal::Print;
 
-use crate::command::CommandFailure;
-use crate::failure::USAGE;
-use crate::output::say_json;
+use crate::failure::Failure;
+use crate::output::{print, say, say_json};
 
 /// Exit code when there is no credential at all.
 const NONE: u8 = 1;
@@ -34,70 +33,49 @@ enum Action {
     },
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    #[error(transparent)]
-    Assembly(#[from] AssemblyError),
-    #[error(transparent)]
-    Credential(#[from] CredentialError),
-    #[error("{0}")]
-    Output(#[from] io::Error),
-}
-
-impl CommandFailure for Failure {
-    fn exit_code(&self) -> u8 {
-        USAGE
-    }
-
-    fn of_output(&self) -> Option<&io::Error> {
-        match self {
-            Self::Output(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let Action::Status { json: as_json } = arguments.action;
     let credentials = Credentials::open(None)?;
-    // A file that cannot be used does not hide what the environment has.
-    let (found, problem) = match credentials.status() {
-        Ok(found) => (found, None),
-        Err(error) => (credentials.environment(), Some(error)),
-    };
-    let mut output = zot_terminal::stdout();
+    let CredentialReport {
+        credentials,
+        problem,
+    } = credentials.report();
     if as_json {
-        let credentials: Vec<Value> = found.iter().map(as_object).collect();
+        let credentials: Vec<Value> = credentials.iter().map(as_object).collect();
         say_json(&json!({"credentials": credentials}))?;
-    } else if found.is_empty() && problem.is_none() {
-        writeln!(output, "There are no credentials: run zot login.")?;
+    } else if credentials.is_empty() && problem.is_none() {
+        say("There are no credentials: run zot login.")?;
     } else {
-        for status in &found {
-            let CredentialStatus {
-                provider,
-                kind,
-                source,
-                shown,
-                ..
-            } = status;
-            let expiry = expiry(status);
-            writeln!(
-                output,
-                "{provider:<18} {:<8} {shown:<6} {source}{expiry}",
-                kind.as_str()
-            )?;
-            if let Some(problem) = &status.problem {
-                writeln!(output, "{:<18} cannot be used: {problem}", "")?;
-            }
-        }
+        print(|output| write(output, &credentials))?;
     }
     if let Some(problem) = problem {
         return Err(problem.into());
     }
-    Ok(match found.is_empty() {
+    Ok(match credentials.is_empty() {
         true => ExitCode::from(NONE),
         false => ExitCode::SUCCESS,
     })
+}
+
+fn write(output: &mut dyn Print, credentials: &[CredentialStatus]) -> io::Result<()> {
+    for status in credentials {
+        let CredentialStatus {
+            provider,
+            kind,
+            source,
+            shown,
+            ..
+        } = status;
+        let (kind, expiry) = (kind.as_str(), expiry(status));
+        writeln!(
+            output,
+            "{provider:<18} {kind:<8} {shown:<6} {source}{expiry}"
+        )?;
+        if let Some(problem) = &status.problem {
+            writeln!(output, "{:<18} cannot be used: {problem}", "")?;
+        }
+    }
+    Ok(())
 }
 
 fn as_object(status: &CredentialStatus) -> Value {

@@ -1,19 +1,16 @@
 //! `zot cassette`: looks at recordings and changes them.
 
-use std::env;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use zot_sdk::Credentials;
-use zot_sdk::cassette::{
-    CassetteError, ExchangeRange, Inspection, Redactor, Timing, inspect, redact, trim,
-};
+use zot_sdk::Workspace;
+use zot_sdk::recordings::{self, ExchangeRange, Inspection, Timing, Verification};
+use zot_terminal::Print;
 
-use crate::command::CommandFailure;
-use crate::failure::FAILED;
-use crate::output::say;
+use crate::failure::Failure;
+use crate::output::{print, say};
 
 /// Looks at recordings of model exchanges and changes them.
 #[derive(Parser)]
@@ -58,42 +55,20 @@ enum Action {
     },
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    #[error(transparent)]
-    Cassette(#[from] CassetteError),
-    #[error("{0}")]
-    Output(#[from] io::Error),
-}
-
-impl CommandFailure for Failure {
-    fn exit_code(&self) -> u8 {
-        FAILED
-    }
-
-    fn of_output(&self) -> Option<&io::Error> {
-        match self {
-            Self::Output(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    let workspace = &Workspace::of_process();
     match arguments.action {
         Action::Show { file } => {
-            show(&inspect(&file, &redactor(&[]))?)?;
-            Ok(ExitCode::SUCCESS)
+            let inspection = recordings::inspect(workspace, &file)?;
+            print(|output| write(output, &inspection))?;
         }
-        Action::Verify { file, pattern } => verify(&file, &pattern),
+        Action::Verify { file, pattern } => {
+            let found = recordings::verify(workspace, &file, &pattern)?;
+            return show_verification(&file, &found);
+        }
         Action::Redact { file, pattern } => {
-            let redactor = redactor(&pattern);
-            let places = secrets(&inspect(&file, &redactor)?);
-            if places > 0 {
-                redact(&file, &redactor)?;
-            }
+            let places = recordings::redact(workspace, &file, &pattern)?;
             say(format_args!("{}: {places} places redacted", file.display()))?;
-            Ok(ExitCode::SUCCESS)
         }
         Action::Trim {
             file,
@@ -104,41 +79,35 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
                 true => Timing::Drop,
                 false => Timing::Keep,
             };
-            let kept = trim(&file, keep.unwrap_or(ExchangeRange::ALL), timing)?;
+            let kept = recordings::trim(&file, keep.unwrap_or(ExchangeRange::ALL), timing)?;
             say(format_args!("{}: {kept} exchanges kept", file.display()))?;
-            Ok(ExitCode::SUCCESS)
         }
     }
-}
-
-fn verify(file: &Path, pattern: &[String]) -> Result<ExitCode, Failure> {
-    let inspection = inspect(file, &redactor(pattern))?;
-    let suspects: Vec<String> = inspection
-        .exchanges
-        .iter()
-        .filter(|exchange| exchange.secrets > 0)
-        .map(|exchange| exchange.number.to_string())
-        .collect();
-    if !suspects.is_empty() {
-        let file = file.display();
-        let _ = writeln!(
-            zot_terminal::stderr(),
-            "zot: {file}: {} places look like secrets (exchange {}): run `zot cassette redact {file}`",
-            secrets(&inspection),
-            suspects.join(", ")
-        );
-        return Ok(ExitCode::from(FAILED));
-    }
-    say(format_args!(
-        "{}: {} exchanges, in order, no secrets found",
-        file.display(),
-        inspection.exchanges.len()
-    ))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(inspection: &Inspection) -> io::Result<()> {
-    let mut output = zot_terminal::buffered_stdout();
+fn show_verification(file: &Path, found: &Verification) -> Result<ExitCode, Failure> {
+    let file = file.display();
+    let Verification {
+        exchanges,
+        secrets,
+        suspects,
+    } = found;
+    if suspects.is_empty() {
+        say(format_args!(
+            "{file}: {exchanges} exchanges, in order, no secrets found"
+        ))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let suspects: Vec<String> = suspects.iter().map(ToString::to_string).collect();
+    let suspects = suspects.join(", ");
+    Err(Failure::failed(format!(
+        "{file}: {secrets} places look like secrets (exchange {suspects}): run `zot cassette \
+         redact {file}`"
+    )))
+}
+
+fn write(output: &mut dyn Print, inspection: &Inspection) -> io::Result<()> {
     let header = &inspection.header;
     writeln!(
         output,
@@ -165,25 +134,7 @@ fn show(inspection: &Inspection) -> io::Result<()> {
             exchange.ending
         )?;
     }
-    output.flush()
-}
-
-fn secrets(inspection: &Inspection) -> usize {
-    let exchanges = inspection.exchanges.iter();
-    exchanges.map(|exchange| exchange.secrets).sum()
-}
-
-fn redactor(patterns: &[String]) -> Redactor {
-    let environment = env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    // Without a usable home there are no keys in it.
-    let secrets = Credentials::open(None).map(|credentials| credentials.secrets());
-    let secrets = secrets.unwrap_or_default();
-    let mut redactor = Redactor::new(secrets.iter().map(String::as_str), environment);
-    for pattern in patterns {
-        redactor.add_text(pattern);
-    }
-    redactor
+    Ok(())
 }
 
 /// Reads `2..5`, `2..`, `..5` or `2`.

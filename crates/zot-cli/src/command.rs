@@ -1,33 +1,22 @@
 //! Commands with a parser of their own, so that the other modes do not pay for it.
 
 use std::env;
-use std::fmt::Display;
-use std::io::{self, Write as _};
 use std::process::{ExitCode, Termination};
 
 use clap::Parser;
 
 use crate::arguments::Shown;
+use crate::failure::Failure;
 
-/// Why a command failed.
-pub(crate) trait CommandFailure: Display {
-    fn exit_code(&self) -> u8;
-
-    /// What happened to the output, if it was that.
-    fn of_output(&self) -> Option<&io::Error>;
-}
-
-/// Runs a command on what follows the name of the program.
-pub(crate) fn run<Arguments, Success, Failure>(
+/// Runs a command on the arguments after the name of the program.
+pub(crate) fn run<Arguments, Success>(
     command: impl FnOnce(Arguments) -> Result<Success, Failure>,
 ) -> ExitCode
 where
     Arguments: Parser,
     Success: Termination,
-    Failure: CommandFailure,
 {
-    // Its own name stands where a program's does.
-    // As everywhere, of a repeated flag the last counts.
+    // The command's name stands where clap expects the program's. Of a repeated flag the last counts.
     let parsed = Arguments::command()
         .args_override_self(true)
         .try_get_matches_from(env::args_os().skip(1))
@@ -38,16 +27,6 @@ where
     };
     match command(arguments) {
         Ok(done) => done.report(),
-        // Whoever closed the pipe has seen enough.
-        Err(failure) if failure.of_output().is_some_and(is_broken_pipe) => ExitCode::SUCCESS,
-        Err(failure) => {
-            // When even standard error is gone, the exit code is all that is left to say.
-            let _ = writeln!(zot_terminal::stderr(), "zot: {failure}");
-            ExitCode::from(failure.exit_code())
-        }
+        Err(failure) => failure.report(),
     }
-}
-
-fn is_broken_pipe(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::BrokenPipe
 }

@@ -1,14 +1,13 @@
 //! `zot completions` and `zot man`: made from the definitions of the flags themselves.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory as _, Parser};
 use clap_complete::Shell;
 
 use crate::arguments::Arguments;
-use crate::command::CommandFailure;
-use crate::failure::USAGE;
+use crate::failure::Failure;
 use crate::{
     auth_command, cassette_command, config_command, ext_command, login_command, sessions_command,
     skills_command,
@@ -41,17 +40,7 @@ pub(crate) struct ManArguments {
     command: Option<String>,
 }
 
-impl CommandFailure for io::Error {
-    fn exit_code(&self) -> u8 {
-        USAGE
-    }
-
-    fn of_output(&self) -> Option<&io::Error> {
-        Some(self)
-    }
-}
-
-pub(crate) fn completions(arguments: CompletionArguments) -> io::Result<()> {
+pub(crate) fn completions(arguments: CompletionArguments) -> Result<(), Failure> {
     let shell = match arguments.shell.as_str() {
         "zsh" => Shell::Zsh,
         "fish" => Shell::Fish,
@@ -59,18 +48,19 @@ pub(crate) fn completions(arguments: CompletionArguments) -> io::Result<()> {
     };
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut tree(), "zot", &mut script);
-    zot_terminal::stdout().write_all(&script)
+    zot_terminal::stdout()
+        .write_all(&script)
+        .map_err(Failure::output)
 }
 
-pub(crate) fn manual(arguments: ManArguments) -> io::Result<()> {
+pub(crate) fn manual(arguments: ManArguments) -> Result<(), Failure> {
     let tree = tree();
     let mut title = "zot".to_owned();
     let page = match &arguments.command {
         None => tree,
         Some(name) => {
             let found = tree.find_subcommand(name).ok_or_else(|| {
-                let text = format!("{name:?} is not a command: see zot --help");
-                io::Error::new(io::ErrorKind::NotFound, text)
+                Failure::usage(format!("{name:?} is not a command: see zot --help"))
             })?;
             title = format!("zot-{name}");
             found.clone().display_name(&title)
@@ -79,7 +69,9 @@ pub(crate) fn manual(arguments: ManArguments) -> io::Result<()> {
     let mut roff = Vec::new();
     let page = page.disable_help_subcommand(true);
     clap_mangen::Man::new(page).title(title).render(&mut roff)?;
-    zot_terminal::stdout().write_all(&roff)
+    zot_terminal::stdout()
+        .write_all(&roff)
+        .map_err(Failure::output)
 }
 
 /// All commands as one. At run time each has a parser of its own, so that none pays for the others.

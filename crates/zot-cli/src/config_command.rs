@@ -1,15 +1,14 @@
 //! `zot config`: shows and changes settings.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
 use zot_sdk::Workspace;
-use zot_sdk::configuration::{self, ConfigError, Place, Setting, SettingList, typed};
+use zot_sdk::configuration::{self, Place, Setting, SettingList, typed};
 
-use crate::command::CommandFailure;
-use crate::failure::USAGE;
+use crate::failure::Failure;
 use crate::output::{Format, say, say_json};
 use crate::warn;
 
@@ -69,27 +68,6 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-}
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    #[error("{0}")]
-    Output(#[from] io::Error),
-}
-
-impl CommandFailure for Failure {
-    fn exit_code(&self) -> u8 {
-        USAGE
-    }
-
-    fn of_output(&self) -> Option<&io::Error> {
-        match self {
-            Self::Output(error) => Some(error),
-            _ => None,
-        }
-    }
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {

@@ -1,170 +1,50 @@
-//! `zot doctor`: what there is, what is wrong with it, and how to mend it. Works also when files
-//! cannot be used: that is what it is for.
+//! `zot doctor`.
 
-mod checks;
-mod surroundings;
-
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use zot_sdk::{Config, Persistence, Plan, ProbeStep, VERSION, diagnose, probe};
+use zot_sdk::doctor::{self, Depth, Report, Screen};
+use zot_sdk::{Persistence, VERSION};
 use zot_stdio::executor;
+use zot_terminal::Print;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::output::say_json;
-
-/// What else is looked at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Depth {
-    Configuration,
-    /// Which hosts would be contacted.
-    Network,
-    /// Whether they can be reached.
-    Probe,
-}
-
-/// One thing that was looked at.
-struct Check {
-    name: &'static str,
-    state: State,
-    found: String,
-    /// What to do about it.
-    fix: Option<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Good,
-    /// Works, but not as well as it could.
-    Doubtful,
-    Wrong,
-}
-
-impl State {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Good => "ok",
-            Self::Doubtful => "warning",
-            Self::Wrong => "problem",
-        }
-    }
-}
-
-impl Check {
-    fn good(name: &'static str, found: impl Into<String>) -> Self {
-        Self {
-            name,
-            state: State::Good,
-            found: found.into(),
-            fix: None,
-        }
-    }
-
-    fn doubtful(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self {
-            name,
-            state: State::Doubtful,
-            found: found.into(),
-            fix: Some(fix.into()),
-        }
-    }
-
-    fn wrong(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self {
-            state: State::Wrong,
-            ..Self::doubtful(name, found, fix)
-        }
-    }
-
-    /// An error whose words say what to do.
-    fn failed(name: &'static str, error: &dyn std::error::Error) -> Self {
-        Self {
-            name,
-            state: State::Wrong,
-            found: crate::with_causes(error),
-            fix: None,
-        }
-    }
-}
+use crate::output::{print, say_json};
 
 pub(crate) fn run(arguments: Arguments, depth: Depth) -> Result<ExitCode, Failure> {
-    let as_json = arguments.is_json();
-    let mut config = arguments.config(Persistence::Never);
-    let mut checks = Vec::new();
-    checks.extend(checks::home());
-    checks.extend(checks::settings(&mut config));
-    checks.extend(checks::credentials());
-    let (selection, network) = selection(&config, depth);
-    checks.push(selection);
-    checks.extend(surroundings::terminal());
-    checks.extend(surroundings::sandbox());
-    checks.extend(surroundings::programs());
-    let steps = match &network {
-        Some(plan) if depth == Depth::Probe => executor::run(|_| async { probe(plan).await })?,
-        _ => Vec::new(),
+    let is_json = arguments.is_json();
+    let config = arguments.config(Persistence::Never);
+    let screen = match io::stdout().is_terminal() {
+        true => Screen::Terminal,
+        false => Screen::None,
     };
-    let shown = network.filter(|_| depth != Depth::Configuration);
-    let written = match as_json {
-        true => write_json(&checks, shown.as_ref(), &steps),
-        false => write_text(&checks, shown.as_ref(), &steps),
+    let report = executor::run(|_| doctor::examine(config, depth, screen))?;
+    let written = match is_json {
+        true => say_json(&as_json(&report)),
+        false => print(|output| write(output, &report)),
     };
-    match written {
-        // Whoever closed the pipe has seen enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
-        _ => {}
-    }
-    Ok(match is_wrong(&checks, &steps) {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
-    })
-}
-
-/// What a run would use, and whom it would contact.
-fn selection(config: &Config, depth: Depth) -> (Check, Option<Plan>) {
-    let diagnosis = match diagnose(config) {
-        Ok(diagnosis) => diagnosis,
-        Err(error) => return (Check::failed("model", &error), None),
-    };
-    let key = match &diagnosis.key_source {
-        Some(source) => format!("key from {source}"),
-        None => "no key".to_owned(),
-    };
-    let found = format!("{} of {}, {key}", diagnosis.model, diagnosis.provider);
-    let check = match diagnosis.warnings.as_slice() {
-        [] => Check::good("model", found),
-        warnings => Check::doubtful("model", found, warnings.join("; ")),
-    };
-    match diagnosis.network_plan() {
-        Ok(None) if depth != Depth::Configuration => {
-            let found = format!("{}; nothing is contacted", check.found);
-            (Check { found, ..check }, None)
-        }
-        Ok(plan) => (check, plan),
-        Err(error) => (Check::failed("network", &error), None),
+    match (written, report.is_healthy()) {
+        (Err(failure), _) if !failure.is_closed_pipe() => Err(failure),
+        (_, true) => Ok(ExitCode::SUCCESS),
+        (_, false) => Ok(ExitCode::FAILURE),
     }
 }
 
-fn is_wrong(checks: &[Check], steps: &[ProbeStep]) -> bool {
-    checks.iter().any(|check| check.state == State::Wrong)
-        || steps.iter().any(|step| step.outcome.is_err())
-}
-
-fn write_text(checks: &[Check], plan: Option<&Plan>, steps: &[ProbeStep]) -> io::Result<()> {
-    let mut output = zot_terminal::stdout();
+fn write(output: &mut dyn Print, report: &Report) -> io::Result<()> {
     writeln!(output, "zot {VERSION}")?;
-    for check in checks {
+    for check in &report.checks {
         let state = check.state.as_str();
         writeln!(output, "{state:<8} {:<10} {}", check.name, check.found)?;
         if let Some(fix) = &check.fix {
             writeln!(output, "{:<8} {:<10} → {fix}", "", "")?;
         }
     }
-    if let Some(plan) = plan {
+    if let Some(plan) = &report.network {
         writeln!(output, "{plan}")?;
     }
-    for step in steps {
+    for step in &report.probe {
         let milliseconds = step.took.as_millis();
         match &step.outcome {
             Ok(found) => writeln!(output, "{}: {found} ({milliseconds} ms)", step.stage)?,
@@ -174,19 +54,16 @@ fn write_text(checks: &[Check], plan: Option<&Plan>, steps: &[ProbeStep]) -> io:
     Ok(())
 }
 
-fn write_json(checks: &[Check], plan: Option<&Plan>, steps: &[ProbeStep]) -> io::Result<()> {
-    let checks_shown: Vec<Value> = checks
-        .iter()
-        .map(|check| {
-            json!({
-                "name": check.name,
-                "state": check.state.as_str(),
-                "found": check.found,
-                "fix": check.fix,
-            })
+fn as_json(report: &Report) -> Value {
+    let checks = report.checks.iter().map(|check| {
+        json!({
+            "name": check.name,
+            "state": check.state.as_str(),
+            "found": check.found,
+            "fix": check.fix,
         })
-        .collect();
-    let network = plan.map(|plan| {
+    });
+    let network = report.network.as_ref().map(|plan| {
         json!({
             "provider": plan.provider,
             "base_url": plan.base_url,
@@ -197,24 +74,20 @@ fn write_json(checks: &[Check], plan: Option<&Plan>, steps: &[ProbeStep]) -> io:
             "proxy": plan.proxy.as_ref().map(ToString::to_string),
         })
     });
-    let probe: Vec<Value> = steps
-        .iter()
-        .map(|step| {
-            let milliseconds = u64::try_from(step.took.as_millis()).unwrap_or(u64::MAX);
-            json!({
-                "stage": step.stage.to_string(),
-                "ok": step.outcome.is_ok(),
-                "found": step.outcome.as_ref().unwrap_or_else(|problem| problem),
-                "milliseconds": milliseconds,
-            })
+    let probe = report.probe.iter().map(|step| {
+        let milliseconds = u64::try_from(step.took.as_millis()).unwrap_or(u64::MAX);
+        json!({
+            "stage": step.stage.to_string(),
+            "ok": step.outcome.is_ok(),
+            "found": step.outcome.as_ref().unwrap_or_else(|problem| problem),
+            "milliseconds": milliseconds,
         })
-        .collect();
-    let report = json!({
-        "version": VERSION,
-        "ok": !is_wrong(checks, steps),
-        "checks": checks_shown,
-        "network": network,
-        "probe": probe,
     });
-    say_json(&report)
+    json!({
+        "version": VERSION,
+        "ok": report.is_healthy(),
+        "checks": checks.collect::<Vec<_>>(),
+        "network": network,
+        "probe": probe.collect::<Vec<_>>(),
+    })
 }

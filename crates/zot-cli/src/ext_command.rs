@@ -5,26 +5,22 @@ mod dev;
 mod install;
 mod list;
 mod logs;
-mod new;
 mod permissions;
-pub(crate) mod terminal;
 mod test;
 
-use std::env;
 use std::future::Future;
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use zot_sdk::extensions::store::{IfTaken, OriginError, Store, StoreError, Switch, Switched};
-use zot_sdk::zot_home;
+use zot_sdk::Workspace;
+use zot_sdk::extensions::store::{IfTaken, Store, Switch, Switched};
+use zot_sdk::extensions::{self, Starting};
 use zot_stdio::executor;
 use zot_stdio::signals::{EndSignal, EndSignals};
 
-use crate::command::CommandFailure;
-use crate::failure::FAILED;
+use crate::failure::Failure;
 use crate::output::{Format, say};
 use consent::Consent;
 
@@ -130,40 +126,27 @@ enum Language {
     Shell,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Origin(#[from] OriginError),
-    #[error("{0}")]
-    Refused(String),
-    #[error("{0}")]
-    Output(#[from] io::Error),
-}
-
-impl CommandFailure for Failure {
-    fn exit_code(&self) -> u8 {
-        FAILED
-    }
-
-    fn of_output(&self) -> Option<&io::Error> {
+impl Language {
+    fn of_sdk(self) -> extensions::Language {
         match self {
-            Self::Output(error) => Some(error),
-            _ => None,
+            Self::Rust => extensions::Language::Rust,
+            Self::Python => extensions::Language::Python,
+            Self::Typescript => extensions::Language::TypeScript,
+            Self::Shell => extensions::Language::Shell,
         }
     }
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
-    let store = Store::new(home());
+    let workspace = &Workspace::of_process();
+    let store = Store::new(&workspace.zot_home);
     match arguments.action {
         Action::List { no_start, json } => {
             let starting = match no_start {
-                true => list::Starting::Skip,
-                false => list::Starting::Enabled,
+                true => Starting::Skip,
+                false => Starting::Enabled,
             };
-            interruptible(|| list::run(starting, Format::of(json)))
+            interruptible(|| list::run(workspace, starting, Format::of(json)))
         }
         Action::Install { origin, yes, force } => {
             let if_taken = match force {
@@ -184,16 +167,31 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
                 true => logs::Until::Interrupted,
                 false => logs::Until::End,
             };
-            logs::run(&store, &name, until, lines)
+            logs::run(workspace, &name, until, lines)
         }
-        Action::New { name, lang, dir } => new::run(&name, lang, dir),
+        Action::New { name, lang, dir } => {
+            let directory = dir.unwrap_or_else(|| PathBuf::from(&name));
+            create(&name, lang, &directory)
+        }
         Action::Test {
             path,
             timeout,
             json,
         } => interruptible(|| test::run(&path, Duration::from_secs(timeout), Format::of(json))),
-        Action::Dev { path } => interruptible(|| dev::run(&path)),
+        Action::Dev { path } => interruptible(|| dev::run(workspace, &path)),
     }
+}
+
+fn create(name: &str, language: Language, directory: &Path) -> Result<ExitCode, Failure> {
+    let made = extensions::create(name, language.of_sdk(), directory)?;
+    say(format_args!(
+        "{name} is in {}. Next:",
+        made.directory.display()
+    ))?;
+    for step in &made.next_steps {
+        say(format_args!("  {step}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn remove(store: &Store, name: String, consent: Consent) -> Result<ExitCode, Failure> {
@@ -233,8 +231,4 @@ where
             outcome = make() => outcome,
         }
     })?
-}
-
-fn home() -> PathBuf {
-    zot_home(&|name| env::var(name).ok())
 }

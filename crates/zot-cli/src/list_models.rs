@@ -1,47 +1,33 @@
 //! `zot --list-models`.
 
-use std::env;
-use std::io::{self, Write as _};
+use std::io;
 use std::process::ExitCode;
 
-use zot_sdk::{Credentials, ModelInfo, today, zot_home};
+use zot_sdk::models::{self, ModelList};
+use zot_sdk::{Credentials, ModelInfo, today};
 use zot_stdio::executor;
+use zot_terminal::Print;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
+use crate::output::print;
 use crate::warn;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let home = zot_home(&|name| env::var(name).ok());
-    let credentials = Credentials::open(Some(home))?;
+    let credentials = Credentials::open(None)?;
     warn(credentials.problems());
-    let mut catalog = credentials.catalog().clone();
     if arguments.refresh() {
         refresh(&credentials, arguments.provider())?;
     }
-    credentials.add_live_models(&mut catalog);
-    let only = arguments.provider().map(|name| credentials.canonical(name));
-    let models: Vec<&ModelInfo> = catalog
-        .all()
-        .filter(|model| only.is_none_or(|provider| model.provider == provider))
-        .collect();
-    if models.is_empty() {
-        return Err(Failure::Usage(format!(
-            "no models are listed for provider {:?}; servers such as ollama take any model they have",
-            arguments.provider().unwrap_or_default()
-        )));
-    }
-    match write_table(&models, catalog.snapshot()) {
-        // Whoever closed the pipe has seen enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(ExitCode::SUCCESS),
-    }
+    let list = models::list(&credentials, arguments.provider())?;
+    print(|output| write(output, &list))?;
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Asks the providers; one that does not answer is no reason to show nothing.
+/// Asks the providers for their models; one that does not respond is no reason to show nothing.
 fn refresh(credentials: &Credentials, only: Option<&str>) -> Result<(), Failure> {
-    let said = executor::run(|_| credentials.refresh_models(only))??;
-    for (provider, outcome) in said {
+    let outcomes = executor::run(|_| credentials.refresh_models(only))??;
+    for (provider, outcome) in outcomes {
         if let Err(problem) = outcome {
             warn(&[format!("{provider} could not be asked: {problem}")]);
         }
@@ -49,14 +35,13 @@ fn refresh(credentials: &Credentials, only: Option<&str>) -> Result<(), Failure>
     Ok(())
 }
 
-fn write_table(models: &[&ModelInfo], snapshot: &str) -> io::Result<()> {
-    let mut output = zot_terminal::buffered_stdout();
+fn write(output: &mut dyn Print, list: &ModelList) -> io::Result<()> {
     writeln!(
         output,
         "{:<11} {:<44} {:>9} {:>9}  {:<9} {:>8} {:>8} {:>8} {:>8}  NOTES",
         "PROVIDER", "MODEL", "CONTEXT", "OUTPUT", "REASONING", "IN", "OUT", "READ", "WRITE"
     )?;
-    for model in models {
+    for model in &list.models {
         let rates = &model.prices.base;
         writeln!(
             output,
@@ -73,11 +58,11 @@ fn write_table(models: &[&ModelInfo], snapshot: &str) -> io::Result<()> {
             notes(model)
         )?;
     }
+    let snapshot = &list.snapshot;
     writeln!(
         output,
         "Prices in US dollars per million tokens (input, output, cache read, cache write), as of {snapshot}."
-    )?;
-    output.flush()
+    )
 }
 
 /// The prices of long prompts, and the end of the model.

@@ -6,15 +6,13 @@ use std::io::{self, IsTerminal as _, Read as _};
 
 use clap::Parser;
 use tokio::process::Child;
-use zot_sdk::auth::{CredentialError, KeyPage, KeyPageError};
-use zot_sdk::login::{self, LoginError, LoginPlan, LoginPreference, OAuthLogin};
-use zot_sdk::{AssemblyError, Credentials, KeyNotKept, KeyProbe};
+use zot_sdk::auth::KeyPage;
+use zot_sdk::login::{self, LoginPlan, LoginPreference, OAuthLogin};
+use zot_sdk::{Credentials, KeyProbe};
 use zot_stdio::executor;
-use zot_tui::EndSignal;
 
-use crate::command::CommandFailure;
-use crate::failure::{FAILED, USAGE};
-use crate::output::say;
+use crate::failure::Failure;
+use crate::output::write_line;
 
 /// The longest key that is read from standard input.
 ///
@@ -90,52 +88,10 @@ pub(crate) struct LogoutArguments {
     all: bool,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    #[error("{0}")]
-    Usage(String),
-    #[error(transparent)]
-    Assembly(#[from] AssemblyError),
-    #[error(transparent)]
-    Credential(#[from] CredentialError),
-    #[error(transparent)]
-    Page(#[from] KeyPageError),
-    #[error(transparent)]
-    Login(#[from] LoginError),
-    #[error(transparent)]
-    NotKept(#[from] KeyNotKept),
-    #[error("the login was given up: nothing was kept")]
-    GivenUp,
-    #[error("the login was ended: nothing was kept")]
-    Ended(EndSignal),
-    #[error("{0}")]
-    Io(#[from] io::Error),
-}
-
-impl CommandFailure for Failure {
-    fn exit_code(&self) -> u8 {
-        match self {
-            Self::Usage(_)
-            | Self::Assembly(_)
-            | Self::Credential(_)
-            | Self::Login(LoginError::Provider(_) | LoginError::NoOAuth { .. }) => USAGE,
-            Self::Page(_) | Self::Login(LoginError::OAuth { .. }) => FAILED,
-            Self::NotKept(_) | Self::Io(_) => FAILED,
-            Self::GivenUp => EndSignal::Interrupted.exit_code(),
-            Self::Ended(signal) => signal.exit_code(),
-        }
-    }
-
-    // Whether it was logged in matters more than who reads it.
-    fn of_output(&self) -> Option<&io::Error> {
-        None
-    }
-}
-
 pub(crate) fn login(arguments: LoginArguments) -> Result<(), Failure> {
     if !arguments.surplus.is_empty() {
         // It is most likely a key, which is not repeated.
-        return Err(Failure::Usage(
+        return Err(Failure::usage(
             "a key is not given as an argument, where others can see it: zot login PROVIDER asks for \
              it, and --stdin reads it"
                 .to_owned(),
@@ -144,7 +100,7 @@ pub(crate) fn login(arguments: LoginArguments) -> Result<(), Failure> {
     let credentials = Credentials::open(None)?;
     let Some(provider) = &arguments.provider else {
         if arguments.stdin || arguments.device {
-            return Err(Failure::Usage(
+            return Err(Failure::usage(
                 "name the provider: zot login PROVIDER".to_owned(),
             ));
         }
@@ -155,7 +111,7 @@ pub(crate) fn login(arguments: LoginArguments) -> Result<(), Failure> {
         let key = read_key()?;
         let probe = arguments.probe();
         let kept = executor::run(|_| credentials.keep_checked(provider, &key, probe))?;
-        return Ok(say(kept?)?);
+        return Ok(write_line(kept?)?);
     }
     match plan {
         LoginPlan::Key { provider } => ask(&credentials, vec![provider], &arguments),
@@ -184,11 +140,11 @@ async fn ask_on_page(
 ) -> Result<(), Failure> {
     let page = KeyPage::open(providers)?;
     let url = page.url();
-    say(format!("Paste the key at {url}"))?;
+    write_line(format!("Paste the key at {url}"))?;
     let _browser = arguments.open_in_browser(&url);
     let kept = login::take_key_on_page(credentials, page, arguments.probe()).await?;
     // The page says it as well.
-    let _ = say(kept);
+    let _ = write_line(kept);
     Ok(())
 }
 
@@ -199,12 +155,12 @@ fn log_in(
 ) -> Result<(), Failure> {
     let mut browsers = Vec::new();
     let mut show = |step: login::LoginStep<'_>| {
-        say(step)?;
+        write_line(step)?;
         browsers.extend(arguments.open_in_browser(step.page()));
         Ok(())
     };
     let logged_in = executor::run(|_| login.run(credentials, &mut show))??;
-    Ok(say(logged_in)?)
+    Ok(write_line(logged_in)?)
 }
 
 pub(crate) fn logout(arguments: LogoutArguments) -> Result<(), Failure> {
@@ -213,7 +169,7 @@ pub(crate) fn logout(arguments: LogoutArguments) -> Result<(), Failure> {
         Some(provider) => login::log_out(&credentials, provider)?,
         None => login::log_out_everywhere(&credentials)?,
     };
-    Ok(say(report)?)
+    Ok(write_line(report)?)
 }
 
 fn read_key() -> Result<String, Failure> {
@@ -224,7 +180,7 @@ fn read_key() -> Result<String, Failure> {
         .read_to_string(&mut text)?;
     let key = text.lines().next().unwrap_or_default().trim();
     if key.is_empty() {
-        return Err(Failure::Usage("no key came from standard input".to_owned()));
+        return Err(Failure::usage("no key came from standard input".to_owned()));
     }
     Ok(key.to_owned())
 }

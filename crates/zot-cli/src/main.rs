@@ -20,14 +20,13 @@ mod pipe;
 mod prompt_input;
 mod sessions_command;
 mod skills_command;
+mod text;
 
-use std::error::Error;
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use arguments::{Arguments, Mode};
-use failure::Failure;
 
 fn main() -> ExitCode {
     zot_process::forbid_dumps();
@@ -65,7 +64,7 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(code) => code,
-        Err(failure) => report(&failure),
+        Err(failure) => failure.report(),
     }
 }
 
@@ -74,25 +73,4 @@ fn warn(warnings: &[impl std::fmt::Display]) {
     for warning in warnings {
         let _ = writeln!(zot_terminal::stderr(), "zot: warning: {warning}");
     }
-}
-
-fn report(failure: &Failure) -> ExitCode {
-    // When even standard error is gone, the exit code is all that is left to say.
-    let _ = writeln!(zot_terminal::stderr(), "zot: {}", with_causes(failure));
-    failure.exit_code()
-}
-
-/// An error and its causes; some errors name theirs, and none should be named twice.
-fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let named = error.to_string();
-        if !text.contains(&named) {
-            text.push_str(": ");
-            text.push_str(&named);
-        }
-        cause = error.source();
-    }
-    text
 }

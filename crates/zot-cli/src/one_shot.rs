@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use tokio::time::timeout;
 use zot_rpc::EventFilter;
+use zot_sdk::context::PromptDraft;
 use zot_sdk::{
     AgentEvent, ApprovalScope, Config, ErrorReport, Event, EventStream, ExtensionNotice,
     Persistence, Runtime, TurnStop, wire,
@@ -16,7 +17,6 @@ use zot_stdio::{Mark, Output};
 use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
-use crate::prompt_input::PromptInput;
 use crate::warn;
 
 /// What is written to standard output.
@@ -30,7 +30,7 @@ pub(crate) enum Format {
 
 pub(crate) fn run(
     arguments: Arguments,
-    prompt: PromptInput,
+    prompt: PromptDraft,
     format: Format,
 ) -> Result<ExitCode, Failure> {
     let config = configuration::read(arguments, Persistence::SessionFile)?;
@@ -39,7 +39,7 @@ pub(crate) fn run(
 
 async fn run_prompt(
     config: Config,
-    prompt: PromptInput,
+    prompt: PromptDraft,
     format: Format,
     idle: IdleSignal,
 ) -> Result<ExitCode, Failure> {
@@ -50,10 +50,9 @@ async fn run_prompt(
         refuse_confirmations(&runtime, format);
     }
     let mut output = Output::stdout(idle)?;
-    let (text, images) = prompt.prepare(&runtime)?;
-    let mut events = runtime
-        .prompt(&text, images)
-        .map_err(|busy| Failure::Agent(busy.to_string()))?;
+    let prompt = runtime.prepare_prompt(prompt).map_err(Failure::usage)?;
+    warn(&prompt.problems);
+    let mut events = runtime.prompt(&prompt.text, prompt.images)?;
     let mut report = Report::new(format);
     loop {
         match next_step(&runtime, &mut events, &mut output, &mut signals).await {
@@ -73,7 +72,7 @@ async fn run_prompt(
                     runtime.close().await;
                 };
                 let _ = timeout(SIGNAL_GRACE, ending).await;
-                return Err(Failure::unwritten(error));
+                return Err(Failure::answer_lost(error));
             }
             Step::Signal(signal) => {
                 runtime.cancel();
@@ -99,7 +98,7 @@ async fn run_prompt(
         () = runtime.close() => {}
         signal = signals.next() => return Ok(ExitCode::from(signal.exit_code())),
     }
-    written.map_err(Failure::unwritten)?;
+    written.map_err(Failure::answer_lost)?;
     while let Some(notice) = runtime.take_notice() {
         report.note(notice, &mut output)?;
     }
@@ -109,12 +108,12 @@ async fn run_prompt(
     tokio::select! {
         written = output.flush() => match written {
             Err(error) if report.may_lose(&error, &output) => {}
-            written => written.map_err(Failure::unwritten)?,
+            written => written.map_err(Failure::answer_lost)?,
         },
         signal = signals.next() => return Ok(ExitCode::from(signal.exit_code())),
     }
     match report.error {
-        Some(report) => Err(Failure::Agent(report.message)),
+        Some(report) => Err(Failure::failed(report.message)),
         None => Ok(ExitCode::SUCCESS),
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     match exit {
         Exit::Finished => Ok(ExitCode::SUCCESS),
         Exit::Signalled(signal) => Ok(ExitCode::from(signal.exit_code())),
-        Exit::BadToken => Err(Failure::BadToken),
-        Exit::ReaderGone => Err(Failure::ReaderGone),
+        Exit::BadToken => Err(Failure::failed("rpc: bad auth token")),
+        Exit::ReaderGone => Err(Failure::reader_gone()),
     }
 }

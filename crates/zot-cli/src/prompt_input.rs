@@ -1,9 +1,9 @@
-//! What the user asks for on the command line, and how it becomes a prompt.
+//! The prompt as the command line and standard input give it.
 
 use std::io::{self, IsTerminal as _, Read as _};
 use std::time::Duration;
 
-use zot_sdk::{Image, Runtime};
+use zot_sdk::context::PromptDraft;
 use zot_stdio::stdin_speaks_within;
 
 use crate::failure::Failure;
@@ -30,85 +30,49 @@ pub(crate) enum StandardInput {
     LeaveAlone,
 }
 
-/// A prompt as it was given.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct PromptInput {
-    /// What the user wrote: the words of the command line or, without any, what was piped in. May
-    /// name a template and mention files.
-    typed: String,
-    /// What was piped in beside that. It is data, often somebody else's, so it can mention nothing.
-    piped: Option<String>,
-    /// The words behind a `-`.
-    typed_after: String,
-}
-
-impl PromptInput {
-    /// The words of the command line, and what is piped in: at the place of a `-`, else at the end.
-    pub(crate) fn read(words: &[String], stdin: StandardInput) -> Result<Self, Failure> {
-        let place = words.iter().position(|word| word == STANDARD_INPUT);
-        let (before, after) = match place {
-            Some(place) => (&words[..place], &words[place + 1..]),
-            None => (words, &[][..]),
-        };
-        if after.iter().any(|word| word == STANDARD_INPUT) {
-            return Err(Failure::Usage(
-                "the word - stands for standard input, which can be read only once".to_owned(),
+/// Reads a prompt: the words of the command line, and what is piped in, in place of the word `-` or
+/// else at the end. Without words, what is piped in is what the user typed.
+pub(crate) fn read(words: &[String], stdin: StandardInput) -> Result<PromptDraft, Failure> {
+    let place = words.iter().position(|word| word == STANDARD_INPUT);
+    let (before, after) = match place {
+        Some(place) => (&words[..place], &words[place + 1..]),
+        None => (words, &[][..]),
+    };
+    if after.iter().any(|word| word == STANDARD_INPUT) {
+        return Err(Failure::usage(
+            "the word - stands for standard input, which can be read only once",
+        ));
+    }
+    let mut draft = PromptDraft {
+        typed: before.join(" "),
+        piped: None,
+        typed_after: after.join(" "),
+    };
+    let has_words = !(draft.typed.trim().is_empty() && draft.typed_after.trim().is_empty());
+    let reads = match (stdin, place) {
+        (StandardInput::LeaveAlone, Some(_)) => {
+            return Err(Failure::usage(
+                "the word - waits for standard input, and --no-stdin leaves it alone: give one of \
+                 them",
             ));
         }
-        let mut input = Self {
-            typed: before.join(" "),
-            piped: None,
-            typed_after: after.join(" "),
-        };
-        let has_words = !(input.typed.trim().is_empty() && input.typed_after.trim().is_empty());
-        let reads = match (stdin, place) {
-            (StandardInput::LeaveAlone, Some(_)) => {
-                return Err(Failure::Usage(
-                    "the word - waits for standard input, and --no-stdin leaves it alone: give one \
-                     of them"
-                        .to_owned(),
-                ));
-            }
-            (StandardInput::LeaveAlone, None) => false,
-            // The user asked to wait for the end, however long that takes.
-            (StandardInput::Read, Some(_)) => true,
-            (StandardInput::Read, None) if io::stdin().is_terminal() => false,
-            (StandardInput::Read, None) => !has_words || stdin_speaks()? || left_alone(),
-        };
-        if reads {
-            input.piped = read_piped()?;
-        }
-        if !has_words {
-            input.typed = input.piped.take().unwrap_or_default();
-        }
-        match input.typed.is_empty() && input.typed_after.is_empty() {
-            true => Err(Failure::Usage(
-                "no prompt: give it as an argument or pipe it in".to_owned(),
-            )),
-            false => Ok(input),
-        }
+        (StandardInput::LeaveAlone, None) => false,
+        // The user asked to wait for the end, however long that takes.
+        (StandardInput::Read, Some(_)) => true,
+        (StandardInput::Read, None) if io::stdin().is_terminal() => false,
+        (StandardInput::Read, None) => !has_words || stdin_speaks()? || left_alone(),
+    };
+    if reads {
+        draft.piped = read_piped()?;
     }
-
-    /// Expands the template and attaches what is mentioned.
-    pub(crate) fn prepare(self, runtime: &Runtime) -> Result<(String, Vec<Image>), Failure> {
-        let typed = [self.typed.as_str(), self.typed_after.as_str()].join("\n");
-        let attached = runtime.attach_mentions(typed.trim());
-        warn(&attached.problems);
-        let expanded = runtime
-            .expand_template(&self.typed)
-            .map_err(|problem| Failure::Usage(problem.to_string()))?;
-        let parts = [
-            Some(expanded.unwrap_or(self.typed)),
-            self.piped,
-            Some(self.typed_after),
-            Some(attached.text),
-        ];
-        let parts: Vec<String> = parts
-            .into_iter()
-            .flatten()
-            .filter(|part| !part.is_empty())
-            .collect();
-        Ok((parts.join("\n\n"), attached.images))
+    if !has_words {
+        draft.typed = draft.piped.take().unwrap_or_default();
+    }
+    match draft.typed.is_empty() && draft.typed_after.is_empty() {
+        true => Err(Failure::usage(
+            "no prompt: give it as an argument or pipe it in",
+        )),
+        false => Ok(draft),
     }
 }
 
@@ -135,13 +99,13 @@ fn read_piped() -> Result<Option<String>, Failure> {
         .take(MAX_PIPED_PROMPT_BYTES + 1)
         .read_to_end(&mut piped)?;
     if piped.len() as u64 > MAX_PIPED_PROMPT_BYTES {
-        return Err(Failure::Usage(format!(
+        return Err(Failure::usage(format!(
             "more than {MAX_PIPED_PROMPT_BYTES} bytes were piped in: give the agent a file to read instead"
         )));
     }
     let piped = String::from_utf8(piped).map_err(|error| {
         let position = error.utf8_error().valid_up_to();
-        Failure::Usage(format!("what was piped in is not UTF-8 at byte {position}"))
+        Failure::usage(format!("what was piped in is not UTF-8 at byte {position}"))
     })?;
     Ok(Some(piped).filter(|piped| !piped.trim().is_empty()))
 }

@@ -10,16 +10,14 @@ mod table;
 mod tree;
 mod undo;
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use zot_sdk::Workspace;
-use zot_sdk::sessions::{self, DeleteError, OperationError, Scope, Summary};
+use zot_sdk::sessions::{self, Scope, Summary};
 
-use crate::command::CommandFailure;
-use crate::failure::FAILED;
+use crate::failure::Failure;
 use crate::output::{Format, say, say_json};
 
 pub(crate) use list::Columns;
@@ -111,29 +109,6 @@ impl ListArguments {
         match self.all {
             true => Scope::Everywhere,
             false => Scope::Here,
-        }
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    #[error(transparent)]
-    Operation(#[from] OperationError),
-    #[error(transparent)]
-    Delete(#[from] DeleteError),
-    #[error("{0}")]
-    Output(#[from] io::Error),
-}
-
-impl CommandFailure for Failure {
-    fn exit_code(&self) -> u8 {
-        FAILED
-    }
-
-    fn of_output(&self) -> Option<&io::Error> {
-        match self {
-            Self::Output(error) => Some(error),
-            _ => None,
         }
     }
 }

@@ -1,21 +1,15 @@
 //! `zot skills`: shows the skills there are, and makes new ones.
 
 mod list;
-mod new;
 mod show;
-
-use std::env;
-use std::io;
-use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
-use zot_sdk::context::{FoundSkill, Problem, Skill, SkillDirectories, SkillSource, find_skills};
-use zot_sdk::zot_home;
+use zot_sdk::Workspace;
+use zot_sdk::skills::{self, Skill, SkillHome, SkillSource};
 
-use crate::command::CommandFailure;
-use crate::failure::FAILED;
-use crate::output::say_json;
+use crate::failure::Failure;
+use crate::output::{Format, say, say_json};
 
 /// Skills: instructions for particular tasks, which the model loads when it needs them.
 #[derive(Parser)]
@@ -62,45 +56,12 @@ enum Action {
     },
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    #[error("{0}")]
-    Refused(String),
-    #[error("{0}")]
-    Output(#[from] io::Error),
-}
-
-impl CommandFailure for Failure {
-    fn exit_code(&self) -> u8 {
-        FAILED
-    }
-
-    fn of_output(&self) -> Option<&io::Error> {
-        match self {
-            Self::Output(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
 pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
-    let cwd = env::current_dir()?;
-    let home = zot_home(&|name| env::var(name).ok());
+    let workspace = &Workspace::of_process();
     match arguments.action {
-        Action::List { json } => {
-            let (found, problems) = find(&cwd, &home);
-            match json {
-                true => list::json(&found, &problems),
-                false => list::text(&found, &problems),
-            }
-        }
+        Action::List { json } => list::run(&skills::list(workspace), Format::of(json)),
         Action::Show { name, json } => {
-            let (found, problems) = find(&cwd, &home);
-            let (skill, body) = show::load(&name, &found, &problems)?;
-            match json {
-                true => show::json(&skill, &body),
-                false => show::text(&skill, &body),
-            }
+            show::run(&skills::show(workspace, &name)?, Format::of(json))
         }
         Action::New {
             name,
@@ -108,29 +69,21 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
             description,
             json,
         } => {
-            let directory: PathBuf = match global {
-                true => home.join("skills"),
-                false => cwd.join(".zot/skills"),
+            let home = match global {
+                true => SkillHome::User,
+                false => SkillHome::Project,
             };
-            let path = new::make(&directory, &name, description.as_deref())?;
+            let made = skills::create(workspace, home, &name, description.as_deref())?;
             match json {
-                true => {
-                    let made = json!({ "name": name, "path": path.display().to_string() });
-                    Ok(say_json(&made)?)
-                }
-                false => new::text(&name, &path),
+                true => say_json(&json!({ "name": made.name, "path": made.path })),
+                false => say(made),
             }
         }
     }
 }
 
-fn find(cwd: &Path, home: &Path) -> (Vec<FoundSkill>, Vec<Problem>) {
-    let directories = SkillDirectories::usual(cwd, home, env::home_dir().as_deref());
-    find_skills(&directories, cwd)
-}
-
-/// What programs are told about a skill.
-fn object(skill: &Skill) -> Value {
+/// A skill for programs.
+fn as_json(skill: &Skill) -> Value {
     let allowed = skill.allowed_tools.as_ref();
     json!({
         "name": skill.name,

@@ -79,9 +79,7 @@ impl fmt::Display for KeptKey {
 pub enum KeyNotKept {
     #[error("{0}: nothing was kept")]
     Refused(KeyRefused),
-    #[error(
-        "the key could not be tried ({0}): nothing was kept; with --no-probe it is kept untried"
-    )]
+    #[error("the key could not be tried ({0}): nothing was kept")]
     Untried(KeyRefused),
     #[error(transparent)]
     Unwritable(#[from] AssemblyError),
@@ -100,6 +98,14 @@ pub struct CredentialStatus {
     pub expires: Option<SystemTime>,
     /// Why it cannot be used, and what to do about it.
     pub problem: Option<String>,
+}
+
+/// Every credential that was found.
+#[derive(Debug)]
+pub struct CredentialReport {
+    pub credentials: Vec<CredentialStatus>,
+    /// Why `auth.json` cannot be used; then only the environment was looked at.
+    pub problem: Option<CredentialError>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -362,6 +368,20 @@ impl Credentials {
             }
         }
         found
+    }
+
+    /// Every credential there is, even when `auth.json` cannot be used.
+    pub fn report(&self) -> CredentialReport {
+        match self.status() {
+            Ok(credentials) => CredentialReport {
+                credentials,
+                problem: None,
+            },
+            Err(problem) => CredentialReport {
+                credentials: self.environment(),
+                problem: Some(problem),
+            },
+        }
     }
 
     /// Every credential there is, as it would be used. Entries of `auth.json` that a variable hides

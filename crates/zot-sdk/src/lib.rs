@@ -87,10 +87,12 @@
 
 mod alternatives;
 mod assembly;
+mod causes;
 mod config;
 pub mod configuration;
+pub mod context;
 mod credentials;
-mod diagnosis;
+pub mod doctor;
 pub mod extensions;
 mod full;
 mod function_tool;
@@ -100,10 +102,13 @@ mod jail;
 mod known_secrets;
 mod live_models;
 pub mod login;
+pub mod models;
 mod persistence;
+pub mod recordings;
 mod runtime;
 pub mod sessions;
 mod settings;
+pub mod skills;
 mod stream;
 mod surroundings;
 mod system_prompt;
@@ -113,15 +118,15 @@ pub mod wire;
 mod workspace;
 
 pub use assembly::{AssemblyError, UnknownTool};
+pub use causes::with_causes;
 pub use config::{
     Config, ContextSearch, ExtensionSearch, ModelChoice, Persistence, PreferredModel, Recording,
     Replay, Resumption, SessionChoice, SkillSearch, SystemPrompt, ToolChoice, ToolSelection,
 };
 pub use credentials::{
-    CredentialKind, CredentialStatus, Credentials, KeptKey, KeyCheck, KeyNotKept, KeyProbe,
-    KeyRefused,
+    CredentialKind, CredentialReport, CredentialStatus, Credentials, KeptKey, KeyCheck, KeyNotKept,
+    KeyProbe, KeyRefused,
 };
-pub use diagnosis::{Diagnosis, diagnose, probe};
 pub use full::{InvalidMessage, session_messages};
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
 pub use hosting::PanelAction;
@@ -141,9 +146,7 @@ pub use zot_agent::{
 };
 pub use zot_auth as auth;
 pub use zot_auth::zot_home;
-pub use zot_cassette as cassette;
 pub use zot_config as config_files;
-pub use zot_context as context;
 pub use zot_conversation as conversation;
 pub use zot_conversation::{
     AgentEvent, Arguments, BoxFuture, ErrorCode, ErrorReport, Image, Progress, ReasoningEffort,
@@ -152,7 +155,7 @@ pub use zot_conversation::{
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
 pub use zot_provider::HttpClient;
 pub use zot_provider::catalog::{
-    Catalog, Deprecation, Effort, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect, today,
+    Catalog, Deprecation, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect, today,
 };
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};
 pub use zot_tools::{CommandConfinement, JailError};

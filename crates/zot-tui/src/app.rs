@@ -36,8 +36,13 @@ pub(crate) use approvals::{Approval, Approvals, StepLimit, step_count};
 use commands::Commands;
 pub(crate) use composer::{Composer, History, MAX_HISTORY_ENTRIES, ShellOutput};
 pub(crate) use context::{Context, MIN_COLUMNS, MIN_ROWS};
-pub(crate) use effect::{Effect, Prompt, SESSION};
-pub(crate) use input::{FileList, Info, Input, LogAction};
+pub(crate) use effect::{
+    AgentEffect, Effect, ExtensionEffect, LoginEffect, LoginRequest, Prompt, Query, SessionEffect,
+    SettingsEffect, ShellEffect, TerminalEffect,
+};
+pub(crate) use input::{
+    FileList, Info, Input, Listed, LogAction, LoginInput, PanelInput, ShellInput,
+};
 pub(crate) use key::{Key, KeyCode};
 use login::Login;
 pub(crate) use panels::PanelView;
@@ -127,126 +132,113 @@ impl App {
             Input::Key(key) => return self.press(key),
             Input::Paste(text) => return self.paste(text),
             Input::Resized { columns, rows } => self.resize(columns, rows),
+            Input::Background { is_light } if self.status.is_theme_guessed => {
+                self.set_theme(match is_light {
+                    true => Theme::LIGHT,
+                    false => Theme::DARK,
+                });
+            }
+            Input::Tick | Input::Cursor { .. } | Input::Line(_) | Input::Background { .. } => {}
             Input::Agent(event) => return self.take_event(event),
-            Input::Extension(notice) => return self.take_notice(notice),
-            Input::Image(drawing) => self.transcript.add_image(&self.context, drawing),
             Input::WorkEnded => return self.end_work(),
             Input::Aside(event) => {
                 let action = self.transcript.update_aside(&self.context, event);
                 return self.carry_out(action);
             }
             Input::AsideEnded => return self.end_aside(),
-            Input::Info(info) => {
-                // Only responses tell how much of the context is used.
-                let context_used = self.context.info.context_used;
-                self.context.info = Info {
-                    context_used,
-                    ..info
-                };
+            Input::Extension(notice) => return self.take_notice(notice),
+            Input::Commands(commands) => return self.set_commands(commands),
+            Input::Panel(input) => {
+                let actions = self.panels.update(input);
+                return self.carry_out(actions);
             }
+            Input::Image(drawing) => self.transcript.add_image(&self.context, drawing),
+            Input::Info(info) => self.context.set_info(info),
             Input::Approval(scope) => return self.set_approval(scope),
-            Input::Tick | Input::Cursor { .. } | Input::Line(_) => {}
-            Input::Files(files) => self.take_files(files),
-            Input::Models(models) => return self.offer(PickerKind::Models, Choices::named(models)),
-            Input::Prompts(prompts) if prompts.is_empty() => {
-                return self.remark("nothing was said yet");
-            }
-            Input::Sessions(sessions) if sessions.is_empty() => {
-                return self.note("there is no session of this directory yet");
-            }
-            Input::Sessions(sessions) => {
-                return self.offer(PickerKind::Sessions, Choices::named(sessions));
-            }
-            Input::Skills(skills) if skills.is_empty() => {
-                return self.note("there are no skills: docs/skills.md says where to put some");
-            }
-            Input::Skills(skills) => {
-                return self.offer(PickerKind::Skills, skills.into_iter().collect());
-            }
-            Input::Themes(themes) => return self.offer(PickerKind::Themes, Choices::named(themes)),
-            Input::Providers { providers, .. } if providers.is_empty() => {
-                return self.note("no key is kept: there is nothing to take away");
-            }
-            Input::Providers { action, providers } => {
-                let kind = match action {
-                    LogAction::In => PickerKind::LogIn,
-                    LogAction::Out => PickerKind::LogOut,
-                };
-                return self.offer(kind, providers.into_iter().collect());
+            Input::Listed(listed) => return self.take_listed(listed),
+            Input::Login(input) => return self.take_login(input),
+            Input::Shell(ShellInput::Progress(text)) => self.composer.shell.add_progress(&text),
+            Input::Shell(ShellInput::Ended(output)) => {
+                let actions = self.composer.end_shell(&self.context, output);
+                return self.carry_out(actions);
             }
             Input::Mentions { names, parts } => self.composer.set_attachments(&names, parts),
             Input::Mentioned { content, parts } => self.composer.set_sent_parts(content, parts),
             Input::Preview { subject, preview } => self.picker.set_preview(subject, preview),
-            Input::KeyAsked { provider, page } => {
-                self.picker.close();
-                self.status.clear_remark();
-                self.login.ask(provider, page);
-            }
-            Input::KeyRefused(reason) => {
-                self.login.refuse();
-                return self.error(reason);
-            }
-            Input::KeyPageClosed => self.login.close_page(),
-            Input::LoggedIn => {
-                self.login.finish();
-                if !self.status.is_working() {
-                    return Vec::from_iter(self.login.take_restart());
-                }
-            }
-            Input::ForkPoints(prompts) => return commands::offer_fork_points(self, prompts),
             Input::Imported(session) => return commands::open_imported(self, session),
-            Input::Prompts(prompts) => {
-                return self.offer(PickerKind::Prompts, Choices::named(prompts));
-            }
             Input::Earlier { title, messages } => {
                 self.transcript.add_earlier(&self.context, title, &messages);
-            }
-            Input::Commands(commands) => return self.set_commands(commands),
-            Input::Background { is_light } => {
-                if self.status.is_theme_guessed {
-                    self.set_theme(match is_light {
-                        true => Theme::LIGHT,
-                        false => Theme::DARK,
-                    });
-                }
             }
             Input::Theme(theme) => {
                 self.set_theme(*theme);
                 self.status.is_theme_guessed = false;
             }
             Input::Edited(text) => self.composer.set_edited(&text),
-            Input::ShellProgress(text) => self.composer.shell.add_progress(&text),
-            Input::ShellEnded(output) => {
-                if let Some(item) = self.composer.end_shell(&self.context, output) {
-                    self.status.hide_remark(&self.context);
-                    self.transcript.add(&self.context, item);
-                }
-            }
+            Input::Insert(text) => self.composer.editor.apply(Edit::Insert(text)),
+            Input::Prompt(prompt) => return self.submit(prompt, None),
             Input::Note {
                 text,
                 is_error: false,
             } => return self.note(text),
             Input::Note { text, .. } => return self.error(text),
-            Input::Insert(text) => self.composer.editor.apply(Edit::Insert(text)),
             Input::Panicked(what) => {
                 self.transcript.ask_redraw(Redraw::Screen);
                 return self.error(format!("a bug in zot, which goes on: {what}"));
             }
-            Input::PanelOpened(view) => {
-                let actions = self.panels.open(view);
-                return self.carry_out(actions);
-            }
-            Input::PanelLost {
-                extension,
-                panel,
-                reason,
-            } => {
-                self.panels.close(&extension, &panel);
-                return self.error(reason);
-            }
-            Input::Prompt(prompt) => return self.submit(prompt, None),
         }
         Vec::new()
+    }
+
+    fn take_listed(&mut self, listed: Listed) -> Vec<Effect> {
+        let (kind, choices) = match listed {
+            Listed::Files(files) => {
+                let FileList { files, is_whole } = files;
+                self.picker.offer_files(&self.context, files, is_whole);
+                return Vec::new();
+            }
+            Listed::ForkPoints(prompts) => return commands::offer_fork_points(self, prompts),
+            Listed::Prompts(prompts) if prompts.is_empty() => {
+                return self.remark("nothing was said yet");
+            }
+            Listed::Sessions(sessions) if sessions.is_empty() => {
+                return self.note("there is no session of this directory yet");
+            }
+            Listed::Skills(skills) if skills.is_empty() => {
+                return self.note("there are no skills: docs/skills.md says where to put some");
+            }
+            Listed::Providers { providers, .. } if providers.is_empty() => {
+                return self.note("no key is kept: there is nothing to take away");
+            }
+            Listed::Models(models) => (PickerKind::Models, Choices::named(models)),
+            Listed::Prompts(prompts) => (PickerKind::Prompts, Choices::named(prompts)),
+            Listed::Sessions(sessions) => (PickerKind::Sessions, Choices::named(sessions)),
+            Listed::Skills(skills) => (PickerKind::Skills, skills.into_iter().collect()),
+            Listed::Themes(themes) => (PickerKind::Themes, Choices::named(themes)),
+            Listed::Providers { action, providers } => {
+                let kind = match action {
+                    LogAction::In => PickerKind::LogIn,
+                    LogAction::Out => PickerKind::LogOut,
+                };
+                (kind, providers.into_iter().collect())
+            }
+        };
+        self.offer(kind, choices)
+    }
+
+    fn take_login(&mut self, input: LoginInput) -> Vec<Effect> {
+        if let LoginInput::KeyAsked { .. } | LoginInput::StepShown { .. } = input {
+            self.picker.close();
+            self.status.clear_remark();
+        }
+        let actions = self.login.update(input);
+        let effects = self.carry_out(actions);
+        match self.status.is_working() {
+            true => effects,
+            false => effects
+                .into_iter()
+                .chain(self.login.take_restart())
+                .collect(),
+        }
     }
 
     fn set_approval(&mut self, scope: ApprovalScope) -> Vec<Effect> {
@@ -259,11 +251,6 @@ impl App {
             true => commands::show_settings(self, "confirm"),
             false => Vec::new(),
         }
-    }
-
-    fn take_files(&mut self, files: FileList) {
-        self.picker
-            .offer_files(&self.context, files.files, files.is_whole);
     }
 
     /// What the screen looks like. Finished lines and images are returned once. `above` is how many

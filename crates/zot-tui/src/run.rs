@@ -1,6 +1,6 @@
 //! Brings the terminal, the agent and the state together.
 
-mod again;
+mod agent;
 mod assembling;
 mod bounded;
 mod dropped;
@@ -19,16 +19,17 @@ mod jail;
 mod listings;
 mod login;
 mod model_choice;
-mod own_program;
 mod plain;
 mod previews;
 mod reading;
 mod resizing;
+mod restarting;
 mod sessions;
 mod shell;
 mod themes;
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,11 +40,10 @@ use zot_process::{EndSignal, EndSignals};
 use zot_sdk::sessions::Summary;
 use zot_sdk::{EventStream, Runtime};
 
-use crate::app::{App, Effect, Input, Key, PickerKind, Prompt};
+use crate::app::{App, Input, Key, Listed, PickerKind, Prompt, ShellInput};
 use crate::renderer::{Narrowing, Renderer, Replaces};
 use crate::terminal::Terminal;
 
-pub use again::{Carried, Waiting};
 use assembling::assemble;
 use events::next_event;
 use farewell::Farewell;
@@ -53,6 +53,7 @@ use login::{Login, next_login};
 pub use model_choice::ModelChoice;
 use plain::Plain;
 use resizing::Resized;
+pub use restarting::{Carried, Waiting};
 use shell::{Running, next_output};
 
 /// While things stream in, the screen is drawn this often at most; for a key it is drawn at once.
@@ -183,7 +184,7 @@ impl Chat {
         let mut picks = false;
         if self.options.picks_session {
             let sessions = self.list_sessions();
-            picks = matches!(&sessions, Input::Sessions(sessions) if !sessions.is_empty());
+            picks = matches!(&sessions, Input::Listed(Listed::Sessions(sessions)) if !sessions.is_empty());
             self.take(sessions)?;
         }
         self.app.composer.shell.outputs = std::mem::take(&mut self.options.waiting).0;
@@ -203,88 +204,89 @@ impl Chat {
     async fn step(&mut self, signals: &mut EndSignals) -> io::Result<Option<Ending>> {
         let tick = self.app.next_tick_ms().map(Duration::from_millis);
         let tick = tick.map(|after| Instant::now() + after);
-        Ok(tokio::select! {
+        tokio::select! {
             biased;
-            signal = signals.next() => self.take_signal(signal)?,
+            signal = signals.next() => self.take_signal(signal),
             input = next_guest(&mut self.guest) => {
                 self.guest = None;
                 self.guest_left = Some(Instant::now());
                 self.take_back()?;
                 let ending = self.take(input)?;
                 self.draw()?;
-                ending
+                Ok(ending)
             }
-            input = self.terminal.next() => match input {
-                Some(Ok(Input::Line(line))) => self.take_line(line)?,
-                // Lines are as long as they were.
-                Some(Ok(Input::Resized { .. })) if self.plain.is_some() => None,
-                // The end of the input is how one leaves.
-                None if self.plain.is_some() => Some(Ending::Left),
-                Some(Ok(Input::Resized { columns, rows })) => {
-                    self.resized = Some(Resized::step((columns, rows)));
-                    None
-                }
-                Some(Ok(Input::Cursor { row, column })) => {
-                    self.find_live(Some((row, column)))?;
-                    None
-                }
-                Some(Ok(input)) => {
-                    let input = self.with_dropped(input);
-                    let ending = self.take(input)?;
-                    if !self.app.picker.is_open(PickerKind::Sessions) {
-                        // It waited for the list that was shown first, not for any.
-                        self.options.prompt = None;
-                    }
-                    // A key is answered at once, not at the next beat of the timer.
-                    self.draw()?;
-                    ending
-                }
-                _ => Some(Ending::TerminalGone),
-            },
-            inputs = next_login(&mut self.login) => {
-                let mut ending = None;
-                for input in inputs {
-                    ending = ending.or(self.take_soon(input)?);
-                }
-                ending
-            }
+            input = self.terminal.next() => self.take_from_terminal(input),
+            inputs = next_login(&mut self.login) => self.take_all(inputs),
             () = until(self.resized.as_ref().map(Resized::when)) => {
                 self.take_resize()?;
-                None
+                Ok(None)
             }
             () = until(self.draw_at) => {
                 self.draw()?;
-                None
+                Ok(None)
             }
             Some(drawings) = self.image_renderer.next() => {
-                for drawing in drawings {
-                    self.take_soon(Input::Image(drawing))?;
-                }
-                None
+                self.take_all(drawings.into_iter().map(Input::Image))
             }
             // What comes after an image is shown after it.
             event = next_event(&mut self.work), if !self.image_renderer.is_busy() => {
-                self.take_burst(event)?
+                self.take_burst(event)
             }
-            event = next_event(&mut self.aside) => self.take_aside(event)?,
+            event = next_event(&mut self.aside) => self.take_aside(event),
             Some(text) = next_output(&mut self.shell) => {
-                self.take_soon(Input::ShellProgress(text))?
+                self.take_soon(Input::Shell(ShellInput::Progress(text)))
             }
             // A command opens a panel before its extension draws there.
             Some(done) = self.jobs.join_next() => {
-                let mut ending = None;
-                // One that panicked has nothing to say, but has disturbed the screen.
+                // A job that panicked returns nothing, but has disturbed the screen.
                 self.draw_at.get_or_insert_with(|| Instant::now() + FRAME);
-                for input in done.unwrap_or_default() {
-                    ending = ending.or(self.take_soon(input)?);
+                self.take_all(done.unwrap_or_default())
+            }
+            notice = self.runtime.next_notice() => self.take_soon(Input::Extension(notice)),
+            () = until(tick) => self.take_soon(Input::Tick),
+        }
+    }
+
+    fn take_from_terminal(
+        &mut self,
+        input: Option<io::Result<Input>>,
+    ) -> io::Result<Option<Ending>> {
+        match input {
+            Some(Ok(Input::Line(line))) => self.take_line(line),
+            // Lines are not wrapped.
+            Some(Ok(Input::Resized { .. })) if self.plain.is_some() => Ok(None),
+            // The end of the input is how one leaves.
+            None if self.plain.is_some() => Ok(Some(Ending::Left)),
+            Some(Ok(Input::Resized { columns, rows })) => {
+                self.resized = Some(Resized::step((columns, rows)));
+                Ok(None)
+            }
+            Some(Ok(Input::Cursor { row, column })) => {
+                self.find_live(Some((row, column)))?;
+                Ok(None)
+            }
+            Some(Ok(input)) => {
+                let input = self.with_dropped(input);
+                let ending = self.take(input)?;
+                if !self.app.picker.is_open(PickerKind::Sessions) {
+                    // It waited for the list that was shown first, not for any.
+                    self.options.prompt = None;
                 }
-                ending
+                // A key is answered at once, not at the next frame.
+                self.draw()?;
+                Ok(ending)
             }
-            notice = self.runtime.next_notice() => {
-                self.take_soon(Input::Extension(notice))?
-            }
-            () = until(tick) => self.take_soon(Input::Tick)?,
-        })
+            Some(Err(_)) | None => Ok(Some(Ending::TerminalGone)),
+        }
+    }
+
+    /// Takes inputs that came together; the first ending counts.
+    fn take_all(&mut self, inputs: impl IntoIterator<Item = Input>) -> io::Result<Option<Ending>> {
+        let mut ending = None;
+        for input in inputs {
+            ending = ending.or(self.take_soon(input)?);
+        }
+        Ok(ending)
     }
 
     fn take_signal(&mut self, signal: EndSignal) -> io::Result<Option<Ending>> {
@@ -300,7 +302,7 @@ impl Chat {
         let Input::Paste(text) = input else {
             return input;
         };
-        if self.app.login.entry.is_some() {
+        if self.app.login.is_open() {
             return Input::Paste(text);
         }
         let home = std::env::home_dir();
@@ -330,23 +332,10 @@ impl Chat {
                     self.print_delta(&delta)?;
                 }
                 for effect in effects {
-                    match effect {
-                        Effect::Quit => return Ok(Some(Ending::Left)),
-                        Effect::Resume { .. } | Effect::Fork { .. } => {
-                            let again = match effect {
-                                Effect::Fork { before } => self.begin_copy(before),
-                                Effect::Resume { session } => self.begin_again(session),
-                                _ => continue,
-                            };
-                            match again {
-                                Ok(ending) => return Ok(Some(ending)),
-                                Err(error) => inputs.push(Input::failure(error)),
-                            }
-                            continue;
-                        }
-                        _ => {}
+                    match self.perform(effect)? {
+                        ControlFlow::Break(ending) => return Ok(Some(ending)),
+                        ControlFlow::Continue(following) => inputs.extend(following),
                     }
-                    inputs.extend(self.perform(effect)?);
                 }
             }
         }

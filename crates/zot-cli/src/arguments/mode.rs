@@ -8,9 +8,11 @@ use clap::Args;
 use super::Arguments;
 use super::resume::Resume;
 use super::values;
-use crate::doctor::Depth;
+use zot_sdk::context::PromptDraft;
+use zot_sdk::doctor::Depth;
+
 use crate::failure::Failure;
-use crate::prompt_input::{PromptInput, StandardInput};
+use crate::prompt_input::{self, StandardInput};
 use crate::warn;
 
 /// The words that are commands when they come first.
@@ -72,10 +74,10 @@ pub(crate) enum Mode {
         picks_session: bool,
     },
     Print {
-        prompt: PromptInput,
+        prompt: PromptDraft,
     },
     Json {
-        prompt: PromptInput,
+        prompt: PromptDraft,
     },
     Context,
     ListModels,
@@ -96,7 +98,7 @@ impl Arguments {
         self.settle_resumption()?;
         let mode = self.wanted_mode()?;
         if self.mode.no_stdin && matches!(mode, Mode::Rpc) {
-            return Err(Failure::Usage(
+            return Err(Failure::usage(
                 "--no-stdin leaves standard input alone, but rpc reads its commands from it"
                     .to_owned(),
             ));
@@ -113,14 +115,14 @@ impl Arguments {
         if command.as_deref() == Some("context") && !self.mode.print {
             return match self.words.get(1) {
                 None => Ok(Mode::Context),
-                Some(word) => Err(Failure::Usage(format!(
+                Some(word) => Err(Failure::usage(format!(
                     "context takes no prompt ({word:?}): it shows what comes before one"
                 ))),
             };
         }
         let is_doctor = command.as_deref() == Some("doctor");
         if let (Some(command), true) = (command, self.mode.print || self.mode.json && !is_doctor) {
-            return Err(Failure::Usage(format!(
+            return Err(Failure::usage(format!(
                 "{command} cannot be combined with -p or --json"
             )));
         }
@@ -146,11 +148,11 @@ impl Arguments {
                 (true, false) => Depth::Network,
                 (false, false) => Depth::Configuration,
             })),
-            [first, second, ..] if first == "rpc" || self.mode.rpc => Err(Failure::Usage(format!(
+            [first, second, ..] if first == "rpc" || self.mode.rpc => Err(Failure::usage(format!(
                 "rpc takes no prompt on the command line ({second:?}): send it as a prompt command"
             ))),
             words if at_terminal && words.iter().any(|word| word == "-") => {
-                Err(Failure::Usage(
+                Err(Failure::usage(
                     "the word - stands for standard input, which is the chat's keyboard: use it \
                      with -p or --json"
                         .to_owned(),
@@ -160,12 +162,12 @@ impl Arguments {
                 prompt: (!words.is_empty()).then(|| words.join(" ")),
                 picks_session: self.session.resumes == Resume::Pick,
             }),
-            [word, ..] => Err(Failure::Usage(format!(
+            [word, ..] => Err(Failure::usage(format!(
                 "{word:?} is not a command ({}); to run a prompt use -p PROMPT for the answer or \
                  --json PROMPT for events (the chat needs a terminal)",
                 COMMANDS.join(", ")
             ))),
-            [] => Err(Failure::Usage(
+            [] => Err(Failure::usage(
                 "the chat needs a terminal: use -p PROMPT for the answer, --json PROMPT for events, \
                  or rpc; see --help"
                     .to_owned(),
@@ -174,11 +176,11 @@ impl Arguments {
     }
 
     /// The words of the command line and what is piped in.
-    fn prompt(&self) -> Result<PromptInput, Failure> {
+    fn prompt(&self) -> Result<PromptDraft, Failure> {
         let stdin = match self.mode.no_stdin {
             true => StandardInput::LeaveAlone,
             false => StandardInput::Read,
         };
-        PromptInput::read(&self.words, stdin)
+        prompt_input::read(&self.words, stdin)
     }
 }

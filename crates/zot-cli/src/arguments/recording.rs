@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use zot_sdk::cassette::{ReplayMode, ReplayPace};
+use zot_sdk::recordings::{ReplayMode, ReplayPace};
 use zot_sdk::{Recording, Replay};
 
 #[derive(Args)]

@@ -69,14 +69,14 @@ impl Arguments {
         let is_named = matches!(self.session.resumes, Resume::Session(_));
         let is_elsewhere = self.session.continue_newest || self.session.session.is_some();
         if is_named && is_elsewhere && !self.session.no_session {
-            return Err(Failure::Usage(
+            return Err(Failure::usage(
                 "--resume ID names one session, and --continue or --session another: give only one \
                  of them"
                     .to_owned(),
             ));
         }
         if self.session.fork && !is_elsewhere && self.session.resumes == Resume::New {
-            return Err(Failure::Usage(
+            return Err(Failure::usage(
                 "--fork needs a session to copy: add --continue, --resume ID or --session PATH"
                     .to_owned(),
             ));
@@ -103,7 +103,7 @@ impl Arguments {
                     words.push((position, value));
                 }
                 Meaning::Mistake => {
-                    return Err(Failure::Usage(format!(
+                    return Err(Failure::usage(format!(
                         "there is no session {value:?} (`zot sessions list --all` shows all there \
                          are); if it begins the prompt, put -- before the prompt"
                     )));
@@ -162,7 +162,7 @@ impl Arguments {
         let mistaken = self.resumed_words.iter().map(|word| {
             format!("there is no session {word:?}, so that is part of the prompt, and ")
         });
-        Failure::Usage(format!(
+        Failure::usage(format!(
             "{}which session? Name it with --resume ID (the beginning is enough), or take the newest \
              of this directory with --continue",
             mistaken.collect::<String>()

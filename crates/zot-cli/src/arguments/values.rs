@@ -24,10 +24,6 @@ pub(super) fn efforts() -> PossibleValuesParser {
     PossibleValuesParser::new(known.into_iter().chain([empty]))
 }
 
-pub(super) fn effort(name: &str) -> Option<ReasoningEffort> {
-    ReasoningEffort::named(name)
-}
-
 pub(super) fn unset_empty(value: &mut Option<String>) {
     value.take_if(|value| value.is_empty());
 }
@@ -64,7 +60,7 @@ pub(super) fn check_directory(path: &Path) -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => "does not exist".to_owned(),
         Err(error) => format!("cannot be used: {error}"),
     };
-    Err(Failure::Usage(format!(
+    Err(Failure::usage(format!(
         "the directory of --cwd, {}, {problem}",
         path.display()
     )))

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use super::Failure;
+use crate::failure::Failure;
 
 /// Whether someone has agreed already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Consent {
         let answer = answer.await.map_err(io::Error::other)??;
         match answer.trim().to_lowercase().as_str() {
             "y" | "yes" => Ok(()),
-            _ => Err(Failure::Refused(refusal.to_owned())),
+            _ => Err(Failure::failed(refusal.to_owned())),
         }
     }
 }

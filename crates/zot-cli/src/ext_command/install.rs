@@ -6,9 +6,10 @@ use zot_sdk::extensions::Manifest;
 use zot_sdk::extensions::store::{IfTaken, Origin, Store};
 
 use super::consent::Consent;
-use super::terminal::{note, one_line};
-use super::{Failure, permissions};
+use super::permissions;
+use crate::failure::Failure;
 use crate::output::say;
+use crate::text::{note, one_line};
 
 pub(super) async fn run(
     store: &Store,

@@ -1,139 +1,103 @@
 //! `zot ext list`.
 
-use std::env;
-use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::io;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
-use zot_sdk::VERSION;
-use zot_sdk::extensions::check::{Introduction, Stage, look_at};
-use zot_sdk::extensions::{Discovery, Found, LoadProblem, SearchPaths, Source, Standing, discover};
+use zot_sdk::Workspace;
+use zot_sdk::extensions::check::Introduction;
+use zot_sdk::extensions::{
+    self, BrokenExtension, ExtensionList, ExtensionState, ListedExtension, Starting,
+};
+use zot_terminal::Print;
 
-use super::terminal::{one_line, write_table};
-use super::{Failure, home, permissions};
-use crate::output::Format;
-use crate::output::say_pretty_json;
+use super::permissions;
+use crate::failure::Failure;
+use crate::output::{Format, print, say_pretty_json};
+use crate::text::{one_line, write_table};
 
-/// How long an extension may take to tell what it has.
-const LOOK_TIME: Duration = Duration::from_secs(3);
+const HEADINGS: [&str; 7] = [
+    "NAME",
+    "VERSION",
+    "STATE",
+    "SOURCE",
+    "PERMISSIONS",
+    "COMMANDS",
+    "TOOLS",
+];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Starting {
-    Enabled,
-    Skip,
-}
-
-/// What was learnt by starting an extension; nothing when it was not started.
-type Learnt = Option<Result<Introduction, String>>;
-
-pub(super) async fn run(starting: Starting, format: Format) -> Result<ExitCode, Failure> {
-    let cwd = env::current_dir()?;
-    let paths = SearchPaths::usual(&cwd, &home());
-    let discovery = discover(&paths);
-    let learnt = match starting {
-        Starting::Enabled => look_at_all(&discovery, cwd).await,
-        Starting::Skip => vec![None; discovery.found.len()],
-    };
+pub(super) async fn run(
+    workspace: &Workspace,
+    starting: Starting,
+    format: Format,
+) -> Result<ExitCode, Failure> {
+    let list = extensions::list(workspace, starting).await;
     match format {
-        Format::Text => write_all(&discovery, &learnt, &paths)?,
-        Format::Json => write_json(&discovery, &learnt, &paths)?,
+        Format::Text => print(|output| write(output, &list))?,
+        Format::Json => say_pretty_json(&as_json(&list))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Starts the enabled extensions side by side.
-async fn look_at_all(discovery: &Discovery, cwd: PathBuf) -> Vec<Learnt> {
-    let mut learnt = vec![None; discovery.found.len()];
-    let mut looks = JoinSet::new();
-    for (index, found) in discovery.found.iter().enumerate() {
-        if found.standing != Standing::Enabled {
-            continue;
-        }
-        let found = found.clone();
-        let stage = Stage {
-            zot_version: VERSION.to_owned(),
-            provider: String::new(),
-            model: String::new(),
-            cwd: cwd.clone(),
-            data_dir: found.manifest.data_dir(&found.directory, &home()),
-        };
-        looks.spawn(async move { (index, look_at(&found, &stage, LOOK_TIME).await) });
-    }
-    while let Some(look) = looks.join_next().await {
-        if let Ok((index, look)) = look {
-            learnt[index] = Some(look.map_err(|error| error.to_string()));
-        }
-    }
-    learnt
-}
-
-fn write_all(discovery: &Discovery, learnt: &[Learnt], paths: &SearchPaths) -> io::Result<()> {
-    let mut output = zot_terminal::buffered_stdout();
-    if discovery.found.is_empty() && discovery.problems.is_empty() {
-        writeln!(
+fn write(output: &mut dyn Print, list: &ExtensionList) -> io::Result<()> {
+    if list.found.is_empty() && list.broken.is_empty() {
+        return writeln!(
             output,
             "no extensions; `zot ext install` installs one, `zot ext new` makes one"
-        )?;
-        return output.flush();
+        );
     }
-    let mut rows = vec![
-        [
-            "NAME",
-            "VERSION",
-            "STATE",
-            "SOURCE",
-            "PERMISSIONS",
-            "COMMANDS",
-            "TOOLS",
-        ]
-        .map(str::to_owned),
-    ];
-    for (found, learnt) in discovery.found.iter().zip(learnt) {
-        let (commands, tools) = match learnt {
-            Some(Ok(introduction)) => (
-                joined(
-                    introduction.commands.iter().map(|command| &command.name),
-                    "/",
-                ),
-                joined(introduction.tools.iter().map(|tool| &tool.name), ""),
-            ),
-            _ => ("-".to_owned(), "-".to_owned()),
-        };
-        let manifest = &found.manifest;
-        rows.push([
-            one_line(&manifest.name),
-            or_dash(one_line(&manifest.version)),
-            one_line(&state_in_words(found, learnt)),
-            found.source.as_str().to_owned(),
-            one_line(&permissions::summary(manifest.permissions.as_ref())),
-            commands,
-            tools,
-        ]);
-    }
-    for problem in &discovery.problems {
-        let dash = || "-".to_owned();
-        rows.push([
-            one_line(&name_of(problem)),
-            dash(),
-            one_line(&format!("broken: {}", problem.error)),
-            source_of(problem, paths).as_str().to_owned(),
-            dash(),
-            dash(),
-            dash(),
-        ]);
-    }
-    write_table(&mut output, &rows)?;
-    write_enforcement(&mut output, discovery)?;
-    output.flush()
+    let mut rows = vec![HEADINGS.map(str::to_owned)];
+    rows.extend(list.found.iter().map(row));
+    rows.extend(list.broken.iter().map(broken_row));
+    write_table(output, &rows)?;
+    write_enforcement(output, &list.found)
 }
 
-/// A line for all extensions that are held in the same way.
-fn write_enforcement(output: &mut impl io::Write, discovery: &Discovery) -> io::Result<()> {
+fn row(listed: &ListedExtension) -> [String; 7] {
+    let (commands, tools) = match &listed.introduction {
+        Some(Introduction {
+            commands, tools, ..
+        }) => (
+            joined(commands.iter().map(|command| &command.name), "/"),
+            joined(tools.iter().map(|tool| &tool.name), ""),
+        ),
+        None => ("-".to_owned(), "-".to_owned()),
+    };
+    let manifest = &listed.found.manifest;
+    let state = match &listed.state {
+        ExtensionState::Enabled => "enabled".to_owned(),
+        ExtensionState::Disabled => "disabled".to_owned(),
+        ExtensionState::Shadowed { by } => format!("shadowed by {}", by.display()),
+        ExtensionState::Broken { error } => format!("broken: {error}"),
+    };
+    [
+        one_line(&manifest.name),
+        or_dash(one_line(&manifest.version)),
+        one_line(&state),
+        listed.found.source.as_str().to_owned(),
+        one_line(&permissions::summary(manifest.permissions.as_ref())),
+        commands,
+        tools,
+    ]
+}
+
+fn broken_row(broken: &BrokenExtension) -> [String; 7] {
+    let dash = || "-".to_owned();
+    [
+        one_line(&broken.name),
+        dash(),
+        one_line(&format!("broken: {}", broken.error)),
+        broken.source.as_str().to_owned(),
+        dash(),
+        dash(),
+        dash(),
+    ]
+}
+
+/// Writes a line for all extensions that are confined in the same way.
+fn write_enforcement(output: &mut dyn Print, found: &[ListedExtension]) -> io::Result<()> {
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();
-    for found in &discovery.found {
+    for ListedExtension { found, .. } in found {
         let Some(enforcement) = permissions::enforcement(&found.manifest) else {
             continue;
         };
@@ -167,51 +131,44 @@ fn or_dash(text: String) -> String {
     }
 }
 
-fn state_in_words(found: &Found, learnt: &Learnt) -> String {
-    match (&found.standing, learnt) {
-        (Standing::Enabled, Some(Err(error))) => format!("broken: {error}"),
-        (Standing::Enabled, _) => "enabled".to_owned(),
-        (Standing::Disabled, _) => "disabled".to_owned(),
-        (Standing::Shadowed { by }, _) => format!("shadowed by {}", by.display()),
-    }
+fn as_json(list: &ExtensionList) -> Vec<Value> {
+    let found = list.found.iter().map(listed_as_json);
+    let broken = list.broken.iter().map(|broken| {
+        json!({
+            "name": broken.name,
+            "state": "broken",
+            "reason": broken.error,
+            "source": broken.source.as_str(),
+            "directory": broken.directory.display().to_string(),
+        })
+    });
+    found.chain(broken).collect()
 }
 
-fn write_json(discovery: &Discovery, learnt: &[Learnt], paths: &SearchPaths) -> io::Result<()> {
-    let mut entries = Vec::new();
-    for (found, learnt) in discovery.found.iter().zip(learnt) {
-        let (state, reason) = match (&found.standing, learnt) {
-            (Standing::Enabled, Some(Err(error))) => ("broken", Some(error.clone())),
-            (Standing::Enabled, _) => ("enabled", None),
-            (Standing::Disabled, _) => ("disabled", None),
-            (Standing::Shadowed { by }, _) => ("shadowed", Some(by.display().to_string())),
-        };
-        let introduction = learnt.as_ref().and_then(|learnt| learnt.as_ref().ok());
-        let manifest = &found.manifest;
-        entries.push(json!({
-            "name": manifest.name,
-            "version": manifest.version,
-            "description": manifest.description,
-            "language": manifest.language,
-            "state": state,
-            "reason": reason,
-            "source": found.source.as_str(),
-            "directory": found.directory.display().to_string(),
-            "permissions": permissions::as_json(manifest.permissions.as_ref()),
-            "enforcement": permissions::enforcement_as_json(manifest),
-            "commands": introduction.map(commands_json),
-            "tools": introduction.map(tools_json),
-        }));
-    }
-    for problem in &discovery.problems {
-        entries.push(json!({
-            "name": name_of(problem),
-            "state": "broken",
-            "reason": problem.error,
-            "source": source_of(problem, paths).as_str(),
-            "directory": problem.path.display().to_string(),
-        }));
-    }
-    say_pretty_json(&entries)
+fn listed_as_json(listed: &ListedExtension) -> Value {
+    let (state, reason) = match &listed.state {
+        ExtensionState::Enabled => ("enabled", None),
+        ExtensionState::Disabled => ("disabled", None),
+        ExtensionState::Shadowed { by } => ("shadowed", Some(by.display().to_string())),
+        ExtensionState::Broken { error } => ("broken", Some(error.clone())),
+    };
+    let introduction = listed.introduction.as_ref();
+    let found = &listed.found;
+    let manifest = &found.manifest;
+    json!({
+        "name": manifest.name,
+        "version": manifest.version,
+        "description": manifest.description,
+        "language": manifest.language,
+        "state": state,
+        "reason": reason,
+        "source": found.source.as_str(),
+        "directory": found.directory.display().to_string(),
+        "permissions": permissions::as_json(manifest.permissions.as_ref()),
+        "enforcement": permissions::enforcement_as_json(manifest),
+        "commands": introduction.map(commands_json),
+        "tools": introduction.map(tools_json),
+    })
 }
 
 fn commands_json(introduction: &Introduction) -> Value {
@@ -233,18 +190,4 @@ fn tools_json(introduction: &Introduction) -> Value {
             })
         })
         .collect()
-}
-
-/// A broken manifest tells no name; its directory does.
-fn name_of(problem: &LoadProblem) -> String {
-    let name = problem.path.file_name().unwrap_or(problem.path.as_os_str());
-    name.to_string_lossy().into_owned()
-}
-
-fn source_of(problem: &LoadProblem, paths: &SearchPaths) -> Source {
-    let project = paths.project.as_ref();
-    match project.is_some_and(|directory| problem.path.starts_with(directory)) {
-        true => Source::Project,
-        false => Source::Global,
-    }
 }

@@ -1,18 +1,14 @@
 //! `zot ext logs`.
 
-use std::collections::VecDeque;
-use std::fs::{self, File, Metadata};
-use std::io::{self, BufRead as _, BufReader};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use zot_sdk::extensions::store::{Store, StoreError};
+use zot_sdk::Workspace;
+use zot_sdk::extensions::ExtensionLog;
 
-use super::Failure;
-use super::terminal::note;
+use crate::failure::Failure;
+use crate::text::note;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -24,91 +20,29 @@ pub(super) enum Until {
 }
 
 pub(super) fn run(
-    store: &Store,
+    workspace: &Workspace,
     name: &str,
     until: Until,
     lines: Option<usize>,
 ) -> Result<ExitCode, Failure> {
-    let path = store.log_file(name).map_err(StoreError::from)?;
-    let mut log = match zot_files::open_existing(&path) {
-        Ok(file) => Some(BufReader::new(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // One of the project or of --ext has a log only once it has run.
-            if until == Until::End {
-                store.directory_of(name)?;
-            }
-            note(format_args!("{name} has written nothing yet"));
-            None
-        }
-        Err(error) => return Err(Failure::Refused(format!("{}: {error}", path.display()))),
+    let mut log = match until {
+        Until::End => ExtensionLog::open(workspace, name)?,
+        Until::Interrupted => ExtensionLog::open_or_wait(workspace, name)?,
     };
+    if !log.exists() {
+        note(format_args!("{name} has written nothing yet"));
+    }
     let mut output = zot_terminal::stdout();
-    if let Some(log) = &mut log {
-        match lines {
-            Some(lines) => write_last(log, lines, &mut output)?,
-            None => copy(log, &mut output)?,
-        }
+    match lines {
+        Some(lines) => log.copy_last(lines, &mut output),
+        None => log.copy_new(&mut output),
     }
-    match until {
-        Until::End => Ok(ExitCode::SUCCESS),
-        Until::Interrupted => follow(log, &path, &mut output),
+    .map_err(Failure::output)?;
+    if until == Until::End {
+        return Ok(ExitCode::SUCCESS);
     }
-}
-
-/// Shows what is added, also to a file that takes the place of this one.
-fn follow(
-    mut log: Option<BufReader<File>>,
-    path: &Path,
-    output: &mut impl io::Write,
-) -> Result<ExitCode, Failure> {
     loop {
         thread::sleep(POLL_INTERVAL);
-        if log.is_none() {
-            log = zot_files::open_existing(path).ok().map(BufReader::new);
-        }
-        let Some(open) = &mut log else { continue };
-        let replaced = was_replaced(open, path);
-        // After the look: what was written to the old file before it was replaced is shown, too.
-        copy(open, output)?;
-        if replaced {
-            log = None;
-        }
+        log.copy_new(&mut output).map_err(Failure::output)?;
     }
-}
-
-/// Whether another file has taken the place of the open one, or it was cut.
-fn was_replaced(log: &BufReader<File>, path: &Path) -> bool {
-    let (Ok(open), Ok(named)) = (log.get_ref().metadata(), fs::metadata(path)) else {
-        return false;
-    };
-    let same = |a: &Metadata, b: &Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
-    let position = io::Seek::stream_position(&mut log.get_ref());
-    !same(&open, &named) || position.is_ok_and(|position| position > open.len())
-}
-
-fn copy(log: &mut BufReader<File>, output: &mut impl io::Write) -> io::Result<()> {
-    io::copy(log, output)?;
-    output.flush()
-}
-
-fn write_last(
-    log: &mut BufReader<File>,
-    lines: usize,
-    output: &mut impl io::Write,
-) -> io::Result<()> {
-    let mut last = VecDeque::new();
-    loop {
-        let mut line = Vec::new();
-        if log.read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-        last.push_back(line);
-        if last.len() > lines {
-            last.pop_front();
-        }
-    }
-    for line in last {
-        output.write_all(&line)?;
-    }
-    output.flush()
 }

@@ -11,7 +11,8 @@ use std::process::ExitCode;
 use zot_sdk::extensions::check_name;
 use zot_sdk::extensions::store::StoreError;
 
-use super::{Failure, Language};
+use super::Language;
+use crate::failure::Failure;
 use crate::output::say;
 use skeleton::{Mode, Skeleton};
 

@@ -5,17 +5,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use serde_json::json;
-use zot_sdk::VERSION;
-use zot_sdk::extensions::check::{ExaminationOptions, Finding, Verdict, examine};
+use serde_json::{Value, json};
+use zot_sdk::extensions::check::{Finding, Verdict};
+use zot_sdk::extensions::{ExaminationReport, examine};
+use zot_terminal::Print;
 
-use super::Failure;
-use super::terminal::one_line;
-use crate::failure::FAILED;
-use crate::output::{Format, say, say_pretty_json};
-
-/// Lines of standard error that are shown; of more, the first ones tell the cause.
-const SHOWN_LOG_LINES: usize = 200;
+use crate::failure::{FAILED, Failure};
+use crate::output::{Format, print, say_pretty_json};
+use crate::text::one_line;
 
 pub(super) async fn run(
     path: &Path,
@@ -23,71 +20,67 @@ pub(super) async fn run(
     format: Format,
 ) -> Result<ExitCode, Failure> {
     let directory = std::path::absolute(path)?;
-    let options = ExaminationOptions {
-        zot_version: VERSION.to_owned(),
-        tool_timeout,
-    };
-    let mut findings: Vec<Finding> = Vec::new();
-    let mut log: Vec<String> = Vec::new();
-    let mut found = |finding: Finding| {
+    let mut found = |finding: &Finding| {
         if format == Format::Text {
             // Written as it is found: a tool may take a minute.
-            let _ = write_finding(&finding);
-        }
-        findings.push(finding);
-    };
-    let mut note_log = |line: &str| {
-        if log.len() < SHOWN_LOG_LINES {
-            log.push(line.to_owned());
+            let _ = print(|output| write_finding(output, finding));
         }
     };
-    examine(&directory, &options, &mut found, &mut note_log).await;
-    let count = |verdict| findings.iter().filter(|f| f.verdict == verdict).count();
-    let (fails, warnings) = (count(Verdict::Fail), count(Verdict::Warn));
-    if format == Format::Json {
-        let findings: Vec<_> = findings
-            .iter()
-            .map(|finding| {
-                json!({
-                    "verdict": finding.verdict.as_str().to_lowercase(),
-                    "check": finding.check,
-                    "message": finding.message,
-                    "hint": finding.hint,
-                })
-            })
-            .collect();
-        let report = json!({"passed": fails == 0, "findings": findings, "stderr": log});
-        say_pretty_json(&report)?;
-    } else {
-        if !log.is_empty() {
-            say(format_args!("\nstandard error:"))?;
-            for line in &log {
-                say(format_args!("  {line}"))?;
-            }
-        }
-        let fine = count(Verdict::Ok);
-        let plural = |count| if count == 1 { "" } else { "s" };
-        say(format_args!(
-            "\n{fine} ok, {warnings} warning{}, {fails} failure{}",
-            plural(warnings),
-            plural(fails)
-        ))?;
+    let report = examine(&directory, tool_timeout, &mut found).await;
+    match format {
+        Format::Json => say_pretty_json(&as_json(&report))?,
+        Format::Text => print(|output| write_summary(output, &report))?,
     }
-    Ok(match fails {
-        0 => ExitCode::SUCCESS,
-        _ => ExitCode::from(FAILED),
+    Ok(match report.passed() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(FAILED),
     })
 }
 
-fn write_finding(finding: &Finding) -> io::Result<()> {
+fn as_json(report: &ExaminationReport) -> Value {
+    let findings = report.findings.iter().map(|finding| {
+        json!({
+            "verdict": finding.verdict.as_str().to_lowercase(),
+            "check": finding.check,
+            "message": finding.message,
+            "hint": finding.hint,
+        })
+    });
+    json!({
+        "passed": report.passed(),
+        "findings": findings.collect::<Vec<_>>(),
+        "stderr": report.log,
+    })
+}
+
+fn write_summary(output: &mut dyn Print, report: &ExaminationReport) -> io::Result<()> {
+    if !report.log.is_empty() {
+        writeln!(output, "\nstandard error:")?;
+        for line in &report.log {
+            writeln!(output, "  {line}")?;
+        }
+    }
+    let [ok, warnings, failures] =
+        [Verdict::Ok, Verdict::Warn, Verdict::Fail].map(|verdict| report.count(verdict));
+    let plural = |count| if count == 1 { "" } else { "s" };
+    writeln!(
+        output,
+        "\n{ok} ok, {warnings} warning{}, {failures} failure{}",
+        plural(warnings),
+        plural(failures)
+    )
+}
+
+fn write_finding(output: &mut dyn Print, finding: &Finding) -> io::Result<()> {
     let verdict = finding.verdict.as_str();
-    say(format_args!(
+    writeln!(
+        output,
         "{verdict:<4}  {}: {}",
         one_line(&finding.check),
         one_line(&finding.message)
-    ))?;
+    )?;
     match &finding.hint {
-        Some(hint) => say(format_args!("      → {}", one_line(hint))),
+        Some(hint) => writeln!(output, "      → {}", one_line(hint)),
         None => Ok(()),
     }
 }

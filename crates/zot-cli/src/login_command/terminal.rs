@@ -3,10 +3,11 @@
 use zot_sdk::Credentials;
 use zot_sdk::auth::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS};
 use zot_sdk::login;
-use zot_tui::{KeyPrompt, KeyPromptEvent, Secret, Typed};
+use zot_tui::{EndSignal, KeyPrompt, KeyPromptEvent, Secret, Typed};
 
-use super::{Failure, LoginArguments};
-use crate::output::say;
+use super::LoginArguments;
+use crate::failure::{Failure, FailureKind};
+use crate::output::write_line;
 
 /// Asks for a key of one of `providers` until one is kept.
 pub(super) async fn ask(
@@ -60,7 +61,7 @@ pub(super) async fn ask(
     };
     // The terminal is as it was before anything is said about the outcome.
     drop(prompt);
-    Ok(say(kept?)?)
+    Ok(write_line(kept?)?)
 }
 
 /// The prompt, and what offers the page in a browser.
@@ -120,7 +121,13 @@ impl Asking<'_> {
 
 fn ending(event: &KeyPromptEvent) -> Failure {
     match event {
-        KeyPromptEvent::Signal(signal) => Failure::Ended(*signal),
-        _ => Failure::GivenUp,
+        KeyPromptEvent::Signal(signal) => Failure::new(
+            FailureKind::Ended(signal.exit_code()),
+            "the login was interrupted: nothing was kept",
+        ),
+        _ => Failure::new(
+            FailureKind::Ended(EndSignal::Interrupted.exit_code()),
+            "the login was cancelled: nothing was kept",
+        ),
     }
 }

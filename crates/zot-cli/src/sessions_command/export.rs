@@ -8,7 +8,7 @@ use serde_json::json;
 use zot_sdk::Workspace;
 use zot_sdk::sessions::{self, ExportFormat, IfExists};
 
-use super::Failure;
+use crate::failure::Failure;
 use crate::output::{Format, say, say_json};
 use crate::warn;
 
@@ -76,12 +76,12 @@ pub(super) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
 fn print(workspace: &Workspace, id: &str, wanted: Option<ExportFormat>) -> Result<(), Failure> {
     let format = wanted.unwrap_or(ExportFormat::Portable);
     let exported = sessions::export(workspace, id, format)?;
-    match format {
-        ExportFormat::Portable => zot_terminal::json_stdout().write_all(&exported.bytes)?,
-        ExportFormat::Markdown | ExportFormat::Html => {
-            zot_terminal::stdout().write_all(&exported.bytes)?;
-        }
-    }
+    let bytes = &exported.bytes;
+    let written = match format {
+        ExportFormat::Portable => zot_terminal::json_stdout().write_all(bytes),
+        ExportFormat::Markdown | ExportFormat::Html => zot_terminal::stdout().write_all(bytes),
+    };
+    written.map_err(Failure::output)?;
     warn(exported.warning().as_slice());
     Ok(())
 }

@@ -1,14 +1,15 @@
 //! `zot sessions list`.
 
-use std::io::{self, Write};
+use std::io;
 
 use zot_sdk::Workspace;
 use zot_sdk::sessions::{self, Scope, Summary, short_id};
 use zot_terminal::Print;
 
+use super::ListArguments;
 use super::table::{self, Align, shortened, shortened_path};
-use super::{Failure, ListArguments};
-use crate::output::{say, say_json};
+use crate::failure::Failure;
+use crate::output::{print, say, say_json};
 
 const MAX_SHOWN_TITLE: usize = 60;
 const MAX_PATH: usize = 32;
@@ -28,23 +29,20 @@ pub(super) fn run(workspace: &Workspace, arguments: &ListArguments) -> Result<()
     let scope = arguments.scope();
     let summaries = sessions::list(workspace, scope)?;
     if arguments.json {
-        return Ok(say_json(&summaries)?);
+        return say_json(&summaries);
     }
     if summaries.is_empty() {
         let place = match scope {
             Scope::Everywhere => String::new(),
             Scope::Here => format!(" in {}", workspace.cwd.display()),
         };
-        say(format_args!("there are no sessions{place} yet"))?;
-        return Ok(());
+        return say(format_args!("there are no sessions{place} yet"));
     }
     let columns = match scope {
         Scope::Everywhere => Columns::Everywhere,
         Scope::Here => Columns::Here,
     };
-    let mut output = zot_terminal::buffered_stdout();
-    write_table(&mut output, &summaries, columns)?;
-    Ok(output.flush()?)
+    print(|output| write_table(output, &summaries, columns))
 }
 
 pub(super) fn write_table(

@@ -1,6 +1,6 @@
 //! `zot sessions search`.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -9,10 +9,9 @@ use zot_sdk::conversation::Role;
 use zot_sdk::sessions::{self, Hit, Scope, SessionMatches, short_id};
 use zot_terminal::Print;
 
-use super::Failure;
 use super::list::{minute, title};
-use crate::failure::FAILED;
-use crate::output::{Format, say_json};
+use crate::failure::{FAILED, Failure};
+use crate::output::{Format, print, say_json};
 
 pub(super) fn run(
     workspace: &Workspace,
@@ -24,11 +23,7 @@ pub(super) fn run(
     let found = sessions::search(workspace, query, scope)?;
     match format {
         Format::Json => say_json(&as_json(&found, limit))?,
-        Format::Text => {
-            let mut output = zot_terminal::buffered_stdout();
-            write(&mut output, &found, limit)?;
-            output.flush()?;
-        }
+        Format::Text => print(|output| write(output, &found, limit))?,
     }
     Ok(match found.is_empty() {
         true => ExitCode::from(FAILED),

@@ -1,16 +1,16 @@
 //! `zot sessions show`.
 
-use std::io::{self, Write};
+use std::io;
 
 use serde_json::{Value, json};
 use zot_sdk::Workspace;
 use zot_sdk::conversation::{ContentBlock, Image, Message, Role};
-use zot_sdk::sessions::{self, Session};
+use zot_sdk::sessions::{self, Session, ShownSession};
 use zot_terminal::Print;
 
-use super::Failure;
 use super::table::shortened;
-use crate::output::{Format, say_json};
+use crate::failure::Failure;
+use crate::output::{Format, print, say_json};
 
 /// How much of a tool's result is shown.
 const RESULT_LINES: usize = 6;
@@ -32,29 +32,32 @@ pub(super) fn run(
     format: Format,
 ) -> Result<(), Failure> {
     let shown = sessions::show(workspace, id)?;
-    let session = &shown.session;
     if format == Format::Json {
-        let mut value = describe(session);
+        let mut value = describe(&shown.session);
         value["path"] = json!(shown.path);
-        return Ok(say_json(&value)?);
+        return say_json(&value);
     }
-    let mut output = zot_terminal::buffered_stdout();
+    print(|output| write(output, &shown, extent))
+}
+
+fn write(output: &mut dyn Print, shown: &ShownSession, extent: Extent) -> io::Result<()> {
     let overview = shown.overview();
     let counts = (extent == Extent::Summary).then(|| overview.counts());
     for (name, value) in overview.lines().into_iter().chain(counts) {
         let value = output.cell(&value);
         writeln!(output, "{name:<10} {value}")?;
     }
-    if extent == Extent::Whole {
-        let mut prompt = 0;
-        for message in &session.messages {
-            if message.is_prompt() {
-                prompt += 1;
-            }
-            write_message(&mut output, message, prompt)?;
-        }
+    if extent == Extent::Summary {
+        return Ok(());
     }
-    Ok(output.flush()?)
+    let mut prompt = 0;
+    for message in &shown.session.messages {
+        if message.is_prompt() {
+            prompt += 1;
+        }
+        write_message(output, message, prompt)?;
+    }
+    Ok(())
 }
 
 fn write_message(output: &mut dyn Print, message: &Message, prompt: usize) -> io::Result<()> {

@@ -1,14 +1,13 @@
 //! `zot sessions stats`.
 
-use std::io::Write as _;
-
 use serde_json::{Value, json};
 use zot_sdk::Workspace;
 use zot_sdk::sessions::{Statistics, Totals, statistics};
 
+use super::ListArguments;
 use super::table::{self, Align};
-use super::{Failure, ListArguments};
-use crate::output::say_json;
+use crate::failure::Failure;
+use crate::output::{print, say_json};
 
 const HEADINGS: [(&str, Align); 8] = [
     ("MODEL", Align::Left),
@@ -28,14 +27,12 @@ pub(super) fn run(workspace: &Workspace, arguments: &ListArguments) -> Result<()
         let models = models.map(|(model, totals)| (model.clone(), as_json(totals)));
         let mut value = as_json(&total);
         value["models"] = Value::Object(models.collect());
-        return Ok(say_json(&value)?);
+        return say_json(&value);
     }
     let models = by_model.iter();
     let mut rows: Vec<_> = models.map(|(model, totals)| row(model, totals)).collect();
     rows.push(row("all", &total));
-    let mut output = zot_terminal::buffered_stdout();
-    table::write(&mut output, &HEADINGS, &rows)?;
-    Ok(output.flush()?)
+    print(|output| table::write(output, &HEADINGS, &rows))
 }
 
 fn row(name: &str, totals: &Totals) -> Vec<String> {

@@ -1,13 +1,12 @@
 //! `zot sessions tree` and `zot sessions fork`.
 
-use std::io::Write as _;
-
 use serde_json::{Value, json};
 use zot_sdk::Workspace;
 use zot_sdk::sessions::{self, ForkPoint, TreeNode};
 
-use super::{Failure, ListArguments};
-use crate::output::{Format, say, say_json};
+use super::ListArguments;
+use crate::failure::Failure;
+use crate::output::{Format, print, say, say_json};
 use crate::warn;
 
 pub(super) fn fork(
@@ -35,11 +34,9 @@ pub(super) fn run(workspace: &Workspace, arguments: &ListArguments) -> Result<()
     let tree = sessions::tree(workspace, arguments.scope())?;
     if arguments.json {
         let roots: Vec<Value> = tree.roots.iter().map(as_json).collect();
-        return Ok(say_json(&roots)?);
+        return say_json(&roots);
     }
-    let mut output = zot_terminal::buffered_stdout();
-    write!(output, "{tree}")?;
-    Ok(output.flush()?)
+    print(|output| write!(output, "{tree}"))
 }
 
 fn as_json(node: &TreeNode) -> Value {

@@ -1,6 +1,5 @@
 //! `zot sessions undo`.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -8,9 +7,8 @@ use serde_json::json;
 use zot_sdk::Workspace;
 use zot_sdk::sessions::{self, FileOutcome, IfChanged, UndoReport};
 
-use super::Failure;
-use crate::failure::FAILED;
-use crate::output::say_json;
+use crate::failure::{FAILED, Failure};
+use crate::output::{print, say_json};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -36,11 +34,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
     let report = sessions::undo(workspace, session, prompts, if_changed)?;
     match arguments.json {
         true => say_json(&value(&report))?,
-        false => {
-            let mut output = zot_terminal::buffered_stdout();
-            write!(output, "{report}")?;
-            output.flush()?;
-        }
+        false => print(|output| write!(output, "{report}"))?,
     }
     Ok(match report.is_complete() {
         true => ExitCode::SUCCESS,

@@ -1,19 +1,30 @@
 //! `zot skills list`.
 
-use std::io::Write as _;
+use std::io;
 
-use serde_json::json;
-use zot_sdk::context::{FoundSkill, Problem, SkillSource};
+use serde_json::{Value, json};
+use zot_sdk::skills::{FoundSkill, SkillList, SkillSource};
+use zot_terminal::Print;
 
-use super::{Failure, object};
-use crate::ext_command::terminal::{one_line, write_table};
-use crate::output::say_json;
+use super::as_json;
+use crate::failure::Failure;
+use crate::output::{Format, print, say_json};
+use crate::text::{one_line, write_table};
 use crate::warn;
 
 /// How much of a description fits on the line of its skill.
 const SHOWN_CHARACTERS: usize = 60;
 
-pub(super) fn text(found: &[FoundSkill], problems: &[Problem]) -> Result<(), Failure> {
+pub(super) fn run(list: &SkillList, format: Format) -> Result<(), Failure> {
+    if format == Format::Json {
+        return say_json(&list_as_json(list));
+    }
+    print(|output| write(output, &list.found))?;
+    warn(&list.problems);
+    Ok(())
+}
+
+fn write(output: &mut dyn Print, found: &[FoundSkill]) -> io::Result<()> {
     let mut rows = vec![["NAME", "TOKENS", "FROM", "OFFERED", "DESCRIPTION"].map(str::to_owned)];
     for FoundSkill { skill, hidden_by } in found {
         let offered = match (hidden_by, skill.source) {
@@ -29,33 +40,25 @@ pub(super) fn text(found: &[FoundSkill], problems: &[Problem]) -> Result<(), Fai
             beginning(&one_line(&skill.description)),
         ]);
     }
-    let mut output = zot_terminal::buffered_stdout();
-    write_table(&mut output, &rows)?;
-    output.flush()?;
-    warn(problems);
-    Ok(())
+    write_table(output, &rows)
 }
 
-pub(super) fn json(found: &[FoundSkill], problems: &[Problem]) -> Result<(), Failure> {
-    let skills: Vec<_> = found
-        .iter()
-        .map(|FoundSkill { skill, hidden_by }| {
-            let mut object = object(skill);
-            object["hidden_by"] = json!(hidden_by.map(SkillSource::as_str));
-            object
+fn list_as_json(list: &SkillList) -> Value {
+    let skills = list.found.iter().map(|FoundSkill { skill, hidden_by }| {
+        let mut object = as_json(skill);
+        object["hidden_by"] = json!(hidden_by.map(SkillSource::as_str));
+        object
+    });
+    let problems = list.problems.iter().map(|problem| {
+        json!({
+            "path": problem.path.display().to_string(),
+            "error": problem.cause.to_string(),
         })
-        .collect();
-    let problems: Vec<_> = problems
-        .iter()
-        .map(|problem| {
-            json!({
-                "path": problem.path.display().to_string(),
-                "error": problem.cause.to_string(),
-            })
-        })
-        .collect();
-    let report = json!({ "skills": skills, "problems": problems });
-    Ok(say_json(&report)?)
+    });
+    json!({
+        "skills": skills.collect::<Vec<_>>(),
+        "problems": problems.collect::<Vec<_>>(),
+    })
 }
 
 fn beginning(text: &str) -> String {

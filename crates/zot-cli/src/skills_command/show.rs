@@ -1,47 +1,28 @@
 //! `zot skills show`.
 
-use std::io::Write as _;
+use std::io;
 
 use serde_json::json;
-use zot_sdk::context::{FoundSkill, Problem, Skill};
+use zot_sdk::skills::ShownSkill;
+use zot_terminal::Print;
 
-use super::{Failure, object};
-use crate::output::say_json;
+use super::as_json;
+use crate::failure::Failure;
+use crate::output::{Format, print, say_json};
 
-/// The skill of that name, as it is now.
-pub(super) fn load(
-    name: &str,
-    found: &[FoundSkill],
-    problems: &[Problem],
-) -> Result<(Skill, String), Failure> {
-    let counted = || found.iter().filter(|found| found.hidden_by.is_none());
-    if let Some(found) = counted().find(|found| found.skill.name == name) {
-        return found
-            .skill
-            .load()
-            .map_err(|cause| Failure::Refused(format!("the skill {name:?}: {cause}")));
-    }
-    let directory = |problem: &&Problem| {
-        let directory = problem
-            .path
-            .parent()
-            .and_then(|directory| directory.file_name());
-        directory.is_some_and(|directory| directory == name)
-    };
-    Err(Failure::Refused(match problems.iter().find(directory) {
-        Some(problem) => problem.to_string(),
-        None => {
-            let names: Vec<&str> = counted().map(|found| found.skill.name.as_str()).collect();
-            format!(
-                "there is no skill {name:?} here; there are: {}",
-                names.join(", ")
-            )
+pub(super) fn run(shown: &ShownSkill, format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Text => print(|output| write(output, shown)),
+        Format::Json => {
+            let mut object = as_json(&shown.skill);
+            object["body"] = json!(shown.body);
+            say_json(&object)
         }
-    }))
+    }
 }
 
-pub(super) fn text(skill: &Skill, body: &str) -> Result<(), Failure> {
-    let mut output = zot_terminal::buffered_stdout();
+fn write(output: &mut dyn Print, shown: &ShownSkill) -> io::Result<()> {
+    let ShownSkill { skill, body } = shown;
     writeln!(output, "{}: {}", skill.name, skill.description)?;
     let from = match &skill.path {
         Some(path) => path.display().to_string(),
@@ -61,15 +42,9 @@ pub(super) fn text(skill: &Skill, body: &str) -> Result<(), Failure> {
     if let Some(permissions) = &skill.permissions {
         writeln!(output, "permissions (for information): {permissions}")?;
     }
-    write!(output, "\n{}", body)?;
+    write!(output, "\n{body}")?;
     if !body.ends_with('\n') {
         writeln!(output)?;
     }
-    Ok(output.flush()?)
-}
-
-pub(super) fn json(skill: &Skill, body: &str) -> Result<(), Failure> {
-    let mut object = object(skill);
-    object["body"] = json!(body);
-    Ok(say_json(&object)?)
+    Ok(())
 }

@@ -20,9 +20,9 @@ pub enum OperationError {
     Undo(#[from] UndoError),
     #[error("{0}")]
     Unlisted(#[from] io::Error),
-    #[error("there is no session in {cwd}; name one with --session ID")]
+    #[error("there is no session in {cwd}")]
     NoSessionHere { cwd: String },
-    #[error("{} exists already; --force replaces it", .path.display())]
+    #[error("{} exists already", .path.display())]
     Exists { path: PathBuf },
     #[error("cannot write {}: {source}", .path.display())]
     Write { path: PathBuf, source: io::Error },

@@ -9,7 +9,7 @@ use std::collections::{HashSet, VecDeque};
 use zot_sdk::{ApprovalScope, Decision, Remember};
 
 use super::action::{Action, Handled};
-use super::{Context, Effect, Key, KeyCode};
+use super::{AgentEffect, Context, Effect, Key, KeyCode, TerminalEffect};
 use crate::editor::{Edit, Editor};
 
 pub(crate) use approval::Approval;
@@ -275,14 +275,14 @@ impl Approvals {
 fn confirm(id: String, decision: Decision) -> [Action; 2] {
     [
         Action::Started(id.clone()),
-        Action::Effect(Effect::Confirm { id, decision }),
+        Action::Effect(Effect::Agent(AgentEffect::Confirm { id, decision })),
     ]
 }
 
 fn press_control(approval: &mut Approval, code: KeyCode) -> Handled {
     match code {
         KeyCode::Character('c') => Handled::Yes(vec![Action::Interrupt]),
-        KeyCode::Character('z') => Handled::effect(Effect::Suspend),
+        KeyCode::Character('z') => Handled::effect(Effect::Terminal(TerminalEffect::Suspend)),
         KeyCode::Character('l') => Handled::No,
         KeyCode::Character('o') => {
             approval.toggle_arguments();

@@ -1,12 +1,14 @@
 //! The commands that begin with a slash.
 
+mod login;
 mod sessions;
 mod settings;
 mod table;
 
-use super::{App, Choices, Effect};
+use super::{App, Choices, Effect, ExtensionEffect};
 
-pub(super) use sessions::{log_in, log_out, offer_fork_points, open_imported};
+pub(super) use login::{log_in, log_out};
+pub(super) use sessions::{offer_fork_points, open_imported};
 pub(super) use settings::{change_setting, show_settings};
 use table::COMMANDS;
 
@@ -116,10 +118,10 @@ pub(super) fn run(app: &mut App, text: &str) -> Option<Vec<Effect>> {
     let name = name.trim_start_matches('/');
     // Anything else is a path, or text that happens to begin with a slash.
     app.commands.may_invoke(name).then(|| {
-        vec![Effect::Invoke {
+        vec![Effect::Extension(ExtensionEffect::Invoke {
             name: name.to_owned(),
             arguments: arguments.to_owned(),
-        }]
+        })]
     })
 }
 

@@ -12,7 +12,7 @@ use zot_sdk::context::Part;
 use super::action::Action;
 use super::login::may_hold_key;
 use super::picker::Completion;
-use super::{Choices, Context, Effect, Item, Prompt};
+use super::{Choices, Context, Effect, Prompt};
 use crate::editor::{Draft, Edit, Editor};
 
 use attachments::Attachments;
@@ -283,8 +283,11 @@ impl Composer {
     }
 
     /// The running `!command` has ended.
-    pub(super) fn end_shell(&mut self, context: &Context, output: ShellOutput) -> Option<Item> {
-        self.shell.end(context, output)
+    pub(super) fn end_shell(&mut self, context: &Context, output: ShellOutput) -> Vec<Action> {
+        match self.shell.end(context, output) {
+            Some(item) => vec![Action::HideRemark, Action::Add(item)],
+            None => Vec::new(),
+        }
     }
 
     /// How many rows of the screen the editor takes.

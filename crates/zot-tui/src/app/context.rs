@@ -24,4 +24,13 @@ impl Context {
         self.columns = columns.max(MIN_COLUMNS);
         self.rows = rows.max(MIN_ROWS);
     }
+
+    /// Everything but how much of the context is used, which only responses tell.
+    pub(super) fn set_info(&mut self, info: Info) {
+        let context_used = self.info.context_used;
+        self.info = Info {
+            context_used,
+            ..info
+        };
+    }
 }

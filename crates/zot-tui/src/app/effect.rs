@@ -1,26 +1,42 @@
-//! What the chat wants done.
+//! What the chat wants done outside of its state.
 
-use zot_sdk::{ApprovalScope, Decision};
+use zot_sdk::login::LoginPreference;
+use zot_sdk::sessions::IfChanged;
+use zot_sdk::{ApprovalScope, Decision, KeyProbe};
 
 use super::{LogAction, ShellOutput, Subject};
 use crate::editor::Draft;
 use crate::secret::Secret;
 
-/// Stands for the file of the conversation among the words of [`Effect::Zot`].
-pub(crate) const SESSION: &str = "SESSION";
-
-/// Something has to be done.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Effect {
+    Agent(AgentEffect),
+    Session(SessionEffect),
+    Login(LoginEffect),
+    Query(Query),
+    Extension(ExtensionEffect),
+    Settings(SettingsEffect),
+    Terminal(TerminalEffect),
+    Shell(ShellEffect),
+    /// Adds a prompt to the history on disk.
+    Remember(Draft),
+    Quit,
+}
+
+/// For the agent of this conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum AgentEffect {
     Prompt(Prompt),
     Steer(Prompt),
     Cancel,
     Compact,
-    /// Asks something on the side.
+    Clear,
+    /// Asks a side question.
     Aside(String),
     CancelAside,
-    /// Asks for [`Input::Approval`], unless a tool that is named does not exist.
+    /// Is answered with `Input::Approval`, unless a named tool does not exist.
     SetApproval(ApprovalScope),
+    SetModel(String),
     /// Confines the tools to the working directory.
     Jail,
     Unjail,
@@ -28,77 +44,100 @@ pub(crate) enum Effect {
         id: String,
         decision: Decision,
     },
-    /// The running prompt may have so many more steps; none ends it.
+    /// The running prompt may take this many more steps; none ends it.
     AllowSteps(u64),
-    SetModel(String),
-    Clear,
-    /// Asks for [`Input::Files`].
-    ListFiles,
-    ListModels,
-    /// Asks for [`Input::Prompts`].
-    ListPrompts,
-    /// Asks for [`Input::Sessions`].
-    ListSessions,
-    /// Another conversation, or this one (`None`) anew.
-    Resume {
-        session: Option<String>,
-    },
-    /// Asks for [`Input::ForkPoints`].
+}
+
+/// For the sessions on disk.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum SessionEffect {
+    /// Is answered with `Listed::Sessions`.
+    List,
+    /// Restarts the chat with another conversation, or with this one (`None`).
+    Resume { session: Option<String> },
+    /// Is answered with `Listed::ForkPoints`.
     ListForkPoints,
-    /// Goes on in a copy: of all of this conversation, or of what was said before the prompt with
-    /// this index.
-    Fork {
-        before: Option<usize>,
+    /// Restarts the chat with a copy of this conversation: of all of it, or of what was said before
+    /// the prompt with this index.
+    Fork { before: Option<usize> },
+    /// Shows which session was forked from which.
+    Tree,
+    /// Describes the session of this conversation.
+    Describe,
+    /// Restores the files that the last prompts changed.
+    Undo {
+        prompts: usize,
+        if_changed: IfChanged,
     },
-    /// Keeps a setting in the user's configuration.
-    KeepSetting {
-        name: &'static str,
-        value: String,
-    },
-    /// Runs zot itself about this session and shows what it prints; [`SESSION`] stands for its file.
-    Zot(Vec<String>),
-    /// Writes the conversation to this file, or to one that gets a name (empty).
+    /// Writes the conversation to this file, or to one with a free name (empty).
     Export(String),
-    /// Makes a session of this file.
+    /// Makes a session from this file; is answered with `Input::Imported`.
     Import(String),
-    /// Logs in or out with the words of `zot login`: asks for a key with [`Input::KeyAsked`], or runs
-    /// zot itself in the terminal.
-    LogIn(Vec<String>),
+}
+
+/// For credentials.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum LoginEffect {
+    /// Is answered with `Listed::Providers`.
+    ListProviders(LogAction),
+    /// Is answered with `LoginInput::KeyAsked` or `LoginInput::StepShown`.
+    LogIn(LoginRequest),
+    /// Forgets the credentials of a provider, or of all (`None`).
+    LogOut { provider: Option<String> },
     /// Tries the key that was asked for, and keeps it.
     TryKey(Secret),
-    /// The key is not wanted any more.
-    EndKeyEntry,
-    /// Asks for [`Input::Earlier`]: a prompt, by its number, and what came of it.
-    Reprint(usize),
-    ShowContext,
-    /// Asks for [`Input::Skills`].
-    ListSkills,
-    ShowTools,
-    /// Asks for [`Input::Themes`].
-    ListThemes,
-    /// Asks for [`Input::Providers`].
-    ListProviders(LogAction),
-    /// Asks for [`Input::Mentions`].
-    InspectMentions {
+    /// Ends the login that is open.
+    Abandon,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LoginRequest {
+    pub(crate) provider: String,
+    pub(crate) preference: LoginPreference,
+    pub(crate) probe: KeyProbe,
+    pub(crate) opens_browser: bool,
+}
+
+/// What comes back as an input, or is shown as a note.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Query {
+    /// Is answered with `Listed::Files`, twice.
+    Files,
+    Models,
+    /// The prompts of this conversation.
+    Prompts,
+    Skills,
+    Themes,
+    /// Shows the tools.
+    Tools,
+    /// Shows what the context is used for.
+    Context,
+    /// Is answered with `Input::Mentions`.
+    Mentions {
         text: String,
         names: Vec<String>,
     },
-    /// Asks for [`Input::Preview`].
+    /// Is answered with `Input::Preview`.
     Preview(Subject),
-    /// Asks for [`Input::Theme`].
-    LoadTheme(String),
+    /// Is answered with `Input::Earlier`: the prompt with this index and what came of it.
+    Reprint(usize),
+}
+
+/// For extensions and their panels.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ExtensionEffect {
     Invoke {
         name: String,
         arguments: String,
     },
-    ReloadExtensions,
+    Reload,
     PanelKey {
         extension: String,
         panel: String,
         key: String,
         text: String,
     },
-    /// There is this much room for the lines of a panel.
+    /// The lines of a panel have this much room.
     PanelResize {
         extension: String,
         panel: String,
@@ -109,24 +148,55 @@ pub(crate) enum Effect {
         extension: String,
         panel: String,
     },
-    Shell(String),
-    CancelShell,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum SettingsEffect {
+    /// Keeps a setting in the user's configuration.
+    Keep { name: &'static str, value: String },
+    /// Loads and keeps a theme; is answered with `Input::Theme`.
+    LoadTheme(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum TerminalEffect {
+    /// Is answered with `Input::Edited`.
     OpenEditor(String),
     Copy(String),
-    Remember(Draft),
     Suspend,
-    Quit,
 }
+
+/// For commands of the user.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ShellEffect {
+    Run(String),
+    Cancel,
+}
+
+/// Lets a component return its own kind of effect.
+macro_rules! effect_from {
+    ($($kind:ident => $variant:ident),*) => {
+        $(impl From<$kind> for Effect {
+            fn from(effect: $kind) -> Self {
+                Self::$variant(effect)
+            }
+        })*
+    };
+}
+
+effect_from!(AgentEffect => Agent, SessionEffect => Session, LoginEffect => Login, Query => Query,
+    ExtensionEffect => Extension, SettingsEffect => Settings, TerminalEffect => Terminal,
+    ShellEffect => Shell);
 
 /// What the agent is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Prompt {
     pub text: String,
-    /// The user has typed it, and may have mentioned files. What others wrote can mention nothing.
+    /// The user typed it and may have mentioned files. Text from elsewhere mentions none.
     pub typed: bool,
     /// The part that can mention files, when it is not all of the text.
     pub mentions: Option<String>,
-    /// What the user has run goes along.
+    /// Output of the user's commands that goes with it.
     pub attached: Vec<ShellOutput>,
 }
 
@@ -140,6 +210,7 @@ impl Prompt {
         }
     }
 
+    /// A prompt that the user did not type.
     pub(crate) fn made(text: String) -> Self {
         Self {
             typed: false,

@@ -22,8 +22,8 @@ pub(crate) fn live_frame(app: &App) -> Frame {
     let runs_shell = app.composer.shell.running.is_some();
     let status = || status::lines(&app.status, context, runs_shell);
     // Typed characters go there, whatever else is open.
-    if let Some(entry) = &app.login.entry {
-        return login::frame(entry, context, status(), live);
+    if let Some(dialog) = &app.login.dialog {
+        return login::frame(dialog, context, status(), live);
     }
     if let StepLimit::Asked(limit) = app.approvals.step_limit {
         let below = match app.composer.editor.is_empty() {

@@ -10,122 +10,140 @@ use super::{Choices, Key, PanelView, Preview, Prompt, ShellOutput, Subject};
 use crate::image::Drawing;
 use crate::style::Theme;
 
-/// Something happened.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Input {
     Key(Key),
     Paste(String),
-    /// Typed in a terminal that can do nothing but lines.
+    /// Typed in a terminal that handles nothing but lines.
     Line(String),
     Resized {
         columns: usize,
         rows: usize,
     },
-    /// Where the cursor is on the screen, counted from zero; the answer to a question.
+    /// Where the cursor is on the screen, counted from zero, in answer to a question.
     Cursor {
         row: usize,
         column: usize,
     },
-    /// From the agent.
+    /// The colour of the terminal's background.
+    Background {
+        is_light: bool,
+    },
+    /// Time has passed while something moves on the screen.
+    Tick,
     Agent(AgentEvent),
-    /// From an extension.
-    Extension(ExtensionNotice),
-    /// Of the answer to a question on the side.
-    Aside(AgentEvent),
-    AsideEnded,
-    /// An image of what was told last.
-    Image(Drawing),
     /// The prompt or compaction is over, and its stream has ended.
     WorkEnded,
-    /// What the agent is like now.
+    /// The answer to a side question.
+    Aside(AgentEvent),
+    AsideEnded,
+    Extension(ExtensionNotice),
+    /// The commands of extensions: name, description.
+    Commands(Vec<(String, String)>),
+    Panel(PanelInput),
+    /// An image that belongs to the last item.
+    Image(Drawing),
     Info(Info),
-    /// Which tool calls wait for the user's word from now on.
+    /// Which tool calls need approval from now on.
     Approval(ApprovalScope),
-    /// Time has passed while something is shown that moves.
-    Tick,
-    /// The files below the working directory, for the picker.
-    Files(FileList),
-    Models(Vec<String>),
-    /// What the user said in this conversation, for `/jump`.
-    Prompts(Vec<String>),
-    /// What the user said in this conversation, for `/session fork`.
-    ForkPoints(Vec<String>),
-    /// A session was made of a file, and is at this path.
-    Imported(String),
-    /// Sessions of this directory, each beginning with its id.
-    Sessions(Vec<String>),
-    /// What the model can load: name, description.
-    Skills(Vec<(String, String)>),
-    Themes(Vec<String>),
-    /// Providers to log in at, or out of: name, whether there is a key.
-    Providers {
-        action: LogAction,
-        providers: Vec<(String, String)>,
-    },
-    /// What would become of the files that are mentioned in the editor under these names.
+    Listed(Listed),
+    Login(LoginInput),
+    Shell(ShellInput),
+    /// What the mentions in the editor with these names would attach.
     Mentions {
         names: Vec<String>,
         parts: Vec<Part>,
     },
-    /// What became of the files that the prompt which begins with `content` mentions.
+    /// What the mentions in the prompt that begins with `content` attached.
     Mentioned {
         content: String,
         parts: Vec<Part>,
     },
-    /// What [`Effect::Preview`] asked for.
     Preview {
         subject: Subject,
         preview: Preview,
     },
-    /// A provider's key is asked for here, and on a page in a browser where there is one.
-    KeyAsked {
-        provider: String,
-        page: Option<String>,
-    },
-    /// The key that was given was not kept, and why.
-    KeyRefused(String),
-    /// The page in the browser takes no key any more.
-    KeyPageClosed,
-    /// Credentials have changed.
-    LoggedIn,
+    /// A session was made from a file, and is at this path.
+    Imported(String),
     /// An earlier part of the conversation.
     Earlier {
         title: String,
         messages: Vec<Arc<Message>>,
     },
-    /// The commands of extensions: name, description.
-    Commands(Vec<(String, String)>),
-    /// What the terminal says of its background.
-    Background {
-        is_light: bool,
-    },
-    /// The colours that were asked for.
+    /// The colours the user chose.
     Theme(Box<Theme>),
-    /// What `$EDITOR` was left with.
+    /// The text that `$EDITOR` saved.
     Edited(String),
-    /// More of what `!command` prints.
-    ShellProgress(String),
-    /// `!command` is over.
-    ShellEnded(ShellOutput),
-    /// A line for the user.
+    /// Text for the editor.
+    Insert(String),
+    /// A prompt from the command line or from an extension.
+    Prompt(Prompt),
     Note {
         text: String,
         is_error: bool,
     },
-    /// Text for the editor, by an extension's command.
-    Insert(String),
-    /// Something panicked and was caught; the terminal has come back.
+    /// A panic was caught, and the terminal has been taken again.
     Panicked(String),
+}
+
+/// What a list offers.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Listed {
+    /// The files below the working directory.
+    Files(FileList),
+    Models(Vec<String>),
+    /// The prompts of this conversation, for `/jump`.
+    Prompts(Vec<String>),
+    /// The prompts of this conversation, for `/session fork`.
+    ForkPoints(Vec<String>),
+    /// Sessions of this directory, each beginning with its id.
+    Sessions(Vec<String>),
+    /// Name, description.
+    Skills(Vec<(String, String)>),
+    Themes(Vec<String>),
+    /// Providers to log in to or out of: name, state of its credential.
+    Providers {
+        action: LogAction,
+        providers: Vec<(String, String)>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum LoginInput {
+    /// A provider's key is asked for here, and on a page in a browser if there is one.
+    KeyAsked {
+        provider: String,
+        page: Option<String>,
+    },
+    /// The user has to do this in a browser.
+    StepShown { provider: String, step: String },
+    /// The key was not kept, for this reason.
+    KeyRefused(String),
+    /// The page in the browser takes no key any more.
+    PageClosed,
+    /// Nobody is logging in any more.
+    Failed(String),
+    /// Credentials have changed.
+    LoggedIn,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ShellInput {
+    /// More output of the running `!command`.
+    Progress(String),
+    Ended(ShellOutput),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum PanelInput {
     /// A command of an extension opens a panel.
-    PanelOpened(PanelView),
-    /// An extension cannot be told what happens in its panel.
-    PanelLost {
+    Opened(PanelView),
+    /// The extension of a panel cannot be reached.
+    Lost {
         extension: String,
         panel: String,
         reason: String,
     },
-    /// A prompt from the command line or by an extension's command.
-    Prompt(Prompt),
 }
 
 impl Input {
@@ -146,7 +164,7 @@ impl Input {
     }
 }
 
-/// What is to be done with a provider's key.
+/// Whether credentials are added or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogAction {
     In,
@@ -178,7 +196,7 @@ impl FileList {
     }
 }
 
-/// What is known of the agent.
+/// What is known about the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Info {
     pub provider: String,
@@ -187,9 +205,9 @@ pub(crate) struct Info {
     pub version: String,
     pub cost_usd: f64,
     pub context_window: u64,
-    /// What the last request took of it.
+    /// What the last request used of it.
     pub context_used: u64,
-    /// Which tool calls wait for the user's word.
+    /// Which tool calls need approval.
     pub approval: ApprovalScope,
     /// Whether the tools are confined to the working directory.
     pub is_jailed: bool,

@@ -1,19 +1,29 @@
-//! `/login` with a key: typed or pasted here, and shown nowhere.
+//! `/login`: with a key that is typed or pasted here and shown nowhere, or in a browser.
 
 mod view;
 
 use super::action::{Action, Handled};
-use super::{Effect, Key, KeyCode, Redraw};
+use super::{Effect, Key, KeyCode, LoginEffect, LoginInput, Redraw, SessionEffect, TerminalEffect};
 use crate::secret::Secret;
 
 pub(super) use view::frame;
 
 #[derive(Debug, Default)]
 pub(crate) struct Login {
-    /// The key that is asked for; it takes every key and every paste until it is over.
-    pub(crate) entry: Option<KeyEntry>,
+    /// Takes every key and every paste while it is open.
+    pub(super) dialog: Option<Dialog>,
     /// Credentials have changed, and the chat restarts with them once it is idle.
     is_restart_due: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Dialog {
+    Key(KeyEntry),
+    /// The user logs in somewhere else, as `step` says.
+    Elsewhere {
+        provider: String,
+        step: String,
+    },
 }
 
 /// A provider's key that is asked for.
@@ -35,104 +45,128 @@ pub(super) fn may_hold_key(text: &str) -> bool {
 }
 
 impl Login {
-    /// Asks for a key.
-    pub(super) fn ask(&mut self, provider: String, page: Option<String>) {
-        self.entry = Some(KeyEntry {
-            provider,
-            page,
-            ..KeyEntry::default()
-        });
+    pub(crate) fn is_open(&self) -> bool {
+        self.dialog.is_some()
     }
 
-    /// The key was not accepted: another can be typed.
-    pub(super) fn refuse(&mut self) {
-        if let Some(entry) = &mut self.entry {
-            entry.is_trying = false;
-            entry.key.clear();
+    pub(super) fn update(&mut self, input: LoginInput) -> Vec<Action> {
+        match input {
+            LoginInput::KeyAsked { provider, page } => {
+                self.dialog = Some(Dialog::Key(KeyEntry {
+                    provider,
+                    page,
+                    ..KeyEntry::default()
+                }));
+            }
+            LoginInput::StepShown { provider, step } => {
+                self.dialog = Some(Dialog::Elsewhere { provider, step });
+            }
+            LoginInput::KeyRefused(reason) => {
+                // Another key can be typed.
+                if let Some(Dialog::Key(entry)) = &mut self.dialog {
+                    entry.is_trying = false;
+                    entry.key.clear();
+                }
+                return vec![Action::error(reason)];
+            }
+            LoginInput::PageClosed => {
+                if let Some(Dialog::Key(entry)) = &mut self.dialog {
+                    entry.page = None;
+                }
+            }
+            LoginInput::Failed(reason) => {
+                self.dialog = None;
+                return vec![Action::error(reason)];
+            }
+            LoginInput::LoggedIn => {
+                self.dialog = None;
+                self.is_restart_due = true;
+            }
         }
-    }
-
-    pub(super) fn close_page(&mut self) {
-        if let Some(entry) = &mut self.entry {
-            entry.page = None;
-        }
-    }
-
-    /// Credentials have changed.
-    pub(super) fn finish(&mut self) {
-        self.entry = None;
-        self.is_restart_due = true;
+        Vec::new()
     }
 
     /// Restarts the chat with new credentials, if there are any.
     pub(super) fn take_restart(&mut self) -> Option<Effect> {
-        std::mem::take(&mut self.is_restart_due).then_some(Effect::Resume { session: None })
+        std::mem::take(&mut self.is_restart_due)
+            .then_some(Effect::Session(SessionEffect::Resume { session: None }))
     }
 
-    /// Takes a key while a provider's key is asked for.
+    /// Takes a key while a login is open.
     pub(super) fn press(&mut self, key: &Key) -> Handled {
-        let Some(entry) = &mut self.entry else {
+        let Some(dialog) = &mut self.dialog else {
             return Handled::No;
         };
         match (key.control, key.code) {
-            (_, KeyCode::Escape) | (true, KeyCode::Character('c')) => {
-                return Handled::Yes(self.cancel());
-            }
-            (true, KeyCode::Character('d')) if entry.key.is_empty() => {
-                return Handled::Yes(self.cancel());
-            }
-            (true, KeyCode::Character('z')) => return Handled::effect(Effect::Suspend),
-            (true, KeyCode::Character('l')) => {
-                return Handled::Yes(vec![Action::Redraw(Redraw::Screen)]);
-            }
-            // A second key while the first is tried would be a mistake.
-            _ if entry.is_trying => {}
-            (_, KeyCode::Enter) | (true, KeyCode::Character('j' | 'm')) => {
-                return Handled::Yes(vec![entry.try_key()]);
-            }
-            (_, KeyCode::Backspace) | (true, KeyCode::Character('h')) => entry.key.pop(),
-            (true, KeyCode::Character('u' | 'w')) => entry.key.clear(),
-            (false, KeyCode::Character(character)) if !key.alt => {
-                return Handled::Yes(vec![entry.write(std::iter::once(character))]);
-            }
-            _ => {}
+            (_, KeyCode::Escape) | (true, KeyCode::Character('c')) => Handled::Yes(self.abandon()),
+            (true, KeyCode::Character('z')) => Handled::effect(TerminalEffect::Suspend),
+            (true, KeyCode::Character('l')) => Handled::Yes(vec![Action::Redraw(Redraw::Screen)]),
+            _ => match dialog {
+                Dialog::Key(entry) if *key == Key::control('d') && entry.key.is_empty() => {
+                    Handled::Yes(self.abandon())
+                }
+                Dialog::Key(entry) => Handled::Yes(Vec::from_iter(entry.press(key))),
+                Dialog::Elsewhere { .. } => Handled::DONE,
+            },
         }
-        Handled::DONE
     }
 
-    /// Takes a paste while a key is asked for.
+    /// Takes a paste while a login is open.
     pub(super) fn paste(&mut self, text: &str) -> Handled {
-        let Some(entry) = &mut self.entry else {
-            return Handled::No;
-        };
-        if entry.is_trying {
-            return Handled::DONE;
+        match &mut self.dialog {
+            None => Handled::No,
+            Some(Dialog::Key(entry)) if !entry.is_trying => Handled::Yes(vec![entry.paste(text)]),
+            Some(_) => Handled::DONE,
         }
-        Handled::Yes(vec![match text.trim().lines().count() > 1 {
-            true => Action::remark("a key is one line: that was more, and was not taken"),
-            false => entry.write(text.trim().chars()),
-        }])
     }
 
-    fn cancel(&mut self) -> Vec<Action> {
-        let Some(entry) = self.entry.take() else {
-            return Vec::new();
+    fn abandon(&mut self) -> Vec<Action> {
+        let provider = match self.dialog.take() {
+            Some(Dialog::Key(entry)) => entry.provider,
+            Some(Dialog::Elsewhere { provider, .. }) => provider,
+            None => return Vec::new(),
         };
         vec![
             Action::HideRemark,
-            Action::note(format!("zot login {} was given up", entry.provider)),
-            Action::Effect(Effect::EndKeyEntry),
+            Action::note(format!("zot login {provider} was given up")),
+            Action::Effect(LoginEffect::Abandon.into()),
         ]
     }
 }
 
 impl KeyEntry {
+    fn press(&mut self, key: &Key) -> Option<Action> {
+        match (key.control, key.code) {
+            // A second key while the first is tried would be a mistake.
+            _ if self.is_trying => {}
+            (_, KeyCode::Enter) | (true, KeyCode::Character('j' | 'm')) => {
+                return Some(self.try_key());
+            }
+            (_, KeyCode::Backspace) | (true, KeyCode::Character('h')) => self.key.pop(),
+            (true, KeyCode::Character('u' | 'w')) => self.key.clear(),
+            (false, KeyCode::Character(character)) if !key.alt => {
+                return Some(self.write(std::iter::once(character)));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn paste(&mut self, text: &str) -> Action {
+        match text.trim().lines().count() > 1 {
+            true => Action::remark("a key is one line: that was more, and was not taken"),
+            false => self.write(text.trim().chars()),
+        }
+    }
+
     fn try_key(&mut self) -> Action {
         if self.key.is_empty() {
             return Action::remark("type or paste the key first; esc gives up");
         }
         self.is_trying = true;
-        Action::Effect(Effect::TryKey(std::mem::take(&mut self.key)))
+        Action::Effect(Effect::Login(LoginEffect::TryKey(std::mem::take(
+            &mut self.key,
+        ))))
     }
 
     fn write(&mut self, characters: impl Iterator<Item = char>) -> Action {

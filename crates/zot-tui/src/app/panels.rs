@@ -5,7 +5,7 @@
 mod view;
 
 use super::action::{Action, Handled};
-use super::{Context, Effect, Key, KeyCode};
+use super::{Context, Effect, ExtensionEffect, Key, KeyCode, PanelInput, TerminalEffect};
 
 pub(super) use view::lines;
 
@@ -85,8 +85,22 @@ impl Panels {
         std::mem::take(&mut self.stack)
     }
 
+    pub(super) fn update(&mut self, input: PanelInput) -> Vec<Action> {
+        match input {
+            PanelInput::Opened(view) => self.open(view),
+            PanelInput::Lost {
+                extension,
+                panel,
+                reason,
+            } => {
+                self.close(&extension, &panel);
+                vec![Action::error(reason)]
+            }
+        }
+    }
+
     /// Opens a panel, or brings it up if it is open already.
-    pub(super) fn open(&mut self, view: PanelView) -> Vec<Action> {
+    fn open(&mut self, view: PanelView) -> Vec<Action> {
         self.close(&view.extension, &view.id);
         if self.stack.len() >= MAX_PANELS {
             let text = format!(
@@ -95,10 +109,10 @@ impl Panels {
             );
             return vec![
                 Action::error(text),
-                Action::Effect(Effect::PanelClose {
+                Action::Effect(Effect::Extension(ExtensionEffect::PanelClose {
                     extension: view.extension,
                     panel: view.id,
-                }),
+                })),
             ];
         }
         self.stack.push(Panel {
@@ -139,12 +153,12 @@ impl Panels {
             }
             panel.reported = room;
             panel.top = panel.top.min(panel.surplus(room.1));
-            effects.push(Effect::PanelResize {
+            effects.push(Effect::Extension(ExtensionEffect::PanelResize {
                 extension: panel.extension.clone(),
                 panel: panel.id.clone(),
                 width: room.0,
                 height: room.1,
-            });
+            }));
         }
         effects
     }
@@ -153,15 +167,15 @@ impl Panels {
     pub(super) fn press(&mut self, context: &Context, key: &Key) -> Handled {
         let (_, room) = room(context);
         if *key == Key::control('z') && !self.stack.is_empty() {
-            return Handled::effect(Effect::Suspend);
+            return Handled::effect(Effect::Terminal(TerminalEffect::Suspend));
         }
         // No extension can keep the user from leaving its panel with these.
         let closes = *key == Key::control('c') || *key == Key::plain(KeyCode::Escape);
         if closes && let Some(panel) = self.stack.pop() {
-            return Handled::effect(Effect::PanelClose {
+            return Handled::effect(Effect::Extension(ExtensionEffect::PanelClose {
                 extension: panel.extension,
                 panel: panel.id,
-            });
+            }));
         }
         let Some(panel) = self.stack.last_mut() else {
             return Handled::No;
@@ -182,25 +196,25 @@ impl Panels {
             }
         }
         let (name, text) = key.name();
-        Handled::effect(Effect::PanelKey {
+        Handled::effect(Effect::Extension(ExtensionEffect::PanelKey {
             extension: panel.extension.clone(),
             panel: panel.id.clone(),
             key: name,
             text,
-        })
+        }))
     }
 
     /// A paste is one key that writes all of it.
     pub(super) fn paste(&mut self, text: &str) -> Option<Effect> {
         let panel = self.stack.last()?;
         let end = text.floor_char_boundary(MAX_PANEL_PASTE_BYTES.min(text.len()));
-        Some(Effect::PanelKey {
+        Some(Effect::Extension(ExtensionEffect::PanelKey {
             extension: panel.extension.clone(),
             panel: panel.id.clone(),
             key: "paste".to_owned(),
             // Terminals send the return key for a line break.
             text: text[..end].replace("\r\n", "\n").replace('\r', "\n"),
-        })
+        }))
     }
 
     #[cfg(test)]

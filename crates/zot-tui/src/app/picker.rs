@@ -7,7 +7,7 @@ mod view;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{Context, Effect, Key, KeyCode};
+use super::{Context, Effect, Key, KeyCode, Query};
 use crate::style::Theme;
 
 pub(crate) use choices::{Choice, Choices};
@@ -141,7 +141,7 @@ impl Picker {
                     self.list = Some(ChoiceList::new(PickerKind::Files, self.files.clone()));
                 }
                 self.narrow(query);
-                is_new.then_some(Effect::ListFiles)
+                is_new.then_some(Effect::Query(Query::Files))
             }
             Completion::Nothing => {
                 self.list.take_if(|list| !list.kind.takes_keys());
@@ -292,7 +292,8 @@ impl Picker {
         if !view::has_preview(context, editor_rows, list.kind) {
             return None;
         }
-        list.ask_preview(context.now_ms).map(Effect::Preview)
+        list.ask_preview(context.now_ms)
+            .map(|subject| Query::Preview(subject).into())
     }
 
     pub(super) fn set_preview(&mut self, subject: Subject, preview: Preview) {

@@ -6,7 +6,10 @@ use super::commands::{self, Commands};
 use super::composer::Entered;
 use super::keymap::{Binding, binding};
 use super::picker::{ChoiceKey, Chosen, Picked, session_id};
-use super::{App, Choices, Effect, Item, Key, KeyCode, PickerKind, Prompt, Redraw};
+use super::{
+    AgentEffect, App, Choices, Effect, Item, Key, KeyCode, PickerKind, Prompt, Query, Redraw,
+    SessionEffect, SettingsEffect, TerminalEffect,
+};
 use crate::editor::{Draft, Edit};
 use crate::pager::Reading;
 
@@ -100,10 +103,14 @@ impl App {
             Binding::Interrupt => return self.interrupt(),
             Binding::DeleteOrLeave if self.composer.editor.is_empty() => return vec![Effect::Quit],
             Binding::DeleteOrLeave => return self.edit(Edit::Delete),
-            Binding::Suspend => return vec![Effect::Suspend],
+            Binding::Suspend => return vec![Effect::Terminal(TerminalEffect::Suspend)],
             Binding::Redraw => self.transcript.ask_redraw(Redraw::Screen),
             Binding::ToggleFolding => self.transcript.toggle_folding(),
-            Binding::OpenEditor => return vec![Effect::OpenEditor(self.composer.editor.content())],
+            Binding::OpenEditor => {
+                return vec![Effect::Terminal(TerminalEffect::OpenEditor(
+                    self.composer.editor.content(),
+                ))];
+            }
             Binding::Steer => return self.steer(),
             Binding::DropOutput => {
                 let remark = self.composer.shell.drop_output();
@@ -183,7 +190,7 @@ impl App {
     fn stop(&mut self) -> Vec<Effect> {
         if self.transcript.aside.is_some() {
             self.end_aside();
-            return vec![Effect::CancelAside];
+            return vec![Effect::Agent(AgentEffect::CancelAside)];
         }
         let stopped = self.composer.shell.cancel();
         Vec::from_iter(stopped.or_else(|| self.status.cancel_work()))
@@ -224,7 +231,7 @@ impl App {
         if let Some(draft) = &draft {
             self.composer.remember_sent(draft);
         }
-        vec![Effect::Prompt(prompt)]
+        vec![Effect::Agent(AgentEffect::Prompt(prompt))]
     }
 
     fn submit_draft(&mut self, draft: Draft) -> Vec<Effect> {
@@ -239,7 +246,9 @@ impl App {
         };
         self.picker.close();
         match self.status.is_working() {
-            true => effects.push(Effect::Steer(self.composer.steer(&draft))),
+            true => effects.push(Effect::Agent(AgentEffect::Steer(
+                self.composer.steer(&draft),
+            ))),
             false => effects.extend(self.submit_draft(draft)),
         }
         effects
@@ -279,22 +288,22 @@ impl App {
     fn choose(&mut self, chosen: Chosen) -> Vec<Effect> {
         let Chosen { name, index, .. } = chosen;
         match chosen.kind {
-            PickerKind::Models => vec![Effect::SetModel(name)],
-            PickerKind::Sessions => vec![Effect::Resume {
+            PickerKind::Models => vec![Effect::Agent(AgentEffect::SetModel(name))],
+            PickerKind::Sessions => vec![Effect::Session(SessionEffect::Resume {
                 session: session_id(&name),
-            }],
+            })],
             // The first point is the whole conversation.
-            PickerKind::ForkPoints => vec![Effect::Fork {
+            PickerKind::ForkPoints => vec![Effect::Session(SessionEffect::Fork {
                 before: index.checked_sub(1),
-            }],
+            })],
             PickerKind::Settings => commands::change_setting(self, &name),
-            PickerKind::Prompts => vec![Effect::Reprint(index)],
+            PickerKind::Prompts => vec![Effect::Query(Query::Reprint(index))],
             PickerKind::History => {
                 self.composer.recall(index);
                 Vec::new()
             }
             PickerKind::Skills => self.edit(Edit::Insert(format!("use the skill {name}: "))),
-            PickerKind::Themes => vec![Effect::LoadTheme(name)],
+            PickerKind::Themes => vec![Effect::Settings(SettingsEffect::LoadTheme(name))],
             PickerKind::LogIn => commands::log_in(self, &name),
             PickerKind::LogOut => commands::log_out(self, &name),
             PickerKind::Files => {
@@ -337,11 +346,11 @@ impl App {
         Vec::new()
     }
 
-    /// An effect that has to wait until nothing runs is not even started before that.
-    pub(super) fn when_idle(&mut self, effect: Effect) -> Vec<Effect> {
+    /// Refuses an effect while a prompt runs.
+    pub(super) fn when_idle(&mut self, effect: impl Into<Effect>) -> Vec<Effect> {
         match self.status.is_working() {
             true => self.remark("zot is working: press esc first"),
-            false => vec![effect],
+            false => vec![effect.into()],
         }
     }
 

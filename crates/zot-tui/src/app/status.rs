@@ -5,9 +5,9 @@ mod spending;
 mod view;
 mod work;
 
-use super::Context;
 use super::action::Action;
 use super::effect::Effect;
+use super::{AgentEffect, Context};
 
 pub(super) use advice::{explain, readable};
 pub(super) use spending::Spending;
@@ -127,7 +127,7 @@ impl Status {
     pub(super) fn cancel_work(&mut self) -> Option<Effect> {
         let work = self.work.as_mut().filter(|work| !work.is_cancelling)?;
         work.is_cancelling = true;
-        Some(Effect::Cancel)
+        Some(Effect::Agent(AgentEffect::Cancel))
     }
 
     /// Ends what runs.

@@ -95,7 +95,7 @@ impl Chat {
         self.write(text);
         let effects = self.press(KeyCode::Enter);
         assert!(
-            effects.contains(&Effect::Prompt(Prompt::typed(text))),
+            effects.contains(&Effect::Agent(AgentEffect::Prompt(Prompt::typed(text)))),
             "{effects:?}"
         );
         self.event(json!({"type": "user_message", "time": "", "content": [{"type": "text", "text": text}]}));
@@ -277,11 +277,11 @@ fn prompts_queue_and_are_sent_in_order() {
     assert!(chat.rows().contains(&"queued: third".to_owned()));
     assert_eq!(
         chat.input(Input::WorkEnded),
-        [Effect::Prompt(Prompt::typed("second"))]
+        [Effect::Agent(AgentEffect::Prompt(Prompt::typed("second")))]
     );
     assert_eq!(
         chat.input(Input::WorkEnded),
-        [Effect::Prompt(Prompt::typed("third"))]
+        [Effect::Agent(AgentEffect::Prompt(Prompt::typed("third")))]
     );
     assert_eq!(chat.input(Input::WorkEnded), []);
     chat.write("now");
@@ -290,7 +290,7 @@ fn prompts_queue_and_are_sent_in_order() {
         chat.control('s'),
         [
             Effect::Remember("now".into()),
-            Effect::Steer(Prompt::typed("now"))
+            Effect::Agent(AgentEffect::Steer(Prompt::typed("now")))
         ]
     );
 }
@@ -300,7 +300,10 @@ fn escape_stops_and_what_was_said_stays() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.delta("half an ans");
-    assert_eq!(chat.press(KeyCode::Escape), [Effect::Cancel]);
+    assert_eq!(
+        chat.press(KeyCode::Escape),
+        [Effect::Agent(AgentEffect::Cancel)]
+    );
     assert_eq!(chat.press(KeyCode::Escape), []);
     chat.input(Input::WorkEnded);
     assert!(chat.rows().contains(&"half an ans".to_owned()));
@@ -342,14 +345,18 @@ fn a_command_is_completed_and_run() {
     );
     chat.write("/todo add milk");
     let effects = chat.press(KeyCode::Enter);
-    assert!(effects.contains(&Effect::Invoke {
-        name: "todo".to_owned(),
-        arguments: "add milk".to_owned()
-    }));
+    assert!(
+        effects.contains(&Effect::Extension(ExtensionEffect::Invoke {
+            name: "todo".to_owned(),
+            arguments: "add milk".to_owned()
+        }))
+    );
     chat.write("/etc/passwd is a file");
     let effects = chat.press(KeyCode::Enter);
     assert!(
-        effects.contains(&Effect::Prompt(Prompt::typed("/etc/passwd is a file"))),
+        effects.contains(&Effect::Agent(AgentEffect::Prompt(Prompt::typed(
+            "/etc/passwd is a file"
+        )))),
         "{effects:?}"
     );
 }
@@ -357,11 +364,13 @@ fn a_command_is_completed_and_run() {
 #[test]
 fn a_file_is_picked() {
     let mut chat = Chat::new(80, 24);
-    assert_eq!(chat.write("see @"), [Effect::ListFiles]);
+    assert_eq!(chat.write("see @"), [Effect::Query(Query::Files)]);
     let files = Choices::named(["src/main.rs", "src/lib.rs", "a file.md"]);
-    chat.input(Input::Files(FileList::whole(files)));
+    chat.input(Input::Listed(Listed::Files(FileList::whole(files))));
     // Found at first sight, and late.
-    chat.input(Input::Files(FileList::first(Choices::named(["src/"]))));
+    chat.input(Input::Listed(Listed::Files(FileList::first(
+        Choices::named(["src/"]),
+    ))));
     chat.write("lib");
     chat.press(KeyCode::Enter);
     assert_eq!(chat.app.composer.editor.text(), "see @src/lib.rs ");
@@ -382,10 +391,10 @@ fn a_call_waits_for_the_users_word() {
         chat
     };
     let confirm = |decision| {
-        [Effect::Confirm {
+        [Effect::Agent(AgentEffect::Confirm {
             id: "c1".to_owned(),
             decision,
-        }]
+        })]
     };
     let mut chat = ask();
     assert!(
@@ -489,10 +498,10 @@ fn a_call_allowed_for_good_is_not_asked_about_again() {
         chat.input(reported::input(event))
     };
     let allowed = |id: &str| {
-        [Effect::Confirm {
+        [Effect::Agent(AgentEffect::Confirm {
             id: id.to_owned(),
             decision: Decision::allow(),
-        }]
+        })]
     };
     assert_eq!(ask(&mut chat, "c1", "cargo test"), []);
     assert!(
@@ -517,7 +526,7 @@ fn asking_is_switched_by_a_word_and_told_without_one() {
         chat.press(KeyCode::Escape);
         let effects = chat.press(KeyCode::Enter);
         let scope = effects.into_iter().find_map(|effect| match effect {
-            Effect::SetApproval(scope) => Some(scope),
+            Effect::Agent(AgentEffect::SetApproval(scope)) => Some(scope),
             _ => None,
         });
         if let Some(scope) = scope.clone() {
@@ -555,7 +564,10 @@ fn asking_is_switched_by_a_word_and_told_without_one() {
 #[test]
 fn the_jail_is_asked_for_and_shown() {
     let mut chat = Chat::new(80, 24);
-    for (text, effect) in [("/jail", Effect::Jail), ("/unjail", Effect::Unjail)] {
+    for (text, effect) in [
+        ("/jail", Effect::Agent(AgentEffect::Jail)),
+        ("/unjail", Effect::Agent(AgentEffect::Unjail)),
+    ] {
         chat.write(text);
         chat.press(KeyCode::Escape);
         assert_eq!(chat.press(KeyCode::Enter).last(), Some(&effect));
@@ -576,7 +588,7 @@ fn a_question_on_the_side_is_answered_beside_the_work() {
     chat.write("/btw why?");
     let effects = chat.press(KeyCode::Enter);
     assert!(
-        effects.contains(&Effect::Aside("why?".to_owned())),
+        effects.contains(&Effect::Agent(AgentEffect::Aside("why?".to_owned()))),
         "{effects:?}"
     );
     let aside = |chat: &mut Chat, text: &str| {
@@ -592,9 +604,15 @@ fn a_question_on_the_side_is_answered_beside_the_work() {
         "cumulative": sum});
     chat.input(reported::aside(usage));
     // The first escape is for it, the second for the work.
-    assert_eq!(chat.press(KeyCode::Escape), [Effect::CancelAside]);
+    assert_eq!(
+        chat.press(KeyCode::Escape),
+        [Effect::Agent(AgentEffect::CancelAside)]
+    );
     assert!(chat.rows().contains(&"│ Because so.".to_owned()));
-    assert_eq!(chat.press(KeyCode::Escape), [Effect::Cancel]);
+    assert_eq!(
+        chat.press(KeyCode::Escape),
+        [Effect::Agent(AgentEffect::Cancel)]
+    );
     chat.write("/cost");
     chat.press(KeyCode::Enter);
     let rows = chat.rows();
@@ -606,11 +624,17 @@ fn a_question_on_the_side_is_answered_beside_the_work() {
 fn an_earlier_part_is_shown_again() {
     let mut chat = Chat::new(80, 24);
     chat.write("/jump");
-    assert!(chat.press(KeyCode::Enter).contains(&Effect::ListPrompts));
+    assert!(
+        chat.press(KeyCode::Enter)
+            .contains(&Effect::Query(Query::Prompts))
+    );
     let prompts = ["1  fix the bug", "2  say more"].map(str::to_owned);
-    chat.input(Input::Prompts(prompts.to_vec()));
+    chat.input(Input::Listed(Listed::Prompts(prompts.to_vec())));
     chat.write("bug");
-    assert_eq!(chat.press(KeyCode::Enter), [Effect::Reprint(0)]);
+    assert_eq!(
+        chat.press(KeyCode::Enter),
+        [Effect::Query(Query::Reprint(0))]
+    );
     let messages = json!([
         {"role": "user", "time": "", "content": [{"type": "text", "text": "fix the bug"}]},
         {"role": "assistant", "time": "", "content": [
@@ -690,7 +714,7 @@ fn several_calls_are_asked_about_one_after_the_other() {
     let asked = |chat: &Chat, id: &str| chat.rows().contains(&format!("  about {id}"));
     let ids = |effects: Vec<Effect>| -> Vec<String> {
         let confirmed = effects.into_iter().map(|effect| match effect {
-            Effect::Confirm { id, .. } => id,
+            Effect::Agent(AgentEffect::Confirm { id, .. }) => id,
             other => panic!("{other:?}"),
         });
         confirmed.collect()

@@ -1,285 +1,143 @@
 //! Does what the state asks for.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use zot_sdk::{ApprovalPolicy, Image, PanelAction};
 
 use super::previews::Sources;
-use super::{Chat, editor_program, exports, files, history_file, listings, own_program, themes};
-use crate::app::{Effect, FileList, Input, Prompt, SESSION};
+use super::{Chat, Ending, editor_program, files, history_file, listings, themes};
+use crate::app::{
+    Effect, FileList, Input, Listed, Query, SettingsEffect, ShellEffect, TerminalEffect,
+};
 
 /// What the clipboard sequence of terminals can carry.
 ///
 /// Limit: only the beginning is copied.
 const MAX_COPIED_BYTES: usize = 74_000;
 
+/// What an effect leads to at once, or how it ends the chat.
+pub(super) type Performed = ControlFlow<Ending, Vec<Input>>;
+
 impl Chat {
-    /// What comes of an effect at once is returned.
-    pub(super) fn perform(&mut self, effect: Effect) -> io::Result<Vec<Input>> {
-        let failed = |error: &dyn std::fmt::Display| vec![Input::failure(error)];
-        Ok(match effect {
-            Effect::Prompt(prompt) => {
-                let (text, images, mut notes) = self.with_mentions(prompt);
-                match self.runtime.prompt(&text, images) {
-                    Ok(stream) => self.work = Some(stream),
-                    Err(error) => {
-                        notes.extend(failed(&error));
-                        notes.push(Input::WorkEnded);
-                    }
-                }
-                notes
+    pub(super) fn perform(&mut self, effect: Effect) -> io::Result<Performed> {
+        let inputs = match effect {
+            Effect::Agent(effect) => self.perform_for_agent(effect),
+            Effect::Session(effect) => return Ok(self.perform_for_sessions(effect)),
+            Effect::Login(effect) => self.perform_for_login(effect),
+            Effect::Query(query) => self.answer_query(query),
+            Effect::Extension(effect) => self.perform_for_extension(effect),
+            Effect::Settings(SettingsEffect::Keep { name, value }) => {
+                Vec::from_iter(self.keep_setting(name, &value))
             }
-            Effect::Compact => match self.runtime.compact() {
-                Ok(stream) => {
-                    self.work = Some(stream);
-                    Vec::new()
-                }
-                Err(error) => [failed(&error), vec![Input::WorkEnded]].concat(),
-            },
-            Effect::Steer(prompt) => {
-                let (text, images, notes) = self.with_mentions(prompt.clone());
-                match self.runtime.steer(&text, images) {
-                    Ok(()) => notes,
-                    // It has just ended: then it is the next prompt.
-                    Err(_) => vec![Input::Prompt(prompt)],
-                }
-            }
-            Effect::Cancel => {
-                self.runtime.cancel();
-                Vec::new()
-            }
-            Effect::Aside(question) => {
-                self.aside = Some(self.runtime.ask_aside(&question));
-                Vec::new()
-            }
-            Effect::CancelAside => {
-                self.aside = None;
-                Vec::new()
-            }
-            Effect::SetApproval(scope) => {
-                // A name that is mistyped must not stop the asking about everything else.
-                if let Some(unknown) = listings::unknown_tools(&self.runtime, &scope) {
-                    return Ok(failed(&unknown));
-                }
-                let policy = self.runtime.approval();
-                self.runtime.set_approval(ApprovalPolicy {
-                    scope: scope.clone(),
-                    ..policy
-                });
-                vec![Input::Approval(scope)]
-            }
-            Effect::Jail => self.jail(),
-            Effect::Unjail => self.unjail(),
-            Effect::ListSessions => vec![self.list_sessions()],
-            Effect::Zot(words) => {
-                let file = self.session_file();
-                if file.is_none() && words.iter().any(|word| word == SESSION) {
-                    return Ok(failed(&match self.runtime.session() {
-                        Some(_) => "nothing of this conversation is on disk yet",
-                        None => "this conversation is kept nowhere (--no-session)",
-                    }));
-                }
-                let cwd = self.runtime.cwd().to_owned();
-                self.jobs
-                    .spawn(async move { vec![own_program::ask(&cwd, words, file).await] });
-                Vec::new()
-            }
-            Effect::Export(name) => match exports::destination(self.runtime.cwd(), &name) {
-                Ok(path) => {
-                    let path = path.display().to_string();
-                    let words = ["sessions", "export", SESSION, "--output", &path];
-                    self.perform(Effect::Zot(words.map(str::to_owned).to_vec()))?
-                }
-                Err(error) => failed(&error),
-            },
-            Effect::Import(file) => {
-                let cwd = self.runtime.cwd().to_owned();
-                let file = exports::expanded(&file);
-                self.jobs
-                    .spawn(async move { vec![own_program::import(&cwd, &file).await] });
-                Vec::new()
-            }
-            Effect::LogIn(words) => self.log(words)?,
-            Effect::TryKey(key) => {
-                self.try_key(key);
-                Vec::new()
-            }
-            Effect::EndKeyEntry => {
-                self.login = None;
-                Vec::new()
-            }
-            Effect::ListForkPoints => {
-                vec![Input::ForkPoints(listings::prompts(&self.runtime))]
-            }
-            Effect::KeepSetting { name, value } => Vec::from_iter(self.keep_setting(name, &value)),
-            Effect::ListPrompts => vec![Input::Prompts(listings::prompts(&self.runtime))],
-            Effect::Reprint(index) => listings::earlier(&self.runtime, index),
-            Effect::ShowContext => vec![listings::context(&self.runtime)],
-            Effect::ListSkills => vec![listings::skills(&self.runtime)],
-            Effect::ListThemes => {
-                let themes = themes::known(self.options.themes.as_deref());
-                vec![Input::Themes(themes)]
-            }
-            Effect::ListProviders(action) => match listings::providers(action) {
-                Ok(providers) => vec![providers],
-                Err(error) => failed(&error),
-            },
-            Effect::InspectMentions { text, names } => {
-                let runtime = Arc::clone(&self.runtime);
-                self.jobs.spawn_blocking(move || {
-                    let parts = runtime.attach_mentions(&text).parts;
-                    vec![Input::Mentions { names, parts }]
-                });
-                Vec::new()
-            }
-            Effect::Preview(subject) => {
-                let sources = Sources {
-                    runtime: Arc::clone(&self.runtime),
-                    sessions: Arc::clone(&self.sessions),
-                    themes: self.options.themes.clone(),
-                };
-                self.jobs
-                    .spawn_blocking(move || vec![sources.answer(subject)]);
-                Vec::new()
-            }
-            Effect::LoadTheme(name) => match themes::load(&name, self.options.themes.as_deref()) {
-                Ok(theme) => {
-                    let problem = self.keep_setting("theme", &name);
-                    let theme = Input::Theme(Box::new(theme));
-                    std::iter::once(theme).chain(problem).collect()
-                }
-                Err(error) => failed(&error),
-            },
-            Effect::ShowTools => vec![listings::tools(&self.runtime)],
-            Effect::Confirm { id, decision } => match self.runtime.confirm(&id, decision) {
-                Ok(()) => Vec::new(),
-                Err(error) => failed(&error),
-            },
-            Effect::AllowSteps(more) => {
-                self.runtime.allow_steps(more);
-                Vec::new()
-            }
-            Effect::SetModel(model) => match self.runtime.set_typed_model(&model) {
-                Ok(unknown) => {
-                    self.chosen_model = Some(model);
-                    let note = self.keep_model();
-                    std::iter::once(self.present_info())
-                        .chain(unknown.map(Input::note))
-                        .chain(note)
-                        .collect()
-                }
-                Err(error) => failed(&error),
-            },
-            Effect::Clear => match self.runtime.clear() {
-                Ok(()) => Vec::new(),
-                Err(error) => failed(&error),
-            },
-            Effect::ListModels => {
-                let models = self.runtime.list_models();
-                vec![Input::Models(
-                    models.into_iter().map(|model| model.id).collect(),
-                )]
-            }
-            Effect::ListFiles => {
-                let cwd = self.runtime.cwd().to_owned();
-                let near = cwd.clone();
-                self.jobs.spawn_blocking(move || {
-                    vec![Input::Files(FileList::first(files::list_near(&near)))]
-                });
-                self.jobs
-                    .spawn_blocking(move || vec![Input::Files(FileList::whole(files::list(&cwd)))]);
-                Vec::new()
-            }
-            Effect::Invoke { name, arguments } => self.invoke(name, arguments),
-            Effect::ReloadExtensions => self.reload_extensions(),
-            Effect::PanelKey {
-                extension,
-                panel: panel_id,
-                key,
-                text,
-            } => {
-                let action = PanelAction::Key {
-                    panel_id,
-                    key,
-                    text,
-                };
-                self.tell_panel(extension, action)
-            }
-            Effect::PanelResize {
-                extension,
-                panel,
-                width,
-                height,
-            } => self.resize_panel(extension, panel, width, height),
-            Effect::PanelClose { extension, panel } => self.end_panel(&extension, panel),
-            Effect::Shell(command) => self.begin_shell(command),
-            Effect::CancelShell => {
+            Effect::Settings(SettingsEffect::LoadTheme(name)) => self.load_theme(&name),
+            Effect::Terminal(effect) => self.perform_for_terminal(effect)?,
+            Effect::Shell(ShellEffect::Run(command)) => self.begin_shell(command),
+            Effect::Shell(ShellEffect::Cancel) => {
                 if let Some((_, cancel)) = &self.shell {
                     cancel.cancel();
                 }
                 Vec::new()
             }
-            Effect::OpenEditor(text) => {
-                self.give_away(async move {
-                    match editor_program::edit(&text).await {
-                        Ok(text) => Input::Edited(text),
-                        Err(error) => Input::failure(error),
+            Effect::Remember(draft) => {
+                let path = self.options.history.as_deref();
+                let kept = path.map(|path| (path, history_file::append(path, &draft)));
+                match kept {
+                    Some((path, Err(error))) => {
+                        vec![Input::failure(format!("{}: {error}", path.display()))]
                     }
-                })?;
-                Vec::new()
+                    _ => Vec::new(),
+                }
             }
-            Effect::Copy(_) if self.plain.is_some() => failed(&"this terminal cannot copy"),
-            Effect::Copy(text) => {
+            Effect::Quit => return Ok(ControlFlow::Break(Ending::Left)),
+        };
+        Ok(ControlFlow::Continue(inputs))
+    }
+
+    fn perform_for_terminal(&mut self, effect: TerminalEffect) -> io::Result<Vec<Input>> {
+        match effect {
+            TerminalEffect::OpenEditor(text) => self.lend_terminal(async move {
+                match editor_program::edit(&text).await {
+                    Ok(text) => Input::Edited(text),
+                    Err(error) => Input::failure(error),
+                }
+            })?,
+            TerminalEffect::Copy(_) if self.plain.is_some() => {
+                return Ok(vec![Input::failure("this terminal cannot copy")]);
+            }
+            TerminalEffect::Copy(text) => {
                 let end = text.floor_char_boundary(MAX_COPIED_BYTES.min(text.len()));
                 let encoded = BASE64.encode(&text[..end]);
                 self.terminal
                     .write(format!("\x1b]52;c;{encoded}\x07").as_bytes())?;
-                vec![Input::note("copied (if the terminal allows it)")]
+                return Ok(vec![Input::note("copied (if the terminal allows it)")]);
             }
-            Effect::Remember(draft) => match &self.options.history {
-                Some(path) => match history_file::append(path, &draft) {
-                    Ok(()) => Vec::new(),
-                    Err(error) => failed(&format!("{}: {error}", path.display())),
-                },
-                None => Vec::new(),
-            },
-            Effect::Suspend => {
-                self.suspend()?;
-                Vec::new()
-            }
-            // Whoever runs the chat does these.
-            Effect::Resume { .. } | Effect::Fork { .. } | Effect::Quit => Vec::new(),
-        })
+            TerminalEffect::Suspend => self.suspend()?,
+        }
+        Ok(Vec::new())
     }
 
-    /// What the agent is asked, with the files that the user mentioned.
-    fn with_mentions(&self, prompt: Prompt) -> (String, Vec<Image>, Vec<Input>) {
-        let Prompt {
-            mut text,
-            typed,
-            mentions,
-            attached: outputs,
-        } = prompt;
-        if !typed {
-            return (text, Vec::new(), Vec::new());
+    fn answer_query(&mut self, query: Query) -> Vec<Input> {
+        let runtime = Arc::clone(&self.runtime);
+        vec![match query {
+            Query::Files => {
+                self.list_files();
+                return Vec::new();
+            }
+            Query::Models => {
+                let models = runtime.list_models().into_iter();
+                Input::Listed(Listed::Models(models.map(|model| model.id).collect()))
+            }
+            Query::Prompts => Input::Listed(Listed::Prompts(listings::prompts(&runtime))),
+            Query::Skills => listings::skills(&runtime),
+            Query::Themes => {
+                let themes = themes::known(self.options.themes.as_deref());
+                Input::Listed(Listed::Themes(themes))
+            }
+            Query::Tools => listings::tools(&runtime),
+            Query::Context => listings::context(&runtime),
+            Query::Reprint(index) => return listings::earlier(&runtime, index),
+            Query::Mentions { text, names } => {
+                self.jobs.spawn_blocking(move || {
+                    let parts = runtime.attach_mentions(&text).parts;
+                    vec![Input::Mentions { names, parts }]
+                });
+                return Vec::new();
+            }
+            Query::Preview(subject) => {
+                let sources = Sources {
+                    runtime,
+                    sessions: Arc::clone(&self.sessions),
+                    themes: self.options.themes.clone(),
+                };
+                self.jobs
+                    .spawn_blocking(move || vec![sources.answer(subject)]);
+                return Vec::new();
+            }
+        }]
+    }
+
+    /// Lists the nearest files first: all of them may take a while.
+    fn list_files(&mut self) {
+        let cwd = self.runtime.cwd().to_owned();
+        let near = cwd.clone();
+        let listed = |files| vec![Input::Listed(Listed::Files(files))];
+        self.jobs
+            .spawn_blocking(move || listed(FileList::first(files::list_near(&near))));
+        self.jobs
+            .spawn_blocking(move || listed(FileList::whole(files::list(&cwd))));
+    }
+
+    fn load_theme(&self, name: &str) -> Vec<Input> {
+        match themes::load(name, self.options.themes.as_deref()) {
+            Ok(theme) => {
+                let problem = self.keep_setting("theme", name);
+                let theme = Input::Theme(Box::new(theme));
+                std::iter::once(theme).chain(problem).collect()
+            }
+            Err(error) => vec![Input::failure(error)],
         }
-        let mentions = mentions.as_deref().unwrap_or(&text);
-        let attached = self.runtime.attach_mentions(mentions);
-        let mentioned = (!attached.parts.is_empty()).then(|| Input::Mentioned {
-            content: text.clone(),
-            parts: attached.parts,
-        });
-        for output in outputs {
-            text.push_str("\n\n");
-            text.push_str(&output.told());
-        }
-        if !attached.text.is_empty() {
-            text.push_str("\n\n");
-            text.push_str(&attached.text);
-        }
-        (text, attached.images, Vec::from_iter(mentioned))
     }
 }

@@ -18,7 +18,7 @@ impl Chat {
         for _ in 0..MAX_BURST {
             let Some(event) = next else {
                 self.work = None;
-                let info = self.present_info();
+                let info = self.current_info();
                 self.take_soon(info)?;
                 return self.take_soon(Input::WorkEnded);
             };
@@ -46,7 +46,7 @@ impl Chat {
             None => {
                 self.aside = None;
                 // What it cost is counted.
-                let info = self.present_info();
+                let info = self.current_info();
                 self.take_soon(info)?;
                 Input::AsideEnded
             }

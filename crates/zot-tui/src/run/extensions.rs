@@ -5,14 +5,52 @@ use std::sync::Arc;
 use zot_sdk::{ExtensionEntry, InvokedData, PanelAction, Runtime};
 
 use super::Chat;
-use crate::app::{Input, PanelView, Prompt};
+use crate::app::{ExtensionEffect, Input, PanelInput, PanelView, Prompt};
 
 impl Chat {
+    pub(super) fn perform_for_extension(&mut self, effect: ExtensionEffect) -> Vec<Input> {
+        match effect {
+            ExtensionEffect::Invoke { name, arguments } => self.invoke(name, arguments),
+            ExtensionEffect::Reload => self.reload_extensions(),
+            ExtensionEffect::PanelKey {
+                extension,
+                panel: panel_id,
+                key,
+                text,
+            } => {
+                let action = PanelAction::Key {
+                    panel_id,
+                    key,
+                    text,
+                };
+                return self.notify_panel(extension, action);
+            }
+            ExtensionEffect::PanelResize {
+                extension,
+                panel: panel_id,
+                width,
+                height,
+            } => {
+                let number = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
+                let action = PanelAction::Resize {
+                    panel_id,
+                    width: number(width),
+                    height: number(height),
+                };
+                return self.notify_panel(extension, action);
+            }
+            ExtensionEffect::PanelClose { extension, panel } => {
+                self.close_panel(&extension, panel);
+            }
+        }
+        Vec::new()
+    }
+
     pub(super) fn list_commands(&mut self) {
         let runtime = Arc::clone(&self.runtime);
         self.jobs
             .spawn(async move { vec![commands(&runtime).await] });
-        // Slow starters are listed when they are there.
+        // Extensions that start slowly are listed later.
         let runtime = Arc::clone(&self.runtime);
         self.jobs.spawn(async move {
             runtime.extensions_settled().await;
@@ -20,7 +58,7 @@ impl Chat {
         });
     }
 
-    pub(super) fn invoke(&mut self, name: String, arguments: String) -> Vec<Input> {
+    fn invoke(&mut self, name: String, arguments: String) {
         let runtime = Arc::clone(&self.runtime);
         self.jobs.spawn(async move {
             match runtime.invoke_command(&name, &arguments).await {
@@ -28,59 +66,40 @@ impl Chat {
                 Err(error) => vec![Input::failure(error)],
             }
         });
-        Vec::new()
     }
 
-    pub(super) fn reload_extensions(&mut self) -> Vec<Input> {
+    fn reload_extensions(&mut self) {
         let runtime = Arc::clone(&self.runtime);
         self.jobs.spawn(async move {
-            let said = match runtime.reload_extensions().await {
+            let report = match runtime.reload_extensions().await {
                 Ok(loaded) => Input::note(running(&loaded)),
                 Err(error) => Input::failure(error),
             };
-            vec![said, commands(&runtime).await]
+            vec![report, commands(&runtime).await]
         });
-        Vec::new()
     }
 
-    /// A panel whose extension does not listen is of no use to anybody.
-    pub(super) fn tell_panel(&self, extension: String, action: PanelAction) -> Vec<Input> {
+    /// A panel whose extension cannot be reached is closed.
+    fn notify_panel(&self, extension: String, action: PanelAction) -> Vec<Input> {
         let (PanelAction::Key { panel_id, .. }
         | PanelAction::Resize { panel_id, .. }
         | PanelAction::Close { panel_id }) = &action;
         let panel = panel_id.clone();
         match self.runtime.tell_panel(&extension, action) {
             Ok(()) => Vec::new(),
-            Err(error) => vec![Input::PanelLost {
+            Err(error) => vec![Input::Panel(PanelInput::Lost {
                 extension,
                 panel,
                 reason: error.to_string(),
-            }],
+            })],
         }
     }
 
-    pub(super) fn resize_panel(
-        &self,
-        extension: String,
-        panel_id: String,
-        width: usize,
-        height: usize,
-    ) -> Vec<Input> {
-        let number = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
-        let action = PanelAction::Resize {
-            panel_id,
-            width: number(width),
-            height: number(height),
-        };
-        self.tell_panel(extension, action)
-    }
-
-    pub(super) fn end_panel(&self, extension: &str, panel_id: String) -> Vec<Input> {
-        // It may be gone already, which is what was wanted.
+    pub(super) fn close_panel(&self, extension: &str, panel_id: String) {
+        // It may be closed already.
         let _ = self
             .runtime
             .tell_panel(extension, PanelAction::Close { panel_id });
-        Vec::new()
     }
 }
 
@@ -117,13 +136,13 @@ fn invoked(data: InvokedData) -> Vec<Input> {
     }
     inputs.extend(data.display.map(Input::note));
     if let Some(panel) = data.open_panel {
-        inputs.push(Input::PanelOpened(PanelView {
+        inputs.push(Input::Panel(PanelInput::Opened(PanelView {
             extension: data.extension,
             id: panel.id,
             title: panel.content.title,
             lines: panel.content.lines,
             footer: panel.content.footer,
-        }));
+        })));
     }
     inputs.extend(data.insert.map(Input::Insert));
     let prompt = data.prompt.map(Prompt::made);

@@ -18,8 +18,8 @@ const GUEST_LEAVES: Duration = Duration::from_millis(100);
 pub(super) type Guest = Pin<Box<dyn Future<Output = Input>>>;
 
 impl Chat {
-    /// Gives the terminal to `guest` until that ends.
-    pub(super) fn give_away(
+    /// Lends the terminal to `guest` until it ends.
+    pub(super) fn lend_terminal(
         &mut self,
         guest: impl Future<Output = Input> + 'static,
     ) -> io::Result<()> {

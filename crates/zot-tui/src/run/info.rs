@@ -8,7 +8,7 @@ use super::Chat;
 use crate::app::{Info, Input};
 
 impl Chat {
-    pub(super) fn present_info(&self) -> Input {
+    pub(super) fn current_info(&self) -> Input {
         Input::Info(info(&self.runtime))
     }
 }

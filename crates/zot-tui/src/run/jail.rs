@@ -12,7 +12,7 @@ impl Chat {
             Err(error) => return vec![Input::failure(error)],
         };
         let mut inputs = vec![
-            self.present_info(),
+            self.current_info(),
             Input::note(format!(
                 "jailed: from the next call on, zot's tools stay in {}. read, write and edit use \
                      no other file; bash reads only what programs need besides, and has a temporary \
@@ -30,6 +30,6 @@ impl Chat {
             None => "zot is not jailed; /jail would confine its tools to the working directory",
         };
         self.runtime.unjail();
-        vec![self.present_info(), Input::note(text)]
+        vec![self.current_info(), Input::note(text)]
     }
 }

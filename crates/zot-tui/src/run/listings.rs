@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zot_sdk::conversation::{ContentBlock, Message};
 use zot_sdk::{ApprovalScope, CredentialKind, CredentialStatus, Credentials, Runtime};
 
-use crate::app::{Input, LogAction};
+use crate::app::{Input, Listed, LogAction};
 
 /// What of a description is shown.
 const DESCRIPTION_CHARACTERS: usize = 90;
@@ -114,11 +114,11 @@ pub(super) fn unknown_tools(runtime: &Runtime, scope: &ApprovalScope) -> Option<
 
 pub(super) fn skills(runtime: &Runtime) -> Input {
     let skills = runtime.skills().into_iter();
-    Input::Skills(
+    Input::Listed(Listed::Skills(
         skills
             .map(|skill| (skill.name, first_line(&skill.description)))
             .collect(),
-    )
+    ))
 }
 
 /// Providers to log in at: all there are. To log out of: those whose key we keep.
@@ -142,7 +142,7 @@ pub(super) fn providers(action: LogAction) -> Result<Input, String> {
                 .collect()
         }
     };
-    Ok(Input::Providers { action, providers })
+    Ok(Input::Listed(Listed::Providers { action, providers }))
 }
 
 /// What kind of credential it is, and where it is. Says nothing of the secret itself.

@@ -1,86 +1,103 @@
-//! `/login` of a key: asked for in the chat, tried and kept here.
+//! `/login` and `/logout`: a key that is asked for in the chat, or a login in a browser.
 
-use std::cell::RefCell;
-use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 
+use tokio::process::Child;
+use tokio::sync::mpsc;
 use zot_sdk::auth::{KeyPage, KeyPageError};
-use zot_sdk::{Credentials, KeyProbe};
+use zot_sdk::login::{self, LoginPlan, LoginStep, OAuthLogin};
+use zot_sdk::{Credentials, KeptKey, KeyProbe};
 
-use super::{Chat, own_program};
-use crate::app::Input;
+use super::{Chat, listings};
+use crate::app::{Input, LoginEffect, LoginInput, LoginRequest};
 use crate::secret::Secret;
 
 type Waiting<T> = Pin<Box<dyn Future<Output = T>>>;
 
-/// A key that is asked for. Dropping it closes the page and stops asking the provider.
+/// A login that is open. Dropping it closes the page and abandons the login.
 pub(super) struct Login {
     credentials: Rc<Credentials>,
     provider: String,
     probe: KeyProbe,
-    /// Ends with what was kept there.
-    page: Option<Waiting<Result<String, KeyPageError>>>,
-    /// Ends with what became of a key that was typed here.
+    /// Ends with the key that was kept on the page.
+    page: Option<Waiting<Result<KeptKey, KeyPageError>>>,
+    /// Ends with the outcome of a key that was typed here.
     trial: Option<Waiting<Result<String, String>>>,
+    /// A login in a browser.
+    elsewhere: Option<Elsewhere>,
+}
+
+struct Elsewhere {
+    outcome: Waiting<Result<String, String>>,
+    /// What the user has to do, and the page for it.
+    steps: mpsc::Receiver<(String, String)>,
+    opens_browser: bool,
+    /// Some openers are the browser itself, so it outlives the login.
+    browser: Option<Child>,
 }
 
 impl Chat {
-    /// Logs in or out: asks for a key here, or leaves the terminal to `zot login`.
-    pub(super) fn log(&mut self, words: Vec<String>) -> io::Result<Vec<Input>> {
-        match key_login(&words) {
-            Ok(Some((credentials, provider, probe))) => {
-                Ok(vec![self.begin_login(credentials, provider, probe)])
+    pub(super) fn perform_for_login(&mut self, effect: LoginEffect) -> Vec<Input> {
+        match effect {
+            LoginEffect::ListProviders(action) => match listings::providers(action) {
+                Ok(providers) => vec![providers],
+                Err(problem) => vec![Input::failure(problem)],
+            },
+            LoginEffect::LogIn(request) => vec![self.log_in(request)],
+            LoginEffect::LogOut { provider } => log_out(provider.as_deref()),
+            LoginEffect::TryKey(key) => {
+                self.try_key(key);
+                Vec::new()
             }
-            Ok(None) => {
-                let is_login = words.first().is_some_and(|word| word == "login");
-                self.give_away(async move { own_program::log(&words).await })?;
-                if is_login {
-                    self.terminal
-                        .write(b"ctrl+c leads back to the chat without a key\n")?;
-                }
-                Ok(Vec::new())
+            LoginEffect::Abandon => {
+                self.login = None;
+                Vec::new()
             }
-            Err(problem) => Ok(vec![Input::failure(problem)]),
         }
     }
 
-    fn begin_login(
-        &mut self,
-        credentials: Credentials,
-        provider: String,
-        probe: KeyProbe,
-    ) -> Input {
-        let credentials = Rc::new(credentials);
-        // Without the page the key can still be given here.
-        let page = KeyPage::open(vec![provider.clone()]).ok();
-        let url = page.as_ref().map(KeyPage::url);
-        let page = page.map(|page| {
-            let credentials = Rc::clone(&credentials);
-            let serving = async move { serve(page, &credentials, probe).await };
-            Box::pin(serving) as Waiting<_>
+    fn log_in(&mut self, request: LoginRequest) -> Input {
+        let opened = open_credentials(&request.provider).and_then(|credentials| {
+            let provider = credentials.canonical(&request.provider).to_owned();
+            let plan = login::plan(&credentials, &provider, request.preference)
+                .map_err(|error| error.to_string())?;
+            Ok((Rc::new(credentials), provider, plan))
         });
-        self.login = Some(Login {
+        let (credentials, provider, plan) = match opened {
+            Ok(opened) => opened,
+            Err(problem) => return Input::failure(problem),
+        };
+        let mut login = Login {
             credentials,
             provider: provider.clone(),
-            probe,
-            page,
+            probe: request.probe,
+            page: None,
             trial: None,
-        });
-        Input::KeyAsked {
-            provider,
-            page: url,
-        }
+            elsewhere: None,
+        };
+        let input = match plan {
+            LoginPlan::Key { .. } => LoginInput::KeyAsked {
+                page: login.serve_page(),
+                provider,
+            },
+            LoginPlan::OAuth(oauth) => {
+                login.begin_elsewhere(oauth, request.opens_browser);
+                LoginInput::StepShown {
+                    provider,
+                    step: "asking the provider".to_owned(),
+                }
+            }
+        };
+        self.login = Some(login);
+        Input::Login(input)
     }
 
     /// Tries a key that was typed and keeps it.
-    pub(super) fn try_key(&mut self, key: Secret) {
+    fn try_key(&mut self, key: Secret) {
         if let Some(login) = &mut self.login {
-            let (credentials, provider, probe) = (
-                Rc::clone(&login.credentials),
-                login.provider.clone(),
-                login.probe,
-            );
+            let credentials = Rc::clone(&login.credentials);
+            let (provider, probe) = (login.provider.clone(), login.probe);
             login.trial = Some(Box::pin(async move {
                 let kept = credentials.keep_checked(&provider, key.reveal(), probe);
                 match kept.await {
@@ -92,88 +109,129 @@ impl Chat {
     }
 }
 
-/// What `/login` is to ask a key for; `None` when `zot login` has to do it, in the terminal. The
-/// error is for the user and says nothing of what was typed.
-fn key_login(words: &[String]) -> Result<Option<(Credentials, String, KeyProbe)>, String> {
-    let [action, words @ ..] = words else {
-        return Ok(None);
-    };
-    if action != "login" {
-        return Ok(None);
+impl Login {
+    /// Serves a page that takes the key as well, and returns its address. Without it the key can
+    /// still be typed.
+    fn serve_page(&mut self) -> Option<String> {
+        let page = KeyPage::open(vec![self.provider.clone()]).ok()?;
+        let url = page.url();
+        let (credentials, probe) = (Rc::clone(&self.credentials), self.probe);
+        self.page = Some(Box::pin(async move {
+            login::take_key_on_page(&credentials, page, probe).await
+        }));
+        Some(url)
     }
-    let (flags, names): (Vec<&String>, Vec<&String>) =
-        words.iter().partition(|word| word.starts_with("--"));
-    let [provider] = names.as_slice() else {
-        return Err(
-            "a key is not typed into the prompt, where it can be seen: /login PROVIDER asks \
-                    for it"
-                .to_owned(),
-        );
-    };
-    let has = |flag: &str| flags.iter().any(|given| *given == flag);
-    let known = ["--no-probe", "--no-browser", "--key", "--stdin"];
-    if flags.iter().any(|flag| !known.contains(&flag.as_str())) {
-        return Ok(None);
+
+    fn begin_elsewhere(&mut self, oauth: OAuthLogin, opens_browser: bool) {
+        // A login has one step.
+        let (sender, steps) = mpsc::channel(1);
+        let credentials = Rc::clone(&self.credentials);
+        let outcome = async move {
+            let mut show = |step: LoginStep<'_>| {
+                // The chat has ended if nobody receives it.
+                let _ = sender.try_send((step.to_string(), step.page().to_owned()));
+                Ok(())
+            };
+            match oauth.run(&credentials, &mut show).await {
+                Ok(logged_in) => Ok(logged_in.to_string()),
+                Err(error) => Err(error.to_string()),
+            }
+        };
+        self.elsewhere = Some(Elsewhere {
+            outcome: Box::pin(outcome),
+            steps,
+            opens_browser,
+            browser: None,
+        });
     }
+}
+
+impl Elsewhere {
+    async fn next(&mut self, provider: &str) -> Vec<Input> {
+        tokio::select! {
+            biased;
+            Some((step, page)) = self.steps.recv() => {
+                if self.opens_browser {
+                    self.browser = login::open_in_browser(&page);
+                }
+                let provider = provider.to_owned();
+                vec![Input::Login(LoginInput::StepShown { provider, step })]
+            }
+            outcome = &mut self.outcome => match outcome {
+                Ok(text) => logged_in(text),
+                Err(reason) => vec![Input::Login(LoginInput::Failed(reason))],
+            },
+        }
+    }
+}
+
+/// Opens the credentials if `provider` is known. The error is for the user and does not repeat the
+/// name, which may be a key.
+fn open_credentials(provider: &str) -> Result<Credentials, String> {
     let credentials = Credentials::open(None).map_err(|error| error.to_string())?;
     let name = credentials.canonical(provider);
     if !credentials.providers().iter().any(|known| known == name) {
-        // It may be a key, which nobody is to see.
         return Err(
-            "that is no provider (it is not repeated here, in case it was a key): /login \
-                    alone lists them"
+            "unknown provider (not repeated here, in case it is a key): /login lists them"
                 .to_owned(),
         );
     }
-    let login = credentials.login(provider);
-    let has_login = login.map_err(|error| error.to_string())?.is_some();
-    if has_login && !has("--key") && !has("--stdin") {
-        return Ok(None);
-    }
-    let probe = match has("--no-probe") {
-        true => KeyProbe::Skipped,
-        false => KeyProbe::Asked,
+    Ok(credentials)
+}
+
+/// Forgets the credentials of a provider, or of all.
+fn log_out(provider: Option<&str>) -> Vec<Input> {
+    let credentials = match Credentials::open(None) {
+        Ok(credentials) => credentials,
+        Err(error) => return vec![Input::failure(error)],
     };
-    let provider = credentials.canonical(provider).to_owned();
-    Ok(Some((credentials, provider, probe)))
+    let report = match provider {
+        Some(provider) => login::log_out(&credentials, provider),
+        None => login::log_out_everywhere(&credentials),
+    };
+    match report {
+        Ok(report) => logged_in(report.to_string()),
+        Err(error) => vec![Input::failure(error)],
+    }
 }
 
-/// Shows the page until a key was taken there, and says which.
-async fn serve(
-    page: KeyPage,
-    credentials: &Credentials,
-    probe: KeyProbe,
-) -> Result<String, KeyPageError> {
-    let said = RefCell::new(String::new());
-    page.wait(async |provider, key| {
-        let kept = credentials.keep_checked(provider, key, probe).await;
-        let kept = kept.map_err(|error| error.to_string())?.to_string();
-        said.borrow_mut().clone_from(&kept);
-        Ok(format!("{kept} You can close this page."))
-    })
-    .await?;
-    Ok(said.into_inner())
+fn logged_in(text: String) -> Vec<Input> {
+    vec![Input::note(text), Input::Login(LoginInput::LoggedIn)]
 }
 
-/// What comes of the key that is asked for.
+/// Waits for what comes of the open login. Cancel-safe: its futures stay in `login`.
 pub(super) async fn next_login(login: &mut Option<Login>) -> Vec<Input> {
-    let Some(Login { page, trial, .. }) = login else {
+    let Some(open) = login else {
         return std::future::pending().await;
     };
-    tokio::select! {
-        tried = finished(trial) => match tried {
-            Ok(kept) => vec![Input::note(kept), Input::LoggedIn],
-            Err(reason) => vec![Input::KeyRefused(reason)],
-        },
-        served = finished(page) => match served {
-            Ok(kept) => vec![Input::note(kept), Input::LoggedIn],
-            // The key can still be given here.
-            Err(_) => vec![Input::KeyPageClosed],
-        },
+    let inputs = if let Some(elsewhere) = &mut open.elsewhere {
+        elsewhere.next(&open.provider).await
+    } else {
+        tokio::select! {
+            tried = finished(&mut open.trial) => match tried {
+                Ok(kept) => logged_in(kept),
+                Err(reason) => vec![Input::Login(LoginInput::KeyRefused(reason))],
+            },
+            served = finished(&mut open.page) => match served {
+                Ok(kept) => logged_in(kept.to_string()),
+                // The key can still be typed here.
+                Err(_) => vec![Input::Login(LoginInput::PageClosed)],
+            },
+        }
+    };
+    let is_over = |input: &Input| {
+        matches!(
+            input,
+            Input::Login(LoginInput::LoggedIn | LoginInput::Failed(_))
+        )
+    };
+    if inputs.iter().any(is_over) {
+        *login = None;
     }
+    inputs
 }
 
-/// What is waited for, once.
+/// Waits for a future, once.
 async fn finished<T>(waiting: &mut Option<Waiting<T>>) -> T {
     match waiting {
         Some(future) => {

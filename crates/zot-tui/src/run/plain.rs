@@ -6,7 +6,7 @@ use std::io;
 use zot_sdk::AgentEvent;
 
 use super::{Chat, Ending};
-use crate::app::{Effect, Input, Key, KeyCode, StepLimit, ToolState, step_count};
+use crate::app::{Input, Key, KeyCode, StepLimit, ToolState, step_count};
 use crate::text::clean;
 
 /// What is listed of what can be chosen.
@@ -70,7 +70,7 @@ impl Chat {
     /// Prints what is new, and asks for what is needed.
     pub(super) fn print(&mut self) -> io::Result<()> {
         let mut out = self.finished_text();
-        self.push_panels(&mut out)?;
+        self.push_panels(&mut out);
         self.push_state(&mut out);
         match out.is_empty() {
             true => Ok(()),
@@ -180,17 +180,13 @@ impl Chat {
     }
 
     /// What extensions show. They cannot be given keys here, so they are closed at once.
-    fn push_panels(&mut self, out: &mut String) -> io::Result<()> {
+    fn push_panels(&mut self, out: &mut String) {
         for panel in self.app.panels.take_all() {
             for line in std::iter::once(&panel.title).chain(&panel.lines) {
                 self.push_line(out, &clean(line));
             }
-            self.perform(Effect::PanelClose {
-                extension: panel.extension,
-                panel: panel.id,
-            })?;
+            self.close_panel(&panel.extension, panel.id);
         }
-        Ok(())
     }
 
     /// What is printed by the next one begins a line.

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use zot_process::{Completion, Outcome, OutputSink};
 
 use super::Chat;
-use crate::app::{Input, ShellOutput};
+use crate::app::{Input, ShellInput, ShellOutput};
 
 /// Long enough for a build; esc is quicker.
 ///
@@ -66,11 +66,11 @@ async fn run(
         progress,
     };
     let completion = zot_process::run(shell, SHELL_TIME_LIMIT, cancel, &mut listener).await;
-    Input::ShellEnded(ShellOutput {
+    Input::Shell(ShellInput::Ended(ShellOutput {
         command,
         output: listener.output(),
         ending: ending(completion),
-    })
+    }))
 }
 
 fn ending(completion: io::Result<Completion>) -> String {

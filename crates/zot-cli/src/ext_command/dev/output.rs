@@ -2,14 +2,26 @@
 
 use std::io;
 
+use zot_sdk::extensions::DevEvent;
 use zot_sdk::extensions::check::{
     CommandAction, ExtensionFrame, Heard, Introduction, PanelContent,
 };
 
-use crate::ext_command::terminal::one_line;
-use crate::output::say;
+use crate::output::write_line as say;
+use crate::text::one_line;
 
-pub(super) fn write_introduction(introduction: &Introduction) -> io::Result<()> {
+pub(super) fn write(event: DevEvent<'_>) -> io::Result<()> {
+    match event {
+        DevEvent::Started(introduction) => write_introduction(introduction),
+        DevEvent::Heard(heard) => write_heard(heard),
+        DevEvent::Shortfall(shortfall) => say(format_args!("! {}", one_line(shortfall))),
+        DevEvent::Stopped { problem } => say(format_args!("! {problem}; waiting for a change")),
+        DevEvent::Rejected { problem } => say(format_args!("! {problem}")),
+        DevEvent::Saved { path } => say(format_args!("~ {} changed: restarting", path.display())),
+    }
+}
+
+fn write_introduction(introduction: &Introduction) -> io::Result<()> {
     let hello = &introduction.hello;
     say(format_args!(
         "+ {} {} is running",
@@ -42,22 +54,7 @@ fn write_registration(kind: &str, name: &str, description: &str) -> io::Result<(
     say(format_args!("+ {kind}{}{description}", one_line(name)))
 }
 
-/// Keeps in mind which panel is open.
-pub(super) fn note_panel(frame: &ExtensionFrame, panel: &mut Option<String>) {
-    match frame {
-        ExtensionFrame::CommandResponse(response) => {
-            if let CommandAction::OpenPanel { open_panel } = &response.action {
-                *panel = Some(open_panel.id.clone());
-            }
-        }
-        ExtensionFrame::PanelClose { panel_id } if panel.as_ref() == Some(panel_id) => {
-            *panel = None;
-        }
-        _ => {}
-    }
-}
-
-pub(super) fn write(heard: &Heard) -> io::Result<()> {
+fn write_heard(heard: &Heard) -> io::Result<()> {
     match heard {
         Heard::Frame(frame) => write_frame(frame),
         Heard::Log(line) => say(format_args!("stderr: {}", line)),

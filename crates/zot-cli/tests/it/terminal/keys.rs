@@ -155,7 +155,7 @@ fn esc_gives_up_and_what_was_typed_is_forgotten() {
         terminal.wait_until("gone", |screen| !screen.contains(&line));
     }
     terminal.wait_for("a key is not typed into the prompt");
-    terminal.wait_for("that is no provider");
+    terminal.wait_for("unknown provider");
     terminal.type_line("run: echo still here");
     terminal.wait_for("exit code 0");
     assert_eq!(kept(&terminal), json!({}));

@@ -3,7 +3,7 @@
 use zot_sdk::ErrorCode;
 
 use crate::app::action::Handled;
-use crate::app::{Effect, Key, KeyCode};
+use crate::app::{AgentEffect, Effect, Key, KeyCode};
 
 /// How many steps "without a limit" allows.
 const WITHOUT_LIMIT: u64 = u32::MAX as u64;
@@ -50,7 +50,7 @@ impl StepLimit {
             0 => Self::Refused(limit),
             _ => Self::NotReached,
         };
-        Handled::effect(Effect::AllowSteps(more))
+        Handled::effect(Effect::Agent(AgentEffect::AllowSteps(more)))
     }
 
     /// What to show instead of an error, if the user ended the prompt at the limit.

@@ -2,7 +2,7 @@
 
 use zot_sdk::ApprovalScope;
 
-use crate::app::{App, Choices, Effect, PickerKind};
+use crate::app::{AgentEffect, App, Choices, Effect, PickerKind, Query, SettingsEffect};
 
 /// Offers what can be switched, with its state.
 pub(super) fn offer_settings(app: &mut App) -> Vec<Effect> {
@@ -45,15 +45,15 @@ pub(super) fn offer_settings(app: &mut App) -> Vec<Effect> {
 /// Switches what was chosen; the list stays open for the next.
 pub(crate) fn change_setting(app: &mut App, name: &str) -> Vec<Effect> {
     let effects = match name {
-        "model" => return vec![Effect::ListModels],
-        "theme" => return vec![Effect::ListThemes],
+        "model" => return vec![Effect::Query(Query::Models)],
+        "theme" => return vec![Effect::Query(Query::Themes)],
         "confirm" if app.context.info.approval == ApprovalScope::Nothing => {
             change_approval(app, "on")
         }
         "confirm" => change_approval(app, "off"),
         // The outcome is a note.
-        "jail" if app.context.info.is_jailed => return vec![Effect::Unjail],
-        "jail" => return vec![Effect::Jail],
+        "jail" if app.context.info.is_jailed => return vec![Effect::Agent(AgentEffect::Unjail)],
+        "jail" => return vec![Effect::Agent(AgentEffect::Jail)],
         "unfold" => {
             app.transcript.toggle_folding();
             Vec::new()
@@ -61,10 +61,10 @@ pub(crate) fn change_setting(app: &mut App, name: &str) -> Vec<Effect> {
         "keep_scrollback" => {
             let keeps = &mut app.transcript.keeps_scrollback;
             *keeps = !*keeps;
-            vec![Effect::KeepSetting {
+            vec![Effect::Settings(SettingsEffect::Keep {
                 name: "keep_scrollback",
                 value: keeps.to_string(),
-            }]
+            })]
         }
         _ => Vec::new(),
     };
@@ -92,5 +92,5 @@ pub(super) fn change_approval(app: &mut App, tools: &str) -> Vec<Effect> {
         [word] if word.eq_ignore_ascii_case("off") => ApprovalScope::Nothing,
         _ => ApprovalScope::Tools(names),
     };
-    vec![Effect::SetApproval(scope)]
+    vec![Effect::Agent(AgentEffect::SetApproval(scope))]
 }

@@ -3,9 +3,13 @@
 use zot_sdk::ApprovalScope;
 
 use super::Command;
-use super::sessions::{export, log_in, log_out, session, undo};
+use super::login::{log_in, log_out};
+use super::sessions::{export, session, undo};
 use super::settings::{change_approval, offer_settings};
-use crate::app::{App, Effect, Prompt};
+use crate::app::{
+    AgentEffect, App, Effect, ExtensionEffect, Prompt, Query, SessionEffect, SettingsEffect,
+    TerminalEffect,
+};
 
 const KEYS: &str = "\
 enter send, or queue while zot works · ctrl+s steer at once · esc stop · ctrl+c twice leave
@@ -61,13 +65,13 @@ pub(super) static COMMANDS: [Command; 29] = [
         "/jump",
         "",
         "show an earlier part of the conversation again",
-        |_, _| vec![Effect::ListPrompts],
+        |_, _| vec![Effect::Query(Query::Prompts)],
     ),
     command(
         "/sessions",
         "",
         "continue an earlier conversation",
-        |app, _| app.when_idle(Effect::ListSessions),
+        |app, _| app.when_idle(Effect::Session(SessionEffect::List)),
     ),
     command(
         "/session",
@@ -93,10 +97,10 @@ pub(super) static COMMANDS: [Command; 29] = [
         "/skills",
         "",
         "what zot can load; ask for one of them",
-        |_, _| vec![Effect::ListSkills],
+        |_, _| vec![Effect::Query(Query::Skills)],
     ),
     command("/tools", "", "what zot can call", |_, _| {
-        vec![Effect::ShowTools]
+        vec![Effect::Query(Query::Tools)]
     }),
     command(
         "/confirm",
@@ -115,15 +119,15 @@ pub(super) static COMMANDS: [Command; 29] = [
         "/jail",
         "",
         "confine zot's tools to the working directory",
-        |_, _| vec![Effect::Jail],
+        |_, _| vec![Effect::Agent(AgentEffect::Jail)],
     ),
     command("/unjail", "", "let them out again", |_, _| {
-        vec![Effect::Unjail]
+        vec![Effect::Agent(AgentEffect::Unjail)]
     }),
     command("/copy", "", "put the last answer into the clipboard", copy),
     command("/theme", "[NAME]", "light, dark, or one of your own", theme),
     command("/reload-ext", "", "restart the extensions", |app, _| {
-        app.when_idle(Effect::ReloadExtensions)
+        app.when_idle(Effect::Extension(ExtensionEffect::Reload))
     }),
     command(
         "/fold",
@@ -144,7 +148,7 @@ pub(super) static COMMANDS: [Command; 29] = [
         },
     ),
     command("/editor", "", "write in $EDITOR (ctrl+g)", |_, _| {
-        vec![Effect::OpenEditor(String::new())]
+        vec![Effect::Terminal(TerminalEffect::OpenEditor(String::new()))]
     }),
     Command {
         alias: Some("/quit"),
@@ -158,8 +162,8 @@ fn help(app: &mut App, _: &str) -> Vec<Effect> {
 
 fn model(_: &mut App, name: &str) -> Vec<Effect> {
     vec![match name {
-        "" => Effect::ListModels,
-        name => Effect::SetModel(name.to_owned()),
+        "" => Effect::Query(Query::Models),
+        name => Effect::Agent(AgentEffect::SetModel(name.to_owned())),
     }]
 }
 
@@ -179,7 +183,7 @@ fn study(app: &mut App, path: &str) -> Vec<Effect> {
 }
 
 fn compact(app: &mut App, _: &str) -> Vec<Effect> {
-    let effects = app.when_idle(Effect::Compact);
+    let effects = app.when_idle(Effect::Agent(AgentEffect::Compact));
     if !effects.is_empty() {
         app.status.begin_work(&app.context, "compacting");
     }
@@ -187,7 +191,7 @@ fn compact(app: &mut App, _: &str) -> Vec<Effect> {
 }
 
 fn clear(app: &mut App, _: &str) -> Vec<Effect> {
-    let effects = app.when_idle(Effect::Clear);
+    let effects = app.when_idle(Effect::Agent(AgentEffect::Clear));
     if !effects.is_empty() {
         app.transcript.clear();
         app.composer.shell.forget();
@@ -216,7 +220,7 @@ fn show_context(app: &mut App, _: &str) -> Vec<Effect> {
         ),
     };
     app.note(text);
-    vec![Effect::ShowContext]
+    vec![Effect::Query(Query::Context)]
 }
 
 fn ask_aside(app: &mut App, question: &str) -> Vec<Effect> {
@@ -226,7 +230,7 @@ fn ask_aside(app: &mut App, question: &str) -> Vec<Effect> {
     if !app.transcript.begin_aside(question) {
         return app.remark("one question at a time: esc ends the other");
     }
-    vec![Effect::Aside(question.to_owned())]
+    vec![Effect::Agent(AgentEffect::Aside(question.to_owned()))]
 }
 
 fn stop_asking(app: &mut App, _: &str) -> Vec<Effect> {
@@ -239,13 +243,13 @@ fn stop_asking(app: &mut App, _: &str) -> Vec<Effect> {
 fn copy(app: &mut App, _: &str) -> Vec<Effect> {
     match app.transcript.last_answer() {
         "" => app.note("there is no answer yet"),
-        answer => vec![Effect::Copy(answer.to_owned())],
+        answer => vec![Effect::Terminal(TerminalEffect::Copy(answer.to_owned()))],
     }
 }
 
 fn theme(_: &mut App, name: &str) -> Vec<Effect> {
     vec![match name {
-        "" => Effect::ListThemes,
-        name => Effect::LoadTheme(name.to_owned()),
+        "" => Effect::Query(Query::Themes),
+        name => Effect::Settings(SettingsEffect::LoadTheme(name.to_owned())),
     }]
 }

@@ -2,7 +2,7 @@
 
 use zot_sdk::context::{Part, mentions};
 
-use crate::app::Effect;
+use crate::app::{Effect, Query};
 use crate::editor::Editor;
 
 #[derive(Debug, Default)]
@@ -29,10 +29,10 @@ impl Attachments {
             self.parts.clear();
             return None;
         }
-        Some(Effect::InspectMentions {
+        Some(Effect::Query(Query::Mentions {
             text,
             names: self.names.clone(),
-        })
+        }))
     }
 
     /// Ignores an answer about files that are no longer mentioned.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::app::action::Action;
-use crate::app::{Arguments, Context, Effect, Item, Tool, ToolState};
+use crate::app::{Arguments, Context, Effect, Item, ShellEffect, Tool, ToolState};
 
 /// How much of what commands printed goes along with one prompt; the oldest is left out.
 ///
@@ -38,8 +38,8 @@ impl ShellOutput {
         self.ending == Self::SUCCEEDED
     }
 
-    /// As the model is told.
-    pub(crate) fn told(&self) -> String {
+    /// The text that the model receives.
+    pub(crate) fn for_model(&self) -> String {
         let output = self.output.trim_end();
         // Whatever is in the output, it ends where its fence does.
         let longest = output.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -47,7 +47,7 @@ impl ShellOutput {
         let Self {
             command, ending, ..
         } = self;
-        format!("{TOLD}{command}` ({ending}):\n\n{fence}\n{output}\n{fence}")
+        format!("{INTRODUCTION}{command}` ({ending}):\n\n{fence}\n{output}\n{fence}")
     }
 
     /// `!make test 3 lines`.
@@ -55,11 +55,11 @@ impl ShellOutput {
         chip(&self.command, self.output.trim_end())
     }
 
-    /// Where what was typed ends in a prompt, and chips for what was [told](Self::told) behind it.
+    /// Where what was typed ends in a prompt, and chips for the [outputs](Self::for_model) behind it.
     pub(crate) fn find_in(prompt: &str) -> (usize, Vec<String>) {
-        let separator = format!("\n\n{TOLD}");
+        let separator = format!("\n\n{INTRODUCTION}");
         for (start, _) in prompt.match_indices(&separator) {
-            let outputs = prompt.get(start + 2..).and_then(all_told);
+            let outputs = prompt.get(start + 2..).and_then(output_chips);
             if let Some(chips) = outputs {
                 return (start, chips);
             }
@@ -68,7 +68,7 @@ impl ShellOutput {
     }
 }
 
-const TOLD: &str = "I ran `";
+const INTRODUCTION: &str = "I ran `";
 
 fn chip(command: &str, output: &str) -> String {
     let command = command.replace('\n', " ");
@@ -80,10 +80,10 @@ fn chip(command: &str, output: &str) -> String {
 }
 
 /// Chips for the outputs that `text` consists of, if it consists of nothing else.
-fn all_told(mut text: &str) -> Option<Vec<String>> {
+fn output_chips(mut text: &str) -> Option<Vec<String>> {
     let mut chips = Vec::new();
     loop {
-        let (heading, behind) = text.strip_prefix(TOLD)?.split_once("):\n\n")?;
+        let (heading, behind) = text.strip_prefix(INTRODUCTION)?.split_once("):\n\n")?;
         let (command, _) = heading.rsplit_once("` (")?;
         let (fence, behind) = behind.split_once('\n')?;
         if fence.len() < 3 || !fence.bytes().all(|byte| byte == b'`') {
@@ -115,7 +115,7 @@ impl Shell {
             state: ToolState::Running,
             ..Tool::new(String::new(), "!".to_owned(), context.now_ms)
         });
-        Effect::Shell(command.to_owned())
+        Effect::Shell(ShellEffect::Run(command.to_owned()))
     }
 
     pub(crate) fn add_progress(&mut self, text: &str) {
@@ -158,6 +158,6 @@ impl Shell {
             return None;
         }
         self.is_stopping = true;
-        Some(Effect::CancelShell)
+        Some(Effect::Shell(ShellEffect::Cancel))
     }
 }

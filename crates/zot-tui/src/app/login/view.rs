@@ -1,6 +1,6 @@
 //! A key that is asked for: what is typed is a row of bullets.
 
-use super::KeyEntry;
+use super::{Dialog, KeyEntry};
 use crate::app::Context;
 use crate::renderer::Frame;
 use crate::style::Style;
@@ -9,16 +9,34 @@ use crate::text::{Line, wrap};
 /// What stands for a character of the key.
 const BULLET: &str = "•";
 
-/// The entry below what is shown already.
+/// The dialog below what is shown already.
 pub(crate) fn frame(
-    entry: &KeyEntry,
+    dialog: &Dialog,
     context: &Context,
     status: Vec<Line>,
     mut live: Vec<Line>,
 ) -> Frame {
-    let theme = &context.theme;
     live.push(Line::default());
     live.extend(status);
+    match dialog {
+        Dialog::Key(entry) => key_entry(entry, context, live),
+        Dialog::Elsewhere { provider, step } => {
+            let theme = &context.theme;
+            let title = Line::styled(format!("logging in to {provider}"), theme.user);
+            live.push(title.clipped(context.columns));
+            live.extend(wrap(&Line::styled(step, theme.link), context.columns, 0));
+            let hint = Line::styled("waiting for the provider · esc gives up", theme.muted);
+            live.push(hint.clipped(context.columns));
+            Frame {
+                live,
+                ..Frame::default()
+            }
+        }
+    }
+}
+
+fn key_entry(entry: &KeyEntry, context: &Context, mut live: Vec<Line>) -> Frame {
+    let theme = &context.theme;
     let row = live.len();
     let mut line = Line::styled(format!("key of {}: ", entry.provider), theme.user);
     let room = context.columns.saturating_sub(line.width() + 1);

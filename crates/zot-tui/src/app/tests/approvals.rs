@@ -17,7 +17,8 @@ fn bash(chat: &mut Chat, command: &str) {
 }
 
 fn decided(effects: &[Effect]) -> bool {
-    let is_decision = |effect: &Effect| matches!(effect, Effect::Confirm { .. });
+    let is_decision =
+        |effect: &Effect| matches!(effect, Effect::Agent(AgentEffect::Confirm { .. }));
     effects.iter().any(is_decision)
 }
 
@@ -173,8 +174,11 @@ fn keys_with_modifiers_decide_nothing() {
                 .is_none()
         );
     }
-    assert_eq!(chat.control('z'), [Effect::Suspend]);
-    assert_eq!(chat.control('c'), [Effect::Cancel]);
+    assert_eq!(
+        chat.control('z'),
+        [Effect::Terminal(TerminalEffect::Suspend)]
+    );
+    assert_eq!(chat.control('c'), [Effect::Agent(AgentEffect::Cancel)]);
 }
 
 #[test]
@@ -204,12 +208,12 @@ fn who_is_in_the_middle_of_a_word_does_not_answer() {
 fn a_question_is_above_a_panel_and_keys_for_the_panel_do_not_answer_it() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
-    chat.input(Input::PanelOpened(PanelView {
+    chat.input(Input::Panel(PanelInput::Opened(PanelView {
         extension: "todo".to_owned(),
         id: "p".to_owned(),
         lines: vec!["milk".to_owned()],
         ..PanelView::default()
-    }));
+    })));
     chat.press(KeyCode::Character('y'));
     bash(&mut chat, "rm -rf /");
     let screen = chat.rows().join("\n");
@@ -240,10 +244,10 @@ fn a_no_with_a_long_word_and_a_paste() {
     );
     let effects = chat.press(KeyCode::Enter);
     let reason = "the user said no: because of a reason that is much longer than the line";
-    let no = Effect::Confirm {
+    let no = Effect::Agent(AgentEffect::Confirm {
         id: "1".to_owned(),
         decision: Decision::deny(reason),
-    };
+    });
     assert_eq!(effects, [no]);
 }
 
@@ -316,14 +320,17 @@ fn a_limit_on_steps_is_a_question() {
         assert!(asked(&chat), "{:?}", chat.rows());
         assert_eq!(chat.press(KeyCode::Character('x')), []);
         let effects = chat.press(KeyCode::Character(key));
-        assert_eq!(effects, [Effect::AllowSteps(more)]);
+        assert_eq!(effects, [Effect::Agent(AgentEffect::AllowSteps(more))]);
         assert!(!asked(&chat));
     }
     // Who says no has not made a mistake.
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.input(Input::Agent(AgentEvent::StepLimitReached { limit: 2 }));
-    assert_eq!(chat.press(KeyCode::Escape), [Effect::AllowSteps(0)]);
+    assert_eq!(
+        chat.press(KeyCode::Escape),
+        [Effect::Agent(AgentEffect::AllowSteps(0))]
+    );
     chat.event(json!({"type": "error", "message": "max steps (2) exceeded", "code": "max_steps"}));
     chat.input(Input::WorkEnded);
     let rows = chat.rows().join("\n");
@@ -337,5 +344,5 @@ fn a_limit_on_steps_is_a_question() {
     assert_eq!(chat.write("ny"), []);
     assert_eq!(chat.app.composer.editor.text(), "theny");
     chat.now_ms += 1_000;
-    assert_eq!(chat.write("n"), [Effect::AllowSteps(0)]);
+    assert_eq!(chat.write("n"), [Effect::Agent(AgentEffect::AllowSteps(0))]);
 }

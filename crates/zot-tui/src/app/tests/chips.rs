@@ -31,7 +31,7 @@ fn output(command: &str, output: &str) -> ShellOutput {
 fn run(chat: &mut Chat, command: &str, printed: &str) {
     chat.write(&format!("!{command}"));
     chat.press(KeyCode::Enter);
-    chat.input(Input::ShellEnded(output(command, printed)));
+    chat.input(Input::Shell(ShellInput::Ended(output(command, printed))));
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn pastes_and_what_was_typed_are_both_seen_where_they_stand() {
     let row = "❯ first [pasted 42 lines] between [pasted 9 lines] and what is wanted";
     assert!(shows(&mut chat, row), "{:?}", chat.rows());
     let effects = chat.press(KeyCode::Enter);
-    let Some(Effect::Prompt(prompt)) = effects.last() else {
+    let Some(Effect::Agent(AgentEffect::Prompt(prompt))) = effects.last() else {
         panic!("{effects:?}");
     };
     let text = prompt.text.clone();
@@ -112,7 +112,7 @@ fn files_are_chips_in_the_editor_and_in_the_conversation() {
     let effects = chat.write("see @a.txt and @gone.txt ");
     let asked: Vec<&Effect> = effects
         .iter()
-        .filter(|effect| matches!(effect, Effect::InspectMentions { .. }))
+        .filter(|effect| matches!(effect, Effect::Query(Query::Mentions { .. })))
         .collect();
     // Once for each that is written out.
     assert_eq!(asked.len(), 2, "{asked:?}");
@@ -161,7 +161,7 @@ fn a_resumed_prompt_has_its_chips() {
     let text = format!(
         "why?\n\n{}\n\n[src, a directory attached by the user]\n```\na\nb\n```\n\n\
          [p.png: an image, attached by the user]\n\n[b.dat: a binary file of 5 bytes, not attached]",
-        output("make test", "one\ntwo\n").told()
+        output("make test", "one\ntwo\n").for_model()
     );
     let message = json!({"role": "user", "time": "", "content": [
         {"type": "text", "text": text}, {"type": "image", "mime_type": "image/png", "bytes": 2048},
@@ -212,8 +212,11 @@ fn waiting_output_is_dropped_by_a_key_and_by_a_new_conversation() {
     chat.press(KeyCode::Enter);
     chat.write("/clear");
     chat.press(KeyCode::Escape);
-    assert_eq!(chat.press(KeyCode::Enter).last(), Some(&Effect::Clear));
-    chat.input(Input::ShellEnded(output("three", "3\n")));
+    assert_eq!(
+        chat.press(KeyCode::Enter).last(),
+        Some(&Effect::Agent(AgentEffect::Clear))
+    );
+    chat.input(Input::Shell(ShellInput::Ended(output("three", "3\n"))));
     let waiting = |chat: &mut Chat| {
         let rows = chat.rows();
         rows.iter().any(|row| row.contains("goes with the next"))
@@ -223,7 +226,7 @@ fn waiting_output_is_dropped_by_a_key_and_by_a_new_conversation() {
     let effects = chat.press(KeyCode::Enter);
     assert_eq!(
         effects.last(),
-        Some(&Effect::Prompt(Prompt::typed("hello")))
+        Some(&Effect::Agent(AgentEffect::Prompt(Prompt::typed("hello"))))
     );
     chat.input(Input::WorkEnded);
     run(&mut chat, "four", "4\n");

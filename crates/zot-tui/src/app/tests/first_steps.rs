@@ -1,5 +1,7 @@
 //! What people do who have not read the documents, or come from another program.
 
+use zot_sdk::sessions::IfChanged;
+
 use super::*;
 
 fn enter(chat: &mut Chat, text: &str) -> Vec<Effect> {
@@ -25,7 +27,7 @@ fn ready(columns: u16, rows: u16) -> Chat {
 fn asks_the_model(effects: &[Effect]) -> bool {
     effects
         .iter()
-        .any(|effect| matches!(effect, Effect::Prompt(_)))
+        .any(|effect| matches!(effect, Effect::Agent(AgentEffect::Prompt(_))))
 }
 
 #[test]
@@ -73,7 +75,7 @@ fn a_remark_goes_with_the_next_line_and_with_what_it_was_about() {
     assert!(chat.rows().contains(&remark));
     chat.input(Input::WorkEnded);
     assert!(!chat.rows().contains(&remark), "{:?}", chat.rows());
-    chat.input(Input::Prompts(Vec::new()));
+    chat.input(Input::Listed(Listed::Prompts(Vec::new())));
     assert!(chat.rows().contains(&"nothing was said yet".to_owned()));
     enter(&mut chat, "/cost");
     assert!(!chat.rows().contains(&"nothing was said yet".to_owned()));
@@ -121,7 +123,7 @@ fn the_answer_of_a_resumed_conversation_is_copied() {
     chat.input(earlier(&json!([messages[1]])));
     let effects = enter(&mut chat, "/copy");
     assert!(
-        effects.contains(&Effect::Copy("second".to_owned())),
+        effects.contains(&Effect::Terminal(TerminalEffect::Copy("second".to_owned()))),
         "{effects:?}"
     );
     enter(&mut chat, "/context");
@@ -164,15 +166,17 @@ fn undo_takes_numbers_and_says_so() {
         let effects = enter(&mut chat, wrong);
         let runs = effects
             .iter()
-            .any(|effect| matches!(effect, Effect::Zot(_)));
+            .any(|effect| matches!(effect, Effect::Session(_)));
         assert!(!runs, "{wrong}: {effects:?}");
         let said = "/undo takes a number of prompts: /undo 2".to_owned();
         assert!(chat.rows().contains(&said), "{:?}", chat.rows());
     }
     let mut chat = ready(80, 24);
     let effects = enter(&mut chat, "/undo 2 --force");
-    let words = ["sessions", "undo", "--session", "SESSION", "2", "--force"];
-    let wanted = Effect::Zot(words.map(str::to_owned).to_vec());
+    let wanted = Effect::Session(SessionEffect::Undo {
+        prompts: 2,
+        if_changed: IfChanged::Overwrite,
+    });
     assert!(effects.contains(&wanted), "{effects:?}");
 }
 
@@ -228,11 +232,11 @@ fn that_a_command_runs_is_not_said_when_it_is_over() {
     enter(&mut chat, "!echo");
     let remark = "a command is running: esc stops it".to_owned();
     assert!(chat.rows().contains(&remark), "{:?}", chat.rows());
-    chat.input(Input::ShellEnded(ShellOutput {
+    chat.input(Input::Shell(ShellInput::Ended(ShellOutput {
         command: "sleep 5".to_owned(),
         output: String::new(),
         ending: "exit code 0".to_owned(),
-    }));
+    })));
     assert!(!chat.rows().contains(&remark), "{:?}", chat.rows());
 }
 

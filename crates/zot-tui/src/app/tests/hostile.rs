@@ -269,10 +269,10 @@ impl Hostility {
                 },
                 ..Info::default()
             }),
-            21 => Input::Files(FileList::whole(Choices::named(self.texts()))),
-            22 => Input::Models(self.texts()),
-            23 => Input::Prompts(self.texts()),
-            24 => Input::Sessions(self.texts()),
+            21 => Input::Listed(Listed::Files(FileList::whole(Choices::named(self.texts())))),
+            22 => Input::Listed(Listed::Models(self.texts())),
+            23 => Input::Listed(Listed::Prompts(self.texts())),
+            24 => Input::Listed(Listed::Sessions(self.texts())),
             25 => {
                 let message = json!({"role": "user", "content": self.content(), "time": ""});
                 let messages = reported::messages(json!([message]));
@@ -283,36 +283,39 @@ impl Hostility {
             }
             26 => Input::Commands(vec![(self.text(), self.text()), (self.text(), self.text())]),
             27 => Input::Edited(self.text()),
-            28 => Input::ShellProgress(self.text()),
+            28 => Input::Shell(ShellInput::Progress(self.text())),
             29 => Input::Note {
                 text: self.text(),
                 is_error: self.number(2) == 0,
             },
             30 => Input::Insert(self.text()),
-            31 => Input::PanelOpened(PanelView {
+            31 => Input::Panel(PanelInput::Opened(PanelView {
                 extension: self.id(),
                 id: self.id(),
                 title: self.text(),
                 lines: self.texts(),
                 footer: self.text(),
-            }),
-            32 => Input::PanelLost {
+            })),
+            32 => Input::Panel(PanelInput::Lost {
                 extension: self.id(),
                 panel: self.id(),
                 reason: self.text(),
-            },
+            }),
             33 => Input::Panicked(self.text()),
-            37 => Input::ShellEnded(ShellOutput {
+            37 => Input::Shell(ShellInput::Ended(ShellOutput {
                 command: self.text(),
                 output: self.text(),
                 ending: self.text(),
-            }),
-            34 => Input::Skills(vec![(self.text(), self.text()), (self.text(), self.text())]),
-            35 => Input::Themes(self.texts()),
-            36 => Input::Providers {
+            })),
+            34 => Input::Listed(Listed::Skills(vec![
+                (self.text(), self.text()),
+                (self.text(), self.text()),
+            ])),
+            35 => Input::Listed(Listed::Themes(self.texts())),
+            36 => Input::Listed(Listed::Providers {
                 action: LogAction::In,
                 providers: vec![(self.text(), self.text())],
-            },
+            }),
             _ => Input::Prompt(Prompt::typed(self.text())),
         }
     }
@@ -387,7 +390,7 @@ fn nothing_reaches_the_terminal_but_text_and_our_own_sequences() {
             let told = format!("{seed}, {step}: {input:?}");
             let effects = app.update(step * 200, input);
             for effect in effects {
-                if let Effect::Preview(subject) = effect {
+                if let Effect::Query(Query::Preview(subject)) = effect {
                     let preview = hostility.preview();
                     app.update(step * 200, Input::Preview { subject, preview });
                 }

@@ -19,35 +19,38 @@ fn drawn(extension: &str, line: &str) -> serde_json::Value {
 }
 
 fn key(extension: &str, key: &str, text: &str) -> Effect {
-    Effect::PanelKey {
+    Effect::Extension(ExtensionEffect::PanelKey {
         extension: extension.to_owned(),
         panel: "p".to_owned(),
         key: key.to_owned(),
         text: text.to_owned(),
-    }
+    })
 }
 
 fn room(extension: &str, width: usize, height: usize) -> Effect {
-    Effect::PanelResize {
+    Effect::Extension(ExtensionEffect::PanelResize {
         extension: extension.to_owned(),
         panel: "p".to_owned(),
         width,
         height,
-    }
+    })
 }
 
 fn closed(extension: &str) -> Effect {
-    Effect::PanelClose {
+    Effect::Extension(ExtensionEffect::PanelClose {
         extension: extension.to_owned(),
         panel: "p".to_owned(),
-    }
+    })
 }
 
 #[test]
 fn a_panel_at_80_by_24_and_at_40_by_10() {
     for (columns, rows) in [(80, 24), (40, 10)] {
         let mut chat = Chat::new(columns, rows);
-        let effects = chat.input(Input::PanelOpened(view("todo", &["[ ] milk"])));
+        let effects = chat.input(Input::Panel(PanelInput::Opened(view(
+            "todo",
+            &["[ ] milk"],
+        ))));
         let (columns, rows) = (usize::from(columns), usize::from(rows));
         assert_eq!(effects, [room("todo", columns - 2, rows - 4)]);
         let head = format!("┌ Title of todo {}", "─".repeat(columns - 16));
@@ -60,7 +63,7 @@ fn a_panel_at_80_by_24_and_at_40_by_10() {
 #[test]
 fn it_takes_every_key_by_its_name() {
     let mut chat = Chat::new(80, 24);
-    chat.input(Input::PanelOpened(view("todo", &["one"])));
+    chat.input(Input::Panel(PanelInput::Opened(view("todo", &["one"]))));
     let plain = Key::plain;
     let with = |code, control, alt, shift| Key {
         code,
@@ -115,7 +118,10 @@ fn it_takes_every_key_by_its_name() {
     }
     let pasted = chat.input(Input::Paste("two\nlines".to_owned()));
     assert_eq!(pasted, [key("todo", "paste", "two\nlines")]);
-    assert_eq!(chat.control('z'), [Effect::Suspend]);
+    assert_eq!(
+        chat.control('z'),
+        [Effect::Terminal(TerminalEffect::Suspend)]
+    );
     assert!(chat.app.composer.editor.is_empty());
     assert_eq!(chat.control('c'), [closed("todo")]);
     assert!(
@@ -130,7 +136,7 @@ fn only_a_command_opens_one_and_one_that_was_closed_stays_closed() {
     let mut chat = Chat::new(80, 24);
     chat.event(drawn("todo", "unasked"));
     assert!(!chat.rows().concat().contains("unasked"));
-    chat.input(Input::PanelOpened(view("todo", &["asked"])));
+    chat.input(Input::Panel(PanelInput::Opened(view("todo", &["asked"]))));
     chat.event(drawn("todo", "anew"));
     assert!(
         chat.rows().contains(&"│ anew".to_owned()),
@@ -146,7 +152,7 @@ fn only_a_command_opens_one_and_one_that_was_closed_stays_closed() {
 #[test]
 fn the_extension_is_told_of_every_other_size_once() {
     let mut chat = Chat::new(80, 24);
-    chat.input(Input::PanelOpened(view("todo", &["one"])));
+    chat.input(Input::Panel(PanelInput::Opened(view("todo", &["one"]))));
     chat.terminal
         .screen_mut()
         .set_size(10.try_into().unwrap(), 40.try_into().unwrap());
@@ -162,8 +168,8 @@ fn the_extension_is_told_of_every_other_size_once() {
 #[test]
 fn two_panels_lie_on_each_other() {
     let mut chat = Chat::new(80, 24);
-    chat.input(Input::PanelOpened(view("below", &["lower"])));
-    chat.input(Input::PanelOpened(view("above", &["upper"])));
+    chat.input(Input::Panel(PanelInput::Opened(view("below", &["lower"]))));
+    chat.input(Input::Panel(PanelInput::Opened(view("above", &["upper"]))));
     assert_eq!(chat.press(KeyCode::Up), [key("above", "up", "")]);
     chat.event(drawn("below", "changed"));
     assert!(chat.rows().contains(&"│ upper".to_owned()));
@@ -176,8 +182,8 @@ fn two_panels_lie_on_each_other() {
     );
     assert_eq!(chat.press(KeyCode::Up), [key("below", "up", "")]);
     // Its command again brings it up instead of opening it twice.
-    chat.input(Input::PanelOpened(view("above", &["upper"])));
-    chat.input(Input::PanelOpened(view("below", &["again"])));
+    chat.input(Input::Panel(PanelInput::Opened(view("above", &["upper"]))));
+    chat.input(Input::Panel(PanelInput::Opened(view("below", &["again"]))));
     assert_eq!(chat.app.panels.len(), 2);
     assert!(chat.rows().contains(&"│ again".to_owned()));
 }
@@ -186,21 +192,24 @@ fn two_panels_lie_on_each_other() {
 fn too_many_are_refused_and_their_extension_is_told() {
     let mut chat = Chat::new(80, 24);
     for number in 0..16 {
-        chat.input(Input::PanelOpened(view(&format!("e{number}"), &["x"])));
+        chat.input(Input::Panel(PanelInput::Opened(view(
+            &format!("e{number}"),
+            &["x"],
+        ))));
     }
-    let effects = chat.input(Input::PanelOpened(view("last", &["x"])));
+    let effects = chat.input(Input::Panel(PanelInput::Opened(view("last", &["x"]))));
     assert_eq!(effects, [closed("last")]);
 }
 
 #[test]
 fn an_extension_that_does_not_listen_loses_its_panel() {
     let mut chat = Chat::new(80, 24);
-    chat.input(Input::PanelOpened(view("todo", &["milk"])));
-    chat.input(Input::PanelLost {
+    chat.input(Input::Panel(PanelInput::Opened(view("todo", &["milk"]))));
+    chat.input(Input::Panel(PanelInput::Lost {
         extension: "todo".to_owned(),
         panel: "p".to_owned(),
         reason: "extension todo: the extension is not running".to_owned(),
-    });
+    }));
     let screen = chat.rows().join("\n");
     assert!(!screen.contains("milk"), "{screen}");
     assert!(
@@ -217,7 +226,7 @@ fn more_than_there_is_room_for_is_cut_and_scrolled() {
         .collect();
     let mut many = view("todo", &[]);
     many.lines = lines;
-    chat.input(Input::PanelOpened(many));
+    chat.input(Input::Panel(PanelInput::Opened(many)));
     let screen = chat.rows();
     assert!(screen[2].starts_with("┌ Title"), "{screen:?}");
     assert!(
@@ -253,7 +262,7 @@ fn more_than_there_is_room_for_is_cut_and_scrolled() {
 fn the_conversation_goes_on_above_it() {
     let mut chat = Chat::new(40, 10);
     chat.prompt("go");
-    chat.input(Input::PanelOpened(view("todo", &["milk"])));
+    chat.input(Input::Panel(PanelInput::Opened(view("todo", &["milk"]))));
     for number in 0..30 {
         chat.delta(&format!("paragraph {number}\n\n"));
     }
@@ -270,10 +279,10 @@ fn the_conversation_goes_on_above_it() {
 fn colours_are_read_and_nothing_else_is_obeyed() {
     let mut chat = Chat::new(40, 10);
     chat.renderer = Renderer::new(Depth::True);
-    chat.input(Input::PanelOpened(view(
+    chat.input(Input::Panel(PanelInput::Opened(view(
         "todo",
         &["\x1b[1;31mred\x1b[0m \x1b[2J\x1b]0;title\x07plain \x1b[38;5;196mcube\x1b[48;2;1;2;3mrgb"],
-    )));
+    ))));
     let screen = chat.rows();
     let row = screen.iter().position(|row| row == "│ red plain cubergb");
     let row = u16::try_from(row.unwrap_or_else(|| panic!("{screen:?}"))).unwrap();
@@ -289,7 +298,7 @@ fn colours_are_read_and_nothing_else_is_obeyed() {
 #[test]
 fn a_flood_of_drawings_shows_the_last() {
     let mut chat = Chat::new(80, 24);
-    chat.input(Input::PanelOpened(view("todo", &["0"])));
+    chat.input(Input::Panel(PanelInput::Opened(view("todo", &["0"]))));
     for number in 0..10_000 {
         let drawn = reported::input(drawn("todo", &number.to_string()));
         assert_eq!(chat.app.update(1_000, drawn), []);

@@ -1,12 +1,15 @@
 //! Lists to choose from: keys, previews, and how they fit.
 
+use zot_sdk::KeyProbe;
+use zot_sdk::login::LoginPreference;
+
 use super::*;
 
 impl Chat {
     /// Answers every preview that was asked for, as the run does.
     fn show(&mut self, effects: Vec<Effect>, preview: impl Fn(&Subject) -> Preview) {
         for effect in effects {
-            if let Effect::Preview(subject) = effect {
+            if let Effect::Query(Query::Preview(subject)) = effect {
                 let preview = preview(&subject);
                 let more = self.input(Input::Preview { subject, preview });
                 assert_eq!(more, [], "one answer, no further question");
@@ -16,7 +19,7 @@ impl Chat {
 
     fn sessions(&mut self, count: usize) -> Vec<Effect> {
         let names = (1..=count).map(|number| format!("{number:08}  just now  question {number}"));
-        self.input(Input::Sessions(names.collect()))
+        self.input(Input::Listed(Listed::Sessions(names.collect())))
     }
 
     fn selected(&self) -> String {
@@ -36,17 +39,14 @@ fn prose(facts: &[&str], text: &str) -> Preview {
 }
 
 fn asked(id: &str) -> Vec<Effect> {
-    vec![Effect::Preview(Subject::Session(id.to_owned()))]
+    vec![Effect::Query(Query::Preview(Subject::Session(
+        id.to_owned(),
+    )))]
 }
 
 fn last_command(chat: &mut Chat, text: &str) -> Option<Effect> {
     chat.write(text);
     chat.press(KeyCode::Enter).pop()
-}
-
-fn zot(words: &[&str]) -> Option<Effect> {
-    let words = words.iter().map(|word| (*word).to_owned());
-    Some(Effect::Zot(words.collect()))
 }
 
 #[test]
@@ -57,43 +57,48 @@ fn a_command_that_is_written_out_is_the_one_that_runs() {
     chat.input(Input::Commands(others.to_vec()));
     assert_eq!(
         last_command(&mut chat, "/session"),
-        zot(&["sessions", "show", "--summary", "SESSION"])
+        Some(Effect::Session(SessionEffect::Describe))
     );
     assert_eq!(
         last_command(&mut chat, "/sessions"),
-        Some(Effect::ListSessions)
+        Some(Effect::Session(SessionEffect::List))
     );
     for command in ["/export", "/session export"] {
-        let file = |file: &str| Some(Effect::Export(file.to_owned()));
+        let file = |file: &str| Some(Effect::Session(SessionEffect::Export(file.to_owned())));
         assert_eq!(last_command(&mut chat, command), file(""));
         let named = format!("{command}  my notes.md");
         assert_eq!(last_command(&mut chat, &named), file("my notes.md"));
     }
     assert_eq!(
         last_command(&mut chat, "/session tree"),
-        zot(&["sessions", "tree"])
+        Some(Effect::Session(SessionEffect::Tree))
     );
     assert_eq!(
         last_command(&mut chat, "/session import a.zotsession"),
-        Some(Effect::Import("a.zotsession".to_owned()))
+        Some(Effect::Session(SessionEffect::Import(
+            "a.zotsession".to_owned()
+        )))
     );
     assert_eq!(
         last_command(&mut chat, "/session fork"),
-        Some(Effect::ListForkPoints)
+        Some(Effect::Session(SessionEffect::ListForkPoints))
     );
     last_command(&mut chat, "/session import");
     assert!(chat.rows().iter().any(|row| row.contains("import FILE")));
     assert_eq!(
         last_command(&mut chat, "/todo"),
-        Some(Effect::Invoke {
+        Some(Effect::Extension(ExtensionEffect::Invoke {
             name: "todo".to_owned(),
             arguments: String::new()
-        })
+        }))
     );
     // One that was selected wins over what is written.
     chat.write("/session");
     chat.press(KeyCode::Down);
-    assert_eq!(chat.press(KeyCode::Enter).pop(), Some(Effect::ListSessions));
+    assert_eq!(
+        chat.press(KeyCode::Enter).pop(),
+        Some(Effect::Session(SessionEffect::List))
+    );
 }
 
 /// Extensions start while the user writes already.
@@ -105,10 +110,10 @@ fn a_command_that_becomes_known_while_it_is_written_is_run() {
     assert_eq!(chat.selected(), "/con      ours");
     assert_eq!(
         chat.press(KeyCode::Enter).pop(),
-        Some(Effect::Invoke {
+        Some(Effect::Extension(ExtensionEffect::Invoke {
             name: "con".to_owned(),
             arguments: String::new()
-        })
+        }))
     );
 }
 
@@ -117,7 +122,9 @@ fn a_path_that_is_written_out_is_the_one_that_is_taken() {
     let mut chat = Chat::new(100, 30);
     chat.write("see @");
     let files = ["docs/a.md", "src/lib.rs.bak", "src/lib.rs", "a.md"];
-    chat.input(Input::Files(FileList::whole(Choices::named(files))));
+    chat.input(Input::Listed(Listed::Files(FileList::whole(
+        Choices::named(files),
+    ))));
     chat.write("src/lib.rs");
     chat.press(KeyCode::Enter);
     chat.write("@a.md");
@@ -128,7 +135,7 @@ fn a_path_that_is_written_out_is_the_one_that_is_taken() {
     let effects = chat.press(KeyCode::Enter);
     let sent = "see @src/lib.rs @a.md @/a.md";
     assert!(
-        effects.contains(&Effect::Prompt(Prompt::typed(sent))),
+        effects.contains(&Effect::Agent(AgentEffect::Prompt(Prompt::typed(sent)))),
         "{effects:?}"
     );
 }
@@ -138,7 +145,9 @@ fn tab_goes_into_a_directory_and_enter_takes_it() {
     let mut chat = Chat::new(100, 30);
     chat.write("@");
     let files = ["src/", "src/app/", "src/app/keys.rs", "zzz"];
-    chat.input(Input::Files(FileList::whole(Choices::named(files))));
+    chat.input(Input::Listed(Listed::Files(FileList::whole(
+        Choices::named(files),
+    ))));
     chat.write("sr");
     chat.press(KeyCode::Tab);
     assert_eq!(chat.app.composer.editor.text(), "@src/");
@@ -178,9 +187,9 @@ fn a_preview_is_beside_the_list_at_100_by_30() {
     assert_eq!(chat.selected(), "00000013  just now  question 13");
     assert_eq!(
         chat.press(KeyCode::Enter),
-        [Effect::Resume {
+        [Effect::Session(SessionEffect::Resume {
             session: Some("00000013".to_owned()),
-        }]
+        })]
     );
     assert!(chat.app.picker.list().is_none());
 }
@@ -231,7 +240,9 @@ fn a_list_leaves_the_editor_its_rows() {
     }
     chat.write("@");
     let files = (1..=30).map(|number| format!("file{number}"));
-    let effects = chat.input(Input::Files(FileList::whole(Choices::named(files))));
+    let effects = chat.input(Input::Listed(Listed::Files(FileList::whole(
+        Choices::named(files),
+    ))));
     chat.show(effects, |_| prose(&["fact"], "text"));
     let rows = chat.rows();
     assert_eq!(rows.len(), 24);
@@ -346,40 +357,50 @@ fn a_late_preview_is_dropped() {
 fn every_list_that_takes_the_keys_asks_about_what_is_selected() {
     let names = |names: [&str; 2]| names.map(|name| (name.to_owned(), String::new())).to_vec();
     let words = |names: [&str; 2]| names.map(str::to_owned).to_vec();
-    let log = |words: [&str; 2]| Effect::LogIn(words.map(str::to_owned).to_vec());
-    let providers = |action| Input::Providers {
-        action,
-        providers: names(["one", "two"]),
+    let log_in = Effect::Login(LoginEffect::LogIn(LoginRequest {
+        provider: "two".to_owned(),
+        preference: LoginPreference::Usual,
+        probe: KeyProbe::Asked,
+        opens_browser: true,
+    }));
+    let log_out = Effect::Login(LoginEffect::LogOut {
+        provider: Some("two".to_owned()),
+    });
+    let providers = |action| {
+        Input::Listed(Listed::Providers {
+            action,
+            providers: names(["one", "two"]),
+        })
     };
     let two = || "two".to_owned();
     for (input, subject, taken) in [
         (
-            Input::Models(words(["one", "two"])),
+            Input::Listed(Listed::Models(words(["one", "two"]))),
             Subject::Model(two()),
-            Some(Effect::SetModel(two())),
+            Some(Effect::Agent(AgentEffect::SetModel(two()))),
         ),
         (
-            Input::Prompts(words(["1  one", "2  two"])),
+            Input::Listed(Listed::Prompts(words(["1  one", "2  two"]))),
             Subject::Prompt(1),
-            Some(Effect::Reprint(1)),
+            Some(Effect::Query(Query::Reprint(1))),
         ),
         (
-            Input::Themes(words(["one", "two"])),
+            Input::Listed(Listed::Themes(words(["one", "two"]))),
             Subject::Theme(two()),
-            Some(Effect::LoadTheme(two())),
+            Some(Effect::Settings(SettingsEffect::LoadTheme(two()))),
         ),
         (
             providers(LogAction::In),
             Subject::Provider(two()),
-            Some(log(["login", "two"])),
+            Some(log_in),
         ),
         (
             providers(LogAction::Out),
             Subject::Provider(two()),
-            Some(log(["logout", "two"])),
+            Some(log_out),
         ),
         (
-            Input::Skills(names(["one", "two"])),
+            Input::Listed(Listed::Skills(names(["one", "two"]))),
             Subject::Skill(two()),
             None,
         ),
@@ -416,20 +437,24 @@ fn every_list_that_takes_the_keys_asks_about_what_is_selected() {
 fn tab_writes_a_name_out() {
     let mut chat = Chat::new(80, 24);
     let models = ["gpt-5", "gpt-5-mini", "o3"].map(str::to_owned).to_vec();
-    chat.input(Input::Models(models));
+    chat.input(Input::Listed(Listed::Models(models)));
     chat.write("mini");
     chat.press(KeyCode::Tab);
     assert!(chat.rows().contains(&"model: gpt-5-mini".to_owned()));
     assert_eq!(
         chat.press(KeyCode::Enter),
-        [Effect::SetModel("gpt-5-mini".to_owned())]
+        [Effect::Agent(AgentEffect::SetModel(
+            "gpt-5-mini".to_owned()
+        ))]
     );
 }
 
 #[test]
 fn a_theme_is_seen_before_it_is_taken() {
     let mut chat = Chat::new(100, 30);
-    let effects = chat.input(Input::Themes(["dark", "light"].map(str::to_owned).to_vec()));
+    let effects = chat.input(Input::Listed(Listed::Themes(
+        ["dark", "light"].map(str::to_owned).to_vec(),
+    )));
     let colours = |subject: &Subject| Preview {
         facts: Vec::new(),
         body: PreviewBody::Colours(Box::new(match subject {
@@ -473,7 +498,7 @@ fn nothing_in_a_list_commands_the_terminal_or_is_too_wide() {
             "日本語の名前".repeat(12).as_str(),
         ]
         .map(|name| (name.to_owned(), "說明\u{202e}".repeat(20)));
-        let effects = chat.input(Input::Skills(names.to_vec()));
+        let effects = chat.input(Input::Listed(Listed::Skills(names.to_vec())));
         chat.show(effects, |_| {
             prose(
                 &["\u{1b}[8mhidden\u{9b}2J", &"寬".repeat(90)],
@@ -507,7 +532,7 @@ fn long_paths_are_cut_at_their_beginning_and_matches_stand_out() {
     chat.write("@");
     let path = "crates/zot-tui/src/app/tests/some/deep/directory/picker.rs";
     let files = Choices::named([path, "other.txt"]);
-    chat.input(Input::Files(FileList::whole(files)));
+    chat.input(Input::Listed(Listed::Files(FileList::whole(files))));
     chat.write("picker");
     let selected = chat.selected();
     assert!(

@@ -121,13 +121,13 @@ impl Resizable {
             Step::Draft(lines) => {
                 self.input(Input::Insert("words of a draft\n".repeat(lines)));
             }
-            Step::Panel(lines) => self.input(Input::PanelOpened(PanelView {
+            Step::Panel(lines) => self.input(Input::Panel(PanelInput::Opened(PanelView {
                 extension: "e".to_owned(),
                 id: "p".to_owned(),
                 title: "panel".to_owned(),
                 lines: vec!["in the panel".to_owned(); lines],
                 footer: String::new(),
-            })),
+            }))),
             // It would end the one that runs.
             Step::Tool(_) if !self.app.transcript.tools.is_empty() => {}
             Step::Tool(lines) => {

@@ -81,13 +81,13 @@ const SCENES: [Scene; 16] = [
     }),
     ("panel", |chat| {
         let lines: Vec<String> = (1..=30).map(|line| format!("row {line}")).collect();
-        chat.input(Input::PanelOpened(PanelView {
+        chat.input(Input::Panel(PanelInput::Opened(PanelView {
             extension: "todo".to_owned(),
             id: "p".to_owned(),
             title: "To do".to_owned(),
             lines,
             footer: "j/k move".to_owned(),
-        }));
+        })));
     }),
     ("commands", |chat| {
         chat.write("/co");

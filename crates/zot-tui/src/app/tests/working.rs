@@ -31,7 +31,12 @@ fn the_last_queued_prompt_is_taken_back_for_editing() {
     assert!(!chat.rows().iter().any(|row| row.starts_with("queued:")));
     chat.press(KeyCode::Enter);
     let effects = chat.input(Input::WorkEnded);
-    assert_eq!(effects, [Effect::Prompt(Prompt::typed("second\nthird!"))]);
+    assert_eq!(
+        effects,
+        [Effect::Agent(AgentEffect::Prompt(Prompt::typed(
+            "second\nthird!"
+        )))]
+    );
 }
 
 #[test]
@@ -103,10 +108,10 @@ fn a_command_of_the_user_is_shown_and_goes_with_the_next_prompt() {
         effects,
         [
             Effect::Remember("!make test".into()),
-            Effect::Shell("make test".to_owned())
+            Effect::Shell(ShellEffect::Run("make test".to_owned()))
         ]
     );
-    chat.input(Input::ShellProgress("compiling\n".to_owned()));
+    chat.input(Input::Shell(ShellInput::Progress("compiling\n".to_owned())));
     let rows = chat.rows();
     assert!(rows.contains(&"│ compiling".to_owned()), "{rows:?}");
     assert!(
@@ -118,21 +123,27 @@ fn a_command_of_the_user_is_shown_and_goes_with_the_next_prompt() {
     assert_eq!(chat.press(KeyCode::Enter), []);
     assert_eq!(chat.app.composer.editor.text(), "!other");
     chat.control('u');
-    assert_eq!(chat.press(KeyCode::Escape), [Effect::CancelShell]);
+    assert_eq!(
+        chat.press(KeyCode::Escape),
+        [Effect::Shell(ShellEffect::Cancel)]
+    );
     assert_eq!(chat.press(KeyCode::Escape), []);
     let output = ShellOutput {
         command: "make test".to_owned(),
         output: "compiling\n```\n".to_owned(),
         ending: "exit code 2".to_owned(),
     };
-    assert_eq!(chat.input(Input::ShellEnded(output.clone())), []);
+    assert_eq!(
+        chat.input(Input::Shell(ShellInput::Ended(output.clone()))),
+        []
+    );
     let rows = chat.rows();
     assert!(rows.contains(&"╰ exit code 2".to_owned()), "{rows:?}");
     let note = "goes with the next prompt: [!make test 2 lines] · ctrl+x drops it".to_owned();
     assert!(rows.contains(&note), "{rows:?}");
     chat.write("why?");
     let effects = chat.press(KeyCode::Enter);
-    let Some(Effect::Prompt(prompt)) = effects.last() else {
+    let Some(Effect::Agent(AgentEffect::Prompt(prompt))) = effects.last() else {
         panic!("{effects:?}");
     };
     assert_eq!(
@@ -140,7 +151,7 @@ fn a_command_of_the_user_is_shown_and_goes_with_the_next_prompt() {
         ("why?", &[output][..])
     );
     assert_eq!(
-        prompt.attached[0].told(),
+        prompt.attached[0].for_model(),
         "I ran `make test` (exit code 2):\n\n````\ncompiling\n```\n````"
     );
     assert!(!chat.rows().contains(&note));
@@ -151,7 +162,13 @@ fn an_interrupt_stops_the_command_and_the_prompt() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     queue(&mut chat, "!sleep 100");
-    assert_eq!(chat.control('c'), [Effect::CancelShell, Effect::Cancel]);
+    assert_eq!(
+        chat.control('c'),
+        [
+            Effect::Shell(ShellEffect::Cancel),
+            Effect::Agent(AgentEffect::Cancel)
+        ]
+    );
 }
 
 #[test]
@@ -179,7 +196,7 @@ fn a_question_is_not_answered_in_the_middle_of_a_word() {
     chat.now_ms += 1_000;
     let effects = chat.write("y");
     assert!(
-        matches!(effects[..], [Effect::Confirm { .. }]),
+        matches!(effects[..], [Effect::Agent(AgentEffect::Confirm { .. })]),
         "{effects:?}"
     );
     assert_eq!(chat.app.composer.editor.text(), "stay");

@@ -114,7 +114,10 @@ fn undo_and_redo_have_keys() {
     };
     assert_eq!(chat.input(Input::Key(redo)), []);
     assert_eq!(chat.app.composer.editor.text(), "one two");
-    assert_eq!(chat.control('z'), [Effect::Suspend]);
+    assert_eq!(
+        chat.control('z'),
+        [Effect::Terminal(TerminalEffect::Suspend)]
+    );
 }
 
 #[test]
@@ -143,7 +146,7 @@ fn lines_and_the_whole_text_have_ends() {
 fn a_paste_opens_no_list_and_runs_nothing() {
     let prompts = |effects: &[Effect]| {
         let prompts = effects.iter().filter_map(|effect| match effect {
-            Effect::Prompt(prompt) => Some(prompt.text.clone()),
+            Effect::Agent(AgentEffect::Prompt(prompt)) => Some(prompt.text.clone()),
             _ => None,
         });
         prompts.collect::<Vec<_>>()
@@ -181,7 +184,7 @@ fn files_are_mentioned_by_what_is_written_not_by_what_is_behind_a_chip() {
     chat.write("see @a.txt ");
     chat.input(Input::Paste("@b.txt\n".repeat(20)));
     let effects = chat.press(KeyCode::Enter);
-    let Some(Effect::Prompt(prompt)) = effects.last() else {
+    let Some(Effect::Agent(AgentEffect::Prompt(prompt))) = effects.last() else {
         panic!("{effects:?}");
     };
     assert!(prompt.text.ends_with("@b.txt\n"));
@@ -191,11 +194,14 @@ fn files_are_mentioned_by_what_is_written_not_by_what_is_behind_a_chip() {
 #[test]
 fn a_paste_goes_to_whatever_takes_the_keys() {
     let mut chat = Chat::new(80, 24);
-    chat.input(Input::Models(vec!["small".to_owned(), "large".to_owned()]));
+    chat.input(Input::Listed(Listed::Models(vec![
+        "small".to_owned(),
+        "large".to_owned(),
+    ])));
     chat.input(Input::Paste("large\n".to_owned()));
     assert_eq!(
         chat.press(KeyCode::Enter),
-        [Effect::SetModel("large".to_owned())]
+        [Effect::Agent(AgentEffect::SetModel("large".to_owned()))]
     );
     assert!(chat.app.composer.editor.is_empty());
 }
@@ -213,7 +219,7 @@ fn chips_survive_history_and_come_back_whole() {
     let effects = chat.press(KeyCode::Enter);
     let text = format!("see {long}");
     assert!(
-        matches!(effects.last(), Some(Effect::Prompt(prompt)) if prompt.text == text),
+        matches!(effects.last(), Some(Effect::Agent(AgentEffect::Prompt(prompt))) if prompt.text == text),
         "{effects:?}"
     );
 }
@@ -257,7 +263,12 @@ fn a_full_row_has_the_cursor_behind_it() {
 fn what_an_editor_was_left_with_is_taken_and_can_be_undone() {
     let mut chat = Chat::new(80, 24);
     chat.write("draft");
-    assert_eq!(chat.control('g'), [Effect::OpenEditor("draft".to_owned())]);
+    assert_eq!(
+        chat.control('g'),
+        [Effect::Terminal(TerminalEffect::OpenEditor(
+            "draft".to_owned()
+        ))]
+    );
     chat.input(Input::Edited("better\ntext\n".to_owned()));
     assert_eq!(editor_rows(&chat), ["❯ better", "  text"]);
     chat.input(Input::Edited("\n".to_owned()));

@@ -16,7 +16,7 @@ async fn ran(command: &str, cancel: &CancellationToken) -> (ShellOutput, String)
     };
     let run = run(directory.path(), command.to_owned(), cancel, sender);
     match tokio::join!(run, told) {
-        (Input::ShellEnded(output), told) => (output, told),
+        (Input::Shell(ShellInput::Ended(output)), told) => (output, told),
         (other, _) => panic!("{other:?}"),
     }
 }

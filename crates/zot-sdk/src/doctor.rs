@@ -1,0 +1,174 @@
+//! What zot works with, what is wrong with it, and how to mend it.
+//!
+//! [`examine`] also works when files cannot be used: that is what it is for. It reads the environment
+//! of the process, and writes one file into `$ZOT_HOME` to find out whether it can.
+
+mod diagnosis;
+mod files;
+mod surroundings;
+
+use std::error::Error;
+
+use zot_provider::network::{Plan, ProbeStep};
+
+use crate::causes::with_causes;
+use crate::config::Config;
+use crate::workspace::Workspace;
+
+pub use diagnosis::{Diagnosis, diagnose, probe};
+
+/// How much is examined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    Configuration,
+    /// And which hosts would be contacted.
+    Network,
+    /// And whether they can be reached.
+    Probe,
+}
+
+/// Where the output of the program goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Screen {
+    Terminal,
+    None,
+}
+
+/// What an examination found.
+#[derive(Debug)]
+pub struct Report {
+    pub checks: Vec<Check>,
+    /// What would be contacted; asked for with [`Depth::Network`] and [`Depth::Probe`].
+    pub network: Option<Plan>,
+    /// The steps on the way there; asked for with [`Depth::Probe`].
+    pub probe: Vec<ProbeStep>,
+}
+
+/// One thing that was examined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    pub name: &'static str,
+    pub state: CheckState,
+    pub found: String,
+    /// What to do about it.
+    pub fix: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckState {
+    Ok,
+    /// Works, but not as well as it could.
+    Warning,
+    Problem,
+}
+
+impl CheckState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Problem => "problem",
+        }
+    }
+}
+
+/// Examines what a runtime made from `config` would work with. The settings of the files are filled
+/// in, as far as they can be read.
+pub async fn examine(mut config: Config, depth: Depth, screen: Screen) -> Report {
+    let mut workspace = Workspace::of_process();
+    if let Some(cwd) = &config.cwd {
+        workspace = workspace.in_directory(cwd);
+    }
+    if let Some(home) = &config.home {
+        workspace = workspace.with_zot_home(home);
+    }
+    let mut checks = vec![files::home(&workspace)];
+    checks.extend(files::settings(&workspace, &mut config));
+    checks.extend(files::credentials(&workspace));
+    let (selection, plan) = selection(&config, depth);
+    checks.push(selection);
+    checks.extend(surroundings::terminal(screen));
+    checks.push(surroundings::sandbox());
+    checks.extend(surroundings::programs());
+    let probe = match &plan {
+        Some(plan) if depth == Depth::Probe => probe(plan).await,
+        _ => Vec::new(),
+    };
+    Report {
+        checks,
+        network: plan.filter(|_| depth != Depth::Configuration),
+        probe,
+    }
+}
+
+/// What a run would use, and which hosts it would contact.
+fn selection(config: &Config, depth: Depth) -> (Check, Option<Plan>) {
+    let diagnosis = match diagnose(config) {
+        Ok(diagnosis) => diagnosis,
+        Err(error) => return (Check::failed("model", &error), None),
+    };
+    let key = match &diagnosis.key_source {
+        Some(source) => format!("key from {source}"),
+        None => "no key".to_owned(),
+    };
+    let found = format!("{} of {}, {key}", diagnosis.model, diagnosis.provider);
+    let check = match diagnosis.warnings.as_slice() {
+        [] => Check::ok("model", found),
+        warnings => Check::warning("model", found, warnings.join("; ")),
+    };
+    match diagnosis.network_plan() {
+        Ok(None) if depth != Depth::Configuration => {
+            let found = format!("{}; nothing is contacted", check.found);
+            (Check { found, ..check }, None)
+        }
+        Ok(plan) => (check, plan),
+        Err(error) => (Check::failed("network", &error), None),
+    }
+}
+
+impl Report {
+    /// Whether there is no problem, and everything that was tried can be reached.
+    pub fn is_healthy(&self) -> bool {
+        let checks = self.checks.iter();
+        let mut probe = self.probe.iter();
+        checks
+            .map(|check| check.state)
+            .all(|state| state != CheckState::Problem)
+            && probe.all(|step| step.outcome.is_ok())
+    }
+}
+
+impl Check {
+    fn ok(name: &'static str, found: impl Into<String>) -> Self {
+        Self {
+            name,
+            state: CheckState::Ok,
+            found: found.into(),
+            fix: None,
+        }
+    }
+
+    fn warning(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self {
+            name,
+            state: CheckState::Warning,
+            found: found.into(),
+            fix: Some(fix.into()),
+        }
+    }
+
+    fn problem(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self {
+            state: CheckState::Problem,
+            ..Self::warning(name, found, fix)
+        }
+    }
+
+    /// An error whose message says what to do.
+    fn failed(name: &'static str, error: &dyn Error) -> Self {
+        Self {
+            state: CheckState::Problem,
+            ..Self::ok(name, with_causes(error))
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What a configuration amounts to, for people who look for a mistake.
+
+use std::path::PathBuf;
+
+use zot_provider::network::{self, NetworkSettings, Plan, PlanError, ProbeStep};
+use zot_provider::{Endpoint, HttpClient, Wire};
+
+use crate::assembly::{self, AssemblyError, Chosen};
+use crate::config::Config;
+use crate::tables::Tables;
+
+/// What a runtime made from a configuration would use.
+pub struct Diagnosis {
+    pub home: PathBuf,
+    pub provider: String,
+    pub model: String,
+    /// Where the key comes from; never the key.
+    pub key_source: Option<String>,
+    pub warnings: Vec<String>,
+    endpoint: Option<(Wire, Endpoint)>,
+}
+
+/// Looks at a configuration without starting or contacting anything.
+pub fn diagnose(config: &Config) -> Result<Diagnosis, AssemblyError> {
+    let home = assembly::home(config);
+    let tables = Tables::load(&home)?;
+    let selected = Chosen::choose(config, &home, tables, None)?.selected;
+    let key_source = selected
+        .credential
+        .as_ref()
+        .map(|credential| credential.source().to_string());
+    Ok(Diagnosis {
+        endpoint: selected.network.map(|network| {
+            let endpoint = Endpoint {
+                provider: selected.provider.clone(),
+                base_url: network.way.base_url,
+                api_key: None,
+            };
+            (network.way.route.wire(), endpoint)
+        }),
+        home,
+        provider: selected.provider,
+        model: selected.model.id.to_string(),
+        key_source,
+        warnings: selected.warnings,
+    })
+}
+
+impl Diagnosis {
+    /// What would be contacted; `None` when nothing would.
+    pub fn network_plan(&self) -> Result<Option<Plan>, PlanError> {
+        let settings = NetworkSettings::from_environment();
+        let Some((wire, endpoint)) = &self.endpoint else {
+            return Ok(None);
+        };
+        let plan = Plan::new(endpoint, self.key_source.as_deref(), &settings)?;
+        Ok(Some(plan.for_requests(*wire, endpoint, &self.model)))
+    }
+}
+
+/// Tries the way to the provider: name, connection, encryption. Sends no request.
+pub async fn probe(plan: &Plan) -> Vec<ProbeStep> {
+    network::probe(plan, &HttpClient::new()).await
+}

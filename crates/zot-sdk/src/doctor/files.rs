@@ -1,0 +1,128 @@
+//! Checks of zot's own files: `$ZOT_HOME`, the settings, the credentials.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use super::{Check, CheckState};
+use crate::config::Config;
+use crate::configuration;
+use crate::credentials::Credentials;
+use crate::workspace::Workspace;
+
+/// Permission bits with which group or others could change what zot trusts.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// `$ZOT_HOME`: a directory of the user's that others cannot change.
+pub(super) fn home(workspace: &Workspace) -> Check {
+    let home = &workspace.zot_home;
+    let shown = home.display();
+    let metadata = match fs::metadata(home) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Check::ok("home", format!("{shown} (made when it is needed)"));
+        }
+        Err(error) => {
+            let fix = "make it readable, or name another directory in ZOT_HOME";
+            return Check::problem("home", format!("{shown}: {error}"), fix);
+        }
+    };
+    if !metadata.is_dir() {
+        let fix = "move it away, or name a directory in ZOT_HOME";
+        return Check::problem("home", format!("{shown} is not a directory"), fix);
+    }
+    let mode = metadata.mode() & 0o7777;
+    if mode & WRITABLE_BY_OTHERS != 0 {
+        let found = format!("{shown} can be changed by other users (mode {mode:04o})");
+        return Check::problem("home", found, format!("chmod go-w '{shown}'"));
+    }
+    if let Err(error) = try_writing(home) {
+        let found = format!("{shown} cannot be written to: {error}");
+        let fix = "make room, change its owner or mode, or name another directory in ZOT_HOME";
+        return Check::problem("home", found, fix);
+    }
+    Check::ok("home", shown.to_string())
+}
+
+/// The only way to know is to do it.
+fn try_writing(directory: &Path) -> io::Result<()> {
+    let path = directory.join(format!(".doctor-{}", std::process::id()));
+    File::create(&path)?;
+    fs::remove_file(&path)
+}
+
+/// `config.json` of the user and of the project; `config` is filled in with what they say.
+pub(super) fn settings(workspace: &Workspace, config: &mut Config) -> Vec<Check> {
+    let layers = match configuration::layers(workspace) {
+        Ok(layers) => layers,
+        Err(error) => return vec![Check::failed("settings", &error)],
+    };
+    config.fill_in(layers.settings());
+    let suspicious = layers.warnings().iter().chain(layers.unknown());
+    let mut checks: Vec<Check> = suspicious
+        .map(|warning| {
+            let fix = "correct it, or take it out: zot config unset NAME [--project]";
+            Check::warning("settings", warning, fix)
+        })
+        .collect();
+    if checks.is_empty() {
+        let set = layers
+            .list()
+            .iter()
+            .filter(|setting| setting.value.is_some())
+            .count();
+        let found = format!("{set} set (zot config list)");
+        checks.push(Check::ok("settings", found));
+    }
+    let notes = layers.notes().iter();
+    checks.extend(notes.map(|note| Check::ok("settings", note)));
+    checks
+}
+
+/// `models.json`, `providers.json` and `auth.json`.
+pub(super) fn credentials(workspace: &Workspace) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let credentials = match Credentials::open(Some(workspace.zot_home.clone())) {
+        Ok(credentials) => credentials,
+        Err(error) => {
+            checks.push(Check::failed("providers", &error));
+            return checks;
+        }
+    };
+    for problem in credentials.problems() {
+        checks.push(Check {
+            name: match problem.contains("models.json") {
+                true => "models",
+                false => "providers",
+            },
+            state: CheckState::Problem,
+            found: problem.clone(),
+            fix: None,
+        });
+    }
+    let found = credentials.status();
+    for status in found.iter().flatten() {
+        if let Some(problem) = &status.problem {
+            let fix = format!("zot login {}", status.provider);
+            checks.push(Check::warning("keys", problem, fix));
+        }
+    }
+    checks.push(match found {
+        Err(error) => Check::failed("keys", &error),
+        Ok(found) if found.is_empty() => {
+            let fix = "run zot login, or set a variable such as ANTHROPIC_API_KEY";
+            Check::warning("keys", "there are none", fix)
+        }
+        Ok(found) => {
+            let usable = found.iter().filter(|key| key.problem.is_none());
+            let mut names: Vec<&str> = usable.map(|key| key.provider.as_str()).collect();
+            names.dedup();
+            if names.is_empty() {
+                names.push("none that can be used");
+            }
+            Check::ok("keys", format!("{} (zot auth status)", names.join(", ")))
+        }
+    });
+    checks
+}

@@ -1,0 +1,95 @@
+//! Checks of what zot runs in: the terminal, the system, the installed programs.
+
+use std::env;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use zot_extension_contract::{EnforcementStatus, enforceable, isolation};
+
+use super::{Check, Screen};
+
+pub(super) fn terminal(screen: Screen) -> Vec<Check> {
+    if screen == Screen::None {
+        let found = "none, which is fine for -p, --json and rpc";
+        return vec![Check::ok("terminal", found)];
+    }
+    let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    let term = set("TERM");
+    let mut checks = Vec::new();
+    match term.as_deref() {
+        None | Some("dumb") => checks.push(Check::warning(
+            "terminal",
+            "TERM does not name a terminal that can do anything",
+            "set TERM to what yours is, for example xterm-256color",
+        )),
+        Some(name) => checks.push(Check::ok("terminal", name)),
+    }
+    // The first that is set decides, as for every program.
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
+    let is_utf8 = locale.as_deref().is_some_and(|locale| {
+        let locale = locale.to_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    });
+    if !is_utf8 && !cfg!(target_os = "macos") {
+        let found = format!(
+            "the locale is {}, not UTF-8",
+            locale.as_deref().unwrap_or("not set")
+        );
+        checks.push(Check::warning("terminal", found, "export LANG=C.UTF-8"));
+    }
+    checks
+}
+
+/// Whether extensions that state permissions are held to them.
+pub(super) fn sandbox() -> Check {
+    let enforcement = enforceable();
+    let gaps: Vec<String> = enforcement
+        .parts()
+        .into_iter()
+        .filter_map(|(part, status)| match status {
+            EnforcementStatus::Partly(gap) => Some(format!("{part}: {gap}")),
+            EnforcementStatus::NotEnforced(reason) => Some(format!("{part}: {reason}")),
+            EnforcementStatus::Enforced | EnforcementStatus::NotRequested => None,
+        })
+        .collect();
+    if gaps.is_empty() {
+        return Check::ok(
+            "sandbox",
+            format!(
+                "permissions of extensions are enforced; other processes and files are kept from \
+                 confined programs by {}",
+                isolation()
+            ),
+        );
+    }
+    let fix = match cfg!(target_os = "linux") {
+        true => "a newer Linux with Landlock enforces more; install only extensions you trust",
+        false => "only Linux enforces them; install only extensions you trust",
+    };
+    Check::warning("sandbox", gaps.join("; "), fix)
+}
+
+pub(super) fn programs() -> Vec<Check> {
+    let mut checks = Vec::new();
+    if !Path::new("/bin/sh").exists() {
+        let fix = "install a shell, or leave its tool out: zot config set tools read,write,edit";
+        let found = "there is no /bin/sh for the tool bash";
+        checks.push(Check::problem("programs", found, fix));
+    }
+    if !is_there("git") {
+        let found = "there is no git, which extensions are installed with";
+        checks.push(Check::warning("programs", found, "install git"));
+    }
+    if checks.is_empty() {
+        checks.push(Check::ok("programs", "/bin/sh, git"));
+    }
+    checks
+}
+
+fn is_there(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|directory| {
+        let metadata = directory.join(program).metadata();
+        metadata.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    })
+}

@@ -1,0 +1,87 @@
+//! A new extension that works, to start from.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use zot_extension_contract::{NameError, check_name};
+
+use super::skeleton::{Mode, Skeleton};
+
+const PROGRAM_MODE: u32 = 0o755;
+
+/// The language of a new extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    Rust,
+    Python,
+    TypeScript,
+    Shell,
+}
+
+/// An extension that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreatedExtension {
+    pub name: String,
+    pub directory: PathBuf,
+    /// Commands to run next.
+    pub next_steps: Vec<String>,
+}
+
+/// An extension could not be made; nothing was left behind.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error("{} exists already: choose another name, or another directory with --dir", .0.display())]
+    Exists(PathBuf),
+    #[error("{}: {source}", .path.display())]
+    Write { path: PathBuf, source: io::Error },
+}
+
+/// Makes an extension called `name`, with a test, in a new `directory`.
+pub fn create(
+    name: &str,
+    language: Language,
+    directory: &Path,
+) -> Result<CreatedExtension, CreateError> {
+    check_name(name)?;
+    let failed = |source| CreateError::Write {
+        path: directory.to_owned(),
+        source,
+    };
+    if let Some(parent) = directory.parent() {
+        fs::create_dir_all(parent).map_err(failed)?;
+    }
+    fs::create_dir(directory).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => CreateError::Exists(directory.to_owned()),
+        _ => failed(error),
+    })?;
+    let skeleton = Skeleton::new(name, language);
+    if let Err(error) = write(&skeleton, directory) {
+        let _ = fs::remove_dir_all(directory);
+        return Err(failed(error));
+    }
+    let shown = directory.display().to_string();
+    let next_steps = skeleton.next_steps().into_iter();
+    Ok(CreatedExtension {
+        name: name.to_owned(),
+        directory: directory.to_owned(),
+        next_steps: next_steps.map(|step| step.replace("DIR", &shown)).collect(),
+    })
+}
+
+fn write(skeleton: &Skeleton<'_>, directory: &Path) -> io::Result<()> {
+    for (path, text, mode) in skeleton.files() {
+        let path = directory.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(&path, text)?;
+        if mode == Mode::Program {
+            fs::set_permissions(&path, fs::Permissions::from_mode(PROGRAM_MODE))?;
+        }
+    }
+    Ok(())
+}

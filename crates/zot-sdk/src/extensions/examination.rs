@@ -1,0 +1,60 @@
+//! Tries everything an extension registers against a scripted host.
+
+use std::path::Path;
+use std::time::Duration;
+
+use zot_extension_check::{ExaminationOptions, Finding, Verdict};
+
+use crate::runtime::VERSION;
+
+/// Lines of standard error that are kept; the first ones tell the cause.
+const MAX_KEPT_LOG_LINES: usize = 200;
+
+/// What an examination found.
+#[derive(Debug, Clone, Default)]
+pub struct ExaminationReport {
+    pub findings: Vec<Finding>,
+    /// The beginning of the extension's standard error.
+    pub log: Vec<String>,
+}
+
+/// Tries the extension in `directory`. Calls `found` with each finding as it is made: a tool may take
+/// as long as `tool_timeout`.
+pub async fn examine(
+    directory: &Path,
+    tool_timeout: Duration,
+    found: &mut (dyn FnMut(&Finding) + Send),
+) -> ExaminationReport {
+    let options = ExaminationOptions {
+        zot_version: VERSION.to_owned(),
+        tool_timeout,
+    };
+    let mut report = ExaminationReport::default();
+    let ExaminationReport { findings, log } = &mut report;
+    let mut keep_finding = |finding: Finding| {
+        found(&finding);
+        findings.push(finding);
+    };
+    let mut keep_line = |line: &str| {
+        if log.len() < MAX_KEPT_LOG_LINES {
+            log.push(line.to_owned());
+        }
+    };
+    zot_extension_check::examine(directory, &options, &mut keep_finding, &mut keep_line).await;
+    report
+}
+
+impl ExaminationReport {
+    /// How many findings have this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        let findings = self.findings.iter();
+        findings
+            .filter(|finding| finding.verdict == verdict)
+            .count()
+    }
+
+    /// Whether nothing failed.
+    pub fn passed(&self) -> bool {
+        self.count(Verdict::Fail) == 0
+    }
+}

@@ -1,0 +1,141 @@
+//! The extensions found from a working directory.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use zot_extension_check::{Introduction, Stage, look_at};
+use zot_extension_contract::{Found, LoadProblem, SearchPaths, Source, Standing, discover};
+
+use crate::runtime::VERSION;
+use crate::workspace::Workspace;
+
+/// How long an extension may take to say what it has.
+const LOOK_TIME: Duration = Duration::from_secs(3);
+
+/// Whether enabled extensions are started to learn their commands and tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Starting {
+    Enabled,
+    Skip,
+}
+
+/// The extensions found from a working directory.
+#[derive(Debug, Clone)]
+pub struct ExtensionList {
+    pub found: Vec<ListedExtension>,
+    /// Those whose manifest cannot be used.
+    pub broken: Vec<BrokenExtension>,
+}
+
+/// An extension with a usable manifest.
+#[derive(Debug, Clone)]
+pub struct ListedExtension {
+    pub found: Found,
+    pub state: ExtensionState,
+    /// What it said when it was started.
+    pub introduction: Option<Introduction>,
+}
+
+/// Whether an extension runs with zot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExtensionState {
+    Enabled,
+    Disabled,
+    /// Another one of that name is used instead.
+    Shadowed {
+        by: PathBuf,
+    },
+    /// It was started and failed.
+    Broken {
+        error: String,
+    },
+}
+
+/// An extension whose manifest cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenExtension {
+    /// The name of its directory.
+    pub name: String,
+    pub directory: PathBuf,
+    pub source: Source,
+    pub error: String,
+}
+
+/// Finds the extensions of the project and the user. With [`Starting::Enabled`], starts the enabled
+/// ones side by side to learn their commands and tools.
+pub async fn list(workspace: &Workspace, starting: Starting) -> ExtensionList {
+    let paths = SearchPaths::usual(&workspace.cwd, &workspace.zot_home);
+    let discovery = discover(&paths);
+    let mut looks = JoinSet::new();
+    for (index, found) in discovery.found.iter().enumerate() {
+        if starting == Starting::Skip || found.standing != Standing::Enabled {
+            continue;
+        }
+        let found = found.clone();
+        let stage = Stage {
+            zot_version: VERSION.to_owned(),
+            provider: String::new(),
+            model: String::new(),
+            cwd: workspace.cwd.clone(),
+            data_dir: found
+                .manifest
+                .data_dir(&found.directory, &workspace.zot_home),
+        };
+        looks.spawn(async move { (index, look_at(&found, &stage, LOOK_TIME).await) });
+    }
+    let found = discovery.found.into_iter().map(ListedExtension::new);
+    let mut found: Vec<ListedExtension> = found.collect();
+    while let Some(look) = looks.join_next().await {
+        if let Ok((index, look)) = look
+            && let Some(listed) = found.get_mut(index)
+        {
+            match look {
+                Ok(introduction) => listed.introduction = Some(introduction),
+                Err(error) => {
+                    let error = error.to_string();
+                    listed.state = ExtensionState::Broken { error };
+                }
+            }
+        }
+    }
+    let problems = discovery.problems.iter();
+    ExtensionList {
+        found,
+        broken: problems
+            .map(|problem| BrokenExtension::new(problem, &paths))
+            .collect(),
+    }
+}
+
+impl ListedExtension {
+    fn new(found: Found) -> Self {
+        Self {
+            state: match &found.standing {
+                Standing::Enabled => ExtensionState::Enabled,
+                Standing::Disabled => ExtensionState::Disabled,
+                Standing::Shadowed { by } => ExtensionState::Shadowed { by: by.clone() },
+            },
+            found,
+            introduction: None,
+        }
+    }
+}
+
+impl BrokenExtension {
+    fn new(problem: &LoadProblem, paths: &SearchPaths) -> Self {
+        let path = &problem.path;
+        // A broken manifest has no name; its directory does.
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        let project = paths.project.as_ref();
+        Self {
+            name: name.to_string_lossy().into_owned(),
+            directory: path.clone(),
+            source: match project.is_some_and(|project| path.starts_with(project)) {
+                true => Source::Project,
+                false => Source::Global,
+            },
+            error: problem.error.to_string(),
+        }
+    }
+}

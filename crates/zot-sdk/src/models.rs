@@ -1,0 +1,44 @@
+//! The models of all providers.
+
+use zot_provider::catalog::ModelInfo;
+
+use crate::credentials::Credentials;
+
+/// The models that can be chosen.
+#[derive(Debug, Clone)]
+pub struct ModelList {
+    pub models: Vec<ModelInfo>,
+    /// The day the built-in prices are from.
+    pub snapshot: String,
+}
+
+/// There are no models to list.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no models are listed for provider {provider:?}; servers such as ollama take any model they have"
+)]
+pub struct NoModels {
+    pub provider: String,
+}
+
+/// Returns the models of `provider`, or of all: the built-in ones, those of the user's `models.json`,
+/// and those the providers listed when [`Credentials::refresh_models`] last asked them.
+pub fn list(credentials: &Credentials, provider: Option<&str>) -> Result<ModelList, NoModels> {
+    let mut catalog = credentials.catalog().clone();
+    credentials.add_live_models(&mut catalog);
+    let only = provider.map(|name| credentials.canonical(name));
+    let models: Vec<ModelInfo> = catalog
+        .all()
+        .filter(|model| only.is_none_or(|provider| model.provider == provider))
+        .cloned()
+        .collect();
+    match models.is_empty() {
+        true => Err(NoModels {
+            provider: provider.unwrap_or_default().to_owned(),
+        }),
+        false => Ok(ModelList {
+            models,
+            snapshot: catalog.snapshot().to_owned(),
+        }),
+    }
+}

@@ -1,0 +1,80 @@
+//! Skills: instructions for particular tasks, which the model loads when it needs them.
+//!
+//! They are found in `.zot/skills` and `$ZOT_HOME/skills`, in `.claude/skills` and `.agents/skills`
+//! below the working directory and below the user's home, and built in.
+
+mod create;
+
+use std::path::Path;
+
+use zot_context::{SkillDirectories, find_skills};
+
+use crate::workspace::Workspace;
+
+pub use create::{CreateError, CreatedSkill, SkillHome, create};
+pub use zot_context::{AllowedTools, FoundSkill, Problem, ProblemCause, Skill, SkillSource};
+
+/// The skills found from a working directory.
+#[derive(Debug)]
+pub struct SkillList {
+    /// All of them, those that another of the same name hides included.
+    pub found: Vec<FoundSkill>,
+    /// Those that cannot be used, and why.
+    pub problems: Vec<Problem>,
+}
+
+/// A skill and the instructions it gives the model.
+#[derive(Debug, Clone)]
+pub struct ShownSkill {
+    pub skill: Skill,
+    pub body: String,
+}
+
+/// A skill cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum ShowError {
+    #[error("there is no skill {name:?} here; there are: {}", .known.join(", "))]
+    Unknown { name: String, known: Vec<String> },
+    #[error(transparent)]
+    Broken(Problem),
+    #[error("the skill {name:?}: {cause}")]
+    Unreadable { name: String, cause: ProblemCause },
+}
+
+/// Finds all skills.
+pub fn list(workspace: &Workspace) -> SkillList {
+    let Workspace {
+        zot_home,
+        cwd,
+        user_home,
+    } = workspace;
+    let directories = SkillDirectories::usual(cwd, zot_home, user_home.as_deref());
+    let (found, problems) = find_skills(&directories, cwd);
+    SkillList { found, problems }
+}
+
+/// Reads the skill that a model would get under this name.
+pub fn show(workspace: &Workspace, name: &str) -> Result<ShownSkill, ShowError> {
+    let SkillList { found, problems } = list(workspace);
+    let used = || found.iter().filter(|found| found.hidden_by.is_none());
+    if let Some(found) = used().find(|found| found.skill.name == name) {
+        let loaded = found.skill.load();
+        let (skill, body) = loaded.map_err(|cause| ShowError::Unreadable {
+            name: name.to_owned(),
+            cause,
+        })?;
+        return Ok(ShownSkill { skill, body });
+    }
+    let is_meant = |problem: &Problem| {
+        let directory = problem.path.parent().and_then(Path::file_name);
+        directory.is_some_and(|directory| directory == name)
+    };
+    let known = used().map(|found| found.skill.name.clone()).collect();
+    Err(match problems.into_iter().find(is_meant) {
+        Some(problem) => ShowError::Broken(problem),
+        None => ShowError::Unknown {
+            name: name.to_owned(),
+            known,
+        },
+    })
+}

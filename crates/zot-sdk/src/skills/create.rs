@@ -1,0 +1,102 @@
+//! A new skill to start from.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use serde_json::json;
+use zot_context::{SkillError, check_skill_name};
+
+use crate::workspace::Workspace;
+
+const DESCRIPTION: &str =
+    "What this skill is for, and when to use it. Say it in the words of a request that it fits.";
+
+/// Where a new skill is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkillHome {
+    /// `.zot/skills` of the working directory.
+    Project,
+    /// `$ZOT_HOME/skills`, for all projects.
+    User,
+}
+
+/// A skill that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreatedSkill {
+    pub name: String,
+    /// Its `SKILL.md`.
+    pub path: PathBuf,
+}
+
+/// A skill could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    #[error(transparent)]
+    Name(#[from] SkillError),
+    #[error("{} exists already: choose another name", .0.display())]
+    Exists(PathBuf),
+    #[error("{}: {source}", .path.display())]
+    Write { path: PathBuf, source: io::Error },
+}
+
+/// Makes a skill. `description` is all a model sees before it decides to load the skill.
+pub fn create(
+    workspace: &Workspace,
+    home: SkillHome,
+    name: &str,
+    description: Option<&str>,
+) -> Result<CreatedSkill, CreateError> {
+    check_skill_name(name)?;
+    let skills = match home {
+        SkillHome::Project => workspace.cwd.join(".zot/skills"),
+        SkillHome::User => workspace.zot_home.join("skills"),
+    };
+    let directory = skills.join(name);
+    let failed = |source| CreateError::Write {
+        path: directory.clone(),
+        source,
+    };
+    fs::create_dir_all(&skills).map_err(failed)?;
+    fs::create_dir(&directory).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => CreateError::Exists(directory.clone()),
+        _ => failed(error),
+    })?;
+    let path = directory.join("SKILL.md");
+    let text = skeleton(name, description.unwrap_or(DESCRIPTION));
+    fs::write(&path, text).map_err(failed)?;
+    Ok(CreatedSkill {
+        name: name.to_owned(),
+        path,
+    })
+}
+
+fn skeleton(name: &str, description: &str) -> String {
+    // A JSON string is a YAML one, whatever is in it.
+    let description = json!(description);
+    format!(
+        "---\nname: {name}\ndescription: {description}\n\
+         # To allow only some tools while the skill is in use, list them:\n\
+         # allowed-tools: read, bash\n---\n\
+         # {name}\n\n\
+         1. What to look at first.\n\
+         2. What to do, with the commands to run.\n\
+         3. How to tell that it worked.\n\n\
+         Refer to files beside this one by their path from this directory, such as `reference.md`;\n\
+         they are read only when they are needed.\n"
+    )
+}
+
+impl fmt::Display for CreatedSkill {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, path) = (&self.name, self.path.display());
+        write!(
+            formatter,
+            "{name} is in {path}. Next:\n  \
+             write down how the task is done, step by step\n  \
+             zot skills show {name}\n  \
+             zot -p --with-skills \"…\""
+        )
+    }
+}

@@ -1,0 +1,111 @@
+//! What the agent of this conversation is asked to do.
+
+use zot_sdk::{ApprovalPolicy, ApprovalScope, Image};
+
+use super::{Chat, listings};
+use crate::app::{AgentEffect, Input, Prompt};
+
+impl Chat {
+    pub(super) fn perform_for_agent(&mut self, effect: AgentEffect) -> Vec<Input> {
+        match effect {
+            AgentEffect::Prompt(prompt) => return self.prompt(prompt),
+            AgentEffect::Steer(prompt) => return self.steer(prompt),
+            AgentEffect::Compact => match self.runtime.compact() {
+                Ok(stream) => self.work = Some(stream),
+                Err(error) => return vec![Input::failure(error), Input::WorkEnded],
+            },
+            AgentEffect::Cancel => self.runtime.cancel(),
+            AgentEffect::Clear => {
+                if let Err(error) = self.runtime.clear() {
+                    return vec![Input::failure(error)];
+                }
+            }
+            AgentEffect::Aside(question) => self.aside = Some(self.runtime.ask_aside(&question)),
+            AgentEffect::CancelAside => self.aside = None,
+            AgentEffect::SetApproval(scope) => return vec![self.set_approval(scope)],
+            AgentEffect::SetModel(model) => return self.set_model(model),
+            AgentEffect::Jail => return self.jail(),
+            AgentEffect::Unjail => return self.unjail(),
+            AgentEffect::Confirm { id, decision } => {
+                if let Err(error) = self.runtime.confirm(&id, decision) {
+                    return vec![Input::failure(error)];
+                }
+            }
+            AgentEffect::AllowSteps(more) => self.runtime.allow_steps(more),
+        }
+        Vec::new()
+    }
+
+    fn prompt(&mut self, prompt: Prompt) -> Vec<Input> {
+        let (text, images, mut inputs) = self.with_mentions(prompt);
+        match self.runtime.prompt(&text, images) {
+            Ok(stream) => self.work = Some(stream),
+            Err(error) => inputs.extend([Input::failure(error), Input::WorkEnded]),
+        }
+        inputs
+    }
+
+    fn steer(&mut self, prompt: Prompt) -> Vec<Input> {
+        let (text, images, inputs) = self.with_mentions(prompt.clone());
+        match self.runtime.steer(&text, images) {
+            Ok(()) => inputs,
+            // The running prompt has just ended: this is the next one.
+            Err(_) => vec![Input::Prompt(prompt)],
+        }
+    }
+
+    fn set_approval(&mut self, scope: ApprovalScope) -> Input {
+        // A mistyped name must not stop the questions about everything else.
+        if let Some(problem) = listings::unknown_tools(&self.runtime, &scope) {
+            return Input::failure(problem);
+        }
+        let policy = self.runtime.approval();
+        self.runtime.set_approval(ApprovalPolicy {
+            scope: scope.clone(),
+            ..policy
+        });
+        Input::Approval(scope)
+    }
+
+    fn set_model(&mut self, model: String) -> Vec<Input> {
+        match self.runtime.set_typed_model(&model) {
+            Ok(unknown) => {
+                self.chosen_model = Some(model);
+                let note = self.keep_model();
+                std::iter::once(self.current_info())
+                    .chain(unknown.map(Input::note))
+                    .chain(note)
+                    .collect()
+            }
+            Err(error) => vec![Input::failure(error)],
+        }
+    }
+
+    /// The text and images of a prompt, with the files that the user mentioned.
+    fn with_mentions(&self, prompt: Prompt) -> (String, Vec<Image>, Vec<Input>) {
+        let Prompt {
+            mut text,
+            typed,
+            mentions,
+            attached: outputs,
+        } = prompt;
+        if !typed {
+            return (text, Vec::new(), Vec::new());
+        }
+        let mentions = mentions.as_deref().unwrap_or(&text);
+        let attached = self.runtime.attach_mentions(mentions);
+        let mentioned = (!attached.parts.is_empty()).then(|| Input::Mentioned {
+            content: text.clone(),
+            parts: attached.parts,
+        });
+        for output in outputs {
+            text.push_str("\n\n");
+            text.push_str(&output.for_model());
+        }
+        if !attached.text.is_empty() {
+            text.push_str("\n\n");
+            text.push_str(&attached.text);
+        }
+        (text, attached.images, Vec::from_iter(mentioned))
+    }
+}
