@@ -205,7 +205,7 @@ impl Opened {
             info.resumed_messages = transcript.len();
             info.report = session.report;
         }
-        let checkpoints = Arc::new(Checkpoints::beside(&path));
+        let checkpoints = Arc::new(Checkpoints::beside(&path, log.durability()));
         Self {
             log: Some(Arc::clone(&log)),
             journal: Arc::new(SessionJournal {
