@@ -3,7 +3,7 @@
 use zot_sdk::Credentials;
 use zot_sdk::auth::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS};
 use zot_sdk::login;
-use zot_tui::{EndSignal, KeyPrompt, KeyPromptEvent, Secret, Typed};
+use zot_tui::{EndSignal, KeyPrompt, KeyPromptEvent, Typed, TypedSecret};
 
 use super::LoginArguments;
 use crate::failure::{Failure, FailureKind};
@@ -92,7 +92,7 @@ impl Asking<'_> {
         }
     }
 
-    async fn entered(&mut self, label: &str, typed: Typed) -> Result<Secret, Failure> {
+    async fn entered(&mut self, label: &str, typed: Typed) -> Result<TypedSecret, Failure> {
         self.prompt.ask(label, typed)?;
         loop {
             match self.prompt.next().await? {

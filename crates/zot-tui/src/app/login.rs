@@ -4,7 +4,7 @@ mod view;
 
 use super::action::{Action, Handled};
 use super::{Effect, Key, KeyCode, LoginEffect, LoginInput, Redraw, SessionEffect, TerminalEffect};
-use crate::secret::Secret;
+use crate::typed_secret::TypedSecret;
 
 pub(super) use view::frame;
 
@@ -30,7 +30,7 @@ pub(super) enum Dialog {
 #[derive(Debug, Default)]
 pub(crate) struct KeyEntry {
     provider: String,
-    key: Secret,
+    key: TypedSecret,
     /// Where the key can be pasted in a browser instead.
     page: Option<String>,
     /// The provider is being asked about the key.

@@ -1,4 +1,4 @@
-//! What is known of the terminal before it is asked anything.
+//! What the environment says about the terminal.
 
 use super::{Protocol, kitty};
 

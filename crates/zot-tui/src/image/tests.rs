@@ -32,7 +32,7 @@ fn sizes_are_read() {
     let mut webp = b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0".to_vec();
     webp.extend([15, 0, 0, 31, 0, 0]);
     assert_eq!(size::of(&webp), Some((16, 32)));
-    // Whatever is cut off is no image, and no panic.
+    // A truncated file is refused without a panic.
     for file in [claim(1, 1), jpeg.to_vec(), webp] {
         for end in 0..file.len().min(40) {
             let _ = size::of(&file[..end]);
@@ -163,11 +163,11 @@ fn bombs_and_damaged_files_are_not_drawn() {
         assert_eq!(drawn(protocol, b"no image"), None);
         assert_eq!(drawn(protocol, &vec![0; MAX_DECODED_IMAGE_BYTES + 1]), None);
     }
-    // Much is claimed and little is there.
+    // The header claims more than the file has.
     assert_eq!(drawn(Protocol::Sixel, &claim(4_000, 4_000)), None);
     for (name, file) in halves() {
         for end in 0..file.len() {
-            // A decoder may make something of what there is.
+            // A decoder may use the part that exists.
             let _ = drawn(Protocol::Sixel, &file[..end]);
         }
         assert_eq!(

@@ -68,7 +68,7 @@ fn a_search_goes_down_and_up_and_around() {
     let (lines, _) = screen(&pager, &Theme::DARK);
     let stands_out = |line: &Line| line.0.iter().any(|span| span.style.reverse);
     assert!(lines.iter().any(stands_out));
-    // A search that is given up leaves the one before.
+    // A cancelled search leaves the one before.
     keys(&mut pager, "/other");
     pager.press(&Key::plain(KeyCode::Escape));
     assert_eq!(pager.query, "note 4");

@@ -3,14 +3,13 @@
 use std::io;
 use std::sync::Arc;
 
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 use zot_sdk::Runtime;
 
 use super::image_renderer::ImageRenderer;
 use super::info::info;
 use super::plain::Plain;
-use super::{Chat, Options, history_file, themes};
+use super::{Chat, Options, Screen, Tasks, history_file, themes};
 use crate::app::{App, History};
 use crate::image::Surroundings;
 use crate::renderer::{Narrowing, Renderer};
@@ -52,25 +51,21 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
     let image_renderer = ImageRenderer::new(surroundings, terminal.answers());
     Ok(Chat {
         app,
-        renderer: Renderer::new(depth),
-        terminal,
         runtime,
-        work: None,
-        aside: None,
-        jobs: JoinSet::new(),
-        shell: None,
-        guest: None,
-        guest_left: None,
-        login: None,
+        terminal,
+        screen: Screen {
+            renderer: Renderer::new(depth),
+            draw_at: None,
+            resized: None,
+            fullscreen: None,
+            narrowing: Narrowing::detect(variable),
+        },
+        tasks: Tasks::default(),
         chosen_model: None,
         sessions: Arc::default(),
         image_renderer,
-        begun: Instant::now(),
-        draw_at: None,
-        resized: None,
-        fullscreen: None,
+        started: Instant::now(),
         plain: (kind == Kind::Lines).then(Plain::default),
-        narrowing: Narrowing::detect(variable),
         options,
     })
 }

@@ -17,7 +17,7 @@ impl Chat {
         let mut next = first;
         for _ in 0..MAX_BURST {
             let Some(event) = next else {
-                self.work = None;
+                self.tasks.work = None;
                 let info = self.current_info();
                 self.take_soon(info)?;
                 return self.take_soon(Input::WorkEnded);
@@ -31,7 +31,9 @@ impl Chat {
             if self.image_renderer.is_busy() {
                 break;
             }
-            let Some(work) = &mut self.work else { break };
+            let Some(work) = &mut self.tasks.work else {
+                break;
+            };
             next = match work.next_now() {
                 Some(event) => event,
                 None => break,
@@ -44,7 +46,7 @@ impl Chat {
         let input = match event {
             Some(event) => Input::Aside(event),
             None => {
-                self.aside = None;
+                self.tasks.aside = None;
                 // What it cost is counted.
                 let info = self.current_info();
                 self.take_soon(info)?;

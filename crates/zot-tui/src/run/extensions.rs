@@ -48,11 +48,12 @@ impl Chat {
 
     pub(super) fn list_commands(&mut self) {
         let runtime = Arc::clone(&self.runtime);
-        self.jobs
+        self.tasks
+            .jobs
             .spawn(async move { vec![commands(&runtime).await] });
         // Extensions that start slowly are listed later.
         let runtime = Arc::clone(&self.runtime);
-        self.jobs.spawn(async move {
+        self.tasks.jobs.spawn(async move {
             runtime.extensions_settled().await;
             vec![commands(&runtime).await]
         });
@@ -60,7 +61,7 @@ impl Chat {
 
     fn invoke(&mut self, name: String, arguments: String) {
         let runtime = Arc::clone(&self.runtime);
-        self.jobs.spawn(async move {
+        self.tasks.jobs.spawn(async move {
             match runtime.invoke_command(&name, &arguments).await {
                 Ok(data) => invoked(data),
                 Err(error) => vec![Input::failure(error)],
@@ -70,7 +71,7 @@ impl Chat {
 
     fn reload_extensions(&mut self) {
         let runtime = Arc::clone(&self.runtime);
-        self.jobs.spawn(async move {
+        self.tasks.jobs.spawn(async move {
             let report = match runtime.reload_extensions().await {
                 Ok(loaded) => Input::note(running(&loaded)),
                 Err(error) => Input::failure(error),

@@ -24,7 +24,7 @@ impl Chat {
         guest: impl Future<Output = Input> + 'static,
     ) -> io::Result<()> {
         self.set_aside()?;
-        self.guest = Some(Box::pin(guest));
+        self.tasks.guest = Some(Box::pin(guest));
         Ok(())
     }
 
@@ -37,7 +37,7 @@ impl Chat {
 
     fn set_aside(&mut self) -> io::Result<()> {
         if self.plain.is_none() {
-            let bytes = self.renderer.clear();
+            let bytes = self.screen.renderer.clear();
             self.terminal.write(bytes.as_bytes())?;
         }
         self.terminal.leave();
@@ -48,16 +48,17 @@ impl Chat {
     /// may be known before the signal is that ended it.
     pub(super) fn is_guests_interrupt(&self) -> bool {
         let just_left = self
+            .tasks
             .guest_left
             .is_some_and(|when| when.elapsed() < GUEST_LEAVES);
-        self.guest.is_some() || just_left
+        self.tasks.guest.is_some() || just_left
     }
 
     pub(super) fn take_back(&mut self) -> io::Result<()> {
         self.terminal.resume()?;
         let size = Terminal::size();
         if size != self.app.size() {
-            self.resized = Some(Resized::settled(size));
+            self.screen.resized = Some(Resized::settled(size));
         }
         Ok(())
     }

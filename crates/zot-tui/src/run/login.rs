@@ -11,7 +11,7 @@ use zot_sdk::{Credentials, KeptKey, KeyProbe};
 
 use super::{Chat, listings};
 use crate::app::{Input, LoginEffect, LoginInput, LoginRequest};
-use crate::secret::Secret;
+use crate::typed_secret::TypedSecret;
 
 type Waiting<T> = Pin<Box<dyn Future<Output = T>>>;
 
@@ -51,7 +51,7 @@ impl Chat {
                 Vec::new()
             }
             LoginEffect::Abandon => {
-                self.login = None;
+                self.tasks.login = None;
                 Vec::new()
             }
         }
@@ -89,13 +89,13 @@ impl Chat {
                 }
             }
         };
-        self.login = Some(login);
+        self.tasks.login = Some(login);
         Input::Login(input)
     }
 
     /// Tries a key that was typed and keeps it.
-    fn try_key(&mut self, key: Secret) {
-        if let Some(login) = &mut self.login {
+    fn try_key(&mut self, key: TypedSecret) {
+        if let Some(login) = &mut self.tasks.login {
             let credentials = Rc::clone(&login.credentials);
             let (provider, probe) = (login.provider.clone(), login.probe);
             login.trial = Some(Box::pin(async move {

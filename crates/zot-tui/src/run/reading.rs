@@ -23,14 +23,14 @@ impl Chat {
                 return Ok(false);
             };
             // The terminal has moved what was covered, too.
-            self.resized = Some(Resized::settled(size));
+            self.screen.resized = Some(Resized::settled(size));
             return Ok(true);
         };
-        if self.fullscreen.is_none() {
+        if self.screen.fullscreen.is_none() {
             self.terminal.enter_fullscreen()?;
         }
-        let depth = self.renderer.depth();
-        let covered = self.fullscreen.get_or_insert_with(|| Covered {
+        let depth = self.screen.renderer.depth();
+        let covered = self.screen.fullscreen.get_or_insert_with(|| Covered {
             screen: Fullscreen::new(depth),
             size,
         });
@@ -41,7 +41,7 @@ impl Chat {
 
     /// Uncovers the chat, if it is covered. The size it has now, if that is another.
     pub(super) fn leave_fullscreen(&mut self) -> io::Result<Option<(usize, usize)>> {
-        let Some(covered) = self.fullscreen.take() else {
+        let Some(covered) = self.screen.fullscreen.take() else {
             return Ok(None);
         };
         self.app.pager = None;

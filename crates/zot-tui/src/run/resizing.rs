@@ -65,16 +65,16 @@ impl Resized {
 impl Chat {
     /// It stands still, or has not said where the cursor is.
     pub(super) fn take_resize(&mut self) -> io::Result<()> {
-        match &self.resized {
+        match &self.screen.resized {
             Some(Resized::Settling { size, .. }) => {
                 let size = *size;
-                if self.fullscreen.is_some()
-                    || self.renderer.is_empty()
+                if self.screen.fullscreen.is_some()
+                    || self.screen.renderer.is_empty()
                     || self.app.clears_for(size.0)
                 {
                     return self.resize(size);
                 }
-                self.resized = Some(Resized::Locating {
+                self.screen.resized = Some(Resized::Locating {
                     size,
                     until: Instant::now() + LOCATING_TIME,
                 });
@@ -91,15 +91,17 @@ impl Chat {
     /// The terminal says where the cursor is, or does not.
     pub(super) fn find_live(&mut self, cursor: Option<(usize, usize)>) -> io::Result<()> {
         // An answer that was not waited for: the window is changing again.
-        let Some(Resized::Locating { size, .. }) = self.resized else {
+        let Some(Resized::Locating { size, .. }) = self.screen.resized else {
             return Ok(());
         };
-        self.renderer.relocate(cursor, size, self.narrowing);
+        self.screen
+            .renderer
+            .relocate(cursor, size, self.screen.narrowing);
         self.resize(size)
     }
 
     fn resize(&mut self, (columns, rows): (usize, usize)) -> io::Result<()> {
-        self.resized = None;
+        self.screen.resized = None;
         self.take(Input::Resized { columns, rows })?;
         self.draw()
     }

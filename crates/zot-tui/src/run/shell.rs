@@ -37,8 +37,9 @@ impl Chat {
         let cwd = self.runtime.cwd().to_owned();
         let (sender, receiver) = mpsc::channel(PROGRESS_QUEUE);
         let cancel = CancellationToken::new();
-        self.shell = Some((receiver, cancel.clone()));
-        self.jobs
+        self.tasks.shell = Some((receiver, cancel.clone()));
+        self.tasks
+            .jobs
             .spawn(async move { vec![run(&cwd, command, &cancel, sender).await] });
         Vec::new()
     }

@@ -4,13 +4,13 @@ use serde_json::{Map, Value};
 
 use super::{Color, Style, Theme};
 
-/// What can have a look of its own.
+/// The names that a theme can style.
 const ROLES: [&str; 16] = [
     "accent", "muted", "error", "warning", "success", "user", "code", "link", "heading", "added",
     "removed", "keyword", "string", "number", "comment", "selected",
 ];
 
-/// The sixteen that every terminal has, in their order.
+/// The sixteen colours of every terminal, in order.
 const COLORS: [&str; 16] = [
     "black",
     "red",

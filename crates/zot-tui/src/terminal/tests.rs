@@ -1,4 +1,4 @@
-//! Panics, in a process of their own on a real terminal: this very program, run again.
+//! Panics, in a process of their own on a real terminal: this test program, run again.
 
 use std::fs::File;
 use std::io::Read as _;

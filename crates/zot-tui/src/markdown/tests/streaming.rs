@@ -1,4 +1,4 @@
-//! A text that comes bit by bit looks in the end as if it had come at once.
+//! A streamed text looks in the end like one that was rendered at once.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Sequences: what begins with an escape and says more than one byte could.
+//! Escape sequences.
 
 use super::{Parsed, Rest, Told, with_alt};
 use crate::app::{Key, KeyCode};
@@ -7,10 +7,10 @@ const SHIFT: u32 = 1;
 const ALT: u32 = 2;
 const CONTROL: u32 = 4;
 
-/// How kitty's keyboard protocol says that a key was let go.
+/// A key release in kitty's keyboard protocol.
 const RELEASED: u32 = 3;
 
-/// What DA1 calls sixel.
+/// The attribute of DA1 for sixels.
 const SIXEL: u32 = 4;
 
 /// What an answer about the background begins with, and its length at most.
@@ -23,7 +23,7 @@ pub(super) fn single_shift(bytes: &[u8]) -> Parsed {
         None => Parsed::Incomplete,
         Some(last) => match named(*last) {
             Some(code) => Parsed::key(3, Key::plain(code)),
-            // Function keys, which nothing hangs on.
+            // Function keys, which do nothing here.
             None if matches!(last, b'P'..=b'S') => Parsed::Nothing(3),
             None => with_alt(&bytes[..2], Rest::IsMissing),
         },
@@ -40,7 +40,7 @@ pub(super) fn control(bytes: &[u8]) -> Parsed {
     };
     let length = 2 + inner + 1;
     if !matches!(last, 0x40..=0x7e) {
-        // Cut off by a control character, which stands for itself.
+        // Cut off by a control character, which is decoded by itself.
         return Parsed::Nothing(length - 1);
     }
     // The Linux console's function keys.
@@ -74,7 +74,7 @@ pub(super) fn control(bytes: &[u8]) -> Parsed {
     }
 }
 
-/// `ESC ]`: the answer about the background, or what was typed with alt.
+/// `ESC ]`: the answer about the background, or a key with alt.
 pub(super) fn command(bytes: &[u8]) -> Parsed {
     let body = &bytes[2..];
     let known = body.len().min(BACKGROUND.len());
@@ -156,7 +156,7 @@ fn key(parameters: &Parameters, last: u8) -> Option<Key> {
                 ..back
             });
         }
-        // With another number this tells where the cursor is.
+        // With another number this is the position of the cursor.
         b'P'..=b'S' if parameters.value(0).unwrap_or(1) != 1 => return None,
         _ => (named(last)?, true),
     };
@@ -189,7 +189,7 @@ fn numbered(number: u32) -> Option<KeyCode> {
         5 => KeyCode::PageUp,
         6 => KeyCode::PageDown,
         2 => KeyCode::Insert,
-        // There are gaps where older keyboards had one.
+        // The gaps were keys of older keyboards.
         11..=15 => function(number - 10)?,
         17..=21 => function(number - 11)?,
         23 | 24 => function(number - 12)?,
@@ -201,7 +201,7 @@ fn function(number: u32) -> Option<KeyCode> {
     number.try_into().ok().map(KeyCode::Function)
 }
 
-/// By the character it writes, or kitty's number for a key of the keypad.
+/// A key by its character, or by kitty's number for the keypad.
 fn coded(code: u32) -> Option<KeyCode> {
     const KEYPAD: &str = "0123456789./*-+";
     Some(match code {

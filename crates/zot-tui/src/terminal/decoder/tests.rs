@@ -1,6 +1,6 @@
 use super::*;
 
-/// What is told, however the reads are cut.
+/// The decoded input, the same however the reads are cut.
 fn told(bytes: &[u8]) -> Vec<Told> {
     let mut whole = Decoder::default();
     whole.push(bytes);
@@ -167,7 +167,7 @@ fn a_paste_comes_as_one() {
     assert_eq!(*paste, Told::Paste("one\r\x1b[Atwo é".to_owned()));
     assert_eq!(*key, Told::Key(typed("x")[0]));
     assert_eq!(told(b"\x1b[200~\x1b[201~"), [Told::Paste(String::new())]);
-    // It may take its time, and is no paste before its end.
+    // A paste may take its time, and is incomplete before its end.
     let mut decoder = Decoder::default();
     decoder.push(b"\x1b[200~half");
     assert_eq!(decoder.next(), None);
