@@ -150,7 +150,7 @@ impl Arguments {
             model: self.model.into(),
             cwd: self.cwd,
             system_prompt: self.system_prompt.into(),
-            reasoning: self.reasoning.as_deref().and_then(values::effort),
+            reasoning: self.reasoning.as_deref().and_then(|name| name.parse().ok()),
             steps: StepLimit {
                 max_steps: self.max_steps,
                 ..StepLimit::default()

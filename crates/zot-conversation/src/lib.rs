@@ -21,7 +21,7 @@ pub use message::{
 };
 pub use model::{
     BoxFuture, Model, ModelEvent, ModelRequest, ModelStream, ReasoningEffort, Sampling, StopReason,
-    ToolImages,
+    ToolImages, UnknownEffort,
 };
 pub use size::{MAX_RESPONSE_BLOCKS, MAX_RESPONSE_BYTES, ResponseSize, ResponseTooLong};
 pub use tool::{

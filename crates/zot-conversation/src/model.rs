@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -90,15 +91,6 @@ impl ReasoningEffort {
         Self::Max,
     ];
 
-    /// The effort of that name, in upper or lower case; `off` is another name for `none`.
-    pub fn named(name: &str) -> Option<Self> {
-        let is_name = |effort: &Self| effort.as_str().eq_ignore_ascii_case(name);
-        match name.eq_ignore_ascii_case("off") {
-            true => Some(Self::None),
-            false => Self::ALL.into_iter().find(is_name),
-        }
-    }
-
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -109,6 +101,29 @@ impl ReasoningEffort {
             Self::Xhigh => "xhigh",
             Self::Max => "max",
         }
+    }
+}
+
+/// A reasoning effort that zot does not know.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {name:?}; known: {}", ReasoningEffort::ALL.map(ReasoningEffort::as_str).join(", "))]
+pub struct UnknownEffort {
+    name: String,
+}
+
+impl FromStr for ReasoningEffort {
+    type Err = UnknownEffort;
+
+    /// Reads a name in upper or lower case; `off` is another name for `none`.
+    fn from_str(name: &str) -> Result<Self, UnknownEffort> {
+        if name.eq_ignore_ascii_case("off") {
+            return Ok(Self::None);
+        }
+        let is_name = |effort: &Self| effort.as_str().eq_ignore_ascii_case(name);
+        let effort = Self::ALL.into_iter().find(is_name);
+        effort.ok_or_else(|| UnknownEffort {
+            name: name.to_owned(),
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use http::{HeaderName, HeaderValue};
 use zot_conversation::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream};
 
-use crate::call::{Answer, Call};
+use crate::call::{Call, ResponseStream};
 use crate::catalog::AcceptedThinking;
 use crate::declaration::{Declarations, Restoring};
 use crate::endpoint::{Endpoint, Target};
@@ -147,7 +147,7 @@ impl Model for AnthropicClient {
             ..Attempts::default()
         }));
         let first = Arc::clone(&attempts);
-        let answer = Answer::new(&self.endpoint, &self.http, decoder, move || {
+        let answer = ResponseStream::new(&self.endpoint, &self.http, decoder, move || {
             self.call(&request, &mut lock(&first))
         });
         Box::pin(

@@ -19,9 +19,7 @@ pub(crate) mod rules;
 mod user_file;
 
 pub use accepted::AcceptedThinking;
-pub use facts::{
-    DEPRECATION_NOTICE_DAYS, Deprecation, Effort, Efforts, OpenAiWire, Thinking, today,
-};
+pub use facts::{DEPRECATION_NOTICE_DAYS, Deprecation, Efforts, OpenAiWire, Thinking, today};
 pub use nearest::nearest_names;
 pub use user_file::{CatalogProblem, UserModels, UserProvider};
 

@@ -2,9 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use zot_conversation::{ModelError, ModelErrorKind, ReasoningEffort};
+use zot_conversation::{ModelError, ModelErrorKind, ModelStream, ReasoningEffort};
 
-use crate::catalog::{AcceptedThinking, Effort, ModelInfo};
+use crate::catalog::{AcceptedThinking, ModelInfo};
+use crate::second_chance::SecondChance;
 
 /// The most models of one server that are remembered to take no effort.
 ///
@@ -27,13 +28,28 @@ impl EffortRules {
         }
     }
 
-    /// The accepted effort that is nearest to what the user wants.
-    pub(crate) fn asked(&self, model: &str, wanted: Option<ReasoningEffort>) -> Option<Effort> {
+    /// Returns the accepted effort that is nearest to what the user wants.
+    fn nearest(&self, model: &str, wanted: Option<ReasoningEffort>) -> Option<ReasoningEffort> {
         let wanted = wanted?;
         if self.takes_none(model) {
             return None;
         }
-        self.accepted.of(model).efforts.nearest(wanted.into())
+        self.accepted.of(model).efforts.nearest(wanted)
+    }
+
+    /// Makes an attempt with the accepted effort that is nearest to `wanted`, and another without one
+    /// when the server refuses that effort.
+    pub(crate) fn stream<'a>(
+        &'a self,
+        model: &'a str,
+        wanted: Option<ReasoningEffort>,
+        attempt: impl Fn(Option<ReasoningEffort>) -> ModelStream<'a> + Send + 'a,
+    ) -> ModelStream<'a> {
+        let effort = self.nearest(model, wanted);
+        Box::pin(SecondChance::new(attempt(effort), move |refusal| {
+            let is_refused = self.learn(model, effort, refusal);
+            is_refused.then(|| attempt(self.nearest(model, wanted)))
+        }))
     }
 
     fn takes_none(&self, model: &str) -> bool {
@@ -47,7 +63,7 @@ impl EffortRules {
     /// OpenAI: "Unsupported value: 'reasoning.effort' does not support 'x' with this model.", "Unsupported
     /// parameter: 'reasoning_effort' …", "Unrecognized request argument supplied: reasoning_effort".
     /// Groq: "`reasoning_effort` must be one of `none` or `default`".
-    pub(crate) fn learn(&self, model: &str, asked: Option<Effort>, error: &ModelError) -> bool {
+    fn learn(&self, model: &str, asked: Option<ReasoningEffort>, error: &ModelError) -> bool {
         let names_effort = || {
             let message = error.message.to_ascii_lowercase();
             // That one is about the wire.
@@ -71,16 +87,16 @@ impl EffortRules {
 
 /// What the user should know when `model` is not asked for the effort that is wanted.
 pub fn effort_note(model: &ModelInfo, wanted: ReasoningEffort) -> Option<String> {
-    let (wanted, id) = (Effort::from(wanted), &model.id);
+    let id = &model.id;
     match model.efforts.nearest(wanted) {
         Some(effort) if effort == wanted => None,
-        None if wanted == Effort::None => None,
+        None if wanted == ReasoningEffort::None => None,
         None => Some(format!(
             "the reasoning effort {:?} is not sent: {id} takes none",
             wanted.as_str()
         )),
         Some(effort) => {
-            let known: Vec<&str> = model.efforts.iter().map(Effort::as_str).collect();
+            let known: Vec<&str> = model.efforts.iter().map(ReasoningEffort::as_str).collect();
             Some(format!(
                 "{id} does not know the reasoning effort {:?} (it knows {}): {:?} is sent",
                 wanted.as_str(),

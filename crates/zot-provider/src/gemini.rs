@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::HeaderName;
 use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ToolImages};
 
-use crate::call::{Answer, Call};
+use crate::call::{Call, ResponseStream};
 use crate::declaration::{Declarations, Restoring};
 use crate::endpoint::{Endpoint, Target};
 use crate::http::{Delivery, HttpClient};
@@ -67,7 +67,7 @@ impl Model for GeminiClient {
         let declarations = self.declare(&request);
         let decoder = GeminiDecoder::new(Arc::clone(&self.endpoint));
         let decoder = Restoring::new(decoder, &declarations);
-        Box::pin(Answer::new(
+        Box::pin(ResponseStream::new(
             &self.endpoint,
             &self.http,
             decoder,

@@ -153,7 +153,7 @@ impl HttpClient {
                 pool: Arc::default(),
                 dialler: Dialler::new(network, plain),
             }),
-            patience: Patience::default(),
+            patience: Patience::STANDARD,
             delivery: Delivery::default(),
         }
     }
@@ -161,7 +161,7 @@ impl HttpClient {
     /// The same client, which tries more often and waits longer: for where somebody sees that it does.
     pub fn patient(self) -> Self {
         Self {
-            patience: Patience::Long,
+            patience: Patience::LONG,
             ..self
         }
     }

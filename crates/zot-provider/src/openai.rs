@@ -11,15 +11,14 @@ mod stream;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use http::header::AUTHORIZATION;
-use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ToolImages};
+use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ReasoningEffort, ToolImages};
 
-use crate::call::{Answer, Call};
-use crate::catalog::{AcceptedThinking, Effort};
+use crate::call::{Call, ResponseStream};
+use crate::catalog::AcceptedThinking;
 use crate::declaration::{Declarations, Restoring};
 use crate::effort::EffortRules;
 use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
-use crate::second_chance::SecondChance;
 pub(crate) use either::EitherClient;
 use request::RequestCache;
 use stream::OpenAiDecoder;
@@ -133,30 +132,27 @@ impl OpenAiClient {
         cache.declare(&self.endpoint.provider, request.tools)
     }
 
-    fn call(&self, request: &ModelRequest<'_>, effort: Option<Effort>) -> Result<Call, ModelError> {
+    fn call(
+        &self,
+        request: &ModelRequest<'_>,
+        effort: Option<ReasoningEffort>,
+    ) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
         let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let body = cache.body(provider, self.quirks, self.http.delivery(), request, effort);
         Call::new(&self.http, &self.endpoint, TARGET, headers, body)
     }
-}
 
-impl OpenAiClient {
-    fn asked(&self, request: &ModelRequest<'_>) -> Option<Effort> {
-        match self.quirks.effort {
-            EffortField::Absent => None,
-            EffortField::ReasoningEffort | EffortField::Reasoning => {
-                self.efforts.asked(request.model, request.reasoning)
-            }
-        }
-    }
-
-    fn attempt<'a>(&'a self, request: ModelRequest<'a>, effort: Option<Effort>) -> ModelStream<'a> {
+    fn attempt<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        effort: Option<ReasoningEffort>,
+    ) -> ModelStream<'a> {
         let declarations = self.declare(&request);
         let decoder = OpenAiDecoder::new(Arc::clone(&self.endpoint));
         let decoder = Restoring::new(decoder, &declarations);
-        Box::pin(Answer::new(
+        Box::pin(ResponseStream::new(
             &self.endpoint,
             &self.http,
             decoder,
@@ -167,12 +163,13 @@ impl OpenAiClient {
 
 impl Model for OpenAiClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
-        let asked = self.asked(&request);
-        let first = self.attempt(request, asked);
-        Box::pin(SecondChance::new(first, move |refusal| {
-            let is_wrong = self.efforts.learn(request.model, asked, refusal);
-            is_wrong.then(|| self.attempt(request, self.asked(&request)))
-        }))
+        let wanted = match self.quirks.effort {
+            EffortField::Absent => None,
+            EffortField::ReasoningEffort | EffortField::Reasoning => request.reasoning,
+        };
+        self.efforts.stream(request.model, wanted, move |effort| {
+            self.attempt(request, effort)
+        })
     }
 
     /// Tool messages hold text only on this wire.

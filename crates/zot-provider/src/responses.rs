@@ -12,15 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use http::header::AUTHORIZATION;
 use serde::{Deserialize, Serialize};
-use zot_conversation::{Model, ModelError, ModelRequest, ModelStream};
+use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ReasoningEffort};
 
-use crate::call::{Answer, Call};
-use crate::catalog::{AcceptedThinking, Effort};
+use crate::call::{Call, ResponseStream};
+use crate::catalog::AcceptedThinking;
 use crate::declaration::{Declarations, Restoring};
 use crate::effort::EffortRules;
 use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
-use crate::second_chance::SecondChance;
 use request::RequestCache;
 use stream::ResponsesDecoder;
 
@@ -85,21 +84,27 @@ impl ResponsesClient {
         cache.declare(&self.endpoint.provider, request.tools)
     }
 
-    fn call(&self, request: &ModelRequest<'_>, effort: Option<Effort>) -> Result<Call, ModelError> {
+    fn call(
+        &self,
+        request: &ModelRequest<'_>,
+        effort: Option<ReasoningEffort>,
+    ) -> Result<Call, ModelError> {
         let provider = &self.endpoint.provider;
         let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let body = cache.body(provider, self.http.delivery(), request, effort);
         Call::new(&self.http, &self.endpoint, TARGET, headers, body)
     }
-}
 
-impl ResponsesClient {
-    fn attempt<'a>(&'a self, request: ModelRequest<'a>, effort: Option<Effort>) -> ModelStream<'a> {
+    fn attempt<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        effort: Option<ReasoningEffort>,
+    ) -> ModelStream<'a> {
         let declarations = self.declare(&request);
         let decoder = ResponsesDecoder::new(Arc::clone(&self.endpoint));
         let decoder = Restoring::new(decoder, &declarations);
-        Box::pin(Answer::new(
+        Box::pin(ResponseStream::new(
             &self.endpoint,
             &self.http,
             decoder,
@@ -110,14 +115,9 @@ impl ResponsesClient {
 
 impl Model for ResponsesClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
-        let asked = self.efforts.asked(request.model, request.reasoning);
-        let first = self.attempt(request, asked);
-        Box::pin(SecondChance::new(first, move |refusal| {
-            let is_wrong = self.efforts.learn(request.model, asked, refusal);
-            is_wrong.then(|| {
-                let asked = self.efforts.asked(request.model, request.reasoning);
-                self.attempt(request, asked)
+        self.efforts
+            .stream(request.model, request.reasoning, move |effort| {
+                self.attempt(request, effort)
             })
-        }))
     }
 }

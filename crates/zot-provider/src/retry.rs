@@ -1,6 +1,7 @@
-//! When a failed request is sent again without anyone being asked, and after which wait.
+//! Which failed requests are sent again, how often, and after which wait.
 //!
-//! The one table for every front end; `docs/providers.md` shows it. Statuses, back-off, jitter and
+//! The one table for every front end, ZINO's router included; `docs/providers.md` shows it and a test
+//! compares the two. Statuses, back-off, jitter and
 //! headers are those of the official SDKs (`_base_client.py` of openai-python and
 //! anthropic-sdk-python). Pure: the clock and the jitter are parameters.
 
@@ -8,7 +9,6 @@ mod headers;
 
 use std::time::Duration;
 
-use http::StatusCode;
 use serde_json::Value;
 
 pub(crate) use headers::{RetryHeaders, ShouldRetry};
@@ -18,12 +18,12 @@ pub(crate) use headers::{RetryHeaders, ShouldRetry};
 /// Limit: the first wait between two attempts, where the server names none.
 const FIRST_RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// The longest wait that nobody asked for.
+/// The longest wait where the server names none.
 ///
 /// Limit: waits between attempts grow no longer.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(8);
 
-/// How much of a delay jitter may take away, so that clients do not come back all at once.
+/// The largest share of a delay that jitter takes away, so that clients do not return all at once.
 ///
 /// Limit: a wait is shortened by at most this share.
 const MAX_RETRY_JITTER: f64 = 0.25;
@@ -35,93 +35,162 @@ const MAX_REQUEST_ATTEMPTS: u32 = 3;
 /// Limit: in the chat, the last failure is reported.
 const MAX_PATIENT_REQUEST_ATTEMPTS: u32 = 6;
 
-/// A server that asks for a longer wait than this is reported, not waited for.
+/// The longest wait that a server may ask for.
 ///
 /// Limit: a longer wait requested by the server is reported instead of waited for.
 const MAX_SERVER_WAIT: Duration = Duration::from_secs(60);
 /// Limit: in the chat, a longer wait requested by the server is reported instead of waited for.
 const MAX_PATIENT_SERVER_WAIT: Duration = Duration::from_secs(90);
 
-/// How much is put up with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Patience {
-    /// As much as the official SDKs put up with.
-    #[default]
-    Short,
-    /// More: somebody sees what is waited for and can stop it.
-    Long,
+/// How many attempts a request gets, and how long a server may make it wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Patience {
+    max_attempts: u32,
+    max_server_wait: Duration,
 }
 
 impl Patience {
-    fn max_tries(self) -> u32 {
-        match self {
-            Self::Short => MAX_REQUEST_ATTEMPTS,
-            Self::Long => MAX_PATIENT_REQUEST_ATTEMPTS,
-        }
-    }
+    /// What the official SDKs do: for `rpc`, `-p`, `--json`, the SDK and ZINO's router.
+    pub(crate) const STANDARD: Self = Self {
+        max_attempts: MAX_REQUEST_ATTEMPTS,
+        max_server_wait: MAX_SERVER_WAIT,
+    };
 
-    fn max_server_wait(self) -> Duration {
-        match self {
-            Self::Short => MAX_SERVER_WAIT,
-            Self::Long => MAX_PATIENT_SERVER_WAIT,
-        }
-    }
+    /// For the chat, where somebody sees what is waited for and can stop it.
+    pub(crate) const LONG: Self = Self {
+        max_attempts: MAX_PATIENT_REQUEST_ATTEMPTS,
+        max_server_wait: MAX_PATIENT_SERVER_WAIT,
+    };
 }
 
-/// Why an attempt failed, before any part of an answer arrived.
+/// Why an attempt failed, before any part of a response arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
     Status {
-        status: StatusCode,
-        /// How long the server asks to be left alone.
+        status: u16,
+        /// How long the server asks clients to wait.
         retry_after: Option<Duration>,
         should_retry: Option<ShouldRetry>,
     },
-    /// No connection, or it ended before the first byte of an answer.
+    /// The account has no credit or quota left, whatever the status and the headers are.
+    NoCredit,
+    /// The connection failed before the first byte of a response.
     Connection,
-    /// Sending again would fail in the same way or take too long.
-    Final,
+    /// The response took too long or was not HTTP.
+    NoResponse,
 }
 
-/// What to do about a failure.
+/// One row of the table: what fails, and whether it is sent again. The first row that matches counts.
+struct Rule {
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "a test finds it in docs/providers.md")
+    )]
+    failure: &'static str,
+    matches: fn(&Failure) -> bool,
+    is_retried: bool,
+}
+
+const RULES: [Rule; 8] = [
+    Rule {
+        failure: "no connection, or one that ends before the first byte of a response",
+        matches: |failure| matches!(failure, Failure::Connection),
+        is_retried: true,
+    },
+    Rule {
+        failure: "no response in time",
+        matches: |failure| matches!(failure, Failure::NoResponse),
+        is_retried: false,
+    },
+    Rule {
+        failure: "an account without credit (`insufficient_quota`)",
+        matches: |failure| matches!(failure, Failure::NoCredit),
+        is_retried: false,
+    },
+    Rule {
+        failure: "any status with `x-should-retry: true`",
+        matches: |failure| failure.should_retry() == Some(ShouldRetry::Yes),
+        is_retried: true,
+    },
+    Rule {
+        failure: "any status with `x-should-retry: false`",
+        matches: |failure| failure.should_retry() == Some(ShouldRetry::No),
+        is_retried: false,
+    },
+    Rule {
+        failure: "408, 409, 429",
+        matches: |failure| matches!(failure.status(), Some(408 | 409 | 429)),
+        is_retried: true,
+    },
+    Rule {
+        failure: "500 and above (529 among them)",
+        matches: |failure| matches!(failure.status(), Some(500..)),
+        is_retried: true,
+    },
+    Rule {
+        failure: "any other status",
+        matches: |failure| failure.status().is_some(),
+        is_retried: false,
+    },
+];
+
+impl Failure {
+    fn status(&self) -> Option<u16> {
+        match self {
+            Self::Status { status, .. } => Some(*status),
+            Self::NoCredit | Self::Connection | Self::NoResponse => None,
+        }
+    }
+
+    fn should_retry(&self) -> Option<ShouldRetry> {
+        match self {
+            Self::Status { should_retry, .. } => *should_retry,
+            Self::NoCredit | Self::Connection | Self::NoResponse => None,
+        }
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Status { retry_after, .. } => *retry_after,
+            Self::NoCredit | Self::Connection | Self::NoResponse => None,
+        }
+    }
+
+    fn is_retried(&self) -> bool {
+        let rule = RULES.iter().find(|rule| (rule.matches)(self));
+        rule.is_some_and(|rule| rule.is_retried)
+    }
+}
+
+/// Whether, and when, a failed request is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Send again after this wait.
-    Wait(Duration),
-    Report,
-    /// Report it, and that the server asks for a longer wait than is put up with.
-    ReportWait(Duration),
+pub(crate) enum NextAttempt {
+    After(Duration),
+    None,
+    /// Not sent again because the server asks for a longer wait than the caller's patience allows.
+    WaitTooLong(Duration),
 }
 
-/// Decides when `failures` attempts had failed before this one. `jitter` is from 0 to 1.
-pub(crate) fn next(failures: u32, failure: Failure, patience: Patience, jitter: f64) -> Next {
-    let retry_after = match failure {
-        Failure::Connection => None,
-        Failure::Status {
-            status,
-            retry_after,
-            should_retry,
-        } if is_retried(status, should_retry) => retry_after,
-        Failure::Status { .. } | Failure::Final => return Next::Report,
-    };
-    match retry_after {
-        Some(wait) if wait > patience.max_server_wait() => Next::ReportWait(wait),
-        _ if failures + 1 >= patience.max_tries() => Next::Report,
-        // As the SDKs have it, 0 means that the server names no wait.
-        Some(wait) if !wait.is_zero() => Next::Wait(wait),
-        _ => Next::Wait(delay(failures, jitter)),
+/// Decides what follows a failure after `failures` earlier ones. `jitter` is from 0 to 1.
+pub(crate) fn next_attempt(
+    failures: u32,
+    failure: Failure,
+    patience: Patience,
+    jitter: f64,
+) -> NextAttempt {
+    if !failure.is_retried() {
+        return NextAttempt::None;
+    }
+    match failure.retry_after() {
+        Some(wait) if wait > patience.max_server_wait => NextAttempt::WaitTooLong(wait),
+        _ if failures + 1 >= patience.max_attempts => NextAttempt::None,
+        // As in the SDKs, 0 means that the server names no wait.
+        Some(wait) if !wait.is_zero() => NextAttempt::After(wait),
+        _ => NextAttempt::After(delay(failures, jitter)),
     }
 }
 
-fn is_retried(status: StatusCode, should_retry: Option<ShouldRetry>) -> bool {
-    match should_retry {
-        Some(ShouldRetry::Yes) => true,
-        Some(ShouldRetry::No) => false,
-        None => matches!(status.as_u16(), 408 | 409 | 429 | 500..),
-    }
-}
-
-/// The wait after `failures` attempts had failed before this one, where the server names none.
+/// Returns the wait after `failures` earlier failures, where the server names none.
 fn delay(failures: u32, jitter: f64) -> Duration {
     let doubled = FIRST_RETRY_DELAY.saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX));
     let share = 1.0 - MAX_RETRY_JITTER * jitter.clamp(0.0, 1.0);

@@ -155,7 +155,7 @@ pub use zot_conversation::{
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
 pub use zot_provider::HttpClient;
 pub use zot_provider::catalog::{
-    Catalog, Deprecation, Effort, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect, today,
+    Catalog, Deprecation, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect, today,
 };
 pub use zot_provider::network::{Plan, PlanError, ProbeStep};
 pub use zot_tools::{CommandConfinement, JailError};

@@ -169,12 +169,11 @@ fn whole_answers_of_odd_servers() {
 }
 
 #[test]
-fn types_are_taken_as_python_takes_them() {
+fn numbers_are_taken_as_python_takes_them() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _processes = installation.start_all_but(&[]);
     let messages = json!([{ "role": "user", "content": "say:1" }]);
-
     let mut request = infer(false);
     for (given, sent) in [
         (json!("0.5"), 0.5),
@@ -199,6 +198,14 @@ fn types_are_taken_as_python_takes_them() {
             assert_eq!(body["top_p"], sent);
         }
     }
+}
+
+#[test]
+fn truth_is_taken_as_python_takes_it() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let _processes = installation.start_all_but(&[]);
+    let messages = json!([{ "role": "user", "content": "say:1" }]);
     for (stream, last) in [
         (json!("yes"), "done"),
         (json!("false"), "done"),
@@ -221,6 +228,13 @@ fn types_are_taken_as_python_takes_them() {
             assert!(found.starts_with(last), "{kind:?} {stream}: {frames:?}");
         }
     }
+}
+
+#[test]
+fn counts_of_iterations_are_taken_as_python_takes_them() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let _processes = installation.start_all_but(&[]);
     let looping = "rawloop:99:go <tool_call>{\"name\": \"execute_bash\", \"arguments\": \
                    {\"code\": \"true\"}}</tool_call>";
     for (given, expected) in [(json!("2"), 2), (json!(1.9), 1), (json!(true), 1)] {
@@ -233,7 +247,12 @@ fn types_are_taken_as_python_takes_them() {
             expected
         );
     }
+}
 
+#[test]
+fn limits_and_channels_of_histories_are_taken_as_python_takes_them() {
+    let installation = Installation::new(NOBODY, "");
+    let _process = installation.start(Memory);
     let said = |content: &str| json!({ "role": "user", "content": content });
     let append = json!({
         "type": "append_history", "channel_id": "c", "messages": [said("1"), said("2"), said("3")],
@@ -262,6 +281,13 @@ fn types_are_taken_as_python_takes_them() {
             "channel_id required"
         );
     }
+}
+
+#[test]
+fn tags_and_counts_of_memories_are_taken_as_python_takes_them() {
+    let installation = Installation::new(NOBODY, "");
+    let _process = installation.start(Memory);
+    let said = |content: &str| json!({ "role": "user", "content": content });
     for tag in [json!(2026), json!(false), json!("key")] {
         let store = json!({ "type": "store_hard", "messages": [said("key")], "tag": tag });
         assert_eq!(installation.ask_one(Memory, &store)["type"], "ok");
@@ -274,7 +300,13 @@ fn types_are_taken_as_python_takes_them() {
     assert_eq!(found("2026", json!("3")), 1);
     assert_eq!(found("key 2026", json!("1")), 1);
     assert_eq!(found("key 2026", json!(true)), 1);
+}
 
+#[test]
+fn a_number_for_a_channel_is_its_name() {
+    let model = ModelServer::start();
+    let installation = Installation::new(&model.url(Wire::OpenAi), "");
+    let _processes = installation.start_all_but(&[]);
     // A number for a channel has a history; anything else is answered without one.
     for channel in [
         json!(-100_123),
@@ -295,6 +327,12 @@ fn types_are_taken_as_python_takes_them() {
             "{channel}"
         );
     }
+}
+
+#[test]
+fn code_that_is_left_out_is_empty() {
+    let installation = Installation::new(NOBODY, "");
+    let _process = installation.start(Executor);
     let execute = json!({ "type": "execute", "executor": "bash" });
     let expected = json!({ "type": "result", "exit_code": 0, "stdout": "", "stderr": "" });
     assert_eq!(installation.ask_one(Executor, &execute), expected);
@@ -334,16 +372,29 @@ fn the_configuration_is_taken_as_python_takes_it() {
     assert_eq!(model.requests().len() - before, 2);
 }
 
-#[test]
-fn the_key_may_be_in_a_file_beside_the_configuration() {
-    let model = ModelServer::start();
-    let installation = Installation::new(&model.url(Wire::OpenAi), "");
-    fs::create_dir(installation.path("etc")).unwrap();
-    let config = fs::read_to_string(installation.path("ZINO.toml")).unwrap();
-    let config = config.replace("api.key = \"x\"\n", "");
-    fs::write(installation.path("etc/ZINO.toml"), config).unwrap();
-    let command = |arguments: &[&str], key: Option<&str>| {
-        let mut command = installation.command(arguments);
+/// An installation whose configuration is in `etc` and holds no key.
+struct WithoutKey {
+    model: ModelServer,
+    installation: Installation,
+}
+
+impl WithoutKey {
+    fn new() -> Self {
+        let model = ModelServer::start();
+        let installation = Installation::new(&model.url(Wire::OpenAi), "");
+        fs::create_dir(installation.path("etc")).unwrap();
+        let config = fs::read_to_string(installation.path("ZINO.toml")).unwrap();
+        let config = config.replace("api.key = \"x\"\n", "");
+        fs::write(installation.path("etc/ZINO.toml"), config).unwrap();
+        Self {
+            model,
+            installation,
+        }
+    }
+
+    /// `zino` with this key in its environment.
+    fn command(&self, argument: &str, key: Option<&str>) -> Command {
+        let mut command = self.installation.command(&[argument]);
         command
             .args(["-c", "etc/ZINO.toml"])
             .env_remove("LLM_API_KEY");
@@ -351,43 +402,57 @@ fn the_key_may_be_in_a_file_beside_the_configuration() {
             command.env("LLM_API_KEY", key);
         }
         command
-    };
-    let sent_key = |key: Option<&str>| {
-        let mut process = installation.spawn(command(&["up"], key), "up");
+    }
+
+    /// The key that the model server gets, and the log.
+    fn sent_key(&self, key: Option<&str>) -> (Option<String>, String) {
+        let mut process = self.installation.spawn(self.command("up", key), "up");
         eventually("it answers", || {
-            let mut status = command(&["status"], None);
+            let mut status = self.command("status", None);
             status.output().unwrap().status.success()
         });
-        installation.ask(Router, &infer(false));
-        // Nobody but rtr has the variables, not even in the same process.
+        self.installation.ask(Router, &infer(false));
+        // Only rtr has the variables, even within one process.
         let run = json!({
             "type": "execute", "executor": "bash",
             "code": "env; cat /proc/$PPID/environ 2>/dev/null",
         });
-        let printed = installation.ask_one(Executor, &run)["stdout"].to_string();
+        let printed = self.installation.ask_one(Executor, &run)["stdout"].to_string();
         assert!(
             !printed.contains("from-file") && !printed.contains("OTHER"),
             "{printed}"
         );
         process.signal(Signal::TERM);
         process.wait();
-        let mut headers = model.requests().pop().unwrap().headers;
+        let mut headers = self.model.requests().pop().unwrap().headers;
         (headers.remove("authorization"), process.log())
-    };
-    let bearer = |key: &str| Some(format!("Bearer {key}"));
-    let file = installation.path("etc/.env");
+    }
+
+    fn check(&self, key: Option<&str>) -> String {
+        let output: Output = self.command("check", key).output().unwrap();
+        text(&output.stdout).to_owned()
+    }
+}
+
+fn bearer(key: &str) -> Option<String> {
+    Some(format!("Bearer {key}"))
+}
+
+#[test]
+fn the_key_may_be_in_a_file_beside_the_configuration() {
+    let zino = WithoutKey::new();
+    let file = zino.installation.path("etc/.env");
     fs::write(
         &file,
         "# keys\nexport LLM_API_KEY='from-file' # the key\nOTHER=1\n",
     )
     .unwrap();
-    assert_eq!(sent_key(None).0, bearer("from-file"));
-    assert_eq!(sent_key(Some("from-process")).0, bearer("from-process"));
-    let check = |key: Option<&str>| {
-        let output: Output = command(&["check"], key).output().unwrap();
-        text(&output.stdout).to_owned()
-    };
-    let found = check(None);
+    assert_eq!(zino.sent_key(None).0, bearer("from-file"));
+    assert_eq!(
+        zino.sent_key(Some("from-process")).0,
+        bearer("from-process")
+    );
+    let found = zino.check(None);
     assert!(
         found.contains("ok   .env     etc/.env: LLM_API_KEY\n"),
         "{found}"
@@ -396,34 +461,49 @@ fn the_key_may_be_in_a_file_beside_the_configuration() {
         !found.contains("no key:") && !found.contains("from-file"),
         "{found}"
     );
-    assert!(check(Some("x")).contains("etc/.env: no key that is not set already"));
+    let found = zino.check(Some("x"));
+    assert!(
+        found.contains("etc/.env: no key that is not set already"),
+        "{found}"
+    );
+}
 
-    // What is wrong with it is told by its name, and the rest is used.
+#[test]
+fn a_line_of_the_file_that_is_wrong_is_named_and_the_rest_is_used() {
+    let zino = WithoutKey::new();
+    let file = zino.installation.path("etc/.env");
     fs::write(&file, "LLM_API_KEY=still\nwhat is this\n").unwrap();
-    let (key, log) = sent_key(None);
+    let (key, log) = zino.sent_key(None);
     assert_eq!(key, bearer("still"));
     let complaint = "etc/.env line 2 is left out: expected NAME=VALUE";
     assert!(
         log.contains(&format!("WARNING zino.rtr: {complaint}")),
         "{log}"
     );
-    assert!(check(None).contains(&format!("warn .env     {complaint}\n")));
+    assert!(
+        zino.check(None)
+            .contains(&format!("warn .env     {complaint}\n"))
+    );
     fs::write(&file, b"LLM_API_KEY=\xff\n").unwrap();
-    let (key, log) = sent_key(None);
+    let (key, log) = zino.sent_key(None);
     assert_eq!(key, None);
     assert!(
         log.contains("WARNING zino.rtr: etc/.env is not used: it is not UTF-8"),
         "{log}"
     );
-    assert!(check(None).contains("nor is it in .env"));
+    assert!(zino.check(None).contains("nor is it in .env"));
+}
 
-    // Where the process was started, as an installed original has it; that beside the
-    // configuration comes first.
-    fs::remove_file(&file).unwrap();
-    fs::write(installation.path(".env"), "LLM_API_KEY=\"started here\"\n").unwrap();
-    assert_eq!(sent_key(None).0, bearer("started here"));
-    fs::write(&file, "LLM_API_KEY=beside\n").unwrap();
-    assert_eq!(sent_key(None).0, bearer("beside"));
+/// As an installed original has it; the file beside the configuration comes first.
+#[test]
+fn the_key_may_be_in_a_file_where_the_process_was_started() {
+    let zino = WithoutKey::new();
+    let here = zino.installation.path(".env");
+    fs::write(here, "LLM_API_KEY=\"started here\"\n").unwrap();
+    assert_eq!(zino.sent_key(None).0, bearer("started here"));
+    let beside = zino.installation.path("etc/.env");
+    fs::write(beside, "LLM_API_KEY=beside\n").unwrap();
+    assert_eq!(zino.sent_key(None).0, bearer("beside"));
 }
 
 /// A daemon that sends these frames to the next caller, and what it was asked.

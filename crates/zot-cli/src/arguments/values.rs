@@ -24,10 +24,6 @@ pub(super) fn efforts() -> PossibleValuesParser {
     PossibleValuesParser::new(known.into_iter().chain([empty]))
 }
 
-pub(super) fn effort(name: &str) -> Option<ReasoningEffort> {
-    ReasoningEffort::named(name)
-}
-
 pub(super) fn unset_empty(value: &mut Option<String>) {
     value.take_if(|value| value.is_empty());
 }

@@ -366,7 +366,7 @@ impl AnthropicDecoder {
 }
 
 impl Decoder for AnthropicDecoder {
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         self.kept
     }
 

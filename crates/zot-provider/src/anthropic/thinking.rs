@@ -7,9 +7,9 @@
 //! ones decide for themselves, and `disabled` is refused by Fable, Mythos and the 5.5 models.
 
 use serde::Serialize;
-use zot_conversation::{ModelRequest, Sampling};
+use zot_conversation::{ModelRequest, ReasoningEffort, Sampling};
 
-use crate::catalog::{Effort, Efforts, Thinking, rules};
+use crate::catalog::{Efforts, Thinking, rules};
 
 /// The least budget the provider accepts.
 ///
@@ -23,7 +23,11 @@ const ANTHROPIC_ANSWER_RESERVE: u64 = 4096;
 
 /// The efforts of a model that takes adaptive thinking although the catalog says otherwise. Every
 /// model with adaptive thinking accepts these.
-const COMMON_EFFORTS: Efforts = Efforts::of(&[Effort::Low, Effort::Medium, Effort::High]);
+const COMMON_EFFORTS: Efforts = Efforts::of(&[
+    ReasoningEffort::Low,
+    ReasoningEffort::Medium,
+    ReasoningEffort::High,
+]);
 
 /// What a model accepts, as far as is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,8 +121,7 @@ impl ThinkingOptions {
     ) -> Self {
         let effort = request
             .reasoning
-            .map(Effort::from)
-            .filter(|effort| *effort != Effort::None && rules::can_think(request.model));
+            .filter(|effort| *effort != ReasoningEffort::None && rules::can_think(request.model));
         let mut options = Self::default();
         match (effort, asking.form) {
             (None, _) => {}
@@ -165,14 +168,14 @@ impl Asking {
 }
 
 /// How many tokens may go into thinking; `None` when the output limit leaves no room for it.
-pub(super) fn budget(effort: Effort, max_output: u64) -> Option<u64> {
+pub(super) fn budget(effort: ReasoningEffort, max_output: u64) -> Option<u64> {
     let wanted = match effort {
-        Effort::None => return None,
-        Effort::Minimal => MIN_ANTHROPIC_THINKING_BUDGET,
-        Effort::Low => 4096,
-        Effort::Medium => 10_240,
-        Effort::High => 32_768,
-        Effort::Xhigh | Effort::Max => 65_536,
+        ReasoningEffort::None => return None,
+        ReasoningEffort::Minimal => MIN_ANTHROPIC_THINKING_BUDGET,
+        ReasoningEffort::Low => 4096,
+        ReasoningEffort::Medium => 10_240,
+        ReasoningEffort::High => 32_768,
+        ReasoningEffort::Xhigh | ReasoningEffort::Max => 65_536,
     };
     let room = max_output
         .saturating_sub(ANTHROPIC_ANSWER_RESERVE)

@@ -1,24 +1,15 @@
 //! Runs a decoder over a recorded body, whole or in pieces, complete or cut.
 
-use super::{Decoder, Decoding, Measure, ModelError, ModelEvent, Progress, SseDecoder, VecDeque};
+use super::decoding::Decoding;
+use super::{Decoder, ModelError, ModelEvent};
 
-/// What an answer made of `pieces` comes to; `cut` says that the connection broke at the end.
+/// Decodes a body made of `pieces`; `cut` is how its connection broke at the end.
 pub(crate) fn replay(
     decoder: impl Decoder,
     pieces: &[&[u8]],
     cut: Option<&str>,
 ) -> (Vec<ModelEvent>, Option<ModelError>) {
-    let mut decoding = Decoding {
-        provider: "test",
-        decoder,
-        sse: SseDecoder::new(),
-        events: VecDeque::new(),
-        outcome: Ok(Progress::More),
-        is_event_stream: false,
-        document: None,
-        beginning: Vec::new(),
-        measure: Measure::default(),
-    };
+    let mut decoding = Decoding::new("test", decoder, None);
     for piece in pieces {
         decoding.feed(piece);
     }

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use zot_conversation::ReasoningEffort;
+use zot_conversation::{ReasoningEffort, UnknownEffort};
 
 /// Which of OpenAI's two wires a model belongs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -51,71 +51,15 @@ pub enum Thinking {
     Adaptive,
 }
 
-/// A reasoning effort as providers spell it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Effort {
-    None,
-    Minimal,
-    Low,
-    Medium,
-    High,
-    Xhigh,
-    Max,
-}
-
-impl Effort {
-    /// From the least to the most.
-    pub const ALL: [Self; 7] = [
-        Self::None,
-        Self::Minimal,
-        Self::Low,
-        Self::Medium,
-        Self::High,
-        Self::Xhigh,
-        Self::Max,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Minimal => "minimal",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Xhigh => "xhigh",
-            Self::Max => "max",
-        }
-    }
-
-    fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|effort| effort.as_str() == name)
-    }
-}
-
-impl From<ReasoningEffort> for Effort {
-    fn from(effort: ReasoningEffort) -> Self {
-        match effort {
-            ReasoningEffort::None => Self::None,
-            ReasoningEffort::Minimal => Self::Minimal,
-            ReasoningEffort::Low => Self::Low,
-            ReasoningEffort::Medium => Self::Medium,
-            ReasoningEffort::High => Self::High,
-            ReasoningEffort::Xhigh => Self::Xhigh,
-            ReasoningEffort::Max => Self::Max,
-        }
-    }
-}
-
 /// The efforts a model accepts. Empty when it accepts no such parameter at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(from = "Vec<Effort>")]
+#[serde(try_from = "Vec<Cow<str>>")]
 pub struct Efforts(u8);
 
 impl Efforts {
     pub const NONE: Self = Self(0);
 
-    pub const fn of(efforts: &[Effort]) -> Self {
+    pub const fn of(efforts: &[ReasoningEffort]) -> Self {
         let mut bits = 0;
         let mut index = 0;
         while index < efforts.len() {
@@ -125,12 +69,12 @@ impl Efforts {
         Self(bits)
     }
 
-    /// Reads a list separated by blanks; names that are not known are left out.
+    /// Reads a list separated by blanks and skips unknown names.
     pub(super) fn from_words(words: &str) -> Self {
         words
             .split_ascii_whitespace()
-            .filter_map(Effort::from_name)
-            .fold(Self::NONE, |set, effort| {
+            .filter_map(|name| name.parse().ok())
+            .fold(Self::NONE, |set, effort: ReasoningEffort| {
                 Self(set.0 | Self::of(&[effort]).0)
             })
     }
@@ -139,13 +83,13 @@ impl Efforts {
         self.0 == 0
     }
 
-    pub fn contains(self, effort: Effort) -> bool {
+    pub fn contains(self, effort: ReasoningEffort) -> bool {
         self.0 & Self::of(&[effort]).0 != 0
     }
 
     /// From the least to the most.
-    pub fn iter(self) -> impl Iterator<Item = Effort> {
-        Effort::ALL
+    pub fn iter(self) -> impl Iterator<Item = ReasoningEffort> {
+        ReasoningEffort::ALL
             .into_iter()
             .filter(move |effort| self.contains(*effort))
     }
@@ -153,16 +97,21 @@ impl Efforts {
     /// The accepted effort nearest to `wanted`: that one, else the next higher, else the next lower.
     ///
     /// A request for some reasoning never becomes `none`.
-    pub fn nearest(self, wanted: Effort) -> Option<Effort> {
-        let fits = |effort: &Effort| *effort != Effort::None || wanted == Effort::None;
+    pub fn nearest(self, wanted: ReasoningEffort) -> Option<ReasoningEffort> {
+        let fits = |effort: &ReasoningEffort| {
+            *effort != ReasoningEffort::None || wanted == ReasoningEffort::None
+        };
         let higher = self.iter().filter(fits).find(|effort| *effort >= wanted);
         higher.or_else(|| self.iter().filter(fits).last())
     }
 }
 
-impl From<Vec<Effort>> for Efforts {
-    fn from(efforts: Vec<Effort>) -> Self {
-        Self::of(&efforts)
+impl TryFrom<Vec<Cow<'_, str>>> for Efforts {
+    type Error = UnknownEffort;
+
+    fn try_from(names: Vec<Cow<'_, str>>) -> Result<Self, UnknownEffort> {
+        let efforts: Result<Vec<_>, _> = names.iter().map(|name| name.parse()).collect();
+        Ok(Self::of(&efforts?))
     }
 }
 

@@ -3,28 +3,46 @@
 //! A name that is newer than everything known is treated like the newest model known: vendors
 //! replace old parameters, they do not bring them back.
 
-use super::facts::{Effort, Efforts, OpenAiWire, Thinking};
+use zot_conversation::ReasoningEffort;
 
-const LOW_TO_HIGH: Efforts = Efforts::of(&[Effort::Low, Effort::Medium, Effort::High]);
-const MINIMAL_TO_HIGH: Efforts =
-    Efforts::of(&[Effort::Minimal, Effort::Low, Effort::Medium, Effort::High]);
-const LOW_TO_XHIGH: Efforts =
-    Efforts::of(&[Effort::Low, Effort::Medium, Effort::High, Effort::Xhigh]);
-const LOW_TO_MAX: Efforts = Efforts::of(&[
-    Effort::Low,
-    Effort::Medium,
-    Effort::High,
-    Effort::Xhigh,
-    Effort::Max,
+use super::facts::{Efforts, OpenAiWire, Thinking};
+
+const LOW_TO_HIGH: Efforts = Efforts::of(&[
+    ReasoningEffort::Low,
+    ReasoningEffort::Medium,
+    ReasoningEffort::High,
 ]);
-const NONE_TO_HIGH: Efforts =
-    Efforts::of(&[Effort::None, Effort::Low, Effort::Medium, Effort::High]);
+const MINIMAL_TO_HIGH: Efforts = Efforts::of(&[
+    ReasoningEffort::Minimal,
+    ReasoningEffort::Low,
+    ReasoningEffort::Medium,
+    ReasoningEffort::High,
+]);
+const LOW_TO_XHIGH: Efforts = Efforts::of(&[
+    ReasoningEffort::Low,
+    ReasoningEffort::Medium,
+    ReasoningEffort::High,
+    ReasoningEffort::Xhigh,
+]);
+const LOW_TO_MAX: Efforts = Efforts::of(&[
+    ReasoningEffort::Low,
+    ReasoningEffort::Medium,
+    ReasoningEffort::High,
+    ReasoningEffort::Xhigh,
+    ReasoningEffort::Max,
+]);
+const NONE_TO_HIGH: Efforts = Efforts::of(&[
+    ReasoningEffort::None,
+    ReasoningEffort::Low,
+    ReasoningEffort::Medium,
+    ReasoningEffort::High,
+]);
 const NONE_TO_XHIGH: Efforts = Efforts::of(&[
-    Effort::None,
-    Effort::Low,
-    Effort::Medium,
-    Effort::High,
-    Effort::Xhigh,
+    ReasoningEffort::None,
+    ReasoningEffort::Low,
+    ReasoningEffort::Medium,
+    ReasoningEffort::High,
+    ReasoningEffort::Xhigh,
 ]);
 
 /// The major and minor version in a name, as `(5, 4)` for `gpt-5.4-mini-2026-03-17`.
@@ -124,7 +142,12 @@ pub(super) fn efforts(id: &str) -> Efforts {
         return match version {
             // `output_config.effort` goes with adaptive thinking.
             Some(version) if version < (4, 6) => Efforts::NONE,
-            Some((4, 6)) => Efforts::of(&[Effort::Low, Effort::Medium, Effort::High, Effort::Max]),
+            Some((4, 6)) => Efforts::of(&[
+                ReasoningEffort::Low,
+                ReasoningEffort::Medium,
+                ReasoningEffort::High,
+                ReasoningEffort::Max,
+            ]),
             _ => LOW_TO_MAX,
         };
     }
@@ -151,7 +174,9 @@ pub(super) fn efforts(id: &str) -> Efforts {
     }
     if let Some(rest) = name.strip_prefix("grok-") {
         return match leading_version(rest) {
-            Some((3, 0)) if name.contains("mini") => Efforts::of(&[Effort::Low, Effort::High]),
+            Some((3, 0)) if name.contains("mini") => {
+                Efforts::of(&[ReasoningEffort::Low, ReasoningEffort::High])
+            }
             // grok-4.20 came before 4.3 and reasons without being told how much.
             Some(version) if version < (4, 3) || version == (4, 20) => Efforts::NONE,
             _ => LOW_TO_XHIGH,
@@ -167,13 +192,17 @@ fn gpt_efforts(name: &str, version: Version) -> Efforts {
     match version {
         _ if name.contains("-chat") && version < (6, 0) => Efforts::NONE,
         (major, _) if major < 5 => Efforts::NONE,
-        (5, 0) if is_pro => Efforts::of(&[Effort::High]),
+        (5, 0) if is_pro => Efforts::of(&[ReasoningEffort::High]),
         (5, 0) if is_codex => LOW_TO_HIGH,
         (5, 0) => MINIMAL_TO_HIGH,
         (5, 1) if name.contains("codex-max") => LOW_TO_XHIGH,
         (5, 1) if is_codex => LOW_TO_HIGH,
         (5, 1) => NONE_TO_HIGH,
-        (5, 2..=5) if is_pro => Efforts::of(&[Effort::Medium, Effort::High, Effort::Xhigh]),
+        (5, 2..=5) if is_pro => Efforts::of(&[
+            ReasoningEffort::Medium,
+            ReasoningEffort::High,
+            ReasoningEffort::Xhigh,
+        ]),
         (5, 2..=5) if is_codex => LOW_TO_XHIGH,
         (5, 2..=5) => NONE_TO_XHIGH,
         // Not all of these know `none`, so it is not assumed.

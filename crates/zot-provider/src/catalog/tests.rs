@@ -3,11 +3,11 @@ use std::io::Write;
 
 use serde_json::Value;
 use tempfile::NamedTempFile;
-use zot_conversation::{PriceTier, Prices, Rates};
+use zot_conversation::{PriceTier, Prices, Rates, ReasoningEffort};
 
 use super::{
-    Catalog, CatalogProblem, Deprecation, Effort, Efforts, ModelInfo, OpenAiWire, Thinking,
-    UserProvider, builtin,
+    Catalog, CatalogProblem, Deprecation, Efforts, ModelInfo, OpenAiWire, Thinking, UserProvider,
+    builtin,
 };
 
 /// What the original program answers to `get_models`.
@@ -358,7 +358,7 @@ fn a_user_file_says_what_a_model_accepts() {
         },
         wire: Some(OpenAiWire::Responses),
         thinking: Thinking::Adaptive,
-        efforts: Efforts::of(&[Effort::Low, Effort::Xhigh]),
+        efforts: Efforts::of(&[ReasoningEffort::Low, ReasoningEffort::Xhigh]),
         deprecation: Some(Deprecation {
             ends: "2027-02-28".parse().unwrap(),
             replacement: Some("house-larger".into()),

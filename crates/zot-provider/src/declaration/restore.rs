@@ -96,8 +96,8 @@ impl<D> Restoring<D> {
 }
 
 impl<D: Decoder> Decoder for Restoring<D> {
-    fn kept(&self) -> usize {
-        self.decoder.kept() + self.kept
+    fn buffered_bytes(&self) -> usize {
+        self.decoder.buffered_bytes() + self.kept
     }
 
     fn event(

@@ -254,7 +254,7 @@ impl GeminiDecoder {
 
 impl Decoder for GeminiDecoder {
     /// Everything is told as it comes.
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         0
     }
 

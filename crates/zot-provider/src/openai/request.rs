@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use zot_conversation::{
-    ContentBlock, Image, Message, ModelRequest, Role, Sampling, ToolDefinition, ToolResult,
+    ContentBlock, Image, Message, ModelRequest, ReasoningEffort, Role, Sampling, ToolDefinition,
+    ToolResult,
 };
 
 use super::{
@@ -14,7 +15,6 @@ use super::{
 };
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
 use crate::call_ids::{CallIds, IdRule};
-use crate::catalog::Effort;
 use crate::declaration::{
     Declaration, DeclarationCache, Declarations, Dialect, Naming, Parameters, WireArguments,
 };
@@ -58,7 +58,7 @@ impl RequestCache {
         quirks: OpenAiQuirks,
         delivery: Delivery,
         request: &ModelRequest<'_>,
-        effort: Option<Effort>,
+        effort: Option<ReasoningEffort>,
     ) -> RequestBody {
         let declarations = self.declare(provider, request.tools);
         let id_rule = match quirks.call_ids {
@@ -128,7 +128,7 @@ impl<'a> Options<'a> {
         quirks: OpenAiQuirks,
         delivery: Delivery,
         request: &ModelRequest<'a>,
-        effort: Option<Effort>,
+        effort: Option<ReasoningEffort>,
     ) -> Self {
         let stream = delivery == Delivery::Streamed;
         let Sampling { temperature, top_p } = sampling::openai(request, effort);
@@ -145,7 +145,7 @@ impl<'a> Options<'a> {
             max_completion_tokens: limit(OutputLimitField::MaxCompletionTokens),
             reasoning_effort: effort
                 .filter(|_| quirks.effort == EffortField::ReasoningEffort)
-                .map(Effort::as_str),
+                .map(ReasoningEffort::as_str),
             reasoning: effort
                 .filter(|_| quirks.effort == EffortField::Reasoning)
                 .map(|effort| ReasoningOptions {

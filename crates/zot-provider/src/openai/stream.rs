@@ -361,7 +361,7 @@ impl Completeness {
 }
 
 impl Decoder for OpenAiDecoder {
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         self.kept
     }
 

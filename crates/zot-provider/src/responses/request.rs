@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use zot_conversation::{
-    ContentBlock, Image, Message, ModelRequest, Reasoning, Role, Sampling, ToolDefinition,
-    ToolResult,
+    ContentBlock, Image, Message, ModelRequest, Reasoning, ReasoningEffort, Role, Sampling,
+    ToolDefinition, ToolResult,
 };
 
 use super::MessageDetails;
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
 use crate::call_ids::{CallIds, IdRule};
-use crate::catalog::Effort;
 use crate::declaration::{
     Declaration, DeclarationCache, Declarations, Dialect, Naming, Parameters, WireArguments,
 };
@@ -79,7 +78,7 @@ impl RequestCache {
         provider: &str,
         delivery: Delivery,
         request: &ModelRequest<'_>,
-        effort: Option<Effort>,
+        effort: Option<ReasoningEffort>,
     ) -> RequestBody {
         let declarations = self.declare(provider, request.tools);
         let replay = Replay::of(request.model);
@@ -136,7 +135,7 @@ impl<'a> Options<'a> {
         replay: Replay,
         delivery: Delivery,
         request: &ModelRequest<'a>,
-        effort: Option<Effort>,
+        effort: Option<ReasoningEffort>,
     ) -> Self {
         let Sampling { temperature, top_p } = sampling::openai(request, effort);
         Self {
@@ -147,7 +146,7 @@ impl<'a> Options<'a> {
             include: (replay == Replay::WithReasoning).then_some(["reasoning.encrypted_content"]),
             reasoning: effort.map(|effort| ReasoningOptions {
                 effort: effort.as_str(),
-                summary: (effort != Effort::None).then_some("auto"),
+                summary: (effort != ReasoningEffort::None).then_some("auto"),
             }),
             temperature,
             top_p,

@@ -311,7 +311,7 @@ impl ResponsesDecoder {
 
 impl Decoder for ResponsesDecoder {
     /// Everything is told as it comes.
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         0
     }
 

@@ -2,19 +2,19 @@ use super::*;
 
 fn status(code: u16, retry_after: Option<u64>) -> Failure {
     Failure::Status {
-        status: StatusCode::from_u16(code).unwrap(),
+        status: code,
         retry_after: retry_after.map(Duration::from_secs),
         should_retry: None,
     }
 }
 
-fn milliseconds(milliseconds: u64) -> Next {
-    Next::Wait(Duration::from_millis(milliseconds))
+fn milliseconds(milliseconds: u64) -> NextAttempt {
+    NextAttempt::After(Duration::from_millis(milliseconds))
 }
 
 #[test]
 fn statuses_and_connections_as_the_official_sdks_have_it() {
-    let next = |failures, failure| next(failures, failure, Patience::Short, 0.0);
+    let next = |failures, failure| next_attempt(failures, failure, Patience::STANDARD, 0.0);
     for failure in [
         Failure::Connection,
         status(408, None),
@@ -28,20 +28,28 @@ fn statuses_and_connections_as_the_official_sdks_have_it() {
     ] {
         assert_eq!(next(0, failure), milliseconds(500), "{failure:?}");
         assert_eq!(next(1, failure), milliseconds(1000), "{failure:?}");
-        assert_eq!(next(2, failure), Next::Report, "{failure:?}");
+        assert_eq!(next(2, failure), NextAttempt::None, "{failure:?}");
     }
     for code in [400, 401, 402, 403, 404, 413, 422] {
-        assert_eq!(next(0, status(code, Some(1))), Next::Report, "{code}");
+        assert_eq!(next(0, status(code, Some(1))), NextAttempt::None, "{code}");
     }
-    assert_eq!(next(0, Failure::Final), Next::Report);
+    assert_eq!(next(0, Failure::NoResponse), NextAttempt::None);
+    assert_eq!(next(0, Failure::NoCredit), NextAttempt::None);
 }
 
 #[test]
 fn waits_that_servers_ask_for() {
-    let next = |failures, seconds| next(failures, status(429, Some(seconds)), Patience::Short, 0.5);
+    let next = |failures, seconds| {
+        next_attempt(
+            failures,
+            status(429, Some(seconds)),
+            Patience::STANDARD,
+            0.5,
+        )
+    };
     assert_eq!(next(0, 3), milliseconds(3000));
     assert_eq!(next(1, 60), milliseconds(60_000));
-    let too_long = Next::ReportWait(Duration::from_secs(61));
+    let too_long = NextAttempt::WaitTooLong(Duration::from_secs(61));
     assert_eq!(next(0, 61), too_long);
     assert_eq!(next(2, 61), too_long);
 }
@@ -50,25 +58,25 @@ fn waits_that_servers_ask_for() {
 fn the_server_decides_where_it_does() {
     let decided = |code, should_retry| {
         let failure = Failure::Status {
-            status: StatusCode::from_u16(code).unwrap(),
+            status: code,
             retry_after: None,
             should_retry: Some(should_retry),
         };
-        next(0, failure, Patience::Short, 0.0)
+        next_attempt(0, failure, Patience::STANDARD, 0.0)
     };
     assert_eq!(decided(400, ShouldRetry::Yes), milliseconds(500));
-    assert_eq!(decided(503, ShouldRetry::No), Next::Report);
+    assert_eq!(decided(503, ShouldRetry::No), NextAttempt::None);
 }
 
 #[test]
 fn the_chat_is_more_patient() {
-    let next = |failures, failure| next(failures, failure, Patience::Long, 0.0);
+    let next = |failures, failure| next_attempt(failures, failure, Patience::LONG, 0.0);
     assert_eq!(next(4, status(429, None)), milliseconds(8000));
-    assert_eq!(next(5, status(429, None)), Next::Report);
+    assert_eq!(next(5, status(429, None)), NextAttempt::None);
     assert_eq!(next(0, status(529, Some(90))), milliseconds(90_000));
-    let too_long = Next::ReportWait(Duration::from_secs(91));
+    let too_long = NextAttempt::WaitTooLong(Duration::from_secs(91));
     assert_eq!(next(0, status(529, Some(91))), too_long);
-    assert_eq!(next(0, status(400, None)), Next::Report);
+    assert_eq!(next(0, status(400, None)), NextAttempt::None);
 }
 
 #[test]
@@ -101,5 +109,45 @@ fn reads_the_delay_in_a_body() {
         r#"{"error":{"details":[{"retryDelay":"soon"}]}}"#,
     ] {
         assert_eq!(retry_delay(other.as_bytes()), None, "{other}");
+    }
+}
+
+#[test]
+fn the_document_shows_the_table() {
+    let document = include_str!("../../../../docs/providers.md");
+    for rule in &RULES {
+        let retried = if rule.is_retried { "yes" } else { "no" };
+        let row = format!("| {} | {retried} |", rule.failure);
+        assert!(document.contains(&row), "docs/providers.md lacks {row:?}");
+    }
+    let rules = document.split("| failure | sent again |").nth(1).unwrap();
+    let rows = rules
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    assert_eq!(
+        rows.count(),
+        RULES.len(),
+        "docs/providers.md has other rows"
+    );
+    let (standard, long) = (Patience::STANDARD, Patience::LONG);
+    for row in [
+        format!(
+            "| attempts in all | {} | {} |",
+            standard.max_attempts, long.max_attempts
+        ),
+        format!(
+            "| longest wait that a server may ask for | {} s | {} s |",
+            standard.max_server_wait.as_secs(),
+            long.max_server_wait.as_secs()
+        ),
+        format!(
+            "| wait, where the server names none | {} s, doubled each time, at most {} s, up to {} % less at random | the same |",
+            FIRST_RETRY_DELAY.as_secs_f64(),
+            MAX_RETRY_DELAY.as_secs(),
+            MAX_RETRY_JITTER * 100.0
+        ),
+    ] {
+        assert!(document.contains(&row), "docs/providers.md lacks {row:?}");
     }
 }

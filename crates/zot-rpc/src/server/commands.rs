@@ -201,13 +201,10 @@ impl Server {
     }
 
     fn set_reasoning(&mut self, effort: Option<String>) -> Result<ReasoningData, Refusal> {
-        let parsed = match effort.as_deref() {
-            None => None,
-            Some(name) => Some(ReasoningEffort::named(name).ok_or_else(|| {
-                let known = ReasoningEffort::ALL.map(ReasoningEffort::as_str).join(", ");
-                Refusal::argument(format!("effort: unknown {name:?}; known: {known}"))
-            })?),
-        };
+        let parsed: Option<ReasoningEffort> = effort
+            .map(|name| name.parse())
+            .transpose()
+            .map_err(|unknown| Refusal::argument(format!("effort: {unknown}")))?;
         self.runtime
             .set_reasoning(parsed)
             .map_err(|busy| Refusal::new("busy", busy))?;

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::*;
@@ -99,12 +100,45 @@ fn arguments_that_are_no_object_are_refused() {
     assert!(text.starts_with("invalid arguments: "), "{text}");
 }
 
+thread_local! {
+    /// How many fields [`Zeros`] has looked at.
+    static DECODED_FIELDS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Any number of fields that must all be zero.
+#[derive(Debug)]
+struct Zeros;
+
+impl<'de> Deserialize<'de> for Zeros {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let fields = BTreeMap::<String, u64>::deserialize(deserializer)?;
+        DECODED_FIELDS.set(DECODED_FIELDS.get() + fields.len());
+        match fields.values().find(|value| **value != 0) {
+            Some(value) => Err(serde::de::Error::custom(format!("{value} is not zero"))),
+            None => Ok(Self),
+        }
+    }
+}
+
+/// Each suspect costs one more decoding: were every field one, the work would be the square.
 #[test]
-fn many_fields_cost_little() {
-    let mut arguments: BTreeMap<String, u8> = (0..10_000).map(|n| (format!("a{n}"), 0)).collect();
-    arguments.insert("from".to_owned(), 1);
-    let text = complaint::<Trip>(&json!(arguments));
-    assert!(text.contains("expected struct Place"), "{text}");
+fn the_search_for_the_field_grows_with_the_fields_and_not_with_their_square() {
+    for count in [1000, 2000] {
+        let mut arguments: BTreeMap<String, u64> =
+            (0..count).map(|n| (format!("a{n}"), 0)).collect();
+        arguments.insert("z".to_owned(), 1);
+        DECODED_FIELDS.set(0);
+        let text = complaint::<Zeros>(&json!(arguments));
+        assert!(text.contains("1 is not zero"), "{text}");
+        let most = (MAX_SUSPECT_FIELDS + 3) * arguments.len();
+        assert!(
+            DECODED_FIELDS.get() <= most,
+            "{} > {most}",
+            DECODED_FIELDS.get()
+        );
+        // The counter counts.
+        assert!(DECODED_FIELDS.get() > MAX_SUSPECT_FIELDS * count);
+    }
 }
 
 #[test]

@@ -11,21 +11,9 @@ fn raw(text: &str) -> RawJson {
     text.to_owned().try_into().unwrap()
 }
 
-#[test]
-fn every_extension_frame_survives_the_wire() {
-    let panel = PanelContent {
-        title: "Todo".to_owned(),
-        lines: vec!["one".to_owned()],
-        footer: "esc".to_owned(),
-    };
-    let respond = |action| {
-        ExtensionFrame::CommandResponse(CommandResponse {
-            id: "3".to_owned(),
-            action,
-            error: String::new(),
-        })
-    };
-    let frames = [
+/// One frame of each kind but command responses.
+fn extension_frames() -> Vec<ExtensionFrame> {
+    vec![
         ExtensionFrame::Hello(Hello {
             name: "n".to_owned(),
             version: "1".to_owned(),
@@ -62,25 +50,9 @@ fn every_extension_frame_survives_the_wire() {
             modified_args: Some(raw(r#"{"a":1}"#)),
             replace_text: Some("x".to_owned()),
         }),
-        respond(CommandAction::Prompt {
-            prompt: "go".to_owned(),
-        }),
-        respond(CommandAction::Insert {
-            insert: "i".to_owned(),
-        }),
-        respond(CommandAction::Display {
-            display: "d".to_owned(),
-        }),
-        respond(CommandAction::OpenPanel {
-            open_panel: PanelSpec {
-                id: "p".to_owned(),
-                content: panel.clone(),
-            },
-        }),
-        respond(CommandAction::Noop),
         ExtensionFrame::PanelRender {
             panel_id: "p".to_owned(),
-            content: panel,
+            content: panel(),
         },
         ExtensionFrame::PanelClose {
             panel_id: "p".to_owned(),
@@ -90,8 +62,48 @@ fn every_extension_frame_survives_the_wire() {
             message: "hi\u{2028}there".to_owned(),
         },
         ExtensionFrame::ShutdownAck,
+    ]
+}
+
+fn panel() -> PanelContent {
+    PanelContent {
+        title: "Todo".to_owned(),
+        lines: vec!["one".to_owned()],
+        footer: "esc".to_owned(),
+    }
+}
+
+fn command_responses() -> impl Iterator<Item = ExtensionFrame> {
+    let actions = [
+        CommandAction::Prompt {
+            prompt: "go".to_owned(),
+        },
+        CommandAction::Insert {
+            insert: "i".to_owned(),
+        },
+        CommandAction::Display {
+            display: "d".to_owned(),
+        },
+        CommandAction::OpenPanel {
+            open_panel: PanelSpec {
+                id: "p".to_owned(),
+                content: panel(),
+            },
+        },
+        CommandAction::Noop,
     ];
-    for frame in frames {
+    actions.into_iter().map(|action| {
+        ExtensionFrame::CommandResponse(CommandResponse {
+            id: "3".to_owned(),
+            action,
+            error: String::new(),
+        })
+    })
+}
+
+#[test]
+fn every_extension_frame_survives_the_wire() {
+    for frame in extension_frames().into_iter().chain(command_responses()) {
         let line = written(&frame);
         assert_eq!(ExtensionFrame::parse(line.as_bytes()), Ok(frame), "{line}");
     }

@@ -374,16 +374,7 @@ impl Command {
                 // The original takes a hello with anything in it.
                 capabilities: field(fields, "capabilities").unwrap_or_default(),
             },
-            "prompt" => Self::Prompt(PromptCommand {
-                message: field(fields, "message")?,
-                images: field(fields, "images")?,
-                mentions: field(fields, "mentions")?,
-                when_busy: field(fields, "when_busy")?,
-                max_steps: field(fields, "max_steps")?,
-                max_cost_usd: field(fields, "max_cost_usd")?,
-                max_tokens: field(fields, "max_tokens")?,
-                timeout_ms: field(fields, "timeout_ms")?,
-            }),
+            "prompt" => Self::Prompt(PromptCommand::from_fields(fields)?),
             "abort" => Self::Abort,
             "compact" => Self::Compact,
             "get_state" => Self::GetState,
@@ -410,21 +401,8 @@ impl Command {
             },
             "get_usage" => Self::GetUsage,
             "get_tools" => Self::GetTools,
-            "steer" => Self::Steer(SteerCommand {
-                message: field(fields, "message")?,
-                images: field(fields, "images")?,
-                mentions: field(fields, "mentions")?,
-            }),
-            "confirm" => Self::Confirm(ConfirmCommand {
-                call_id: match fields.raw("call_id") {
-                    Some(_) => field(fields, "call_id")?,
-                    None => field(fields, "id")?,
-                },
-                allow: field(fields, "allow")?,
-                reason: field(fields, "reason")?,
-                remember: field(fields, "remember")?,
-                args: field(fields, "args")?,
-            }),
+            "steer" => Self::Steer(SteerCommand::from_fields(fields)?),
+            "confirm" => Self::Confirm(ConfirmCommand::from_fields(fields)?),
             "subscribe" => Self::Subscribe {
                 events: field(fields, "events")?,
                 details: field(fields, "details")?,
@@ -453,6 +431,46 @@ impl Command {
             },
             "ping" => Self::Ping,
             _ => return Err(CommandError::Unknown),
+        })
+    }
+}
+
+impl PromptCommand {
+    fn from_fields(fields: &Fields) -> Result<Self, CommandError> {
+        Ok(Self {
+            message: field(fields, "message")?,
+            images: field(fields, "images")?,
+            mentions: field(fields, "mentions")?,
+            when_busy: field(fields, "when_busy")?,
+            max_steps: field(fields, "max_steps")?,
+            max_cost_usd: field(fields, "max_cost_usd")?,
+            max_tokens: field(fields, "max_tokens")?,
+            timeout_ms: field(fields, "timeout_ms")?,
+        })
+    }
+}
+
+impl SteerCommand {
+    fn from_fields(fields: &Fields) -> Result<Self, CommandError> {
+        Ok(Self {
+            message: field(fields, "message")?,
+            images: field(fields, "images")?,
+            mentions: field(fields, "mentions")?,
+        })
+    }
+}
+
+impl ConfirmCommand {
+    fn from_fields(fields: &Fields) -> Result<Self, CommandError> {
+        Ok(Self {
+            call_id: match fields.raw("call_id") {
+                Some(_) => field(fields, "call_id")?,
+                None => field(fields, "id")?,
+            },
+            allow: field(fields, "allow")?,
+            reason: field(fields, "reason")?,
+            remember: field(fields, "remember")?,
+            args: field(fields, "args")?,
         })
     }
 }

@@ -1,5 +1,4 @@
 use serde_json::{Value, json};
-use zot_conversation::ReasoningEffort;
 
 use super::*;
 use crate::catalog::{AcceptedThinking, Catalog};
@@ -81,7 +80,7 @@ fn the_catalog_wins_over_the_name() {
     let mut catalog = Catalog::builtin();
     let mut own = crate::catalog::ModelInfo::unknown("anthropic", "house-model");
     own.thinking = Thinking::Adaptive;
-    own.efforts = Efforts::of(&[Effort::Medium]);
+    own.efforts = Efforts::of(&[ReasoningEffort::Medium]);
     catalog.put(own);
     let accepted = catalog.accepted_thinking("anthropic");
     let asked = request("house-model");
@@ -139,15 +138,15 @@ fn refusals_name_the_form_to_try_next() {
 
 #[test]
 fn budgets_stay_below_the_output_limit() {
-    for effort in Effort::ALL.into_iter().skip(1) {
+    for effort in ReasoningEffort::ALL.into_iter().skip(1) {
         for limit in [1, 1024, 1025, 2000, 5000, 8192, 64_000] {
             let budget = budget(effort, limit);
             assert_eq!(budget.is_some(), limit > 1024, "{effort:?} {limit}");
             assert!(budget.is_none_or(|budget| (1024..limit).contains(&budget)));
         }
     }
-    assert_eq!(budget(Effort::High, 64_000), Some(32_768));
-    assert_eq!(budget(Effort::None, 64_000), None);
+    assert_eq!(budget(ReasoningEffort::High, 64_000), Some(32_768));
+    assert_eq!(budget(ReasoningEffort::None, 64_000), None);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use super::{Deprecation, Effort, Efforts};
+use super::{Deprecation, Efforts, ReasoningEffort};
 
 #[test]
 fn an_effort_that_is_not_accepted_becomes_the_nearest_that_is() {
@@ -18,10 +18,10 @@ fn an_effort_that_is_not_accepted_becomes_the_nearest_that_is() {
         ("", "high", None),
         ("", "none", None),
     ] {
-        let wanted = Effort::from_name(wanted).unwrap();
+        let wanted: ReasoningEffort = wanted.parse().unwrap();
         let nearest = Efforts::from_words(accepted).nearest(wanted);
         assert_eq!(
-            nearest.map(Effort::as_str),
+            nearest.map(ReasoningEffort::as_str),
             expected,
             "{wanted:?} of {accepted:?}"
         );
@@ -31,14 +31,14 @@ fn an_effort_that_is_not_accepted_becomes_the_nearest_that_is() {
 #[test]
 fn a_set_of_efforts_lists_what_was_put_in() {
     let set = Efforts::from_words("max none  low unheard-of");
-    let names: Vec<&str> = set.iter().map(Effort::as_str).collect();
+    let names: Vec<&str> = set.iter().map(ReasoningEffort::as_str).collect();
     assert_eq!(names, ["none", "low", "max"]);
-    assert!(set.contains(Effort::Low));
-    assert!(!set.contains(Effort::High));
+    assert!(set.contains(ReasoningEffort::Low));
+    assert!(!set.contains(ReasoningEffort::High));
     assert!(!set.is_empty());
     assert!(Efforts::from_words("").is_empty());
-    for effort in Effort::ALL {
-        assert_eq!(Effort::from_name(effort.as_str()), Some(effort));
+    for effort in ReasoningEffort::ALL {
+        assert_eq!(effort.as_str().parse(), Ok(effort));
     }
 }
 

@@ -1,8 +1,10 @@
+use zot_conversation::ReasoningEffort;
+
 use super::{binds_thinking, can_think, efforts, is_claude_since_4_7, openai_wire, thinking};
-use crate::catalog::{Effort, ModelInfo, OpenAiWire, Thinking};
+use crate::catalog::{ModelInfo, OpenAiWire, Thinking};
 
 fn efforts_of(id: &str) -> String {
-    let names: Vec<&str> = efforts(id).iter().map(Effort::as_str).collect();
+    let names: Vec<&str> = efforts(id).iter().map(ReasoningEffort::as_str).collect();
     names.join(" ")
 }
 
@@ -165,7 +167,7 @@ fn unknown_models_get_what_their_name_tells() {
     );
     let model = ModelInfo::unknown("anthropic", "claude-opus-9");
     assert_eq!(model.thinking, Thinking::Adaptive);
-    assert!(model.efforts.contains(Effort::Max));
+    assert!(model.efforts.contains(ReasoningEffort::Max));
 }
 
 #[test]

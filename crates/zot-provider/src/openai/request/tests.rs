@@ -69,7 +69,7 @@ fn body(cache: &mut RequestCache, quirks: OpenAiQuirks, request: &ModelRequest<'
                 quirks,
                 Delivery::Streamed,
                 request,
-                request.reasoning.map(Effort::from),
+                request.reasoning,
             )
             .to_vec(),
     )

@@ -1,0 +1,33 @@
+//! Measures the index of the hard memories against a plain inverted index.
+//!
+//! `cargo run --release -p zino --example search_bench [MEMORIES…]`, by default 50,000 and 1,000,000.
+//! Both must find the same memories with the same scores. What `mem` takes over its socket is
+//! measured by `cargo xtask bench zino`.
+
+/// The sources of the service, and beside them what they are measured against.
+#[path = "../../src/memory"]
+mod memory {
+    #[expect(dead_code, reason = "not all of it is measured")]
+    pub(crate) mod index;
+    #[path = "../../examples/search_bench/measure.rs"]
+    mod measure;
+    #[path = "../../examples/search_bench/plain.rs"]
+    mod plain;
+    pub(crate) mod tokens;
+
+    pub(crate) use measure::measure;
+}
+
+fn main() {
+    let given: Vec<usize> = std::env::args()
+        .skip(1)
+        .flat_map(|count| count.parse())
+        .collect();
+    let counts = match given.is_empty() {
+        true => vec![50_000, 1_000_000],
+        false => given,
+    };
+    for count in counts {
+        memory::measure(count);
+    }
+}
