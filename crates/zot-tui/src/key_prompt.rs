@@ -128,7 +128,7 @@ impl KeyPrompt {
 
     fn paste(&mut self, text: &str) -> io::Result<()> {
         match text.trim().lines().count() > 1 {
-            true => self.say("One line is expected: that was more, and was not taken."),
+            true => self.say("A key is one line: the paste was ignored."),
             false => self.write(text.trim().chars()),
         }
     }
@@ -137,7 +137,7 @@ impl KeyPrompt {
         for character in characters {
             if !self.text.push(character) {
                 self.text.clear();
-                return self.say("That is too long for a key, and was not taken.");
+                return self.say("That is too long for a key and was ignored.");
             }
         }
         Ok(())

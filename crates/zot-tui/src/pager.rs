@@ -229,7 +229,7 @@ impl Pager {
         let is_seen = direction == Direction::Down && self.top == self.last_top();
         let next = next.filter(|_| !is_seen);
         match next.or_else(|| {
-            self.remark = Some("from the other end".to_owned());
+            self.remark = Some("wrapped around".to_owned());
             self.find(direction, around)
         }) {
             Some(found) => self.go_to(found),

@@ -1,4 +1,4 @@
-//! Brings the terminal, the agent and the state together.
+//! Connects the terminal, the agent and the state.
 
 mod agent;
 mod assembling;
@@ -56,33 +56,33 @@ use resizing::Resized;
 pub use restarting::{Carried, Waiting};
 use shell::{Running, next_output};
 
-/// While things stream in, the screen is drawn this often at most; for a key it is drawn at once.
+/// The shortest time between two drawings while a response streams; keys are drawn at once.
 const FRAME: Duration = Duration::from_millis(33);
 
-/// What of a conversation that is taken up is shown.
+/// How many messages of a resumed conversation are shown.
 const RESUMED_MESSAGES: usize = 40;
 
 /// How long a cancelled prompt may take to wind down when the user leaves.
 const WIND_DOWN: Duration = Duration::from_secs(3);
 
-/// How the chat is to begin.
+/// How the chat starts.
 #[derive(Clone, Default)]
 pub struct Options {
     /// `light`, `dark` or a file in `themes`; detected when not given.
     pub theme: Option<String>,
-    /// Another width of the window leaves what has been written as it is.
+    /// A new width of the window leaves what has been written alone.
     pub keeps_scrollback: bool,
-    /// Images are described and not drawn, whatever the terminal can.
+    /// Images are described, even if the terminal can draw them.
     pub describes_images: bool,
-    /// Where the model is kept that is chosen here.
+    /// Where the chosen model is kept.
     pub model_choice: Option<ModelChoice>,
     /// Where the user's themes are.
     pub themes: Option<PathBuf>,
-    /// Which session to go on with is picked first.
+    /// The user picks a session first.
     pub picks_session: bool,
-    /// Sent at once, or when a session is picked: with that.
+    /// Sent at once, or after a session is picked.
     pub prompt: Option<String>,
-    /// Stands in the editor.
+    /// The text in the editor.
     pub draft: Option<String>,
     /// Goes with the first prompt.
     pub waiting: Waiting,
@@ -98,7 +98,7 @@ pub struct Options {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
     Left,
-    /// To begin anew with this session.
+    /// Restarts with this session.
     Again {
         session: Option<PathBuf>,
         carried: Box<Carried>,
@@ -120,7 +120,7 @@ pub async fn run(runtime: Arc<Runtime>, options: Options) -> io::Result<Ending> 
     };
     let ended = chat.end(farewell).await;
     match ending {
-        // Nothing can be written there any more.
+        // Nothing can be written to the terminal.
         Ok(Ending::TerminalGone) => ending,
         _ => ended.and(ending),
     }
@@ -183,7 +183,7 @@ impl Chat {
         }
     }
 
-    /// What is there before anything happens.
+    /// Shows what is there before the first input.
     fn begin(&mut self) -> io::Result<()> {
         for warning in std::mem::take(&mut self.options.warnings) {
             self.take(Input::note(warning))?;
@@ -199,7 +199,7 @@ impl Chat {
         }
         self.app.composer.shell.outputs = std::mem::take(&mut self.options.waiting).0;
         self.list_commands();
-        // Who picks none finds the prompt in the editor.
+        // Without a choice the prompt is in the editor.
         let unsent = self.options.prompt.clone().filter(|_| picks);
         if let Some(draft) = self.options.draft.take().or(unsent) {
             self.take(Input::Edited(draft))?;
@@ -307,7 +307,7 @@ impl Chat {
         }
     }
 
-    /// What was dropped on the terminal is mentioned.
+    /// Turns files that were dropped on the terminal into mentions.
     fn with_dropped(&self, input: Input) -> Input {
         let Input::Paste(text) = input else {
             return input;
@@ -368,7 +368,7 @@ impl Chat {
             self.take(Input::Panicked(panic))?;
         }
         if self.screen.resized.is_some() {
-            // It is drawn when that is over.
+            // Drawn when the resize is over.
             return Ok(());
         }
         if self.draw_fullscreen()? {
@@ -384,11 +384,11 @@ impl Chat {
         if !bytes.is_empty() {
             self.terminal.write(bytes.as_bytes())?;
         }
-        // What cannot be unfolded where it is has opened it.
+        // Unfolding may have opened the pager.
         self.draw_fullscreen().map(|_| ())
     }
 
-    /// Winds down and leaves the terminal as it was.
+    /// Winds down and restores the terminal.
     async fn end(mut self, farewell: Option<Farewell>) -> io::Result<()> {
         if let Some(mut work) = self.tasks.work.take() {
             self.runtime.cancel();
@@ -412,12 +412,12 @@ impl Chat {
             .map(|resized| resized.size())
             .or(size)
         {
-            // There is no time left to ask where the cursor is.
+            // There is no time left to ask for the cursor.
             self.screen
                 .renderer
                 .relocate(None, size, self.screen.narrowing);
         }
-        // What was said stays.
+        // The finished lines stay on the screen.
         let drawn = self.draw();
         let bytes = match self.plain {
             Some(_) => self.last_line_end().to_owned(),

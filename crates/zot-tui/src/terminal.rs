@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use crate::app::{Input, MIN_COLUMNS, MIN_ROWS};
-use decoder::{Decoder, Told};
+use decoder::{Decoded, Decoder};
 use reader::Reader;
 
 /// Bracketed paste, and kitty's keyboard protocol where the terminal has it.
@@ -133,8 +133,8 @@ impl Terminal {
             panic::set_hook(Box::new(move |info| {
                 if thread::current().id() == own {
                     if restore() {
-                        let mut said = PANIC.lock().unwrap_or_else(PoisonError::into_inner);
-                        *said = Some(info.to_string());
+                        let mut message = PANIC.lock().unwrap_or_else(PoisonError::into_inner);
+                        *message = Some(info.to_string());
                     }
                     previous(info);
                 }
@@ -174,8 +174,8 @@ impl Terminal {
         }
         mode::make_raw()?;
         self.write(ENTER)?;
-        let said = PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Ok(Some(said.unwrap_or_default()))
+        let message = PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(Some(message.unwrap_or_default()))
     }
 
     /// Restores the terminal for another program.
@@ -198,8 +198,8 @@ impl Terminal {
                 _ => return,
             }
             // Keys that come with it are dropped.
-            while let Some(told) = self.decoder.next() {
-                self.input(told);
+            while let Some(decoded) = self.decoder.next() {
+                self.input(decoded);
             }
         }
     }
@@ -263,8 +263,8 @@ impl Terminal {
     /// Waits for the next input; `None` when the terminal is gone.
     pub(crate) async fn next(&mut self) -> Option<io::Result<Input>> {
         loop {
-            while let Some(told) = self.decoder.next() {
-                let input = self.input(told);
+            while let Some(decoded) = self.decoder.next() {
+                let input = self.input(decoded);
                 self.ready.extend(input);
             }
             if let Some(input) = self.ready.pop_front() {
@@ -294,7 +294,7 @@ impl Terminal {
                 }
                 () = undecided => {
                     self.undecided_until = None;
-                    if let Some(input) = self.decoder.give_up().and_then(|told| self.input(told)) {
+                    if let Some(input) = self.decoder.give_up().and_then(|decoded| self.input(decoded)) {
                         self.set_patience();
                         return Some(Ok(input));
                     }
@@ -328,25 +328,25 @@ impl Terminal {
         self.undecided_until = is_undecided.then(|| now + patience);
     }
 
-    fn input(&mut self, told: Told) -> Option<Input> {
-        match told {
-            Told::Key(key) => return Some(Input::Key(key)),
-            Told::Paste(text) => return Some(Input::Paste(text)),
-            Told::Background { is_light } => return Some(Input::Background { is_light }),
-            Told::Cell(width, height) => {
+    fn input(&mut self, decoded: Decoded) -> Option<Input> {
+        match decoded {
+            Decoded::Key(key) => return Some(Input::Key(key)),
+            Decoded::Paste(text) => return Some(Input::Paste(text)),
+            Decoded::Background { is_light } => return Some(Input::Background { is_light }),
+            Decoded::Cell(width, height) => {
                 self.answers
                     .send_modify(|answers| answers.cell = Some((width, height)));
             }
-            Told::Cursor { key, .. } if self.cursor_questions == 0 => {
+            Decoded::Cursor { key, .. } if self.cursor_questions == 0 => {
                 return key.map(Input::Key);
             }
-            Told::Cursor { row, column, .. } => {
+            Decoded::Cursor { row, column, .. } => {
                 self.cursor_questions -= 1;
                 let (row, column) = (row.saturating_sub(1), column.saturating_sub(1));
                 // Answers to earlier questions are out of date.
                 return (self.cursor_questions == 0).then_some(Input::Cursor { row, column });
             }
-            Told::Attributes { sixel } => {
+            Decoded::Attributes { sixel } => {
                 self.answers_due = None;
                 self.answers
                     .send_modify(|answers| answers.sixel = Some(sixel));

@@ -182,7 +182,7 @@ impl Drop for Terminal {
 #[test]
 fn a_conversation_with_a_tool_that_is_folded_and_unfolded() {
     let terminal = Terminal::open("--provider offline");
-    terminal.wait_for("/help for what can be done here");
+    terminal.wait_for("/help for commands and keys");
     terminal.type_line("run: seq 1 40");
     let screen = terminal.wait_for("exit code 0 and printed");
     assert!(screen.contains("╭ bash  seq 1 40"), "{screen}");
@@ -428,16 +428,16 @@ fn sessions_are_forked_undone_exported_and_taken_up() {
     let page = terminal.workdir.read("out.html").unwrap();
     assert!(page.starts_with("<!doctype html>"), "{page}");
     terminal.type_line("/session fork");
-    terminal.wait_for("going on with a conversation of 4 messages");
+    terminal.wait_for("resumed a conversation of 4 messages");
     terminal.type_line("run: echo in-the-fork");
     terminal.wait_for("exit code 0");
     terminal.type_line("/sessions");
-    terminal.wait_for("go on with:");
+    terminal.wait_for("resume:");
     terminal.wait_for("just now  write");
     terminal.press("Enter");
     terminal.wait_until("the first one", |screen| {
         screen.matches("a conversation of 4 messages").count() == 2
-            || screen.trim_end().ends_with("offline") && !screen.contains("go on with:")
+            || screen.trim_end().ends_with("offline") && !screen.contains("resume:")
     });
     terminal.type_line("/exit");
     terminal.wait_for_shell();
@@ -451,7 +451,7 @@ fn a_login_that_is_given_up_leads_back_to_the_chat() {
     terminal.type_line("/login openai");
     terminal.wait_for("http://127.0.0.1:");
     terminal.press("C-c");
-    terminal.wait_for("zot login openai was given up");
+    terminal.wait_for("zot login openai was cancelled");
     terminal.wait_for("❯");
     // One that was not for the chat does not count as the first of two.
     terminal.press("C-c");
@@ -470,10 +470,10 @@ fn a_session_to_resume_is_picked() {
     terminal.wait_for_shell();
     terminal.type_line("clear");
     terminal.type_line(&format!("{} --resume", terminal.command));
-    terminal.wait_for("go on with:");
+    terminal.wait_for("resume:");
     terminal.wait_for("run: echo the first");
     terminal.press("Enter");
-    terminal.wait_for("going on with a conversation of 4 messages");
+    terminal.wait_for("resumed a conversation of 4 messages");
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub(crate) struct MarkdownStream {
     fence: Option<Fence>,
     highlighter: Highlighter,
     /// Whether something was shown, so that a blank line has to come between.
-    begun: bool,
+    has_output: bool,
     /// `rest` continues a block whose beginning is final already.
     continues: bool,
     /// A `rest` of this length is cut within a block, if it can be.
@@ -53,7 +53,7 @@ impl Default for MarkdownStream {
             boundary: None,
             fence: None,
             highlighter: Highlighter::new(""),
-            begun: false,
+            has_output: false,
             continues: false,
             cut_at: long::MAX_LIVE_BLOCK_BYTES,
         }
@@ -193,7 +193,7 @@ impl MarkdownStream {
     }
 
     fn separate(&mut self, lines: &mut Vec<Line>) {
-        if std::mem::replace(&mut self.begun, true) && !std::mem::take(&mut self.continues) {
+        if std::mem::replace(&mut self.has_output, true) && !std::mem::take(&mut self.continues) {
             lines.push(Line::default());
         }
     }
@@ -213,7 +213,7 @@ impl MarkdownStream {
                 lines.extend(wrap(&line, columns, CODE_INDENT.len()));
             }
             None => {
-                if self.begun && !self.continues {
+                if self.has_output && !self.continues {
                     lines.push(Line::default());
                 }
                 lines.extend(render(&self.rest, columns, theme));

@@ -1,4 +1,4 @@
-//! Brings everything together that a chat needs.
+//! Assembles a chat.
 
 use std::io;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::renderer::{Narrowing, Renderer};
 use crate::style::Depth;
 use crate::terminal::{Kind, Question, Terminal};
 
-/// Takes the terminal and asks it what it can.
+/// Takes the terminal and asks for its capabilities.
 pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Chat> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let named = options.theme.take().filter(|name| name != "auto");
@@ -34,13 +34,13 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
     let info = info(&runtime);
     let mut app = App::new(theme, columns, rows, info, History::new(history));
     app.status.is_theme_guessed = chosen.is_none();
-    // GNU screen cannot clear what has left the screen, so it would have everything twice.
+    // GNU screen cannot clear its scrollback, so everything would be there twice.
     app.transcript.keeps_scrollback = options.keeps_scrollback || variable("STY").is_some();
     let kind = Kind::detect(variable);
     app.context.is_plain = kind == Kind::Lines;
     let mut terminal = Terminal::enter(kind)?;
     let depth = Depth::detect(variable);
-    // Without colours it makes no difference, and the simplest terminals print the question.
+    // Without colours the answer is useless, and simple terminals print the question.
     let is_simple = variable("TERM").is_none_or(|term| term == "linux" || term == "dumb");
     let surroundings = match is_simple || options.describes_images {
         true => Surroundings::Closed,
@@ -70,7 +70,7 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
     })
 }
 
-/// What the terminal has to be asked.
+/// The questions for the terminal.
 fn questions(background: bool, surroundings: Surroundings) -> Vec<Question> {
     let mut questions = Vec::new();
     if background {

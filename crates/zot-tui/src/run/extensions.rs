@@ -109,14 +109,14 @@ fn running(extensions: &[ExtensionEntry]) -> String {
     let (ready, others): (Vec<_>, Vec<_>) = extensions
         .iter()
         .partition(|extension| extension.state == "ready");
-    let mut said = match ready.len() {
+    let mut report = match ready.len() {
         1 => "1 extension is running".to_owned(),
         count => format!("{count} extensions are running"),
     };
     for extension in others {
-        said.push_str(&format!("; {} is {}", extension.name, extension.state));
+        report.push_str(&format!("; {} is {}", extension.name, extension.state));
     }
-    said
+    report
 }
 
 /// Those of extensions, which have to be asked.

@@ -1,4 +1,4 @@
-//! Another program has the terminal for a while: an editor, zot itself, the shell.
+//! Lends the terminal to another program: an editor or the shell.
 
 use std::io;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use super::resizing::Resized;
 use crate::app::Input;
 use crate::terminal::Terminal;
 
-/// How long after another program's end a signal may still be one that was meant for it.
+/// How long after another program's end a signal may still be meant for it.
 const GUEST_LEAVES: Duration = Duration::from_millis(100);
 
 /// Ends with an input.
@@ -28,7 +28,7 @@ impl Chat {
         Ok(())
     }
 
-    /// Stops here until the shell continues us.
+    /// Stops the process until the shell continues it.
     pub(super) fn suspend(&mut self) -> io::Result<()> {
         self.set_aside()?;
         kill_current_process_group(Signal::TSTP)?;
@@ -44,8 +44,8 @@ impl Chat {
         Ok(())
     }
 
-    /// Whether ctrl+c was for a program that has, or had until now, the terminal. That it has ended
-    /// may be known before the signal is that ended it.
+    /// Whether ctrl+c was meant for a program that has, or just had, the terminal. Its end may be known
+    /// before the signal that ended it.
     pub(super) fn is_guests_interrupt(&self) -> bool {
         let just_left = self
             .tasks

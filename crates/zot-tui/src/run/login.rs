@@ -128,7 +128,7 @@ impl Login {
         let credentials = Rc::clone(&self.credentials);
         let outcome = async move {
             let mut show = |step: LoginStep<'_>| {
-                // The chat has ended if nobody receives it.
+                // The chat has ended if the receiver is gone.
                 let _ = sender.try_send((step.to_string(), step.page().to_owned()));
                 Ok(())
             };
@@ -199,7 +199,7 @@ fn logged_in(text: String) -> Vec<Input> {
     vec![Input::note(text), Input::Login(LoginInput::LoggedIn)]
 }
 
-/// Waits for what comes of the open login. Cancel-safe: its futures stay in `login`.
+/// Waits for the open login. Cancel-safe: its futures stay in `login`.
 pub(super) async fn next_login(login: &mut Option<Login>) -> Vec<Input> {
     let Some(open) = login else {
         return std::future::pending().await;

@@ -87,7 +87,7 @@ impl Chat {
         let Some(session) = self.session_file() else {
             return Err(match self.runtime.session() {
                 Some(_) => "nothing of this conversation is on disk yet".to_owned(),
-                None => "this conversation is kept nowhere (--no-session)".to_owned(),
+                None => "this conversation is not saved (--no-session)".to_owned(),
             });
         };
         let workspace = self.workspace();

@@ -23,7 +23,7 @@ const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// Something the user did, or the terminal answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Decoded {
     Key(Key),
     Paste(String),
     /// The colour of the background.
@@ -52,13 +52,13 @@ enum Parsed {
     /// This many bytes are ignored.
     Nothing(usize),
     /// This many bytes mean this.
-    Told(usize, Told),
+    Decoded(usize, Decoded),
     PasteBegins(usize),
 }
 
 impl Parsed {
     fn key(bytes: usize, key: Key) -> Self {
-        Self::Told(bytes, Told::Key(key))
+        Self::Decoded(bytes, Decoded::Key(key))
     }
 }
 
@@ -86,7 +86,7 @@ impl Decoder {
     }
 
     /// The next complete thing.
-    pub(super) fn next(&mut self) -> Option<Told> {
+    pub(super) fn next(&mut self) -> Option<Decoded> {
         self.advance(Rest::MayFollow)
     }
 
@@ -96,11 +96,11 @@ impl Decoder {
     }
 
     /// Decodes incomplete input as it is: nothing follows.
-    pub(super) fn give_up(&mut self) -> Option<Told> {
+    pub(super) fn give_up(&mut self) -> Option<Decoded> {
         self.advance(Rest::IsMissing)
     }
 
-    fn advance(&mut self, rest: Rest) -> Option<Told> {
+    fn advance(&mut self, rest: Rest) -> Option<Decoded> {
         loop {
             if self.paste.is_some() {
                 return self.advance_paste();
@@ -108,9 +108,9 @@ impl Decoder {
             match parse(&self.buffer[self.start..], rest) {
                 Parsed::Incomplete => return None,
                 Parsed::Nothing(bytes) => self.start += bytes,
-                Parsed::Told(bytes, told) => {
+                Parsed::Decoded(bytes, decoded) => {
                     self.start += bytes;
-                    return Some(told);
+                    return Some(decoded);
                 }
                 Parsed::PasteBegins(bytes) => {
                     self.start += bytes;
@@ -120,7 +120,7 @@ impl Decoder {
         }
     }
 
-    fn advance_paste(&mut self) -> Option<Told> {
+    fn advance_paste(&mut self) -> Option<Decoded> {
         let bytes = &self.buffer[self.start..];
         let end = find(bytes, PASTE_END);
         // The end itself may be cut by a read.
@@ -143,7 +143,7 @@ impl Decoder {
         };
         let text = String::from_utf8(pasted)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        Some(Told::Paste(text))
+        Some(Decoded::Paste(text))
     }
 }
 
@@ -196,7 +196,9 @@ fn escaped(bytes: &[u8], rest: Rest) -> Parsed {
 /// The key after the escape was typed with alt.
 fn with_alt(bytes: &[u8], rest: Rest) -> Parsed {
     match parse(&bytes[1..], rest) {
-        Parsed::Told(length, Told::Key(key)) => Parsed::key(1 + length, Key { alt: true, ..key }),
+        Parsed::Decoded(length, Decoded::Key(key)) => {
+            Parsed::key(1 + length, Key { alt: true, ..key })
+        }
         Parsed::Nothing(length) => Parsed::Nothing(1 + length),
         other => other,
     }

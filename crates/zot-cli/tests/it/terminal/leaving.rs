@@ -33,7 +33,7 @@ fn what_was_spent_and_how_to_go_on_are_said() {
     let terminal = Terminal::open("MODEL say:3");
     terminal.wait_for("context");
     terminal.press("C-d");
-    let screen = terminal.wait_for("to go on: zot --resume ");
+    let screen = terminal.wait_for("to continue: zot --resume ");
     terminal.wait_for_shell();
     let line = screen
         .lines()
@@ -44,7 +44,7 @@ fn what_was_spent_and_how_to_go_on_are_said() {
     let command = terminal.command.replace("say:3", &format!("--resume {id}"));
     terminal.type_line("clear");
     terminal.type_line(&command);
-    terminal.wait_for("going on with a conversation of 2 messages");
+    terminal.wait_for("resumed a conversation of 2 messages");
 }
 
 #[test]
@@ -62,6 +62,6 @@ fn what_is_not_known_is_not_said() {
     terminal.type_line(&format!("{} 'run: true'", terminal.command));
     terminal.wait_for("ended with exit code 0");
     terminal.type_line("/exit");
-    terminal.wait_for("\nto go on: zot --resume ");
+    terminal.wait_for("\nto continue: zot --resume ");
     assert!(!terminal.screen().contains("$0.0"));
 }

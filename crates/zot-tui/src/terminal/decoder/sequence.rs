@@ -1,6 +1,6 @@
 //! Escape sequences.
 
-use super::{Parsed, Rest, Told, with_alt};
+use super::{Decoded, Parsed, Rest, with_alt};
 use crate::app::{Key, KeyCode};
 
 const SHIFT: u32 = 1;
@@ -50,7 +50,7 @@ pub(super) fn control(bytes: &[u8]) -> Parsed {
             _ => Parsed::Nothing(length + 1),
         };
     }
-    let told = match body.first() {
+    let decoded = match body.first() {
         Some(b'?') => match last {
             b'c' => Some(attributes(&body[1..inner])),
             _ => None,
@@ -64,12 +64,12 @@ pub(super) fn control(bytes: &[u8]) -> Parsed {
             match last {
                 b't' => cell(&parameters),
                 b'R' if parameters.0.len() == 2 => cursor(&parameters),
-                _ => key(&parameters, last).map(Told::Key),
+                _ => key(&parameters, last).map(Decoded::Key),
             }
         }
     };
-    match told {
-        Some(told) => Parsed::Told(length, told),
+    match decoded {
+        Some(decoded) => Parsed::Decoded(length, decoded),
         None => Parsed::Nothing(length),
     }
 }
@@ -95,21 +95,21 @@ pub(super) fn command(bytes: &[u8]) -> Parsed {
         _ => return typed(),
     };
     match is_light(&body[BACKGROUND.len()..end]) {
-        Some(is_light) => Parsed::Told(2 + length, Told::Background { is_light }),
+        Some(is_light) => Parsed::Decoded(2 + length, Decoded::Background { is_light }),
         None => typed(),
     }
 }
 
-fn attributes(inner: &[u8]) -> Told {
+fn attributes(inner: &[u8]) -> Decoded {
     let parameters = Parameters::of(inner);
     // The first is the terminal's class.
     let mut others = parameters.0.iter().skip(1);
     let sixel = others.any(|parts| parts.first() == Some(&Some(SIXEL)));
-    Told::Attributes { sixel }
+    Decoded::Attributes { sixel }
 }
 
 /// `CSI 6 ; height ; width t`.
-fn cell(parameters: &Parameters) -> Option<Told> {
+fn cell(parameters: &Parameters) -> Option<Decoded> {
     let pixels = |index| {
         let value = parameters
             .value(index)
@@ -117,15 +117,15 @@ fn cell(parameters: &Parameters) -> Option<Told> {
         usize::try_from(value).ok()
     };
     match parameters.value(0) {
-        Some(6) => Some(Told::Cell(pixels(2)?, pixels(1)?)),
+        Some(6) => Some(Decoded::Cell(pixels(2)?, pixels(1)?)),
         _ => None,
     }
 }
 
 /// `CSI row ; column R`.
-fn cursor(parameters: &Parameters) -> Option<Told> {
+fn cursor(parameters: &Parameters) -> Option<Decoded> {
     let place = |index| usize::try_from(parameters.value(index)?).ok();
-    Some(Told::Cursor {
+    Some(Decoded::Cursor {
         row: place(0)?,
         column: place(1)?,
         key: key(parameters, b'R'),
