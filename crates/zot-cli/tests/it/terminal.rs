@@ -359,7 +359,7 @@ fn a_theme_of_the_user_is_taken_and_a_broken_one_explained() {
     std::fs::write(directory.join("mine.json"), r#"{"error": "green"}"#).unwrap();
     std::fs::write(directory.join("bad.json"), r#"{"akcent": "red"}"#).unwrap();
     terminal.type_line("/theme bad");
-    terminal.wait_for("\"akcent\" is nothing that has a colour");
+    terminal.wait_for("unknown role \"akcent\"");
     terminal.type_line("/theme none");
     terminal.wait_for("there are dark, light, bad, mine");
     terminal.type_line("/theme mine");
@@ -488,7 +488,7 @@ fn a_theme_that_was_chosen_is_there_next_time() {
     terminal.wait_for_shell();
     std::fs::write(&settings, r#"{"theme": "gone"}"#).unwrap();
     terminal.type_line(&terminal.command);
-    terminal.wait_for("there is no theme \"gone\"");
+    terminal.wait_for("unknown theme \"gone\"");
 }
 
 #[test]

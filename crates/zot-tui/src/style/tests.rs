@@ -82,20 +82,20 @@ fn an_invalid_theme_explains_itself() {
         (r#"{"base": "solar"}"#, "not \"solar\""),
         (
             r#"{"akcent": "red"}"#,
-            "\"akcent\" is nothing that has a colour: there are accent, muted",
+            "unknown role \"akcent\": known are accent, muted",
         ),
         (
             r#"{"user": "redd"}"#,
-            "user: \"redd\" is no colour: write \"#rrggbb\"",
+            "user: invalid colour \"redd\": write \"#rrggbb\"",
         ),
-        (r##"{"user": "#12345"}"##, "is no colour"),
+        (r##"{"user": "#12345"}"##, "invalid colour"),
         (
             r#"{"user": {"fg": "red"}}"#,
-            "user: \"fg\" is not known: there are color",
+            "user: unknown field \"fg\": known are color",
         ),
         (
             r#"{"user": {"bold": "yes"}}"#,
-            "user: \"bold\" is true or false, not \"yes\"",
+            "user: \"bold\" must be true or false, not \"yes\"",
         ),
     ] {
         let error = Theme::parse(text).unwrap_err().to_string();

@@ -29,7 +29,7 @@ fn in_the_middle_of_an_answer_by_a_signal() {
 }
 
 #[test]
-fn what_was_spent_and_how_to_go_on_are_said() {
+fn the_cost_and_how_to_continue_are_printed() {
     let terminal = Terminal::open("MODEL say:3");
     terminal.wait_for("context");
     terminal.press("C-d");
@@ -37,7 +37,7 @@ fn what_was_spent_and_how_to_go_on_are_said() {
     terminal.wait_for_shell();
     let line = screen
         .lines()
-        .find(|line| line.contains("to go on"))
+        .find(|line| line.contains("to continue"))
         .unwrap();
     assert!(line.starts_with("cost $0.0"), "{line}");
     let id = line.rsplit(' ').next().unwrap();
@@ -48,14 +48,14 @@ fn what_was_spent_and_how_to_go_on_are_said() {
 }
 
 #[test]
-fn what_is_not_known_is_not_said() {
+fn an_empty_conversation_prints_nothing() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.press("C-d");
     terminal.wait_for_shell();
     let screen = terminal.everything();
     assert!(
-        !screen.contains("to go on") && !screen.contains('$'),
+        !screen.contains("to continue") && !screen.contains('$'),
         "{screen}"
     );
     terminal.type_line("clear");

@@ -93,7 +93,7 @@ fn skills_themes_and_providers_are_chosen_from_lists() {
     terminal.press("Enter");
     terminal.wait_until("no list", |screen| !screen.contains("theme:"));
     terminal.type_line("/logout");
-    terminal.wait_for("no key is kept");
+    terminal.wait_for("no credential is stored");
     let secret = "sk-very-secret-indeed";
     let home = terminal.workdir.zot_home();
     let kept = format!(r#"{{"openai":{{"type":"api_key","key":"{secret}"}}}}"#);
@@ -114,7 +114,7 @@ fn skills_themes_and_providers_are_chosen_from_lists() {
     terminal.wait_for("Forgot the credential of openai");
 }
 
-/// Who chooses what somebody else has open stays where they are.
+/// Choosing a session that another chat has open changes nothing.
 #[test]
 fn a_session_in_use_cannot_be_taken() {
     let terminal = Terminal::open("--provider offline");

@@ -182,7 +182,7 @@ fn a_preview_is_beside_the_list_at_100_by_30() {
         ]
     );
     let cursor = chat.terminal.screen().cursor_position();
-    assert_eq!((cursor.0, cursor.1), (4, 12));
+    assert_eq!((cursor.0, cursor.1), (4, 8));
     chat.write("tion 13");
     assert_eq!(chat.selected(), "00000013  just now  question 13");
     assert_eq!(

@@ -81,7 +81,7 @@ fn the_preview_of_a_theme_is_its_colours_or_its_error() {
     for (name, problem) in [
         ("bad", "akcent"),
         ("long", "larger than"),
-        ("none", "no theme"),
+        ("none", "unknown theme"),
     ] {
         let lines = said(&theme(name)).join(" ");
         assert!(lines.contains(problem), "{lines}");
