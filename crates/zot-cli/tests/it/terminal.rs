@@ -361,7 +361,7 @@ fn a_theme_of_the_user_is_taken_and_a_broken_one_explained() {
     terminal.type_line("/theme bad");
     terminal.wait_for("unknown role \"akcent\"");
     terminal.type_line("/theme none");
-    terminal.wait_for("there are dark, light, bad, mine");
+    terminal.wait_for("known are dark, light, bad, mine");
     terminal.type_line("/theme mine");
     let begun = Instant::now();
     loop {
