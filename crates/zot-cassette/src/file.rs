@@ -1,10 +1,11 @@
 //! Files that hold cassettes: made for their owner only, appended to whole, replaced at once.
 
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use zot_files::Durability;
 
 use super::error::CassetteError;
 
@@ -57,40 +58,5 @@ pub(super) fn replace<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
 ) -> Result<(), E> {
-    // The file itself, not a link to it, is replaced.
-    let target = path.canonicalize()?;
-    let temporary = temporary_name(&target);
-    let result = write_and_rename(&target, &temporary, write);
-    if result.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    result
-}
-
-fn write_and_rename<E: From<io::Error>>(
-    target: &Path,
-    temporary: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
-) -> Result<(), E> {
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(temporary)?;
-    let mut output = BufWriter::new(file);
-    write(&mut output)?;
-    let file = output
-        .into_inner()
-        .map_err(io::IntoInnerError::into_error)?;
-    file.set_permissions(fs::metadata(target)?.permissions())?;
-    file.sync_all()?;
-    fs::rename(temporary, target)?;
-    Ok(())
-}
-
-fn temporary_name(path: &Path) -> PathBuf {
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.new", std::process::id()));
-    path.with_file_name(name)
+    zot_files::replace_with(path, 0o600, Durability::PowerLoss, write).map(drop)
 }

@@ -1,13 +1,14 @@
 //! `zot` in a terminal: the chat.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use zot_sdk::auth::CredentialError;
+use zot_sdk::configuration::Settings;
 use zot_sdk::{
-    AssemblyError, AtStepLimit, Config, HttpClient, Persistence, PreferredModel, Resumption,
-    Runtime, zot_home,
+    AssemblyError, AtStepLimit, Config, FullMessage, HttpClient, Persistence, PreferredModel,
+    Resumption, Runtime, Workspace,
 };
 use zot_stdio::executor;
 use zot_tui::{Carried, Ending, ModelChoice, Options, Waiting};
@@ -21,97 +22,142 @@ pub(crate) fn run(
     prompt: Option<String>,
     picks_session: bool,
 ) -> Result<ExitCode, Failure> {
-    let (config, mut settings) =
+    let (mut config, settings) =
         configuration::read_with_settings(arguments, Persistence::SessionFile)?;
-    let home = config
-        .home
-        .clone()
-        .unwrap_or_else(|| zot_home(&|name| std::env::var(name).ok()));
-    let mut config = config;
     config.steps.when_reached = AtStepLimit::Ask;
     if config.model.fallback.is_empty() {
-        // Whoever waits sees it, and can stop it. Another model would be quicker.
+        // The user sees the wait and can stop it. With a fallback, another model would be quicker.
         config.http = Some(HttpClient::new().patient());
     }
-    let is_flagged = config.model.provider.is_some() || config.model.model.is_some();
-    let mut prompt = prompt;
-    let mut draft = None;
-    let mut carried_outputs = Waiting::default();
-    let mut picks_session = picks_session;
-    // A conversation that is in no file.
-    let mut unkept = Vec::new();
+    let mut chat = Chat {
+        is_flagged: config.model.provider.is_some() || config.model.model.is_some(),
+        home: match &config.home {
+            Some(home) => home.clone(),
+            None => Workspace::of_process().zot_home,
+        },
+        config,
+        settings,
+        next: Start {
+            prompt,
+            picks_session,
+            ..Start::default()
+        },
+    };
     loop {
-        let messages = std::mem::take(&mut unkept);
+        match chat.run_once()? {
+            Ending::Left => return Ok(ExitCode::SUCCESS),
+            Ending::Signal(signal) => return Ok(ExitCode::from(signal.exit_code())),
+            Ending::TerminalGone => return Ok(ExitCode::from(129)),
+            Ending::Again { session, carried } => chat.restart_with(session, *carried)?,
+        }
+    }
+}
+
+/// What stays the same, or is handed on, when a chat starts again with another session.
+struct Chat {
+    config: Config,
+    settings: Settings,
+    home: PathBuf,
+    /// Whether the command line names a provider or a model.
+    is_flagged: bool,
+    next: Start,
+}
+
+/// What the next chat starts with.
+#[derive(Default)]
+struct Start {
+    prompt: Option<String>,
+    draft: Option<String>,
+    waiting: Waiting,
+    picks_session: bool,
+    /// A conversation that is in no file.
+    messages: Vec<FullMessage>,
+}
+
+impl Chat {
+    fn run_once(&mut self) -> Result<Ending, Failure> {
+        let Start {
+            prompt,
+            draft,
+            waiting,
+            picks_session,
+            messages,
+        } = std::mem::take(&mut self.next);
+        let home = self.home.as_path();
         let mut options = Options {
-            prompt: prompt.take(),
-            draft: draft.take(),
-            waiting: std::mem::take(&mut carried_outputs),
-            picks_session: std::mem::take(&mut picks_session),
+            prompt,
+            draft,
+            waiting,
+            picks_session,
             history: Some(home.join("history.jsonl")),
-            theme: settings.theme.take(),
+            theme: self.settings.theme.take(),
             themes: Some(home.join("themes")),
             model_choice: Some(ModelChoice {
-                home: home.clone(),
-                is_flagged,
+                home: home.to_owned(),
+                is_flagged: self.is_flagged,
             }),
-            keeps_scrollback: settings.keep_scrollback != Some(false),
-            describes_images: settings.inline_images_enabled == Some(false),
+            keeps_scrollback: self.settings.keep_scrollback != Some(false),
+            describes_images: self.settings.inline_images_enabled == Some(false),
             sessions: Some(home.join("sessions")),
             ..Options::default()
         };
-        let (wanted, home) = (config.clone(), home.as_path());
-        let ending = executor::run(|_| async move {
-            let runtime = assemble(wanted, home, &mut options)?;
+        let config = self.config.clone();
+        executor::run(|_| async move {
+            let runtime = assemble(config, home, &mut options)?;
             options.warnings.extend_from_slice(runtime.warnings());
             if !messages.is_empty()
                 && let Err(error) = runtime.set_messages(messages)
             {
                 options.warnings.push(format!(
-                    "the conversation could not be taken along: {error}"
+                    "the conversation could not be carried over: {error}"
                 ));
             }
             Ok::<_, Failure>(zot_tui::run(Arc::new(runtime), options).await?)
-        })??;
-        match ending {
-            Ending::Left => return Ok(ExitCode::SUCCESS),
-            Ending::Signal(signal) => return Ok(ExitCode::from(signal.exit_code())),
-            Ending::TerminalGone => return Ok(ExitCode::from(129)),
-            Ending::Again { session, carried } => {
-                let Carried {
-                    is_jailed,
-                    approval,
-                    model,
-                    messages,
-                    prompt: waiting,
-                    draft: unsent,
-                    waiting: outputs,
-                } = *carried;
-                (prompt, draft) = (waiting, unsent);
-                carried_outputs = outputs;
-                config.tools.jail = is_jailed;
-                config.tools.approval = approval;
-                config.model.model = model.or(config.model.model);
-                // The chat may have changed them.
-                settings = configuration::layers(config.cwd.as_deref())?.settings();
-                config.model.preferred = PreferredModel {
-                    provider: settings.provider.clone(),
-                    model: settings.model.clone(),
-                };
-                config.session.resumption = Resumption::Append;
-                config.session.persistence = match (session, config.session.persistence) {
-                    (Some(session), _) => Persistence::Resume(session.display().to_string()),
-                    // Who wanted nothing to be kept still does.
-                    (None, Persistence::Never) => Persistence::Never,
-                    (None, _) => Persistence::SessionFile,
-                };
-                unkept = messages;
-            }
+        })?
+    }
+
+    fn restart_with(&mut self, session: Option<PathBuf>, carried: Carried) -> Result<(), Failure> {
+        let Carried {
+            is_jailed,
+            approval,
+            model,
+            messages,
+            prompt,
+            draft,
+            waiting,
+        } = carried;
+        self.next = Start {
+            prompt,
+            draft,
+            waiting,
+            picks_session: false,
+            messages,
+        };
+        let config = &mut self.config;
+        config.tools.jail = is_jailed;
+        config.tools.approval = approval;
+        if model.is_some() {
+            config.model.model = model;
         }
+        // The chat may have changed the settings.
+        self.settings = configuration::layers(config.cwd.as_deref())?.settings();
+        config.model.preferred = PreferredModel {
+            provider: self.settings.provider.clone(),
+            model: self.settings.model.clone(),
+        };
+        config.session.resumption = Resumption::Append;
+        config.session.persistence = match (session, &config.session.persistence) {
+            (Some(session), _) => Persistence::Resume(session.display().to_string()),
+            // --no-session still holds.
+            (None, Persistence::Never) => Persistence::Never,
+            (None, _) => Persistence::SessionFile,
+        };
+        Ok(())
     }
 }
 
-/// Whoever has no key yet, or has it no more, gets a chat all the same, and is told how to get a
-/// better one.
+/// Assembles a runtime. Without a usable key it is one with the offline stand-in, and a warning says
+/// how to log in.
 fn assemble(mut config: Config, home: &Path, options: &mut Options) -> Result<Runtime, Failure> {
     let (reason, command, auth_file) = match Runtime::new(config.clone()) {
         Err(AssemblyError::NoCredential { auth_file }) => {

@@ -1,128 +1,98 @@
-//! The decision: what the stand-in says and which tools it calls, from the request alone.
+//! What the stand-in responds and which tools it calls, from the request alone.
+
+#[cfg(test)]
+mod tests;
 
 use zot_conversation::{ContentBlock, Message, ModelRequest, Role, ToolResult};
 
-use super::intent::understand;
-use super::report::{report, report_unknown};
-use super::step::Step;
-use super::summary;
+use crate::intent::{Intent, Shown, intents};
+use crate::report::report;
 
-/// A whole answer.
+/// A whole response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Reply {
-    pub(super) text: String,
-    pub(super) calls: Vec<Call>,
+pub(crate) struct Reply {
+    pub(crate) text: String,
+    pub(crate) calls: Vec<Call>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Call {
-    pub(super) id: String,
-    pub(super) name: String,
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
     /// A JSON object.
-    pub(super) arguments: String,
+    pub(crate) arguments: String,
 }
 
-pub(super) const WHO_I_AM: &str =
+const INTRODUCTION: &str =
     "I am zot's offline stand-in, not a language model: I follow a few fixed rules.";
 
-const WHAT_I_CAN_DO: &str = "I can do what these words ask for:
+const HELP: &str = "These are the requests I understand:
 
-- list the files (in src, or: list the rust files)
+- list the files
 - read README.md
+- count the lines in README.md
 - write \"some text\" to notes.txt
 - run `some command`
-- count the lines in README.md (or: words, files)
-- explain src/main.rs
-- call read {\"path\": \"README.md\"} (or any other tool there is)
+- call read {\"path\": \"README.md\"} (or any other tool)
 
-Several can be joined by \"and\". For anything else, choose a real model with --provider and --model.";
-
-/// What a compacted conversation begins with.
-const COMPACTED: &str = "## Context Summary (compacted)";
+Several in one line can be joined by \"and\". For anything else, choose a real model with --provider and --model.";
 
 const ID_PREFIX: &str = "offline_";
 
-/// Answers a request. The same request always gets the same answer.
-pub(super) fn answer(request: &ModelRequest<'_>) -> Reply {
+/// What the text of a compaction begins with.
+const COMPACTION: &str = "<conversation>";
+
+/// Responds to a request. The same request always gets the same response.
+pub(crate) fn reply(request: &ModelRequest<'_>) -> Reply {
     let messages: Vec<&Message> = request.messages.iter().map(AsRef::as_ref).collect();
-    let first_user = messages.iter().find(|message| message.role == Role::User);
-    if let Some(text) = first_user.map(|message| message.text())
-        && text.trim_start().starts_with(summary::CONVERSATION)
-    {
+    let prompt_index = messages.iter().rposition(|message| message.is_prompt());
+    let (before, rest) = messages.split_at(prompt_index.unwrap_or(messages.len()));
+    let (prompt, turn) = rest.split_at(rest.len().min(1));
+    let prompt_text = prompt.first().map(|prompt| prompt.text());
+    let prompt_text = prompt_text.unwrap_or_default();
+    if prompt_text.starts_with(COMPACTION) {
         return Reply {
-            text: summary::summary(&text),
+            text: format!("{INTRODUCTION} So I cannot summarise what was said before."),
             calls: Vec::new(),
         };
     }
-    let Some(asked) = last_prompt(&messages) else {
-        return Reply {
-            text: format!("{WHO_I_AM} {WHAT_I_CAN_DO}"),
-            calls: Vec::new(),
-        };
-    };
-    let (before, rest) = messages.split_at(asked);
-    let Some((prompt, turn)) = rest.split_first() else {
-        return Reply::default();
-    };
-    let mut text = Paragraphs::default();
-    let (available, unavailable) = plan(request, prompt);
+    let has_tool = |intent: &Intent| request.tools.iter().any(|tool| tool.name == intent.tool);
+    let (steps, missing): (Vec<Intent>, Vec<Intent>) =
+        intents(&prompt_text).into_iter().partition(has_tool);
     let progress = Progress::of(turn);
+    let mut paragraphs = Vec::new();
     if progress.made == 0 {
-        let met_before = before.iter().any(|message| message.role == Role::Assistant);
-        opening(
-            &mut text,
-            prompt,
-            met_before,
-            available.is_empty(),
-            &unavailable,
-        );
+        let is_understood = !steps.is_empty() || !missing.is_empty();
+        if !is_understood || !before.iter().any(|message| message.role == Role::Assistant) {
+            paragraphs.push(INTRODUCTION.to_owned());
+        }
+        let mut blocks = prompt.iter().flat_map(|prompt| &prompt.content);
+        if blocks.any(|block| matches!(block, ContentBlock::Image(_))) {
+            paragraphs.push("I cannot see images.".to_owned());
+        }
+        paragraphs.extend(missing.iter().map(unavailable));
+        if !is_understood {
+            paragraphs.push(HELP.to_owned());
+        }
     }
-    for (index, result) in progress.latest.iter().enumerate() {
-        text.add(match available.get(progress.reported + index) {
-            Some(step) => report(step, result),
-            None => report_unknown(result),
-        });
-    }
-    let batch = next_batch(available.get(progress.made..).unwrap_or_default());
+    let latest = progress.latest.iter().zip(progress.reported..);
+    paragraphs.extend(latest.map(|(result, index)| report(steps.get(index), result)));
+    let batch = next_batch(steps.get(progress.made..).unwrap_or_default());
     if !batch.is_empty() {
-        let doings: Vec<&str> = batch.iter().map(|step| step.doing.as_str()).collect();
-        text.add(format!("I will {}.", joined(&doings)));
+        let announced: Vec<&str> = batch.iter().map(|step| &*step.announcement).collect();
+        paragraphs.push(format!("I will {}.", announced.join(" and ")));
     }
-    let first_id = next_id(&messages);
-    let calls = batch.iter().enumerate().map(|(index, step)| Call {
-        id: format!("{ID_PREFIX}{}", first_id.saturating_add(index)),
-        name: step.tool.clone(),
-        arguments: step.arguments.clone(),
-    });
     Reply {
-        calls: calls.collect(),
-        text: text.0,
+        calls: calls(batch, next_id(&messages)),
+        text: paragraphs.join("\n\n"),
     }
-}
-
-/// The index of the last message a person wrote.
-fn last_prompt(messages: &[&Message]) -> Option<usize> {
-    messages.iter().rposition(|message| message.is_prompt())
-}
-
-/// The steps a prompt comes to: those that can be taken, and those whose tool is missing.
-fn plan(request: &ModelRequest<'_>, prompt: &Message) -> (Vec<Step>, Vec<Step>) {
-    let text = prompt.text();
-    if text.starts_with(COMPACTED) {
-        return (Vec::new(), Vec::new());
-    }
-    understand(&text)
-        .intents
-        .into_iter()
-        .map(Step::new)
-        .partition(|step| request.tools.iter().any(|tool| tool.name == step.tool))
 }
 
 /// How far the current turn has come.
 struct Progress<'a> {
     /// Calls made since the prompt.
     made: usize,
-    /// Of these, the ones whose results were already spoken of.
+    /// Calls whose results an earlier response reported.
     reported: usize,
     /// The results that came last.
     latest: Vec<&'a ToolResult>,
@@ -130,78 +100,51 @@ struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     fn of(turn: &[&'a Message]) -> Self {
-        let made: usize = turn
-            .iter()
-            .map(|message| message.tool_calls().count())
-            .sum();
-        let last_calls = turn
-            .iter()
-            .rposition(|message| message.tool_calls().next().is_some());
-        let behind = last_calls
-            .and_then(|index| turn.get(index..))
-            .unwrap_or_default();
-        let latest: Vec<&ToolResult> = behind
-            .iter()
-            .flat_map(|message| message.tool_results())
-            .collect();
-        let in_last = behind
-            .first()
-            .map_or(0, |message| message.tool_calls().count());
+        let calls = |message: &Message| message.tool_calls().count();
+        let made = turn.iter().map(|message| calls(message)).sum();
+        let last = turn.iter().rposition(|message| calls(message) > 0);
+        let last = last.and_then(|index| turn.get(index..)).unwrap_or_default();
         Self {
             made,
-            reported: made - in_last,
-            latest,
+            reported: made - last.first().map_or(0, |message| calls(message)),
+            latest: last
+                .iter()
+                .flat_map(|message| message.tool_results())
+                .collect(),
         }
     }
 }
 
-/// What is said before the first call, or instead of one.
-fn opening(
-    text: &mut Paragraphs,
-    prompt: &Message,
-    met_before: bool,
-    nothing_to_do: bool,
-    unavailable: &[Step],
-) {
-    let prompt_text = prompt.text();
-    if prompt_text.starts_with(COMPACTED) {
-        text.add(format!(
-            "{WHO_I_AM} I have a summary of our conversation, but no request in it."
-        ));
-        return;
-    }
-    let understanding = understand(&prompt_text);
-    let lost = understanding.intents.is_empty();
-    if !met_before || lost {
-        text.add(WHO_I_AM.to_owned());
-    }
-    let has_image = |block: &ContentBlock| matches!(block, ContentBlock::Image(_));
-    if prompt.content.iter().any(has_image) {
-        text.add("I cannot see images.".to_owned());
-    }
-    for step in unavailable {
-        text.add(format!(
-            "I would {} with the `{}` tool, but that tool is not available here.",
-            step.doing, step.tool
-        ));
-    }
-    if lost && understanding.not_understood {
-        text.add("My rules do not cover what you asked.".to_owned());
-    } else if understanding.not_understood && !nothing_to_do {
-        text.add("My rules do not cover a part of what you asked; I do the rest.".to_owned());
-    }
-    if lost || (understanding.asks_for_help && nothing_to_do) {
-        text.add(WHAT_I_CAN_DO.to_owned());
-    }
+/// Steps that only read are taken together; one that changes something is taken alone.
+fn next_batch(steps: &[Intent]) -> &[Intent] {
+    let only_reads = |step: &&Intent| {
+        let shown = &step.shown;
+        matches!(
+            shown,
+            Shown::Entries | Shown::Content(_) | Shown::LineCount(_)
+        )
+    };
+    let reading = steps.iter().take_while(only_reads).count();
+    steps.get(..reading.max(1)).unwrap_or_default()
 }
 
-/// Steps that only look are taken together; one that changes something is taken alone.
-fn next_batch(steps: &[Step]) -> &[Step] {
-    let looking = steps.iter().take_while(|step| step.only_looks()).count();
-    steps.get(..looking.max(1)).unwrap_or_default()
+fn unavailable(step: &Intent) -> String {
+    format!(
+        "I would {} with the `{}` tool, but that tool is not available here.",
+        step.announcement, step.tool
+    )
 }
 
-/// Ids go on from the highest in the conversation, and past the number of calls in it.
+fn calls(batch: &[Intent], first_id: usize) -> Vec<Call> {
+    let calls = batch.iter().zip(first_id..).map(|(step, id)| Call {
+        id: format!("{ID_PREFIX}{id}"),
+        name: step.tool.clone(),
+        arguments: step.arguments.to_string(),
+    });
+    calls.collect()
+}
+
+/// Returns a number above every id in the conversation and above the number of calls in it.
 fn next_id(messages: &[&Message]) -> usize {
     let calls = messages.iter().flat_map(|message| message.tool_calls());
     let (count, highest) = calls.fold((0, 0), |(count, highest), call| {
@@ -211,26 +154,3 @@ fn next_id(messages: &[&Message]) -> usize {
     });
     highest.max(count).saturating_add(1)
 }
-
-fn joined(parts: &[&str]) -> String {
-    match parts {
-        [] => String::new(),
-        [only] => (*only).to_owned(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
-}
-
-#[derive(Default)]
-struct Paragraphs(String);
-
-impl Paragraphs {
-    fn add(&mut self, paragraph: String) {
-        if !self.0.is_empty() {
-            self.0.push_str("\n\n");
-        }
-        self.0.push_str(&paragraph);
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -52,7 +52,7 @@ impl Stream for OfflineStream<'_> {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if let Some(request) = self.request.take() {
-            self.events = events(&request, reply::answer(&request));
+            self.events = events(&request, reply::reply(&request));
         }
         if self.since_yield == EVENTS_BETWEEN_YIELDS {
             self.since_yield = 0;

@@ -280,7 +280,7 @@ impl Server {
             } => {
                 // As late as this: what ran before may have changed the files.
                 let (text, images) = match mentions {
-                    true => prompting::with_mentions(&self.runtime, text, images),
+                    true => self.runtime.with_mentions(text, images),
                     false => (text, images),
                 };
                 let started = self.runtime.prompt_within(&text, images, budget);

@@ -89,6 +89,11 @@ impl ModelChoice {
             ..Self::default()
         }
     }
+
+    /// Returns whether a provider or a model is named.
+    pub(crate) fn is_explicit(&self) -> bool {
+        self.provider.is_some() || self.model.is_some()
+    }
 }
 
 /// A preference for a model, which anything more specific overrides.

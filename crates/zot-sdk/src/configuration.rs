@@ -4,6 +4,9 @@
 //! Variables (`ZOT_MODEL`, …) win over the project's file, and that over the user's. Functions that
 //! look a setting up read those variables from the environment of the process.
 
+#[cfg(test)]
+mod tests;
+
 use std::env;
 use std::fmt;
 use std::path::PathBuf;

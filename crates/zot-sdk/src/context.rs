@@ -69,6 +69,21 @@ impl ContextReport {
 }
 
 impl Runtime {
+    /// Attaches the files that a message mentions: their text behind it, their images to `images`.
+    pub fn with_mentions(
+        &self,
+        mut message: String,
+        mut images: Vec<Image>,
+    ) -> (String, Vec<Image>) {
+        let attached = self.attach_mentions(&message);
+        if !attached.text.is_empty() {
+            message.push_str("\n\n");
+            message.push_str(&attached.text);
+        }
+        images.extend(attached.images);
+        (message, images)
+    }
+
     /// Expands the template that a prompt names and attaches the files it mentions.
     pub fn prepare_prompt(&self, draft: PromptDraft) -> Result<PreparedPrompt, Problem> {
         let PromptDraft {

@@ -5,7 +5,7 @@
 //! usage, retries, compactions. [`wire::event`] turns one into the line that `zot rpc` writes.
 //!
 //! ```
-//! use zot_sdk::{AgentEvent, Config, Runtime};
+//! use zot_sdk::{AgentEvent, Config, ModelChoice, Runtime};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -40,7 +40,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use zot_sdk::{Config, FunctionTool, Runtime, ToolChoice, ToolSelection};
+//! use zot_sdk::{Config, FunctionTool, ModelChoice, Runtime, ToolChoice, ToolSelection};
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
 //! struct Sum {

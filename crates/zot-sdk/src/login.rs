@@ -7,6 +7,8 @@
 
 mod browser;
 mod logout;
+#[cfg(test)]
+mod tests;
 
 use std::cell::RefCell;
 use std::fmt;

@@ -16,7 +16,9 @@ use zot_session::{
 use zot_tools::{ChangeNumber, Checkpoint, FileBefore};
 
 use crate::assembly::AssemblyError;
-use crate::config::{Config, Persistence, Resumption};
+use crate::assembly::chosen::HeldWith;
+use crate::config::{Persistence, Resumption, SessionChoice};
+use crate::workspace::Workspace;
 
 /// What a runtime says about the file it writes to.
 #[derive(Debug, Clone)]
@@ -31,7 +33,14 @@ pub struct SessionInfo {
 }
 
 /// A session as far as it is known before the model is.
-pub(crate) enum Opening {
+pub(crate) struct FoundSession {
+    opening: Opening,
+    /// Where new sessions are created.
+    directory: PathBuf,
+    warnings: Vec<String>,
+}
+
+enum Opening {
     Nothing,
     New,
     NewAt(PathBuf),
@@ -49,87 +58,66 @@ pub(crate) struct Opened {
     pub(crate) checkpoints: Option<Arc<Checkpoints>>,
     /// When the conversation began, unless it begins now.
     pub(crate) began: Option<Timestamp>,
+    pub(crate) warnings: Vec<String>,
 }
 
-impl Opening {
-    /// Finds the session that `config` asks for, and takes it if it is to be written to.
+impl FoundSession {
+    /// Finds the session that `wanted` names, and locks it if it is to be written to.
     pub(crate) fn find(
-        config: &Config,
-        sessions: &Path,
-        cwd: &Path,
-        warnings: &mut Vec<String>,
+        wanted: &SessionChoice,
+        workspace: &Workspace,
     ) -> Result<Self, AssemblyError> {
-        let library = Library::new(sessions);
-        let path = match &config.session.persistence {
-            Persistence::Never => return Ok(Self::Nothing),
-            Persistence::SessionFile => return Ok(Self::New),
-            Persistence::Continue => {
-                let newest = library.newest(&cwd.display().to_string());
-                match newest.map_err(|source| AssemblyError::Sessions {
-                    path: sessions.to_owned(),
-                    source,
-                })? {
-                    Some(path) => path,
-                    None => {
-                        warnings.push(format!(
-                            "there is no session in {} yet: this is the first",
-                            cwd.display()
-                        ));
-                        return Ok(Self::New);
-                    }
+        let directory = workspace.zot_home.join("sessions");
+        let mut warnings = Vec::new();
+        let opening = match existing(wanted, &directory, workspace, &mut warnings)? {
+            Existing::None(opening) => opening,
+            Existing::Session(path) => match wanted.resumption {
+                Resumption::Append => {
+                    let opened = SessionLog::open(&path, wanted.durability)?;
+                    Opening::Existing(Box::new(opened))
                 }
-            }
-            Persistence::Resume(wanted) => library.find(wanted)?,
-            Persistence::File(path) if !path.exists() => return Ok(Self::NewAt(path.clone())),
-            Persistence::File(path) => path.clone(),
+                Resumption::Fork => Opening::Copy(Box::new(read(&path, View::Current)?)),
+            },
         };
-        Ok(match config.session.resumption {
-            Resumption::Append => {
-                let opened = SessionLog::open(&path, config.session.durability)?;
-                Self::Existing(Box::new(opened))
-            }
-            Resumption::Fork => Self::Copy(Box::new(read(&path, View::Current)?)),
+        Ok(Self {
+            opening,
+            directory,
+            warnings,
         })
     }
 
-    /// The provider and the model that the session was held with.
-    pub(crate) fn model(&self) -> Option<(&str, &str)> {
-        let meta = match self {
-            Self::Nothing | Self::New | Self::NewAt(_) => return None,
-            Self::Existing(opened) => &opened.1.meta,
-            Self::Copy(session) => &session.meta,
+    /// Returns what the session was held with.
+    pub(crate) fn held_with(&self) -> Option<HeldWith<'_>> {
+        let meta = match &self.opening {
+            Opening::Nothing | Opening::New | Opening::NewAt(_) => return None,
+            Opening::Existing(opened) => &opened.1.meta,
+            Opening::Copy(session) => &session.meta,
         };
-        let known = !meta.provider.is_empty() && !meta.model.is_empty();
-        known.then_some((meta.provider.as_str(), meta.model.as_str()))
+        let is_known = !meta.provider.is_empty() && !meta.model.is_empty();
+        is_known.then_some(HeldWith {
+            provider: &meta.provider,
+            model: &meta.model,
+        })
     }
 
+    /// Makes the session ready to be written to; forks it if that was asked for.
     pub(crate) fn open(
         self,
-        sessions: &Path,
         meta: SessionMeta,
         durability: Durability,
-        warnings: &mut Vec<String>,
     ) -> Result<Opened, AssemblyError> {
-        let (log, session) = match self {
-            Self::Nothing => {
-                return Ok(Opened {
-                    journal: Arc::new(NoJournal),
-                    log: None,
-                    transcript: Vec::new(),
-                    info: None,
-                    checkpoints: None,
-                    began: None,
-                });
-            }
-            Self::New => (SessionLog::announce(sessions, meta, durability)?, None),
-            Self::NewAt(path) => (SessionLog::announce_at(path, meta, durability)?, None),
-            Self::Existing(opened) => {
+        let directory = &self.directory;
+        let (log, session) = match self.opening {
+            Opening::Nothing => return Ok(Opened::unwritten(self.warnings)),
+            Opening::New => (SessionLog::announce(directory, meta, durability)?, None),
+            Opening::NewAt(path) => (SessionLog::announce_at(path, meta, durability)?, None),
+            Opening::Existing(opened) => {
                 let (mut log, session) = *opened;
                 log.describe(meta)?;
                 (log, Some(session))
             }
-            Self::Copy(session) => {
-                let log = fork(sessions, &session, None, meta.cwd, durability)?;
+            Opening::Copy(session) => {
+                let log = fork(directory, &session, None, meta.cwd, durability)?;
                 // The copy starts with nothing spent.
                 let session = Session {
                     usage: Usage::default(),
@@ -138,11 +126,69 @@ impl Opening {
                 (log, Some(session))
             }
         };
-        let log = Arc::new(log);
+        Ok(Opened::written(Arc::new(log), session, self.warnings))
+    }
+}
+
+enum Existing {
+    None(Opening),
+    Session(PathBuf),
+}
+
+/// Returns the file of the session to resume, or what to do without one.
+fn existing(
+    wanted: &SessionChoice,
+    directory: &Path,
+    workspace: &Workspace,
+    warnings: &mut Vec<String>,
+) -> Result<Existing, AssemblyError> {
+    let library = Library::new(directory);
+    Ok(match &wanted.persistence {
+        Persistence::Never => Existing::None(Opening::Nothing),
+        Persistence::SessionFile => Existing::None(Opening::New),
+        Persistence::Continue => {
+            let newest = library.newest(&workspace.cwd_text());
+            let newest = newest.map_err(|source| AssemblyError::Sessions {
+                path: directory.to_owned(),
+                source,
+            })?;
+            match newest {
+                Some(path) => Existing::Session(path),
+                None => {
+                    warnings.push(format!(
+                        "there is no session in {} yet: this is the first",
+                        workspace.cwd.display()
+                    ));
+                    Existing::None(Opening::New)
+                }
+            }
+        }
+        Persistence::Resume(wanted) => Existing::Session(library.find(wanted)?),
+        Persistence::File(path) if path.exists() => Existing::Session(path.clone()),
+        Persistence::File(path) => Existing::None(Opening::NewAt(path.clone())),
+    })
+}
+
+impl Opened {
+    /// A conversation that is not written to disk.
+    fn unwritten(warnings: Vec<String>) -> Self {
+        Self {
+            journal: Arc::new(NoJournal),
+            log: None,
+            transcript: Vec::new(),
+            info: None,
+            checkpoints: None,
+            began: None,
+            warnings,
+        }
+    }
+
+    /// A conversation that continues `session`, or starts empty, and is written to `log`.
+    fn written(log: Arc<SessionLog>, session: Option<Session>, mut warnings: Vec<String>) -> Self {
         let path = log.path().to_owned();
         let mut info = SessionInfo {
             id: log.meta().id.clone(),
-            // One without a name, which alone cannot be made absolute, was not opened.
+            // Only an empty path cannot be made absolute, and that was not opened.
             path: std::path::absolute(&path).unwrap_or_else(|_| path.clone()),
             resumed_messages: 0,
             report: ReadReport::default(),
@@ -155,12 +201,12 @@ impl Opening {
             began = session.began;
             let findings = session.report.findings().into_iter();
             warnings.extend(findings.map(|finding| format!("{}: {finding}", path.display())));
-            transcript = mended(session.messages, &path, warnings);
+            transcript = mended(session.messages, &path, &mut warnings);
             info.resumed_messages = transcript.len();
             info.report = session.report;
         }
-        let checkpoints = Arc::new(Checkpoints::beside(&path));
-        Ok(Opened {
+        let checkpoints = Arc::new(Checkpoints::beside(&path, log.durability()));
+        Self {
             log: Some(Arc::clone(&log)),
             journal: Arc::new(SessionJournal {
                 log,
@@ -171,7 +217,8 @@ impl Opening {
             info: Some(info),
             checkpoints: Some(checkpoints),
             began,
-        })
+            warnings,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod aside;
 mod context;
 mod error;
 mod extensions;
+mod models;
 mod occupation;
 mod settings;
 mod state;
@@ -15,23 +16,22 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_agent::{
-    Agent, AgentParts, Budget, Decision, Hooks, NoHooks, NotWaiting, SharedSettings, SteerError,
+    Agent, AgentParts, AgentSettings, Budget, Decision, Hooks, NoHooks, NotWaiting, SharedSettings,
+    SteerError,
 };
 use zot_context::{SkillGuard, Templates};
 use zot_conversation::{
     AgentEvent, BoxFuture, ContentBlock, ErrorCode, ErrorReport, Image, Timestamp, Transcript,
 };
 use zot_extension_host::ExtensionHost;
-use zot_provider::catalog::Catalog;
 use zot_session::SessionLog;
 
 use crate::alternatives::ProviderAlternatives;
-use crate::assembly::{self, Assembled, AssemblyError, Clients};
+use crate::assembly::{Assembled, AssemblyError};
 use crate::config::Config;
 use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
 use crate::jail::Confines;
-use crate::live_models::LiveModels;
 use crate::persistence::SessionInfo;
 use crate::stream::{EVENT_QUEUE_LENGTH, EventStream, Work};
 use crate::surroundings::SkillHooks;
@@ -41,6 +41,7 @@ pub use context::ContextPart;
 pub(crate) use error::did_you_mean;
 pub use error::{Busy, ClearError, ModelChangeError, SetMessagesError, ToolChangeError};
 pub use extensions::ReloadFailure;
+use models::Models;
 pub(crate) use occupation::Occupation;
 
 /// The version every part of zot reports.
@@ -52,10 +53,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub struct Runtime {
     agent: Arc<Agent>,
     settings: Arc<SharedSettings>,
-    provider: String,
-    /// Whether a model outside the catalog may be switched to.
-    open_models: bool,
-    catalog: Arc<Catalog>,
+    models: Models,
     cwd: PathBuf,
     session: Option<SessionInfo>,
     /// Where it is noted that another model is switched to.
@@ -67,8 +65,6 @@ pub struct Runtime {
     templates: Templates,
     /// Holds the model to the skills it has loaded, if there are any.
     guard: Option<Arc<SkillGuard>>,
-    clients: Clients,
-    live_models: Option<LiveModels>,
     alternatives: Arc<ProviderAlternatives>,
     occupation: Arc<Occupation>,
 }
@@ -79,85 +75,74 @@ impl Runtime {
     pub fn new(config: Config) -> Result<Self, AssemblyError> {
         // What earlier runs that were killed have left.
         zot_files::sweep_scratch();
-        let selection = config.tools.selection.clone();
-        let own_hooks = config.hooks.clone();
+        let parts = Assembled::new(&config)?;
+        Ok(Self::from_parts(config, parts))
+    }
+
+    /// Starts the extensions and makes the agent. Cannot fail.
+    fn from_parts(config: Config, mut parts: Assembled) -> Self {
+        let warnings = parts.take_warnings();
         let Assembled {
-            provider,
-            open_models,
-            catalog,
             cwd,
-            mut settings,
+            chosen,
             session,
-            warnings,
-            own_tools,
-            jail,
-            prompt,
-            skills,
-            templates,
-            extensions,
-            clients,
-            budget,
-            live_models,
-            alternatives,
-        } = assembly::assemble(config)?;
-        let extensions = extensions
+            equipped,
+            connected,
+        } = parts;
+        let extensions = equipped
+            .extensions
             .map(|(config, discovery)| Arc::new(ExtensionHost::start(config, &discovery)));
         let toolbox = Arc::new(ToolBox::new(
-            own_tools,
-            selection,
-            prompt,
+            equipped.own_tools,
+            config.tools.selection,
+            equipped.prompt,
             session.began.unwrap_or_else(Timestamp::now),
             extensions.clone(),
         ));
+        let mut settings = AgentSettings {
+            model: connected.model,
+            system: Arc::from(""),
+            tools: Arc::default(),
+            reasoning: config.reasoning,
+            steps: config.steps,
+            approval: config.tools.approval,
+            fallbacks: connected.fallbacks,
+        };
         toolbox.apply(&mut settings);
         let settings = SharedSettings::new(settings);
-        let hooks = extensions.as_ref().map(|host| {
-            Arc::new(ExtensionHooks {
-                host: Arc::clone(host),
-                toolbox: Arc::clone(&toolbox),
-                settings: Arc::clone(&settings),
-            })
+        let extension_hooks = extensions.as_ref().map(|host| ExtensionHooks {
+            host: Arc::clone(host),
+            toolbox: Arc::clone(&toolbox),
+            settings: Arc::clone(&settings),
         });
-        let guard = skills.map(|skills| skills.guard);
-        // Skills refuse before anybody is asked; the embedding program has the last word.
-        let parties = [
-            guard
-                .clone()
-                .map(|guard| Arc::new(SkillHooks(guard)) as Arc<dyn Hooks>),
-            hooks.map(|hooks| hooks as Arc<dyn Hooks>),
-            own_hooks,
-        ];
+        let guard = equipped.skills.map(|skills| skills.guard);
         let agent = Arc::new(Agent::new(AgentParts {
             settings: Arc::clone(&settings),
-            hooks: parties
-                .into_iter()
-                .flatten()
-                .reduce(|first, last| Arc::new(ChainedHooks { first, last }))
-                .unwrap_or_else(|| Arc::new(NoHooks)),
+            hooks: chained_hooks(guard.clone(), extension_hooks, config.hooks),
             journal: session.journal,
             transcript: Transcript::from(session.transcript),
-            budget,
+            budget: config.budget,
         }));
-        Ok(Self {
+        let alternatives = Arc::new(ProviderAlternatives {
+            providers: chosen.providers.clone(),
+            auth_file: chosen.auth_file.clone(),
+        });
+        Self {
             agent,
             settings,
-            toolbox,
-            jail,
-            extensions,
-            templates,
-            guard,
-            clients,
-            live_models,
-            alternatives: Arc::new(alternatives),
-            provider,
-            open_models,
-            catalog: Arc::new(catalog),
+            models: Models::new(chosen, connected.clients, connected.live_models),
             cwd,
             session: session.info,
             session_log: session.log,
             warnings,
+            toolbox,
+            jail: equipped.jail,
+            extensions,
+            templates: equipped.templates,
+            guard,
+            alternatives,
             occupation: Arc::default(),
-        })
+        }
     }
 
     /// Runs the agent on a message; the stream does the work as it is read.
@@ -267,7 +252,7 @@ impl Runtime {
     }
 
     pub fn provider(&self) -> &str {
-        &self.provider
+        &self.models.provider
     }
 
     pub fn model(&self) -> String {
@@ -287,6 +272,23 @@ impl Runtime {
     pub fn session(&self) -> Option<&SessionInfo> {
         self.session.as_ref()
     }
+}
+
+/// Skills refuse before anybody is asked; the embedding program has the last word.
+fn chained_hooks(
+    guard: Option<Arc<SkillGuard>>,
+    extensions: Option<ExtensionHooks>,
+    own: Option<Arc<dyn Hooks>>,
+) -> Arc<dyn Hooks> {
+    [
+        guard.map(|guard| Arc::new(SkillHooks(guard)) as Arc<dyn Hooks>),
+        extensions.map(|hooks| Arc::new(hooks) as Arc<dyn Hooks>),
+        own,
+    ]
+    .into_iter()
+    .flatten()
+    .reduce(|first, last| Arc::new(ChainedHooks { first, last }))
+    .unwrap_or_else(|| Arc::new(NoHooks))
 }
 
 fn user_content(text: &str, images: Vec<Image>) -> Vec<ContentBlock> {

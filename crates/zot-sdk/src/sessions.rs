@@ -3,6 +3,40 @@
 //! Every function works on the sessions below [`Workspace::zot_home`]. A session is named by its id,
 //! the beginning of its id, or the path of its file. Reports implement [`Display`](std::fmt::Display)
 //! with the text that `zot sessions` prints and the chat shows.
+//!
+//! ```
+//! use zot_sdk::sessions::{self, ExportFormat, IfExists, Scope};
+//! use zot_sdk::{Config, ModelChoice, Persistence, Runtime, Workspace};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! # let directory = tempfile::tempdir()?;
+//! # let (home, project) = (directory.path().join("home"), directory.path());
+//! let workspace = Workspace::of_process().with_zot_home(&home).in_directory(project);
+//! let runtime = Runtime::new(Config {
+//!     model: ModelChoice::provider("offline"),
+//!     home: Some(workspace.zot_home.clone()),
+//!     cwd: Some(workspace.cwd.clone()),
+//!     session: Persistence::SessionFile.into(),
+//!     ..Config::default()
+//! })?;
+//! let mut events = runtime.prompt("say hello", Vec::new())?;
+//! while events.next().await.is_some() {}
+//!
+//! let [session] = &sessions::list(&workspace, Scope::Here)?[..] else {
+//!     panic!("one session");
+//! };
+//! let page = "hello.html".as_ref();
+//! let report = sessions::export_to_file(
+//!     &workspace,
+//!     &session.id,
+//!     ExportFormat::Html,
+//!     page,
+//!     IfExists::Refuse,
+//! )?;
+//! println!("{report}"); // hello.html: 2 messages, 4711 bytes
+//! # Ok(()) }) }
+//! ```
 
 mod error;
 mod export;
@@ -10,6 +44,8 @@ mod fork;
 mod overview;
 mod search;
 mod statistics;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod undo;
 

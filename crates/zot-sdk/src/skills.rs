@@ -4,6 +4,8 @@
 //! below the working directory and below the user's home, and built in.
 
 mod create;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 

@@ -3,8 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::env;
-use std::path::Path;
 use std::sync::Arc;
 
 use zot_agent::{Hooks, ToolVerdict};
@@ -15,6 +13,7 @@ use zot_context::{
 use zot_conversation::{BoxFuture, Tool, ToolCall};
 
 use crate::config::{ContextSearch, SkillSearch};
+use crate::workspace::Workspace;
 
 #[derive(Default)]
 pub(crate) struct Surroundings {
@@ -32,7 +31,12 @@ pub(crate) struct Skills {
 }
 
 impl Surroundings {
-    pub(crate) fn find(search: &ContextSearch, cwd: &Path, home: &Path) -> Self {
+    pub(crate) fn find(search: &ContextSearch, workspace: &Workspace) -> Self {
+        let Workspace {
+            cwd,
+            zot_home,
+            user_home,
+        } = workspace;
         let mut surroundings = Self::default();
         let mut problems = Vec::new();
         if search.instructions {
@@ -44,7 +48,7 @@ impl Surroundings {
             SkillSearch::None => None,
             SkillSearch::BuiltIn => Some(SkillSet::built_in()),
             SkillSearch::All => {
-                let directories = SkillDirectories::usual(cwd, home, env::home_dir().as_deref());
+                let directories = SkillDirectories::usual(cwd, zot_home, user_home.as_deref());
                 let (found, broken) = find_skills(&directories, cwd);
                 problems.extend(broken);
                 Some(SkillSet::new(found))
@@ -55,7 +59,7 @@ impl Surroundings {
             guard: Arc::default(),
         });
         if search.templates {
-            surroundings.templates = Templates::usual(cwd, home);
+            surroundings.templates = Templates::usual(cwd, zot_home);
         }
         surroundings.warnings = problems.iter().map(ToString::to_string).collect();
         surroundings

@@ -6,8 +6,9 @@ use zot_agent::{AgentSettings, SharedSettings};
 use zot_context::Skill;
 use zot_conversation::{Timestamp, ToolSet};
 use zot_extension_host::ExtensionHost;
+use zot_provider::catalog::nearest_names;
 
-use crate::assembly::{UnknownTool, choose_tools};
+use crate::assembly::UnknownTool;
 use crate::config::{ToolOrigin, ToolSelection};
 use crate::runtime::ContextPart;
 use crate::system_prompt::{ContextKind, PromptParts};
@@ -181,4 +182,24 @@ impl ToolBox {
     fn lock(&self) -> MutexGuard<'_, Choice> {
         self.choice.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns those of `all` that are called `names`.
+pub(crate) fn choose_tools(all: &ToolSet, names: &[String]) -> Result<ToolSet, UnknownTool> {
+    if let Some(name) = names.iter().find(|name| all.get(name).is_none()) {
+        let known = all.definitions().iter().map(|tool| tool.name.as_str());
+        return Err(UnknownTool {
+            name: name.clone(),
+            nearest: nearest_names(name, known.clone())
+                .into_iter()
+                .map(ToOwned::to_owned)
+                .collect(),
+            known: known.map(ToOwned::to_owned).collect(),
+        });
+    }
+    let chosen = all
+        .iter()
+        .filter(|tool| names.contains(&tool.definition().name))
+        .cloned();
+    Ok(ToolSet::new(chosen))
 }

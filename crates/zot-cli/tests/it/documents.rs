@@ -136,7 +136,7 @@ fn every_error_code_is_listed() {
         })
         .collect();
     let sources = [
-        "crates/zot-conversation/src/event.rs",
+        "crates/zot-conversation/src/error.rs",
         "crates/zot-rpc/src/server.rs",
         "crates/zot-rpc/src/server/prompting.rs",
         "crates/zot-rpc/src/server/refusal.rs",
@@ -150,7 +150,7 @@ fn every_error_code_is_listed() {
             "zot knows no code {code}"
         );
     }
-    let event = read("crates/zot-conversation/src/event.rs");
+    let event = read("crates/zot-conversation/src/error.rs");
     let codes = event
         .split("impl ErrorCode")
         .nth(1)

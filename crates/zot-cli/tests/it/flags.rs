@@ -118,11 +118,24 @@ fn has_usual_system_prompt(ran: &Ran) -> bool {
     prints(ran) && ran.system_prompt().len() > 200
 }
 
-/// Every flag of the original, and those combinations that ours once refused.
+/// Runs zot with each row's arguments; all of them are accepted.
+fn check_table(table: &[(&[&str], Check)]) {
+    for (arguments, check) in table {
+        let ran = run(arguments);
+        let Finished {
+            code,
+            stdout,
+            stderr,
+            ..
+        } = &ran.ended;
+        assert_eq!(*code, Some(0), "{arguments:?}: {stderr}");
+        assert!(check(&ran), "{arguments:?}: {stdout} {stderr}");
+    }
+}
+
 #[test]
-fn flags_and_combinations_mean_what_they_mean_in_the_original() {
-    let table: &[(&[&str], Check)] = &[
-        // Modes: the last one counts.
+fn the_last_mode_counts() {
+    check_table(&[
         (&["-p", "hi"], prints),
         (&["--print", "hi"], prints),
         (&["--json", "hi"], prints_events),
@@ -132,7 +145,12 @@ fn flags_and_combinations_mean_what_they_mean_in_the_original() {
         (&["-p", "--json", "--print", "hi"], prints),
         (&["--rpc", "-p", "hi"], prints),
         (&["--rpc", "--json", "hi"], prints_events),
-        // Repeated: the last one counts.
+    ]);
+}
+
+#[test]
+fn of_a_repeated_flag_the_last_counts() {
+    check_table(&[
         (&["-p", "-p", "hi"], prints),
         (
             &[
@@ -186,7 +204,12 @@ fn flags_and_combinations_mean_what_they_mean_in_the_original() {
             ],
             prints,
         ),
-        // Lists by design.
+    ]);
+}
+
+#[test]
+fn repeated_lists_add_up() {
+    check_table(&[
         (
             &[
                 "-p",
@@ -209,7 +232,12 @@ fn flags_and_combinations_mean_what_they_mean_in_the_original() {
             &["-p", "--tools", "read, bash ,", "hi"],
             has_read_and_bash_only,
         ),
-        // Sessions: none, then the named one, then the newest.
+    ]);
+}
+
+#[test]
+fn session_flags_have_an_order() {
+    check_table(&[
         (&["-p", "-c", "--no-session", "hi"], has_no_session),
         (&["-p", "--no-session", "-c", "hi"], has_no_session),
         (&["-p", "-r", "--no-session", "hi"], has_no_session),
@@ -231,7 +259,12 @@ fn flags_and_combinations_mean_what_they_mean_in_the_original() {
         (&["-p", "-c", "hi"], |ran| {
             prints(ran) && ran.session_files() == 1
         }),
-        // Tools and skills: the flag that takes away wins.
+    ]);
+}
+
+#[test]
+fn flags_that_take_away_win() {
+    check_table(&[
         (
             &["-p", "--no-tools", "--tools", "read", "hi"],
             has_no_built_in_tools,
@@ -253,7 +286,12 @@ fn flags_and_combinations_mean_what_they_mean_in_the_original() {
         (&["-p", "-nc", "hi"], |ran| {
             prints(ran) && ran.prompts() == ["hi"]
         }),
-        // Values in any case, and empty ones.
+    ]);
+}
+
+#[test]
+fn values_may_be_in_any_case_or_empty() {
+    check_table(&[
         (&["-p", "--reasoning", "HIGH", "hi"], prints),
         (&["-p", "--reasoning", "Medium", "hi"], prints),
         (&["-p", "--reasoning", "", "hi"], prints),
@@ -269,7 +307,12 @@ fn flags_and_combinations_mean_what_they_mean_in_the_original() {
         (&["-p", "--append-system-prompt", "", "hi"], prints),
         (&["-p", "--ext", "", "hi"], prints),
         (&["-p", "--model", "", "hi"], prints),
-        // Values that look like flags, where text is meant.
+    ]);
+}
+
+#[test]
+fn texts_may_look_like_flags() {
+    check_table(&[
         (&["-p", "--system-prompt", "- be terse", "hi"], |ran| {
             prints(ran) && ran.system_prompt().contains("- be terse")
         }),
@@ -277,7 +320,12 @@ fn flags_and_combinations_mean_what_they_mean_in_the_original() {
             &["-p", "--append-system-prompt", "-x-marks-it", "hi"],
             |ran| prints(ran) && ran.system_prompt().contains("-x-marks-it"),
         ),
-        // Words around flags are one prompt.
+    ]);
+}
+
+#[test]
+fn words_around_flags_are_one_prompt() {
+    check_table(&[
         (&["one", "-p", "two", "--no-session", "three"], |ran| {
             prints(ran) && ran.prompts() == ["one two three"]
         }),
@@ -289,22 +337,7 @@ fn flags_and_combinations_mean_what_they_mean_in_the_original() {
                     .stderr
                     .contains("--experimental-oauth changes nothing")
         }),
-    ];
-    for (arguments, check) in table {
-        let ran = run(arguments);
-        assert_eq!(
-            ran.ended.code,
-            Some(0),
-            "{arguments:?}: {}",
-            ran.ended.stderr
-        );
-        assert!(
-            check(&ran),
-            "{arguments:?}: {} {}",
-            ran.ended.stdout,
-            ran.ended.stderr
-        );
-    }
+    ]);
 }
 
 #[test]

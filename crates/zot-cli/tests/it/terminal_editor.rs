@@ -112,7 +112,7 @@ fn a_paste_of_any_size_is_a_chip_and_runs_nothing() {
     paste(&terminal, "/exit", &["-p"]);
     wait_for_written(&terminal, "❯ /exit");
     terminal.press("Enter");
-    terminal.wait_for("My rules do not cover");
+    terminal.wait_for("These are the requests I understand");
 }
 
 /// What a script types, or somebody ahead of a slow machine, is no paste.

@@ -6,7 +6,7 @@ use zot_conversation::{
     ToolDefinition, ToolEffect, ToolResult,
 };
 
-use super::{Reply, WHO_I_AM, answer};
+use super::{INTRODUCTION, Reply, reply};
 
 fn message(role: Role, content: Vec<ContentBlock>) -> Arc<Message> {
     Arc::new(Message {
@@ -46,7 +46,7 @@ impl Conversation {
         Self::new(&["read", "write", "edit", "bash"])
     }
 
-    fn answer(&self) -> Reply {
+    fn reply(&self) -> Reply {
         let request = ModelRequest {
             model: "offline",
             system: "You are zot.",
@@ -56,14 +56,14 @@ impl Conversation {
             max_output: 4096,
             sampling: Sampling::default(),
         };
-        let reply = answer(&request);
-        assert_eq!(reply, answer(&request), "the answer is always the same");
-        reply
+        let first = reply(&request);
+        assert_eq!(first, reply(&request), "the response is always the same");
+        first
     }
 
     fn ask(&mut self, prompt: &str) -> Reply {
         self.messages.push(message(Role::User, vec![text(prompt)]));
-        self.answer()
+        self.reply()
     }
 
     /// Adds `reply` and the results of its calls, then asks again.
@@ -90,7 +90,7 @@ impl Conversation {
                 })
             });
         self.messages.push(message(Role::Tool, results.collect()));
-        self.answer()
+        self.reply()
     }
 
     fn end_turn(&mut self, reply: &Reply) {
@@ -113,20 +113,19 @@ fn prompts_lead_to_calls() {
     for (prompt, expected) in [
         ("list the files", r#"bash {"command":"ls -1Ap"}"#),
         ("read README.md", r#"read {"path":"README.md"}"#),
-        ("explain src/lib.rs", r#"read {"path":"src/lib.rs"}"#),
         (
             "write \"hello\" to a.txt",
             r#"write {"content":"hello","path":"a.txt"}"#,
         ),
         ("run `make`", r#"bash {"command":"make"}"#),
         (
-            "count the words in it's.txt",
-            r#"bash {"command":"wc -w < 'it'\\''s.txt'"}"#,
+            "count the lines in it's.txt",
+            r#"bash {"command":"awk 'END { print NR }' < 'it'\\''s.txt'"}"#,
         ),
     ] {
         let reply = Conversation::with_all_tools().ask(prompt);
         assert_eq!(calls(&reply), [expected], "{prompt}");
-        assert!(reply.text.starts_with(WHO_I_AM), "{}", reply.text);
+        assert!(reply.text.starts_with(INTRODUCTION), "{}", reply.text);
         assert!(reply.text.contains("I will "), "{}", reply.text);
     }
 }
@@ -148,12 +147,12 @@ fn results_are_used_in_the_answer() {
             "There is nothing in the current directory.",
         ),
         (
-            "list src",
+            "list the files",
             (
                 true,
-                "$ ls -1Ap -- 'src'\n\nls: src: No such file\n\n[exit 2]  Took 0.0s",
+                "$ ls -1Ap\n\nls: .: No such file\n\n[exit 2]  Took 0.0s",
             ),
-            "I could not list the files in src: ls: src: No such file.",
+            "I could not list the files in the current directory:\n\n    ls: .: No such file",
         ),
         (
             "count the lines in a.txt",
@@ -164,33 +163,18 @@ fn results_are_used_in_the_answer() {
             "a.txt has 7 lines.",
         ),
         (
-            "how many rust files are there",
-            (false, "1\n"),
-            "There is 1 .rs file below the current directory. (.git, target, node_modules are left out.)",
-        ),
-        (
-            "count the lines of rust code",
-            (false, "12\n"),
-            "I counted 12 lines in the .rs files below the current directory. (.git, target, node_modules are left out.)",
-        ),
-        (
             "read a.txt",
             (false, "one\ntwo\n"),
             "a.txt has 2 lines. It says:\n\n    one\n    two",
-        ),
-        (
-            "read a.txt",
-            (false, "one\n... [truncated at 1 lines]\n"),
-            "a.txt has 1 line or more. It begins:\n\n    one",
         ),
         ("read a.txt", (false, ""), "a.txt is empty."),
         (
             "read a.txt",
             (true, "stat a.txt: no such file or directory"),
-            "I could not read a.txt: stat a.txt: no such file or directory.",
+            "I could not read a.txt:\n\n    stat a.txt: no such file or directory",
         ),
         (
-            "write 'hi' to a.txt",
+            "write \"hi\" to a.txt",
             (false, "hi"),
             "I wrote 2 bytes to a.txt.",
         ),
@@ -200,14 +184,9 @@ fn results_are_used_in_the_answer() {
             "`false` ended with exit code 1 and printed nothing.",
         ),
         (
-            "run echo hi",
+            "run: echo hi",
             (false, "$ echo hi\n\nhi\n\n[exit 0]  Took 0.0s"),
             "`echo hi` ended with exit code 0 and printed:\n\n    hi",
-        ),
-        (
-            "explain a.rs",
-            (false, "//! Greets.\nfn main() {}\n"),
-            "a.rs is a Rust file of 2 lines. It opens with: \"Greets.\". I see 1 definition: main.",
         ),
     ] {
         let mut conversation = Conversation::with_all_tools();
@@ -222,7 +201,7 @@ fn results_are_used_in_the_answer() {
 fn looking_is_done_together_and_changing_alone() {
     let mut conversation = Conversation::with_all_tools();
     let first = conversation.ask(
-        "list the files and count the lines in a.txt, then write 'x' to a.txt and run `cat a.txt`",
+        "list the files and count the lines in a.txt and write \"x\" to a.txt and run `cat a.txt`",
     );
     let ids =
         |reply: &Reply| -> Vec<String> { reply.calls.iter().map(|call| call.id.clone()).collect() };
@@ -285,29 +264,18 @@ fn a_missing_tool_is_named_and_the_rest_is_done() {
 }
 
 #[test]
-fn what_it_cannot_do_it_says() {
+fn any_other_prompt_gets_the_list_of_requests() {
     for prompt in [
         "Prove Fermat's last theorem",
         "hello",
-        "help",
         "",
-        "what can you do?",
+        "list the files and write a poem",
     ] {
         let reply = Conversation::with_all_tools().ask(prompt);
         assert!(reply.calls.is_empty(), "{prompt}");
-        assert!(reply.text.starts_with(WHO_I_AM), "{}", reply.text);
+        assert!(reply.text.starts_with(INTRODUCTION), "{}", reply.text);
         assert!(reply.text.contains("read README.md"), "{}", reply.text);
-        assert!(!reply.text.contains("Fermat"), "{}", reply.text);
-        let admits = reply.text.contains("My rules do not cover what you asked.");
-        assert_eq!(admits, prompt.starts_with("Prove"), "{prompt}");
     }
-    let reply = Conversation::with_all_tools().ask("list the files and write a poem");
-    assert!(
-        reply.text.contains("a part of what you asked"),
-        "{}",
-        reply.text
-    );
-    assert_eq!(reply.calls.len(), 1);
 }
 
 #[test]
@@ -318,7 +286,7 @@ fn every_example_of_the_help_text_works() {
         .filter_map(|line| line.strip_prefix("- "))
         .map(|line| line.split(" (").next().unwrap())
         .collect();
-    assert_eq!(examples.len(), 7);
+    assert_eq!(examples.len(), 6);
     for example in examples {
         let reply = Conversation::with_all_tools().ask(example);
         assert_eq!(reply.calls.len(), 1, "{example}");
@@ -334,7 +302,7 @@ fn an_image_is_admitted_to_be_invisible() {
     });
     let content = vec![text("read a.txt"), image];
     conversation.messages.push(message(Role::User, content));
-    let reply = conversation.answer();
+    let reply = conversation.reply();
     assert!(reply.text.contains("I cannot see images."));
     assert_eq!(reply.calls.len(), 1);
 }
@@ -366,11 +334,11 @@ fn a_turn_whose_prompt_was_compacted_away_still_ends() {
 }
 
 #[test]
-fn a_compaction_is_answered_with_a_summary() {
+fn a_compaction_is_not_taken_for_a_request() {
     let mut conversation = Conversation::with_all_tools();
-    let reply = conversation.ask("<conversation>\nuser: list the files\n</conversation>");
+    let reply = conversation.ask("<conversation>\n[user]\nlist the files\n</conversation>");
     assert!(reply.calls.is_empty());
-    assert!(reply.text.contains("- list the files"), "{}", reply.text);
+    assert!(reply.text.contains("cannot summarise"), "{}", reply.text);
 }
 
 #[test]

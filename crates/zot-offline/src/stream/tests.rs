@@ -40,7 +40,7 @@ async fn events(prompt: &str) -> Vec<ModelEvent> {
 
 #[tokio::test(flavor = "current_thread")]
 async fn a_call_is_streamed_in_pieces() {
-    let events = events("write 'äöü and some more text' to a.txt").await;
+    let events = events("write a.txt: äöü and some more text").await;
     assert_eq!(events.first(), Some(&ModelEvent::Start));
     assert_eq!(events.last(), Some(&ModelEvent::Stop(StopReason::ToolUse)));
 

@@ -38,154 +38,158 @@ const CAPABILITIES: [&str; 20] = [
 ];
 
 impl Server {
+    /// Carries out a command: answers it at once, or queues the work.
     pub(super) fn execute(&mut self, id: Option<RequestId>, command: Command) -> io::Result<()> {
-        let name = command.name();
+        let kind = command.name();
         match command {
-            Command::Hello { capabilities, .. } => {
-                if capabilities
-                    .iter()
-                    .any(|capability| capability == "confirm")
-                {
-                    self.confirming.understood(&self.runtime);
-                }
-                let data = HelloData {
-                    protocol_version: PROTOCOL_VERSION,
-                    version: VERSION.to_owned(),
-                    provider: self.runtime.provider().to_owned(),
-                    model: self.runtime.model(),
-                    capabilities: CAPABILITIES.map(ToOwned::to_owned).to_vec(),
-                };
-                self.succeed(id, name, data)
-            }
+            Command::Hello { capabilities, .. } => self.hello(id, kind, &capabilities),
+            Command::Ping => self.succeed(id, kind, PongData { pong: true }),
             Command::Prompt(prompt) => self.prompt(id, prompt),
-            Command::Compact => {
-                let work = JobWork::Compact;
-                self.enqueue(Job { id, work }, name)
-            }
-            Command::Abort => {
-                self.runtime.cancel();
-                self.replies.cancel();
-                self.aborted = self.running.is_some();
-                self.acknowledge(id, name)
-            }
-            Command::Steer(steer) => {
-                let result = self.steer(steer);
-                self.conclude(id, name, result)
-            }
+            Command::Compact => self.compact(id, kind),
+            Command::Abort => self.abort(id, kind),
+            Command::Steer(steer) => self.conclude(id, kind, self.steer(steer)),
             Command::Confirm(confirm) => {
-                self.confirming.understood(&self.runtime);
                 let result = self.confirm(confirm);
-                self.conclude_quietly(id, name, result)
+                self.conclude_quietly(id, kind, result)
             }
-            Command::GetState => {
-                let state = self.runtime.state();
-                self.succeed(id, name, state)
-            }
-            Command::GetMessages { full: false } => {
-                let messages = self.runtime.messages();
-                self.succeed(id, name, MessagesData { messages })
-            }
-            Command::GetMessages { full: true } => {
-                let messages = self.runtime.full_messages();
-                self.succeed(id, name, FullMessagesData { messages })
-            }
+            Command::GetState => self.succeed(id, kind, self.runtime.state()),
+            Command::GetMessages { full } => self.get_messages(id, kind, full),
+            Command::GetModels => self.get_models(id, kind),
+            Command::GetTools => self.succeed(id, kind, self.tools()),
+            Command::GetUsage => self.succeed(id, kind, self.runtime.usage()),
             Command::SetMessages { messages, append } => {
-                let result = self.set_messages(messages, append);
-                self.conclude(id, name, result)
+                self.conclude(id, kind, self.set_messages(messages, append))
             }
-            Command::Clear => {
-                let result = self.runtime.clear().map_err(Refusal::from);
-                self.conclude_quietly(id, name, result)
-            }
-            Command::SetModel { model } => {
-                let result = self.runtime.set_model(&model).map_err(Refusal::from);
-                self.conclude(id, name, result.map(|()| ModelData { model }))
-            }
-            Command::GetModels => {
-                let models = self.runtime.list_models();
-                self.succeed(id, name, ModelsData { models })
-            }
-            Command::SetReasoning { effort } => {
-                let result = self.set_reasoning(effort);
-                self.conclude(id, name, result)
-            }
-            Command::SetTools { tools } => {
-                let result = self.runtime.set_tools(tools.as_deref());
-                let result = result.map_err(Refusal::from).map(|()| self.tools());
-                self.conclude(id, name, result)
-            }
+            Command::SetModel { model } => self.conclude(id, kind, self.set_model(model)),
+            Command::SetReasoning { effort } => self.conclude(id, kind, self.set_reasoning(effort)),
+            Command::SetTools { tools } => self.conclude(id, kind, self.set_tools(tools)),
             Command::SetSystemPrompt { prompt } => {
-                let result = self.runtime.set_system_prompt(prompt.as_deref());
-                let result = result.map_err(|busy| Refusal::new("busy", busy));
-                self.conclude_quietly(id, name, result)
+                self.conclude_quietly(id, kind, self.set_system_prompt(prompt))
             }
-            Command::GetTools => {
-                let tools = self.tools();
-                self.succeed(id, name, tools)
-            }
-            Command::GetUsage => {
-                let usage = self.runtime.usage();
-                self.succeed(id, name, usage)
-            }
+            Command::Clear => self.conclude_quietly(id, kind, self.clear()),
             Command::Subscribe { events, details } => {
-                let result = self.subscribe(events);
-                self.filter.set_details(details && result.is_ok());
-                self.conclude(id, name, result)
+                let result = self.subscribe(events, details);
+                self.conclude(id, kind, result)
             }
             Command::GetCommands => {
                 let result = self.get_commands(id.clone());
-                self.answer_later(id, name, result)
+                self.answer_later(id, kind, result)
             }
-            Command::InvokeCommand {
-                name: command,
-                args,
-            } => {
-                let result = self.invoke_command(id.clone(), command, args);
-                self.answer_later(id, name, result)
+            Command::InvokeCommand { name, args } => {
+                let result = self.invoke_command(id.clone(), name, args);
+                self.answer_later(id, kind, result)
             }
             Command::ReloadExt => {
                 let result = self.reload_ext(id.clone());
-                self.answer_later(id, name, result)
+                self.answer_later(id, kind, result)
             }
             Command::PanelKey {
                 extension,
                 panel_id,
                 key,
                 text,
-            } => {
-                let action = PanelAction::Key {
+            } => self.tell_panel(
+                id,
+                kind,
+                &extension,
+                PanelAction::Key {
                     panel_id,
                     key,
                     text,
-                };
-                self.tell_panel(id, name, &extension, action)
-            }
+                },
+            ),
             Command::PanelResize {
                 extension,
                 panel_id,
                 width,
                 height,
-            } => {
-                let action = PanelAction::Resize {
+            } => self.tell_panel(
+                id,
+                kind,
+                &extension,
+                PanelAction::Resize {
                     panel_id,
                     width,
                     height,
-                };
-                self.tell_panel(id, name, &extension, action)
-            }
+                },
+            ),
             Command::PanelClose {
                 extension,
                 panel_id,
-            } => {
-                let action = PanelAction::Close { panel_id };
-                self.tell_panel(id, name, &extension, action)
-            }
-            Command::Ping => self.succeed(id, name, PongData { pong: true }),
+            } => self.tell_panel(id, kind, &extension, PanelAction::Close { panel_id }),
         }
     }
 
-    fn set_messages(
+    fn hello(
         &mut self,
+        id: Option<RequestId>,
+        name: &str,
+        capabilities: &[String],
+    ) -> io::Result<()> {
+        if capabilities.iter().any(|name| name == "confirm") {
+            self.confirming.understood(&self.runtime);
+        }
+        let data = HelloData {
+            protocol_version: PROTOCOL_VERSION,
+            version: VERSION.to_owned(),
+            provider: self.runtime.provider().to_owned(),
+            model: self.runtime.model(),
+            capabilities: CAPABILITIES.map(ToOwned::to_owned).to_vec(),
+        };
+        self.succeed(id, name, data)
+    }
+
+    fn compact(&mut self, id: Option<RequestId>, name: &str) -> io::Result<()> {
+        let work = JobWork::Compact;
+        self.enqueue(Job { id, work }, name)
+    }
+
+    fn abort(&mut self, id: Option<RequestId>, name: &str) -> io::Result<()> {
+        self.runtime.cancel();
+        self.replies.cancel();
+        self.aborted = self.running.is_some();
+        self.acknowledge(id, name)
+    }
+
+    fn get_messages(&mut self, id: Option<RequestId>, name: &str, full: bool) -> io::Result<()> {
+        match full {
+            true => {
+                let messages = self.runtime.full_messages();
+                self.succeed(id, name, FullMessagesData { messages })
+            }
+            false => {
+                let messages = self.runtime.messages();
+                self.succeed(id, name, MessagesData { messages })
+            }
+        }
+    }
+
+    fn get_models(&mut self, id: Option<RequestId>, name: &str) -> io::Result<()> {
+        let models = self.runtime.list_models();
+        self.succeed(id, name, ModelsData { models })
+    }
+
+    fn set_model(&self, model: String) -> Result<ModelData, Refusal> {
+        self.runtime.set_model(&model)?;
+        Ok(ModelData { model })
+    }
+
+    fn set_tools(&self, tools: Option<Vec<String>>) -> Result<ToolsData, Refusal> {
+        self.runtime.set_tools(tools.as_deref())?;
+        Ok(self.tools())
+    }
+
+    fn set_system_prompt(&self, prompt: Option<String>) -> Result<(), Refusal> {
+        let changed = self.runtime.set_system_prompt(prompt.as_deref());
+        changed.map_err(|busy| Refusal::new("busy", busy))
+    }
+
+    fn clear(&self) -> Result<(), Refusal> {
+        Ok(self.runtime.clear()?)
+    }
+
+    fn set_messages(
+        &self,
         messages: Vec<FullMessage>,
         append: bool,
     ) -> Result<SetMessagesData, Refusal> {
@@ -200,7 +204,7 @@ impl Server {
         })
     }
 
-    fn set_reasoning(&mut self, effort: Option<String>) -> Result<ReasoningData, Refusal> {
+    fn set_reasoning(&self, effort: Option<String>) -> Result<ReasoningData, Refusal> {
         let parsed: Option<ReasoningEffort> = effort
             .map(|name| name.parse())
             .transpose()
@@ -213,11 +217,17 @@ impl Server {
         })
     }
 
-    fn subscribe(&mut self, events: Option<Vec<String>>) -> Result<SubscribedData, Refusal> {
+    fn subscribe(
+        &mut self,
+        events: Option<Vec<String>>,
+        details: bool,
+    ) -> Result<SubscribedData, Refusal> {
+        self.filter.set_details(false);
         let names_confirmations = events.iter().flatten().any(|name| name == "tool_confirm");
         self.filter
             .subscribe(events.as_deref())
             .map_err(Refusal::argument)?;
+        self.filter.set_details(details);
         if names_confirmations {
             self.confirming.understood(&self.runtime);
         }

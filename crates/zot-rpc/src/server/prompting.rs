@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use zot_sdk::{Arguments, Budget, Decision, Image, Remember, Runtime, SteerError, Verdict};
+use zot_sdk::{Arguments, Budget, Decision, Image, Remember, SteerError, Verdict};
 use zot_wire::rpc::{
     ConfirmCommand, ImageInput, PromptCommand, RememberFor, RequestId, SteerCommand, SteeredData,
     WhenBusy,
@@ -48,13 +48,13 @@ impl Server {
         }
     }
 
-    pub(super) fn steer(&mut self, steer: SteerCommand) -> Result<SteeredData, Refusal> {
+    pub(super) fn steer(&self, steer: SteerCommand) -> Result<SteeredData, Refusal> {
         let images = decode_images(steer.images)?;
         if steer.message.is_empty() && images.is_empty() {
             return Err(Refusal::argument("the message is empty"));
         }
         let (message, images) = match steer.mentions {
-            true => with_mentions(&self.runtime, steer.message, images),
+            true => self.runtime.with_mentions(steer.message, images),
             false => (steer.message, images),
         };
         match self.runtime.steer(&message, images) {
@@ -65,6 +65,7 @@ impl Server {
     }
 
     pub(super) fn confirm(&mut self, confirm: ConfirmCommand) -> Result<(), Refusal> {
+        self.confirming.understood(&self.runtime);
         let verdict = if confirm.allow {
             let arguments = match confirm.args {
                 None => None,
@@ -131,21 +132,6 @@ fn prompt_work(prompt: PromptCommand) -> Result<JobWork, Refusal> {
             timeout: prompt.timeout_ms.map(Duration::from_millis),
         },
     })
-}
-
-/// A message with what it mentions behind it.
-pub(super) fn with_mentions(
-    runtime: &Runtime,
-    mut message: String,
-    mut images: Vec<Image>,
-) -> (String, Vec<Image>) {
-    let attached = runtime.attach_mentions(&message);
-    if !attached.text.is_empty() {
-        message.push_str("\n\n");
-        message.push_str(&attached.text);
-    }
-    images.extend(attached.images);
-    (message, images)
 }
 
 fn decode_images(images: Vec<ImageInput>) -> Result<Vec<Image>, Refusal> {

@@ -1,19 +1,20 @@
 //! The models that take over when another fails.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use zot_agent::ConnectedModel;
 use zot_auth::Credential;
 use zot_cassette::ReplayModel;
 use zot_conversation::Model;
+use zot_offline::OfflineModel;
+use zot_provider::HttpClient;
 use zot_provider::catalog::{Catalog, ModelInfo};
-use zot_provider::{HttpClient, Providers};
 
 use super::AssemblyError;
+use super::chosen::Chosen;
 use super::clients::{Clients, Source};
 use super::recording::model_info;
-use super::selection::select;
+use super::selection::{Network, Selector};
 use crate::config::{Config, ModelChoice};
 
 /// A model that takes over, before it is known whether it is recorded.
@@ -65,31 +66,38 @@ pub(super) fn recorded(
 /// Chooses each as if it alone had been asked for, before anything is started.
 pub(super) fn chosen(
     config: &Config,
-    catalog: &Catalog,
-    providers: &Providers,
-    auth_file: &Path,
+    first: &Chosen,
     http: &HttpClient,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Substitute>, AssemblyError> {
+    let auth_file = &first.auth_file;
     let mut chosen = Vec::with_capacity(config.model.fallback.len());
     for wanted in &config.model.fallback {
         let (provider, model) = match wanted.split_once('/') {
             Some((provider, model)) => (provider, Some(model.to_owned())),
             None => (wanted.as_str(), None),
         };
-        let alone = Config {
-            // The user's preference, address and key are about the first.
-            model: ModelChoice {
-                model,
-                ..ModelChoice::provider(provider)
-            },
-            ..config.clone()
+        // The user's preference, address and key are about the first.
+        let alone = ModelChoice {
+            model,
+            ..ModelChoice::provider(provider)
         };
-        let mut catalog = catalog.clone();
-        let selected = select(&alone, &mut catalog, providers, auth_file)?;
+        let selector = Selector {
+            wanted: &alone,
+            reasoning: config.reasoning,
+            providers: &first.providers,
+            auth_file,
+        };
+        let mut catalog = first.catalog.clone();
+        let selected = selector.select(&mut catalog)?;
         warnings.extend(selected.warnings.iter().cloned());
         let credential = selected.credential.clone();
-        let client = selected.client(auth_file, http, &catalog);
+        let client: Arc<dyn Model> = match &selected.network {
+            None => Arc::new(OfflineModel),
+            Some(Network { way, ways }) => ways
+                .connection(credential.as_ref(), auth_file, http, &catalog)
+                .client(way),
+        };
         chosen.push(Substitute {
             provider: selected.provider,
             model: selected.model,

@@ -11,8 +11,10 @@ use zot_conversation::Model;
 use zot_provider::catalog::{Catalog, ModelInfo};
 
 use super::AssemblyError;
+use super::chosen::Chosen;
 use super::fallback::Substitute;
-use super::selection::{Selected, find_model};
+use super::selection::Selected;
+use super::selection::model::{Names, find_model};
 use crate::config::{Config, Replay};
 
 /// The name of the provider that answers from a cassette.
@@ -35,7 +37,7 @@ pub(super) fn select(
     config: &Config,
     replay: &Replay,
     catalog: &mut Catalog,
-) -> Result<(Selected, Option<Arc<ReplayModel>>), AssemblyError> {
+) -> Result<(Selected, Arc<ReplayModel>), AssemblyError> {
     let player = ReplayModel::open(&replay.cassette, replay.mode, replay.pace)?;
     let header = player.header();
     let lent: Vec<ModelInfo> = catalog.models(&header.provider).cloned().collect();
@@ -52,7 +54,7 @@ pub(super) fn select(
         });
     }
     let wanted = config.model.model.as_deref().unwrap_or(&header.model);
-    let model = find_model(catalog, REPLAY, wanted, true)
+    let model = find_model(catalog, REPLAY, wanted, Names::Any)
         .unwrap_or_else(|| ModelInfo::unknown(REPLAY, wanted));
     let selected = Selected {
         provider: REPLAY.to_owned(),
@@ -62,7 +64,7 @@ pub(super) fn select(
         credential: None,
         warnings: Vec::new(),
     };
-    Ok((selected, Some(Arc::new(player))))
+    Ok((selected, Arc::new(player)))
 }
 
 /// Begins a cassette for `client` and makes those that take over from it write to it. One made of a
@@ -70,20 +72,21 @@ pub(super) fn select(
 pub(super) fn record(
     client: &dyn Model,
     path: &Path,
-    model: &ModelInfo,
-    replayed: Option<&ReplayModel>,
-    credential: Option<Credential>,
+    chosen: &Chosen,
     substitutes: &mut [Substitute],
     secrets: &[String],
 ) -> Result<Arc<Recorder>, AssemblyError> {
-    let provider = match replayed {
-        Some(replayed) => replayed.header().provider.as_str(),
+    let model = &chosen.selected.model;
+    let provider = match &chosen.replay {
+        Some(replay) => replay.header().provider.as_str(),
         None => &model.provider,
     };
     let environment = env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let credentials = substitutes.iter().map(|other| &other.credential);
-    let credentials = std::iter::once(&credential).chain(credentials).flatten();
+    let credentials = std::iter::once(&chosen.selected.credential)
+        .chain(credentials)
+        .flatten();
     let credentials = credentials.map(Credential::secret);
     let known = secrets.iter().map(String::as_str);
     let redactor = Redactor::new(credentials.chain(known), environment);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use zot_provider::network::{self, NetworkSettings, Plan, PlanError, ProbeStep};
 use zot_provider::{Endpoint, HttpClient, Wire};
 
-use crate::assembly::{AssemblyError, select, variable};
+use crate::assembly::{self, AssemblyError, Chosen};
 use crate::config::Config;
 use crate::tables::Tables;
 
@@ -22,13 +22,9 @@ pub struct Diagnosis {
 
 /// Looks at a configuration without starting or contacting anything.
 pub fn diagnose(config: &Config) -> Result<Diagnosis, AssemblyError> {
-    let home = config
-        .home
-        .clone()
-        .unwrap_or_else(|| zot_auth::zot_home(&variable));
-    let mut tables = Tables::load(&home)?;
-    let auth_file = home.join("auth.json");
-    let selected = select(config, &mut tables.catalog, &tables.providers, &auth_file)?;
+    let home = assembly::home(config);
+    let tables = Tables::load(&home)?;
+    let selected = Chosen::choose(config, &home, tables, None)?.selected;
     let key_source = selected
         .credential
         .as_ref()

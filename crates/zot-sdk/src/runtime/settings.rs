@@ -10,7 +10,7 @@ use zot_tools::JailError;
 use zot_wire::rpc::{ModelEntry, ToolEntry};
 
 use super::{Busy, ModelChangeError, Runtime, ToolChangeError};
-use crate::assembly;
+use crate::assembly::{self, Names};
 use crate::config::ToolSelection;
 use crate::jail::JailReport;
 
@@ -49,48 +49,37 @@ impl Runtime {
 
     /// Switches to another model of the same provider.
     pub fn set_model(&self, model: &str) -> Result<(), ModelChangeError> {
-        self.change_model(model, self.open_models)?;
+        self.change_model(model, self.models.accepted_names())?;
         Ok(())
     }
 
     /// The same for a name that a user typed: on a server of their own any name is taken. Returns what
     /// to tell them about one that nothing is known of.
     pub fn set_typed_model(&self, model: &str) -> Result<Option<String>, ModelChangeError> {
-        let is_open = self.open_models || self.clients.reach_own_server();
-        let info = self.change_model(model, is_open)?;
-        let catalog = self.catalog();
-        let is_known = catalog.find(&self.provider, &info.id).is_some();
+        let info = self.change_model(model, self.models.accepted_typed_names())?;
+        let (catalog, provider) = (self.catalog(), self.provider());
+        let is_known = catalog.find(provider, &info.id).is_some();
         Ok((!is_known).then(|| {
-            let nearest = assembly::nearest(&catalog, &self.provider, model);
+            let nearest = assembly::nearest(&catalog, provider, model);
             assembly::outside_catalog(model, &nearest)
         }))
     }
 
-    fn change_model(&self, model: &str, is_open: bool) -> Result<ModelInfo, ModelChangeError> {
+    fn change_model(&self, model: &str, names: Names) -> Result<ModelInfo, ModelChangeError> {
         if self.occupation.is_busy() {
             return Err(Busy.into());
         }
-        let live = || {
-            let live = self.live_models.as_ref()?;
-            live.find(&self.catalog, model)
-        };
-        let info = assembly::find_model(&self.catalog, &self.provider, model, false)
-            .or_else(live)
-            .or_else(|| assembly::find_model(&self.catalog, &self.provider, model, is_open))
-            .ok_or_else(|| ModelChangeError::Unknown {
-                model: model.to_owned(),
-                provider: self.provider.clone(),
-                nearest: assembly::nearest(&self.catalog, &self.provider, model),
-            })?;
+        let found = self.models.find(model, names);
+        let info = found.ok_or_else(|| self.models.unknown(model))?;
         if let Some(log) = &self.session_log {
-            log.append_model(&self.provider, &info.id)?;
+            log.append_model(self.provider(), &info.id)?;
         }
         if let Some(host) = &self.extensions {
             host.set_model(model);
         }
         self.change(|settings| {
             let provider = settings.model.provider.clone();
-            settings.model = self.clients.connect(&info, provider);
+            settings.model = self.models.clients.connect(&info, provider);
         })?;
         Ok(info)
     }
@@ -98,7 +87,7 @@ impl Runtime {
     /// Asks the provider which models it has, if the configuration allows it and what is remembered
     /// is old. To be awaited beside the work; it changes nothing but the file that remembers.
     pub fn refresh_models(&self) -> Option<BoxFuture<'static, ()>> {
-        let live = self.live_models.as_ref().filter(|live| live.is_due())?;
+        let live = self.models.live.as_ref().filter(|live| live.is_due())?;
         let live = live.clone();
         Some(Box::pin(async move {
             // Nobody asked for it, so nobody is told: the next time may go better.
@@ -108,16 +97,13 @@ impl Runtime {
 
     /// All that is known of models, also what the provider says it has.
     pub fn catalog(&self) -> Arc<Catalog> {
-        match &self.live_models {
-            Some(live) => live.added_to(&self.catalog),
-            None => Arc::clone(&self.catalog),
-        }
+        self.models.catalog()
     }
 
     /// The models known for this provider.
     pub fn list_models(&self) -> Vec<ModelEntry> {
         self.catalog()
-            .models(&self.provider)
+            .models(self.provider())
             .map(|model| ModelEntry {
                 id: model.id.to_string(),
                 provider: model.provider.to_string(),

@@ -9,7 +9,7 @@ impl Runtime {
     /// A snapshot, available at any moment.
     pub fn state(&self) -> StateData {
         StateData {
-            provider: self.provider.clone(),
+            provider: self.provider().to_owned(),
             model: self.model(),
             cwd: self.cwd.display().to_string(),
             message_count: self.agent.transcript().len(),

@@ -268,8 +268,8 @@ function sum(one, other) {
   };
 }
 
-/** @param {Image} image */
-function toImage(image) {
-  const { mime_type, data } = "image" in image ? image(image.image, image.mimeType) : image;
+/** @param {Image} given */
+function toImage(given) {
+  const { mime_type, data } = "image" in given ? image(given.image, given.mimeType) : given;
   return { mime_type, data };
 }

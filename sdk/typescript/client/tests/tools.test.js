@@ -121,9 +121,9 @@ describe("tools", { skip: skipScripted }, () => {
     const known = new Set(leftovers());
     const client = await startScripted({ tools: [nothing] });
     const [made] = leftovers().filter((name) => !known.has(name));
-    const directory = join(directory, made ?? "none");
+    const madeDirectory = join(directory, made ?? "none");
     const mode = (/** @type {string} */ path) => (statSync(path).mode & 0o777).toString(8);
-    assert.deepEqual([mode(directory), mode(join(directory, "tools.sock")), mode(join(directory, "extension.json"))], ["700", "600", "600"]);
+    assert.deepEqual([mode(madeDirectory), mode(join(madeDirectory, "tools.sock")), mode(join(madeDirectory, "extension.json"))], ["700", "600", "600"]);
     await client.close();
     assert.deepEqual(leftovers().filter((name) => !known.has(name)), []);
     const late = new AbortController();

@@ -142,15 +142,6 @@ fn with_extensions(
 /// The extensions of a recording.
 fn scripted(recording: &str) -> Vec<ScriptedExtension> {
     let probe = |steps: &[Value]| ScriptedExtension::new("probe", steps.to_vec());
-    let guard = |event: &str, events: &[&str], answer: Value| {
-        let mut answer = answer;
-        answer["type"] = json!("event_intercept_response");
-        let subscribe = json!({"type": "subscribe", "events": events, "intercept": [event]});
-        vec![
-            ScriptedExtension::new("guard", [subscribe])
-                .script("intercept", json!({event: answer})),
-        ]
-    };
     let plain = |name: &str| ScriptedExtension::new(name, []);
     let echo = json!({"type": "tool_result", "echo": "args"});
     match recording {
@@ -185,26 +176,7 @@ fn scripted(recording: &str) -> Vec<ScriptedExtension> {
             probe(&[tool("t"), subscribe(&["tool_call"])])
                 .script("events", json!({"turn_end": {"exit": 9}})),
         ],
-        "intercept_block" => guard(
-            "tool_call",
-            &[],
-            json!({"block": true, "reason": "refused: nope"}),
-        ),
-        "intercept_modified_args" => guard(
-            "tool_call",
-            &["tool_call"],
-            json!({"modified_args": {"command": "echo GUARDED"}}),
-        ),
-        "intercept_turn_start_block" => guard(
-            "turn_start",
-            &ALL_EVENTS,
-            json!({"block": true, "reason": "office hours"}),
-        ),
-        "intercept_message_replace" => guard(
-            "assistant_message",
-            &ALL_EVENTS,
-            json!({"replace_text": "[redacted]"}),
-        ),
+        name if name.starts_with("intercept_") => vec![guard(name)],
         "notify" => vec![notifying()],
         "clash_builtin" => {
             let tools = ["bash", "read", "skill", "t"].map(tool);
@@ -229,6 +201,36 @@ fn scripted(recording: &str) -> Vec<ScriptedExtension> {
         "discover_project_and_global" | "no_ext_flag" => vec![plain("proj"), plain("glob")],
         other => panic!("no extensions for {other}"),
     }
+}
+
+/// The extension of a recording in which one steps in.
+fn guard(recording: &str) -> ScriptedExtension {
+    let (event, events, mut answer): (&str, &[&str], Value) = match recording {
+        "intercept_block" => (
+            "tool_call",
+            &[],
+            json!({"block": true, "reason": "refused: nope"}),
+        ),
+        "intercept_modified_args" => (
+            "tool_call",
+            &["tool_call"],
+            json!({"modified_args": {"command": "echo GUARDED"}}),
+        ),
+        "intercept_turn_start_block" => (
+            "turn_start",
+            &ALL_EVENTS,
+            json!({"block": true, "reason": "office hours"}),
+        ),
+        "intercept_message_replace" => (
+            "assistant_message",
+            &ALL_EVENTS,
+            json!({"replace_text": "[redacted]"}),
+        ),
+        other => panic!("no extensions for {other}"),
+    };
+    answer["type"] = json!("event_intercept_response");
+    let subscribe = json!({"type": "subscribe", "events": events, "intercept": [event]});
+    ScriptedExtension::new("guard", [subscribe]).script("intercept", json!({event: answer}))
 }
 
 fn tool(name: &str) -> Value {

@@ -1,0 +1,173 @@
+//! The third stage: what the agent works with.
+
+use std::env;
+use std::path::Path;
+use std::sync::Arc;
+
+use zot_agent::ApprovalScope;
+use zot_context::Templates;
+use zot_conversation::ToolSet;
+use zot_extension_contract::{Discovery, SearchPaths, discover};
+use zot_extension_host::HostConfig;
+use zot_session::Checkpoints;
+use zot_tools::{Checkpoint, ToolsConfig, builtin_tools};
+
+use super::AssemblyError;
+use super::chosen::Chosen;
+use crate::config::{Config, ExtensionSearch};
+use crate::jail::Confines;
+use crate::persistence::{Opened, SessionCheckpoint};
+use crate::runtime::VERSION;
+use crate::surroundings::{Skills, Surroundings};
+use crate::system_prompt::{Base, PromptParts};
+use crate::toolbox::choose_tools;
+use crate::workspace::Workspace;
+
+/// The longest `SYSTEM.md`: more than any model reads.
+///
+/// Limit: a larger `SYSTEM.md` is refused.
+const MAX_SYSTEM_PROMPT_BYTES: u64 = 4 << 20;
+
+/// What the agent works with: tools, jail, system prompt, and the extensions that were found. No
+/// extension has been started.
+pub(crate) struct Equipped {
+    pub(crate) own_tools: ToolSet,
+    pub(crate) jail: Confines,
+    pub(crate) prompt: PromptParts,
+    pub(crate) skills: Option<Skills>,
+    pub(crate) templates: Templates,
+    /// The extensions to start, if any are wanted.
+    pub(crate) extensions: Option<(HostConfig, Discovery)>,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Equipped {
+    /// Reads the project's instructions, skills and templates, the manifests of extensions, and
+    /// `SYSTEM.md`.
+    pub(crate) fn equip(
+        config: &Config,
+        workspace: &Workspace,
+        chosen: &Chosen,
+        opened: &Opened,
+    ) -> Result<Self, AssemblyError> {
+        let Workspace { zot_home, cwd, .. } = workspace;
+        let surroundings = Surroundings::find(&config.context, workspace);
+        let skills = surroundings.skills;
+        let jail = Confines::new(cwd, zot_home, skills.as_ref());
+        let checkpoints = opened.checkpoints.as_ref();
+        let own_tools = own_tools(config, workspace, &jail, checkpoints, skills.as_ref());
+        let search = search_paths(&config.extensions, workspace);
+        let discovery = discover(&search);
+        check_tools(config, &own_tools, &discovery)?;
+        let prompt = PromptParts {
+            base: match &config.system_prompt.replacement {
+                Some(prompt) => Base::Given(prompt.clone()),
+                None => own_system_prompt(zot_home)?,
+            },
+            instructions: surroundings.instructions,
+            skills: skills.as_ref().map(|skills| Arc::clone(&skills.set)),
+            appended: config.system_prompt.additions.clone(),
+            cwd: cwd.clone(),
+        };
+        let mut warnings = surroundings.warnings;
+        if config.tools.jail {
+            warnings.extend(jail.close()?.caveats());
+        }
+        // Also when none is found: a reload may find some.
+        let wants_extensions = config.extensions.discover || !config.extensions.paths.is_empty();
+        let extensions = wants_extensions.then(|| {
+            let host = HostConfig {
+                search,
+                home: zot_home.clone(),
+                cwd: cwd.clone(),
+                zot_version: VERSION.to_owned(),
+                provider: chosen.selected.provider.clone(),
+                model: chosen.selected.model.id.to_string(),
+                taken_tools: taken_tools(&own_tools),
+                taken_commands: Vec::new(),
+            };
+            (host, discovery)
+        });
+        Ok(Self {
+            own_tools,
+            jail,
+            prompt,
+            skills,
+            templates: surroundings.templates,
+            extensions,
+            warnings,
+        })
+    }
+}
+
+fn own_tools(
+    config: &Config,
+    workspace: &Workspace,
+    jail: &Confines,
+    checkpoints: Option<&Arc<Checkpoints>>,
+    skills: Option<&Skills>,
+) -> ToolSet {
+    let builtin = builtin_tools(ToolsConfig {
+        cwd: workspace.cwd.clone(),
+        home: workspace.user_home.clone(),
+        output_dir: env::temp_dir(),
+        checkpoint: checkpoints.map(|checkpoints| {
+            Arc::new(SessionCheckpoint(Arc::clone(checkpoints))) as Arc<dyn Checkpoint>
+        }),
+        jail: Some(jail.of_tools()),
+    });
+    // Built-in tools come first and win a clash of names.
+    ToolSet::new(
+        builtin
+            .into_iter()
+            .chain(skills.map(Skills::tool))
+            .chain(config.tools.custom.iter().cloned()),
+    )
+}
+
+/// Returns the names that tools of extensions cannot have.
+fn taken_tools(own: &ToolSet) -> Vec<String> {
+    let own = own.definitions().iter().map(|tool| tool.name.clone());
+    // Also built in, although not every agent has it.
+    own.chain(std::iter::once("skill".to_owned())).collect()
+}
+
+fn search_paths(search: &ExtensionSearch, workspace: &Workspace) -> SearchPaths {
+    let usual = match search.discover {
+        true => SearchPaths::usual(&workspace.cwd, &workspace.zot_home),
+        false => SearchPaths::default(),
+    };
+    SearchPaths {
+        explicit: search.paths.clone(),
+        ..usual
+    }
+}
+
+/// Checks that all named tools exist; extensions, which need an executor, may bring unknown ones.
+fn check_tools(
+    config: &Config,
+    own_tools: &ToolSet,
+    discovery: &Discovery,
+) -> Result<(), AssemblyError> {
+    if discovery.enabled().next().is_some() {
+        return match tokio::runtime::Handle::try_current() {
+            Ok(_) => Ok(()),
+            Err(_) => Err(AssemblyError::NoExecutor),
+        };
+    }
+    choose_tools(own_tools, &config.tools.selection.wanted())?;
+    if let ApprovalScope::Tools(names) = &config.tools.approval.scope {
+        choose_tools(own_tools, names)?;
+    }
+    Ok(())
+}
+
+/// Reads `$ZOT_HOME/SYSTEM.md`, which replaces the built-in prompt.
+fn own_system_prompt(home: &Path) -> Result<Base, AssemblyError> {
+    let path = home.join("SYSTEM.md");
+    match zot_files::read_limited(&path, MAX_SYSTEM_PROMPT_BYTES) {
+        Ok(Some(text)) => Ok(Base::File { path, text }),
+        Ok(None) => Ok(Base::BuiltIn),
+        Err(source) => Err(AssemblyError::SystemPrompt { path, source }),
+    }
+}
