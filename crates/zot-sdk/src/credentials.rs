@@ -1,4 +1,4 @@
-//! Giving, checking, showing and forgetting the credentials of providers.
+//! The credentials of providers: stored, checked, listed and removed.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -26,30 +26,30 @@ pub struct Credentials {
     http: HttpClient,
 }
 
-/// What a provider that was asked about a key said.
+/// The result of trying a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyCheck {
-    /// It knows the key, and has so many models.
+    /// The provider accepts the key and lists this many models.
     Accepted { models: usize },
-    /// It has no list of models, so the key could not be tried.
+    /// The provider has no list of models, so the key could not be tried.
     Unchecked,
 }
 
-/// Whether a key is tried before it is kept.
+/// Whether a key is tried before it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyProbe {
     Asked,
     Skipped,
 }
 
-/// A key that was given and is in `auth.json` now. Says which one in words, without the secret.
+/// A key that was stored in `auth.json`. Its text does not contain the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptKey {
     pub provider: String,
     /// The end of the key, enough to tell it from others.
     pub shown: String,
     pub file: PathBuf,
-    /// What the provider said; `None` when it was not asked.
+    /// The result of trying it; `None` when it was not tried.
     pub check: Option<KeyCheck>,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for KeptKey {
     }
 }
 
-/// Why a key was not kept.
+/// Why a key was not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyNotKept {
     #[error("{0}: nothing was kept")]
@@ -127,7 +127,8 @@ impl CredentialKind {
 }
 
 impl Credentials {
-    /// Those of the user whose directory `home` is; `$ZOT_HOME` when not given.
+    /// Opens the credentials below `home`, or below `$ZOT_HOME` when not given. Keys of providers are
+    /// also looked for in the environment of the process.
     pub fn open(home: Option<PathBuf>) -> Result<Self, AssemblyError> {
         let home = home.unwrap_or_else(|| zot_auth::zot_home(&variable));
         Ok(Self {
@@ -138,17 +139,17 @@ impl Credentials {
         })
     }
 
-    /// The models of all providers, without those that they list themselves.
+    /// Returns the models of all providers, without those that they list themselves.
     pub fn catalog(&self) -> &Catalog {
         &self.tables.catalog
     }
 
-    /// What of `models.json` and `providers.json` is not used, and why.
+    /// Problems in `models.json` and `providers.json`.
     pub fn problems(&self) -> &[String] {
         &self.tables.problems
     }
 
-    /// The name of the provider that is also called `name`.
+    /// Returns the canonical name of the provider called `name`.
     pub fn canonical<'a>(&'a self, name: &'a str) -> &'a str {
         let entry = self.tables.providers.get(name);
         entry.map_or(name, |entry| &entry.name)
@@ -158,7 +159,7 @@ impl Credentials {
         &self.file
     }
 
-    /// Those that a key can be given for, the usual ones first.
+    /// Returns the providers that take a key; those that require one come first.
     pub fn providers(&self) -> Vec<String> {
         let (needed, optional): (Vec<_>, Vec<_>) = self
             .tables
@@ -169,18 +170,18 @@ impl Credentials {
         entries.map(|entry| entry.name.to_string()).collect()
     }
 
-    /// Every secret that is known here, for any provider: to keep them out of what is shared.
+    /// Returns every known secret of any provider, to keep them out of what is shared.
     pub fn secrets(&self) -> Vec<String> {
         known_secrets(&self.home, &self.tables.providers, &variable)
     }
 
-    /// How to log in at `provider`, if that is possible; otherwise it takes a key.
+    /// Returns how to log in to `provider`, or `None` if it takes only a key.
     pub fn login(&self, provider: &str) -> Result<Option<OAuthClient>, AssemblyError> {
         let entry = self.entry(provider)?;
         Ok(entry.oauth.as_deref().map(oauth_client))
     }
 
-    /// Asks the provider once whether it knows the key.
+    /// Tries a key once.
     pub async fn check(&self, provider: &str, key: &str) -> Result<KeyCheck, KeyRefused> {
         let entry = self.entry(provider).map_err(KeyRefused::from)?;
         let endpoint = Endpoint {
@@ -207,8 +208,8 @@ impl Credentials {
         }
     }
 
-    /// Asks providers for their models: `only` that one, or all that have a credential. Says of each
-    /// how many it has, or why it could not be asked.
+    /// Asks providers for their models: `only` that one, or all that have a credential. Returns for
+    /// each how many it lists, or why it could not be asked.
     pub async fn refresh_models(
         &self,
         only: Option<&str>,
@@ -247,7 +248,7 @@ impl Credentials {
         Ok(said)
     }
 
-    /// Adds to `catalog` what providers last said they have.
+    /// Adds the models that providers last listed to `catalog`.
     pub fn add_live_models(&self, catalog: &mut Catalog) {
         let cache = ModelCache::load(&self.home.join(CACHE));
         for entry in self.tables.providers.iter() {
@@ -257,7 +258,7 @@ impl Credentials {
         }
     }
 
-    /// What to send; a login is renewed first.
+    /// Returns the key to send; a login is renewed first.
     async fn key_of(
         &self,
         entry: &ProviderEntry,
@@ -286,7 +287,7 @@ impl Credentials {
         ModelCache::remember(&path, &entry.name, &entry.base_url, models)
     }
 
-    /// Tries a key, unless that is not wanted, and keeps it in `auth.json`.
+    /// Tries a key if `probe` asks for it, and stores it in `auth.json`.
     pub async fn keep_checked(
         &self,
         provider: &str,
@@ -310,13 +311,13 @@ impl Credentials {
         })
     }
 
-    /// Keeps a key in `auth.json`.
+    /// Stores a key in `auth.json`.
     pub fn keep_key(&self, provider: &str, key: &str) -> Result<(), AssemblyError> {
         let entry = self.entry(provider)?;
         Ok(self.file.put_key(&entry.name, key)?)
     }
 
-    /// Waits for the browser, and keeps the login.
+    /// Waits for the browser, and stores the login.
     pub async fn finish_code(
         &self,
         provider: &str,
@@ -326,7 +327,7 @@ impl Credentials {
         self.keep_login(provider, &tokens)
     }
 
-    /// Asks for a code to be typed in elsewhere.
+    /// Requests a code that the user enters on another device.
     pub async fn begin_device<'a>(
         &self,
         client: &'a OAuthClient,
@@ -335,7 +336,7 @@ impl Credentials {
         DeviceLogin::begin(client, device_url, &HttpTransport(self.http.clone())).await
     }
 
-    /// Waits until the code was typed in, and keeps the login.
+    /// Waits until the code was entered, and stores the login.
     pub async fn finish_device(
         &self,
         provider: &str,
@@ -349,7 +350,7 @@ impl Credentials {
         Ok(self.file.put_login(self.canonical(provider), tokens)?)
     }
 
-    /// The credentials in the environment, which do not depend on `auth.json`.
+    /// Returns the credentials in the environment, which do not depend on `auth.json`.
     pub fn environment(&self) -> Vec<CredentialStatus> {
         let mut found = Vec::new();
         for entry in self.tables.providers.iter() {
@@ -370,7 +371,7 @@ impl Credentials {
         found
     }
 
-    /// Every credential there is, even when `auth.json` cannot be used.
+    /// Returns every credential, even when `auth.json` cannot be used.
     pub fn report(&self) -> CredentialReport {
         match self.status() {
             Ok(credentials) => CredentialReport {
@@ -384,8 +385,7 @@ impl Credentials {
         }
     }
 
-    /// Every credential there is, as it would be used. Entries of `auth.json` that a variable hides
-    /// come after it.
+    /// Returns every credential. Entries of `auth.json` that a variable overrides come after it.
     pub fn status(&self) -> Result<Vec<CredentialStatus>, CredentialError> {
         let stored = self.file.entries()?;
         let mut found = self.environment();
@@ -431,7 +431,7 @@ impl Credentials {
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
 pub struct KeyRefused {
-    /// Whether the provider said so, or could not be asked.
+    /// Whether the provider rejected it, or could not be reached.
     pub by_provider: bool,
     reason: String,
 }
