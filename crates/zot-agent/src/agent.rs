@@ -1,4 +1,4 @@
-//! The agent: a conversation, what it is held with, and the operations on it.
+//! The agent: a conversation, its settings, and the operations on it.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -51,10 +51,9 @@ pub struct Agent {
     began: Instant,
     steering: Steering,
     approvals: Approvals,
-    /// Where the answer goes that a prompt at its step limit waits for.
+    /// Where to send the decision that a prompt at its step limit waits for.
     step_question: Mutex<Option<oneshot::Sender<u64>>>,
-    /// What models have said about their requests: each is reported once, whatever model is chosen
-    /// in between.
+    /// Notices of models about their requests: each is reported once, even after the model changes.
     notices: Mutex<HashSet<String>>,
 }
 
@@ -64,12 +63,12 @@ struct Conversation {
     usage: Usage,
     ledger: Ledger,
     model_calls: u64,
-    /// What the last model call had to look at, answer included.
+    /// Tokens of the last model call, response included.
     context_tokens: u64,
     /// The most tokens the messages can have.
     ceiling: u64,
-    /// How many messages at the beginning are known to be fit for the model. They need no second
-    /// look: a long transcript is not read again for every call.
+    /// How many messages at the beginning are known to be valid for the model, so that a long
+    /// transcript is not checked again for every call.
     fit: usize,
 }
 
@@ -95,13 +94,13 @@ impl Agent {
         }
     }
 
-    /// Whether `notice` has not been reported yet; from now on it has.
+    /// Whether `notice` is new; marks it as reported.
     pub(crate) fn is_news(&self, notice: &str) -> bool {
         let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
         notices.insert(notice.to_owned())
     }
 
-    /// Adds a user message and works until the model has nothing left to do.
+    /// Adds a user message and works until the model is done.
     ///
     /// Everything that happens, failure included, is reported through `events`; the last one is
     /// `Done`.
@@ -141,7 +140,7 @@ impl Agent {
         self.settings.get()
     }
 
-    /// The settings with the model that speaks now.
+    /// Returns the settings with the model in use: a fallback takes the place of a failed one.
     pub(crate) fn active_settings(&self) -> Arc<AgentSettings> {
         let settings = self.settings();
         let fallen = self.fallen.load(Ordering::Relaxed);
@@ -157,13 +156,13 @@ impl Agent {
         })
     }
 
-    /// Lets the next model speak for the rest of the prompt; says whether there is one.
+    /// Switches to the next fallback for the rest of the prompt; returns whether there is one.
     pub(crate) fn fall_back(&self) -> bool {
         let fallen = self.fallen.load(Ordering::Relaxed);
         let has_next = fallen < self.settings().fallbacks.len();
         if has_next {
             self.fallen.store(fallen + 1, Ordering::Relaxed);
-            // It may need to be shown images that the one before has seen.
+            // It may need images mirrored that the failed model could see.
             lock(&self.conversation).fit = 0;
         }
         has_next
@@ -184,7 +183,7 @@ impl Agent {
         lock(&self.conversation).transcript.clone()
     }
 
-    /// Takes steering messages from now on, for a prompt that is about to be polled.
+    /// Accepts steering messages from now on, for a prompt that is about to be polled.
     pub fn expect_steering(&self) {
         self.steering.open();
     }
@@ -195,16 +194,15 @@ impl Agent {
         self.steering.push(content)
     }
 
-    /// Answers a call that waits for permission.
+    /// Decides on a call that waits for permission.
     pub fn confirm(&self, id: &ToolCallId, decision: Decision) -> Result<(), NotWaiting> {
         self.approvals.decide(id, decision)
     }
 
-    /// Answers a prompt that waits at a step limit: so many more model calls, or none. Harmless when
-    /// none waits.
+    /// Allows a prompt that waits at a step limit `more` model calls. Does nothing when none waits.
     pub fn allow_steps(&self, more: u64) {
         if let Some(question) = lock(&self.step_question).take() {
-            // A prompt that was stopped in the meantime wants no answer.
+            // The prompt may have been stopped in the meantime.
             let _ = question.send(more);
         }
     }
@@ -247,7 +245,7 @@ impl Agent {
     }
 
     pub(crate) fn append(&self, mut message: Message) -> Result<Arc<Message>, JournalError> {
-        // It is kept for long: the room that an answer grew into is given back.
+        // Messages live long: free the spare capacity of a response that grew.
         message.content.shrink_to_fit();
         for block in &mut message.content {
             if let ContentBlock::Text(text) = block {
@@ -262,13 +260,13 @@ impl Agent {
         Ok(message)
     }
 
-    /// Writes down results of a batch that goes on.
+    /// Records results of a batch that is still running.
     pub(crate) fn record_results(&self, results: &[ToolResult]) -> Result<(), JournalError> {
         let mut results = results.iter();
         results.try_for_each(|result| self.journal.result_added(result))
     }
 
-    /// Puts a transcript from elsewhere in the place of this one, mended where it is broken.
+    /// Replaces the transcript by another one, repaired where it is invalid.
     pub fn set_transcript(&self, messages: Vec<Arc<Message>>) -> Result<Repair, JournalError> {
         let (messages, repair) = repair(&messages).unwrap_or((messages, Repair::default()));
         self.replace_transcript(messages.into())?;
@@ -288,8 +286,7 @@ impl Agent {
         Ok(cumulative)
     }
 
-    /// Counts what was spent beside the conversation, on a question about it for example. It is in
-    /// the sums from now on; no record of its own is written.
+    /// Counts usage outside the conversation, such as a side question. The journal is not written.
     pub fn count_usage(&self, model: String, usage: Usage) {
         let mut conversation = lock(&self.conversation);
         conversation.usage += usage;
@@ -340,9 +337,8 @@ impl Agent {
 
     /// How full the context window is, by the provider's count.
     ///
-    /// Counts that cannot be true are cut down to what can: some servers report sums over several
-    /// calls, and hidden reasoning is counted but not sent again. History is not thrown away for
-    /// that.
+    /// Impossible counts are capped: some servers report sums over several calls, and hidden
+    /// reasoning is counted but not sent again. The transcript is not compacted for that.
     pub(crate) fn context_fill(&self) -> ContextFill {
         let window = self.active_settings().model.context_window;
         let reported = lock(&self.conversation).context_tokens;
@@ -369,7 +365,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Leaves images out that a provider has refused, and says which they were.
+    /// Removes images that a provider has refused and describes them.
     pub(crate) fn leave_out_refused_images(
         &self,
         blame: ImageBlame,
@@ -385,7 +381,7 @@ impl Agent {
         }
     }
 
-    /// The transcript as the model may be given it, mended in place where it was broken.
+    /// Returns the transcript as the model accepts it, repaired in place where it was invalid.
     pub(crate) fn fit_transcript(&self) -> Transcript {
         let images = self.active_settings().model.client.tool_images();
         let mut conversation = lock(&self.conversation);

@@ -1,4 +1,4 @@
-//! Puts a model's answer together from its events.
+//! Assembles a model's response from its events.
 
 #[cfg(test)]
 mod tests;
@@ -7,7 +7,7 @@ use zot_conversation::{
     Arguments, ContentBlock, ModelEvent, StopReason, ToolCall, ToolCallId, Usage,
 };
 
-/// Assembles one answer. Feeding it any cut of the same answer gives the same result.
+/// Assembles one response. How its events are cut into deltas does not change the result.
 #[derive(Debug, Default)]
 pub struct AnswerBuilder {
     blocks: Vec<Block>,
@@ -30,15 +30,15 @@ struct PartialCall {
 }
 
 impl PartialCall {
-    /// Whether the output limit was reached while this call was made. One that has all its
-    /// arguments was not being made any more.
+    /// Whether the output limit was reached inside this call, which is not so once its arguments are
+    /// complete.
     fn is_cut(&self, is_last: bool) -> bool {
         let is_whole = Arguments::from_model_text(&self.arguments).json().is_ok();
         !is_whole || (is_last && self.arguments.trim().is_empty())
     }
 }
 
-/// A whole answer.
+/// A complete response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub content: Vec<ContentBlock>,
@@ -80,17 +80,17 @@ impl AnswerBuilder {
         }
     }
 
-    /// The latest counts; all zero when none were reported.
+    /// Returns the latest usage; all zero when none was reported.
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// Whether nothing has been said yet.
+    /// Whether no content has arrived yet.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// The answer, or the builder back when the model did not finish.
+    /// Returns the response, or the builder itself when the model did not finish.
     pub fn finish(self) -> Result<Answer, Self> {
         let Some(stop) = self.stop else {
             return Err(self);
@@ -124,10 +124,10 @@ impl AnswerBuilder {
         })
     }
 
-    /// What is worth keeping of an answer that broke off: the text said so far.
+    /// Returns what is worth keeping of a response that broke off: its text so far.
     ///
-    /// Partial calls leave no trace, and reasoning without the answer it led to is refused by
-    /// providers.
+    /// Incomplete calls are dropped, and so is reasoning, which providers refuse without the response
+    /// that it led to.
     pub fn keep_text(self) -> Vec<ContentBlock> {
         self.blocks
             .into_iter()

@@ -10,16 +10,16 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use zot_conversation::{Arguments, ToolCallId};
 
-/// How long a person may take, unless `--confirm-timeout` says otherwise.
+/// How long a person may take to decide, unless `--confirm-timeout` is given.
 ///
 /// Limit: a call that nobody approved is refused.
 const APPROVAL_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Which calls need permission, and how long it is waited for.
+/// Which calls need permission, and how long the agent waits for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalPolicy {
     pub scope: ApprovalScope,
-    /// No answer within this time counts as no.
+    /// A call that nobody decides on within this time is refused.
     pub timeout: Duration,
 }
 
@@ -49,7 +49,7 @@ pub enum ApprovalScope {
     Tools(Vec<String>),
 }
 
-/// Someone's answer.
+/// Someone's decision on a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
     pub verdict: Verdict,
@@ -101,7 +101,7 @@ pub enum Remember {
     Session,
 }
 
-/// What the model reads of a call that waited for somebody who has gone.
+/// The result of a call when nobody is left to decide on it.
 pub(crate) const NOBODY_LEFT: &str = "refused: nobody is left to confirm the call";
 
 /// No call of that id waits for permission.
@@ -109,7 +109,7 @@ pub(crate) const NOBODY_LEFT: &str = "refused: nobody is left to confirm the cal
 #[error("no call with this id waits for a confirmation")]
 pub struct NotWaiting;
 
-/// What is waited for and what was remembered.
+/// The calls that wait, and the decisions to remember.
 #[derive(Default)]
 pub(crate) struct Approvals(Mutex<State>);
 
@@ -118,7 +118,7 @@ struct State {
     waiting: HashMap<ToolCallId, Waiting>,
     tools: HashMap<String, Verdict>,
     session: Option<Verdict>,
-    /// Nobody can answer: what the model reads instead.
+    /// The result of every call once nobody can decide any more.
     closed: Option<String>,
 }
 
@@ -127,7 +127,7 @@ struct Waiting {
     answer: oneshot::Sender<Verdict>,
 }
 
-/// What asking for permission came to at once.
+/// The immediate outcome of asking for permission.
 pub(crate) enum Asked {
     /// Decided earlier, or nobody is left to ask.
     Known(Verdict),
@@ -135,7 +135,7 @@ pub(crate) enum Asked {
 }
 
 impl Approvals {
-    /// Registers a call, unless the answer is known already.
+    /// Registers a call, unless the decision is known already.
     pub(crate) fn ask(&self, id: &ToolCallId, tool: &str) -> Asked {
         let mut state = self.lock();
         let remembered = state.tools.get(tool).or(state.session.as_ref());
@@ -154,11 +154,11 @@ impl Approvals {
         Asked::Wait(receiver)
     }
 
-    /// Answers a waiting call.
+    /// Decides on a waiting call.
     pub(crate) fn decide(&self, id: &ToolCallId, decision: Decision) -> Result<(), NotWaiting> {
         let mut state = self.lock();
         let waiting = state.waiting.remove(id).ok_or(NotWaiting)?;
-        // Other arguments belong to this call, not to those that come later.
+        // Changed arguments belong to this call only.
         let lasting = match &decision.verdict {
             Verdict::Allow { .. } => Verdict::Allow { arguments: None },
             deny @ Verdict::Deny { .. } => deny.clone(),
@@ -176,7 +176,7 @@ impl Approvals {
             .map_err(|_| NotWaiting)
     }
 
-    /// Decisions count for nothing any more beyond the calls they were given for.
+    /// Forgets decisions that were to apply to later calls.
     pub(crate) fn forget_remembered(&self) {
         let mut state = self.lock();
         state.tools.clear();
@@ -187,11 +187,11 @@ impl Approvals {
         self.lock().waiting.remove(id);
     }
 
-    /// Refuses everything that waits or will; the model reads why.
+    /// Refuses all waiting and later calls; the model reads why.
     pub(crate) fn close(&self, reason: String) {
         let mut state = self.lock();
         state.closed = Some(reason);
-        // Dropping the senders tells the waiting calls.
+        // Dropping the senders wakes the waiting calls.
         state.waiting.clear();
     }
 

@@ -5,7 +5,7 @@ mod tests;
 
 use std::time::Duration;
 
-/// The most that may be spent. What is not set is not limited.
+/// The most that may be spent. An unset field sets no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Budget {
     /// Model calls.
@@ -26,12 +26,12 @@ pub(crate) struct Spent {
 }
 
 impl Budget {
-    /// Whether any limit has to be watched while an answer arrives.
+    /// Whether any limit has to be checked while a response arrives.
     pub(crate) fn limits_spending(&self) -> bool {
         self.max_cost_usd.is_some() || self.max_tokens.is_some()
     }
 
-    /// The limit that leaves no room for another model call.
+    /// Returns the limit that leaves no room for another model call.
     pub(crate) fn reached(&self, spent: &Spent) -> Option<String> {
         if let Some(limit) = self.max_steps
             && spent.steps >= limit
@@ -41,7 +41,7 @@ impl Budget {
         self.spending_reached(spent)
     }
 
-    /// The limit that a running model call has reached.
+    /// Returns the limit that a running model call has reached.
     pub(crate) fn spending_reached(&self, spent: &Spent) -> Option<String> {
         if let Some(limit) = self.max_cost_usd
             && spent.cost_usd >= limit

@@ -28,8 +28,7 @@ pub const COMPACT_AT_PERCENT: u64 = 85;
 /// How a summary begins in the transcript.
 pub const SUMMARY_HEADING: &str = "## Context Summary (compacted)\n\n";
 
-/// The most characters of one block that the summariser is shown: a long tool output says little
-/// more in full.
+/// The most characters of one block that the summary is made from: a long tool output adds little.
 ///
 /// Limit: the summary is made from the beginning and the end of a longer block.
 const MAX_SUMMARISED_BLOCK_BYTES: usize = 4_000;
@@ -59,7 +58,7 @@ pub(crate) enum CompactionResult {
     NotRecorded(ErrorReport),
 }
 
-/// Summarises and replaces. Until the summary is whole, nothing has changed.
+/// Replaces the transcript by a summary. Nothing changes before the summary is complete.
 pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
     let transcript = agent.fit_transcript();
     let Some(cut) = tail_start(transcript.messages()) else {
@@ -133,7 +132,7 @@ fn failed(message: &str) -> CompactionResult {
     CompactionResult::Failed(ErrorReport::new(ErrorCode::Compaction, message))
 }
 
-/// Where the kept tail begins, or `None` when it would cover everything.
+/// Returns where the kept tail begins, or `None` when it would cover everything.
 ///
 /// A tail never begins with tool results: their calls would be missing.
 fn tail_start(messages: &[Arc<Message>]) -> Option<usize> {
@@ -144,7 +143,7 @@ fn tail_start(messages: &[Arc<Message>]) -> Option<usize> {
     (cut > 0).then_some(cut)
 }
 
-/// The conversation as text, the oldest part left out when it is longer than `limit` characters.
+/// Renders the conversation as text, without its oldest part when it exceeds `limit` characters.
 fn render(messages: &[Arc<Message>], limit: usize) -> String {
     let mut rendered: Vec<String> = Vec::new();
     let mut length = 0;
@@ -204,7 +203,7 @@ fn render_block(text: &mut String, block: &ContentBlock) {
     };
 }
 
-/// The beginning and the end of a long text.
+/// Returns the beginning and the end of a long text.
 fn clipped(text: &str) -> std::borrow::Cow<'_, str> {
     if text.len() <= MAX_SUMMARISED_BLOCK_BYTES {
         return text.into();

@@ -1,4 +1,4 @@
-//! Does what the turn machine says, and reports it.
+//! Carries out what the turn machine decides, and reports it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -23,13 +23,13 @@ use crate::{Agent, Hooks, JournalError, tool_batch};
 /// Limit: error that names the limit; the text received so far is kept.
 const MAX_PROMPT_RESPONSE_BYTES: usize = 128 * 1024 * 1024;
 
-/// One prompt or compaction under way: where it reports, and what can stop it.
+/// A running prompt or compaction: where it reports, and what can stop it.
 pub(crate) struct Run<'a> {
     pub(crate) hooks: &'a dyn Hooks,
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) meter: Meter,
     events: &'a mpsc::Sender<AgentEvent>,
-    /// What all responses so far come to, in bytes.
+    /// Bytes of all responses so far.
     response_bytes: AtomicUsize,
 }
 
@@ -49,8 +49,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// How many more model calls are allowed at a limit of so many; none where nobody can be asked,
-    /// and none while it is aborted.
+    /// Asks how many model calls are allowed beyond `limit`; none where nobody can be asked or the
+    /// prompt is aborted.
     pub(crate) async fn more_steps(&self, agent: &Agent, limit: u64) -> u64 {
         if agent.settings().steps.when_reached == AtStepLimit::Fail {
             return 0;
@@ -87,8 +87,8 @@ impl<'a> Run<'a> {
         self.response_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Reports an event, waiting while the reader is behind. A reader that has gone away is no
-    /// reason to stop: whoever dropped it decides that through `cancel`.
+    /// Reports an event, waiting while the reader is behind. A dropped reader does not stop the
+    /// prompt; `cancel` does.
     pub(crate) async fn emit(&self, event: AgentEvent) {
         self.hooks.on_event(&event);
         let _ = self.events.send(event).await;
@@ -169,7 +169,7 @@ pub(crate) async fn prompt(agent: &Agent, content: Vec<ContentBlock>, run: &Run<
     }
 }
 
-/// Adds what the user said meanwhile to the transcript.
+/// Adds the user's steering messages to the transcript.
 async fn deliver_steering(agent: &Agent, run: &Run<'_>) -> Result<(), ErrorReport> {
     while let Some(content) = agent.steering().take() {
         let message = Message {

@@ -1,4 +1,4 @@
-//! Where others may look and intervene: extensions, approvals, embedders.
+//! Where extensions, approvals and embedding programs watch and intervene.
 
 use std::future::ready;
 
@@ -6,20 +6,19 @@ use zot_conversation::{AgentEvent, Arguments, BoxFuture, ToolCall};
 
 /// Called by the driver at the points where a turn can be watched or changed.
 ///
-/// Waits are cut short by an abort, which counts as permission refused for a tool and as leave to
-/// wind down otherwise.
+/// An abort ends every wait here: a tool then counts as refused, everything else as allowed.
 pub trait Hooks: Send + Sync {
-    /// Asked before each model call, after `TurnStarted`.
+    /// Called before each model call, after `TurnStarted`.
     fn before_turn(&self, _step: u32) -> BoxFuture<'_, TurnVerdict> {
         Box::pin(ready(TurnVerdict::Proceed))
     }
 
-    /// Asked before each call of a known tool with well-formed arguments.
+    /// Called before each call of a known tool with well-formed arguments.
     fn before_tool<'a>(&'a self, _call: &'a ToolCall) -> BoxFuture<'a, ToolVerdict> {
         Box::pin(ready(ToolVerdict::Proceed))
     }
 
-    /// Asked before an assistant message that has text is reported.
+    /// Called before an assistant message that has text is reported.
     fn before_assistant_message<'a>(&'a self, _text: &'a str) -> BoxFuture<'a, MessageVerdict> {
         Box::pin(ready(MessageVerdict::Keep))
     }
@@ -30,7 +29,7 @@ pub trait Hooks: Send + Sync {
         false
     }
 
-    /// Told of every event, in order, before the front end is.
+    /// Called with every event, in order, before the front end gets it.
     fn on_event(&self, _event: &AgentEvent) {}
 }
 
@@ -60,7 +59,7 @@ pub enum MessageVerdict {
     Suppress,
 }
 
-/// Hooks that let everything pass.
+/// Hooks that allow everything.
 pub struct NoHooks;
 
 impl Hooks for NoHooks {}

@@ -1,4 +1,4 @@
-//! Where the agent writes down what must not be lost.
+//! Where the agent records what must not be lost.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use zot_conversation::{Message, ToolResult, Usage};
 
 /// A durable record of the conversation.
 ///
-/// The agent calls these before it asks the model for the next answer, so a message that a caller
-/// has seen survives a crash, and so do results of tool calls. A failure stops the prompt: going on would lose what follows.
+/// The agent calls these before the next model call, so messages that a caller has seen survive a
+/// crash, and so do tool results. A failure stops the prompt: what follows would be lost.
 pub trait Journal: Send + Sync {
     fn message_added(&self, message: &Arc<Message>) -> Result<(), JournalError>;
     fn usage_added(&self, turn: &Usage, cumulative: &Usage) -> Result<(), JournalError>;
-    /// A call of a batch has ended while others are still to run. The batch's message follows.
+    /// A call of a batch has ended while others are still pending. The batch's message follows.
     fn result_added(&self, _result: &ToolResult) -> Result<(), JournalError> {
         Ok(())
     }
@@ -19,12 +19,12 @@ pub trait Journal: Send + Sync {
     fn transcript_replaced(&self, messages: &[Arc<Message>]) -> Result<(), JournalError>;
 }
 
-/// The conversation could not be written down.
+/// The conversation could not be recorded.
 #[derive(Debug, thiserror::Error)]
 #[error("session: {0}")]
 pub struct JournalError(#[from] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// Keeps nothing, for callers who own persistence themselves.
+/// Keeps nothing, for callers that persist the conversation themselves.
 pub struct NoJournal;
 
 impl Journal for NoJournal {

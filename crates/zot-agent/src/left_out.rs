@@ -1,4 +1,4 @@
-//! Takes images that a provider refuses out of a transcript, so that later requests pass.
+//! Removes images that a provider refuses from a transcript, so that later requests succeed.
 //!
 //! Messages never change: those with such an image are replaced by copies that say what is missing.
 
@@ -15,8 +15,8 @@ pub(crate) struct LeftOut {
     pub(crate) images: Vec<String>,
 }
 
-/// Leaves out the images that no provider has accepted yet: those after the last answer. Where all
-/// were accepted before and the refusal names images, the model takes none, and all go.
+/// Removes the images that no provider has accepted yet: those after the last response. Where all
+/// were accepted before and the refusal names images, the model takes none, and all are removed.
 pub(crate) fn without_refused_images(
     messages: &[Arc<Message>],
     blame: ImageBlame,

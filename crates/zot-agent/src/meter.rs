@@ -1,4 +1,4 @@
-//! Holds what a prompt spends against its budgets.
+//! Compares what a prompt spends with its budgets.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,7 +44,7 @@ impl Meter {
         }
     }
 
-    /// The limit that leaves no room for another model call.
+    /// Returns the limit that leaves no room for another model call.
     pub(crate) fn reached(&self, agent: &Agent) -> Option<String> {
         let (usage, calls) = (agent.usage(), agent.model_calls());
         self.allowances.iter().find_map(|allowance| {
@@ -53,7 +53,7 @@ impl Meter {
         })
     }
 
-    /// The limit on steps that leaves no room for another, as it was set.
+    /// Returns the step limit that leaves no room for another step, as it was set.
     pub(crate) fn step_limit(&self, agent: &Agent) -> Option<u64> {
         let calls = agent.model_calls();
         let full = self.allowances.iter().find(|allowance| {
@@ -73,18 +73,18 @@ impl Meter {
                 allowance.more_steps.fetch_add(more, Ordering::Relaxed);
             }
         }
-        // Later prompts of the process have them as well.
+        // They apply to later prompts of the process as well.
         agent.grant_steps(process.more_steps.load(Ordering::Relaxed));
     }
 
-    /// Whether spending has to be watched while an answer arrives.
+    /// Whether spending has to be checked while a response arrives.
     pub(crate) fn limits_spending(&self) -> bool {
         self.allowances
             .iter()
             .any(|allowance| allowance.budget.limits_spending())
     }
 
-    /// The limit that a running call has reached which has used `call` so far.
+    /// Returns the limit that a running call has reached after using `call` so far.
     pub(crate) fn spending_reached(&self, agent: &Agent, call: &Usage) -> Option<String> {
         let mut usage = agent.usage();
         usage += *call;
@@ -94,7 +94,7 @@ impl Meter {
         })
     }
 
-    /// Waits until the time is up, and says which limit that was. For ever when there is none.
+    /// Waits until the time is up and returns which limit that was; waits forever when there is none.
     pub(crate) async fn time_is_up(&self) -> String {
         let first = self
             .allowances
@@ -112,7 +112,7 @@ impl Meter {
 }
 
 impl Allowance {
-    /// The budget with the steps that were allowed beyond it.
+    /// Returns the budget plus the steps that were allowed beyond it.
     fn extended(&self) -> Budget {
         let more = self.more_steps.load(Ordering::Relaxed);
         Budget {

@@ -1,4 +1,4 @@
-//! What a conversation is held with.
+//! The model, tools and rules of a conversation.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +7,7 @@ use zot_conversation::{ErrorReport, Model, ModelError, Prices, ReasoningEffort, 
 use crate::approval::ApprovalPolicy;
 use crate::step_limit::StepLimit;
 
-/// What a conversation is held with. Replaced as a whole between prompts.
+/// The model, tools and rules of a conversation. Replaced as a whole between prompts.
 #[derive(Clone)]
 pub struct AgentSettings {
     pub model: ConnectedModel,
@@ -46,8 +46,8 @@ impl ConnectedModel {
     }
 }
 
-/// The present settings. The agent reads them; hooks may hold them too and change them between two
-/// model calls, without knowing the agent.
+/// The current settings, shared by the agent with hooks, which may change them between two model
+/// calls.
 pub struct SharedSettings(Mutex<Arc<AgentSettings>>);
 
 impl SharedSettings {
@@ -63,12 +63,12 @@ impl SharedSettings {
         *self.lock() = Arc::new(settings);
     }
 
-    /// Changes a copy and puts it in place of the present settings, as one step.
+    /// Changes the settings atomically.
     pub fn change(&self, change: impl FnOnce(&mut AgentSettings)) {
-        let mut present = self.lock();
-        let mut settings = (**present).clone();
+        let mut current = self.lock();
+        let mut settings = (**current).clone();
         change(&mut settings);
-        *present = Arc::new(settings);
+        *current = Arc::new(settings);
     }
 
     fn lock(&self) -> MutexGuard<'_, Arc<AgentSettings>> {

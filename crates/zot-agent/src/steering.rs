@@ -5,12 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use zot_conversation::ContentBlock;
 
-/// How many messages may wait for their moment.
+/// How many messages may wait for delivery.
 ///
 /// Limit: `steer` is refused.
 const MAX_STEERING_MESSAGES: usize = 64;
 
-/// A steering message that was not taken.
+/// A steering message that was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SteerError {
     #[error("nothing is running: send a prompt")]
@@ -25,7 +25,7 @@ pub(crate) struct Steering(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// Whether a prompt runs that would deliver them.
+    /// Whether a running prompt will deliver them.
     open: bool,
     waiting: VecDeque<Vec<ContentBlock>>,
 }
@@ -55,8 +55,8 @@ impl Steering {
         self.lock().waiting.pop_front()
     }
 
-    /// Closes for a prompt that is complete, unless something still waits: whoever was told that
-    /// their message was taken must see it delivered.
+    /// Closes when the prompt is complete, unless a message still waits: an accepted message must be
+    /// delivered.
     pub(crate) fn close_if_empty(&self) -> bool {
         let mut state = self.lock();
         if state.waiting.is_empty() {
@@ -65,7 +65,7 @@ impl Steering {
         !state.open
     }
 
-    /// Closes for a prompt that cannot go on, and returns what was not delivered.
+    /// Closes when the prompt cannot continue, and returns the messages that were not delivered.
     pub(crate) fn close(&self) -> VecDeque<Vec<ContentBlock>> {
         let mut state = self.lock();
         state.open = false;

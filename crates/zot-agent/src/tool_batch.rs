@@ -51,7 +51,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>, calls: Vec<ToolCall>) -> T
         });
         let ended: Vec<ToolResult> = ended.collect();
         results.extend(ended.iter().cloned().map(ContentBlock::ToolResult));
-        // What was done is written down before anyone hears of it.
+        // Results reach the journal before they are reported.
         let recorded = if last {
             let content = std::mem::take(&mut results);
             agent.append(tool_message(content)).map(drop)
@@ -64,7 +64,7 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>, calls: Vec<ToolCall>) -> T
         for (call, result) in group.iter().zip(ended) {
             let origin = tools.get(&call.name).and_then(|tool| tool.origin());
             run.emit(AgentEvent::ToolFinished { result, origin }).await;
-            // Whoever watches is told before the next request is made.
+            // Reported before the next request is made.
             tokio::task::yield_now().await;
         }
     }
@@ -142,7 +142,7 @@ async fn run_call(agent: &Agent, run: &Run<'_>, call: &ToolCall) -> ToolOutput {
     }
 }
 
-/// Asks for permission where the policy demands it.
+/// Asks for permission where the policy requires it.
 async fn permitted(
     agent: &Agent,
     run: &Run<'_>,

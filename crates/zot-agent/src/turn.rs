@@ -1,4 +1,4 @@
-//! The turn machine: says what to do next, does nothing itself.
+//! The turn machine: decides what happens next, performs nothing itself.
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ pub enum NextStep {
 /// Why a compaction is due within a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompactionCause {
-    /// The window is nearly full: failing to compact is no reason to stop yet.
+    /// The window is nearly full: the prompt continues even if compaction fails.
     NearlyFull,
     /// The provider refused the transcript as too long: without compaction nothing works.
     Overflow,
@@ -34,7 +34,7 @@ pub enum CompactionCause {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
     Complete,
-    /// Aborted, or blocked by a hook: nothing more to say.
+    /// Aborted, or blocked by a hook: nothing more to report.
     Quiet,
     /// Failed after the turn's end was reported, or between turns.
     Failed(ErrorReport),
@@ -49,9 +49,9 @@ pub enum ModelOutcome {
         calls: Vec<ToolCall>,
         context: ContextFill,
     },
-    /// Failed, and another model is to go on; the turn is still open.
+    /// Failed, and the next model takes over; the turn is still open.
     FellBack,
-    /// Refused as too long before anything was said; the turn is still open.
+    /// Refused as too long before any content arrived; the turn is still open.
     Overflowed(ErrorReport),
     /// Aborted or blocked; the turn's end is reported.
     Stopped,
@@ -80,18 +80,18 @@ pub enum CompactionOutcome {
     Shortened,
     Aborted,
     Failed(ErrorReport),
-    /// It could not be written down: going on would lose what follows.
+    /// It could not be recorded: what follows would be lost.
     NotRecorded(ErrorReport),
 }
 
-/// One prompt on its way from the first model call to its end.
+/// The state of one prompt from its first model call to its end.
 #[derive(Debug)]
 pub struct Turn {
     /// No limit when not set.
     max_steps: Option<u32>,
     step: u32,
     context: ContextFill,
-    /// An overflow is answered by a compaction once; the second is final.
+    /// The first overflow is followed by a compaction; the second is final.
     overflow: Option<ErrorReport>,
     /// A compaction that failed is not tried again at every further step.
     compaction_failed: bool,
@@ -121,7 +121,7 @@ impl Turn {
         )
     }
 
-    /// Goes on at the limit, which is so much higher from now on.
+    /// Raises the step limit by `more` and continues.
     pub fn allow_steps(&mut self, more: u64) {
         let more = u32::try_from(more).unwrap_or(u32::MAX);
         self.max_steps = self.max_steps.map(|limit| limit.saturating_add(more));
@@ -195,7 +195,7 @@ impl Turn {
         };
     }
 
-    /// The user said something more while the answer came: the prompt goes on.
+    /// Continues the prompt with a message that the user sent during the response.
     pub fn steered(&mut self) {
         self.begin_step();
     }

@@ -11,15 +11,15 @@ use crate::{
 ///
 /// `UserMessage`, then per model call `TurnStarted`, `AssistantStarted`, deltas, `UsageReported`,
 /// `AssistantMessage`, `ToolCallRequested`…, `TurnEnded`, then per tool `ToolProgress`…,
-/// `ToolFinished`; at last one `Done`. After `FellBack` a turn goes on with `AssistantStarted`, or
-/// first with a `UserMessage` when the other model has to be told where to go on.
+/// `ToolFinished`; finally one `Done`. After `FellBack` a turn continues with `AssistantStarted`,
+/// preceded by a `UserMessage` when the other model has to continue an incomplete message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
     UserMessage(Arc<Message>),
     TurnStarted {
         step: u32,
     },
-    /// A model did not take the request, which is sent again after `wait`; before `AssistantStarted`.
+    /// A request failed and is sent again after `wait`; before `AssistantStarted`.
     Retrying {
         failures: u32,
         wait: Duration,
@@ -51,7 +51,7 @@ pub enum AgentEvent {
         stop: TurnStop,
         error: Option<String>,
     },
-    /// The prompt has taken as many model calls as were allowed, and waits for someone to allow more.
+    /// The prompt has made as many model calls as allowed and waits for someone to allow more.
     StepLimitReached {
         limit: u64,
     },
@@ -70,7 +70,7 @@ pub enum AgentEvent {
         /// Who ran the call, when it was not the agent itself.
         origin: Option<ToolOrigin>,
     },
-    /// A model failed, and another goes on with the turn.
+    /// A model failed, and another continues the turn.
     FellBack {
         /// Provider and model, as `openai/gpt-5`.
         from: String,
@@ -83,7 +83,7 @@ pub enum AgentEvent {
     CompactionFinished {
         summary: String,
     },
-    /// A steering message that found no place before the prompt ended.
+    /// A steering message that was not delivered before the prompt ended.
     SteeringDropped(Vec<ContentBlock>),
     Done,
 }

@@ -20,17 +20,17 @@ pub struct Message {
     pub time: Timestamp,
 }
 
-/// How a message begins that shows the images of tool results again, to models that cannot see
+/// The first line of a message that repeats the images of tool results, for models that cannot see
 /// them there. The original writes such messages into its sessions, also without an image.
 pub const IMAGE_MIRROR_HEADING: &str = "Tool output included the following image content:";
 
 impl Message {
-    /// Whether a person said it: user messages that only repeat what tools returned are none.
+    /// Whether it is a user's own message and not one that repeats tool results.
     pub fn is_prompt(&self) -> bool {
         self.role == Role::User && !self.is_image_mirror()
     }
 
-    /// Whether it shows the results of tools again, see [`IMAGE_MIRROR_HEADING`].
+    /// Whether it repeats images of tool results, see [`IMAGE_MIRROR_HEADING`].
     pub fn is_image_mirror(&self) -> bool {
         let Some(ContentBlock::Text(text)) = self.content.first() else {
             return false;
@@ -119,7 +119,7 @@ const IMAGE_FORMATS: [(&str, &[u8]); 5] = [
     ("image/webp", b"RIFF"),
 ];
 
-/// Other formats, for a message that says what came.
+/// Other formats, named in error messages.
 const OTHER_FORMATS: [(&str, &[u8]); 8] = [
     ("BMP", b"BM"),
     ("TIFF", b"II*\0"),
@@ -131,7 +131,7 @@ const OTHER_FORMATS: [(&str, &[u8]); 8] = [
     ("JPEG XL", b"\xff\x0a"),
 ];
 
-/// Bytes that are no image which providers take.
+/// Bytes that are not an image of a supported format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected a PNG, JPEG, GIF or WebP image, got {found}: convert it first")]
 pub struct UnsupportedImage {
@@ -139,8 +139,8 @@ pub struct UnsupportedImage {
 }
 
 impl Image {
-    /// Takes `data` as what its first bytes say it is: providers refuse an image that is declared
-    /// as another format.
+    /// Determines the format from the first bytes, because providers refuse an image that is declared
+    /// as another one.
     pub fn recognised(declared: &str, data: Bytes) -> Result<Self, UnsupportedImage> {
         let begins = |start: &[u8]| data.starts_with(start);
         let format = IMAGE_FORMATS.iter().find(|(mime_type, start)| {
@@ -173,7 +173,7 @@ impl Image {
     }
 }
 
-/// What a model thought before it answered, with whatever its provider needs to accept it back.
+/// A model's reasoning before its response, with what its provider needs to accept it back.
 ///
 /// Blocks are replayed verbatim to the provider that made them and to no other, and by some wires
 /// only behind the conversation they were made in.
@@ -270,7 +270,7 @@ impl Arguments {
         }
     }
 
-    /// What came of arguments before the output limit cut them off. Not even empty ones may be run.
+    /// Arguments that the output limit cut off. Such a call is never run, even if they are empty.
     pub fn cut_off(text: &str) -> Self {
         let reason = "the answer reached the output limit before they were complete: make smaller \
                       calls, for example write a long file in several pieces";
@@ -289,7 +289,7 @@ impl Arguments {
         })))
     }
 
-    /// The JSON object, or what was wrong with the text.
+    /// Returns the JSON object, or what is wrong with the text.
     pub fn json(&self) -> Result<&RawValue, &MalformedArguments> {
         match &self.0 {
             Ok(raw) => Ok(raw),
@@ -316,7 +316,7 @@ impl PartialEq for Arguments {
     }
 }
 
-/// The answer to one tool call.
+/// The result of one tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
     pub call_id: ToolCallId,

@@ -1,4 +1,4 @@
-//! The model: something that answers a conversation with a stream of events.
+//! The model: responds to a conversation with a stream of events.
 
 use std::fmt;
 use std::future::Future;
@@ -14,7 +14,7 @@ use crate::{Message, ModelError, Reasoning, ToolCallId, ToolDefinition, Usage};
 /// A boxed future, for traits that are used as objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// The answer of a model as it arrives.
+/// The response of a model as it arrives.
 ///
 /// Dropping the stream at any point cancels the call: the connection is closed.
 pub type ModelStream<'a> = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send + 'a>>;
@@ -36,7 +36,7 @@ pub trait Model: Send + Sync {
     }
 }
 
-/// What becomes of images in tool results.
+/// How images in tool results reach the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolImages {
     Seen,
@@ -44,7 +44,7 @@ pub enum ToolImages {
     NeedMirror,
 }
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Clone, Copy)]
 pub struct ModelRequest<'a> {
     /// The model's id as its provider knows it.
@@ -59,7 +59,7 @@ pub struct ModelRequest<'a> {
     pub sampling: Sampling,
 }
 
-/// How the next token is chosen. What is not given is left to the provider.
+/// How the next token is chosen. Unset fields are left to the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Sampling {
     pub temperature: Option<f64>,
@@ -69,7 +69,7 @@ pub struct Sampling {
 /// How hard a reasoning model should think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReasoningEffort {
-    /// Not at all, where the model can be told so.
+    /// Not at all, where the model allows that.
     None,
     Minimal,
     Low,
@@ -133,10 +133,10 @@ impl fmt::Display for ReasoningEffort {
     }
 }
 
-/// One thing that happened while a model answered.
+/// One event of a model's response.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
-    /// The request failed and is sent again after a while; only before `Start`.
+    /// The request failed and is sent again after `wait`; only before `Start`.
     Retrying {
         /// How many attempts have failed.
         failures: u32,
@@ -146,7 +146,7 @@ pub enum ModelEvent {
     /// The provider accepted the request.
     Start,
     /// Something the user should know about the request, such as what was left out of it. Clients
-    /// say it once.
+    /// send it once.
     Notice(String),
     TextDelta(String),
     /// Readable thinking, for display only; the block itself follows as `Reasoning`.
@@ -175,6 +175,6 @@ pub enum StopReason {
     End,
     ToolUse,
     Length,
-    /// The provider withheld the answer (refusal, content filter).
+    /// The provider withheld the response (refusal, content filter).
     Refused,
 }

@@ -37,7 +37,7 @@ impl From<ResponseTooLong> for ModelError {
     }
 }
 
-/// What a response comes to so far.
+/// The size of a response so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ResponseSize {
     bytes: usize,
@@ -45,7 +45,7 @@ pub struct ResponseSize {
 }
 
 impl ResponseSize {
-    /// Counts an event, which is the first not to be taken if a limit is reached.
+    /// Counts an event; an error means that this event already exceeds a limit.
     pub fn add(&mut self, event: &ModelEvent) -> Result<(), ResponseTooLong> {
         if matches!(
             event,
@@ -59,7 +59,7 @@ impl ResponseSize {
         self.add_bytes(length(event))
     }
 
-    /// Counts bytes that a client keeps without having told anybody.
+    /// Counts bytes that a client keeps without an event.
     pub fn add_bytes(&mut self, bytes: usize) -> Result<(), ResponseTooLong> {
         self.bytes = self.bytes.saturating_add(bytes);
         match self.bytes > MAX_RESPONSE_BYTES {

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::message::joined_text;
 use crate::{BoxFuture, ContentBlock, ToolCallId};
 
-/// What a model is told about a tool.
+/// A tool as it is declared to a model.
 #[derive(Debug, Clone)]
 pub struct ToolDefinition {
     pub name: String,
@@ -22,7 +22,7 @@ pub struct ToolDefinition {
 /// Whether calls of a tool may run side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolEffect {
-    /// Looks but does not touch: neighbouring calls run side by side.
+    /// Only reads: neighbouring calls run concurrently.
     ReadOnly,
     /// Changes something: runs alone, in call order.
     Changes,
@@ -36,7 +36,7 @@ pub trait Tool: Send + Sync {
     fn definition(&self) -> &Arc<ToolDefinition>;
 
     /// Runs one call. When `invocation.cancel` fires, the tool ends what it started and still
-    /// returns a result that tells how far it came.
+    /// returns a result that describes how far it got.
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput>;
 
     /// What a call with these arguments would do, for someone who is asked to allow it: the
@@ -45,7 +45,7 @@ pub trait Tool: Send + Sync {
         None
     }
 
-    /// Whose tool this is, when it is not the agent's own.
+    /// Where the tool comes from, when it is not the agent's own.
     fn origin(&self) -> Option<ToolOrigin> {
         None
     }

@@ -67,7 +67,7 @@ impl AnthropicClient {
         }
     }
 
-    /// The same, with what the catalog knows about the models of this provider.
+    /// Adds what the catalog knows about the models of this provider.
     #[must_use]
     pub fn with_accepted(self, accepted: AcceptedThinking) -> Self {
         Self { accepted, ..self }

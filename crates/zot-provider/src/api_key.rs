@@ -6,14 +6,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use zot_process::Secret;
 
-/// A key or a token. Clones share it: what one is given, all send from then on.
+/// A key or a token. Clones share it: after a renewal all of them send the new one.
 #[derive(Clone)]
 pub struct ApiKey {
     secret: Arc<RwLock<Arc<Secret>>>,
     scheme: Scheme,
 }
 
-/// The secret of the moment.
+/// The current secret.
 pub(crate) struct CurrentSecret(Arc<Secret>);
 
 impl Deref for CurrentSecret {
@@ -24,7 +24,7 @@ impl Deref for CurrentSecret {
     }
 }
 
-/// How a secret is shown to a provider.
+/// How a secret is sent to a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scheme {
     /// In the header that the provider has for its keys.
@@ -42,7 +42,7 @@ impl ApiKey {
         }
     }
 
-    /// Sends another secret from now on.
+    /// Replaces the secret.
     pub fn renew(&self, secret: &str) {
         *self.secret.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(secret.into());
     }

@@ -31,11 +31,11 @@ pub(crate) struct RequestBody {
     length: usize,
 }
 
-/// What the list of messages holds before they are added.
+/// Whether the list of messages has an item before they are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum List {
     Empty,
-    /// Something of its own, such as the system prompt.
+    /// An item of the wire's own, such as the system prompt.
     Begun,
 }
 

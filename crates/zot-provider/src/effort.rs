@@ -1,4 +1,4 @@
-//! How hard a model of OpenAI's wires is asked to think.
+//! The reasoning effort that models of OpenAI's wires are asked for.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use zot_conversation::{ModelError, ModelErrorKind, ModelStream, ReasoningEffort}
 use crate::catalog::{AcceptedThinking, ModelInfo};
 use crate::second_chance::SecondChance;
 
-/// The most models of one server that are remembered to take no effort.
+/// The most models of one server that are remembered to accept no effort.
 ///
 /// Limit: the oldest model that refused an effort is asked with one again.
 const MAX_REFUSED_EFFORTS: usize = 64;
@@ -57,8 +57,8 @@ impl EffortRules {
         without.iter().any(|known| known == model)
     }
 
-    /// Whether the request should be sent once more, without an effort, because `error` says that the
-    /// one it had is not supported.
+    /// Whether the request should be sent again without an effort, because `error` says that the effort
+    /// is not supported. Remembers that for later requests.
     ///
     /// OpenAI: "Unsupported value: 'reasoning.effort' does not support 'x' with this model.", "Unsupported
     /// parameter: 'reasoning_effort' …", "Unrecognized request argument supplied: reasoning_effort".
@@ -66,7 +66,7 @@ impl EffortRules {
     fn learn(&self, model: &str, asked: Option<ReasoningEffort>, error: &ModelError) -> bool {
         let names_effort = || {
             let message = error.message.to_ascii_lowercase();
-            // That one is about the wire.
+            // Such a refusal is about the wire.
             let is_about_wire = message.contains("v1/responses");
             !is_about_wire && (message.contains("effort") || message.contains("'reasoning'"))
         };
@@ -85,7 +85,7 @@ impl EffortRules {
     }
 }
 
-/// What the user should know when `model` is not asked for the effort that is wanted.
+/// Returns a note for the user when `model` does not get the effort that is wanted.
 pub fn effort_note(model: &ModelInfo, wanted: ReasoningEffort) -> Option<String> {
     let id = &model.id;
     match model.efforts.nearest(wanted) {

@@ -1,4 +1,4 @@
-//! Turns what went wrong into a [`ModelError`]: the provider's name, the server's words, a kind.
+//! Turns failures into a [`ModelError`]: a kind, the provider's name, the status, the server's message.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -8,7 +8,7 @@ use http::StatusCode;
 use serde_json::Value;
 use zot_conversation::{ImageBlame, ModelError, ModelErrorKind};
 
-/// The most bytes of a server's answer that an error text carries.
+/// The most bytes of a response body that an error message includes.
 ///
 /// Limit: the rest of an error response is not shown.
 const MAX_SHOWN_BODY_BYTES: usize = 4 * 1024;
@@ -85,7 +85,7 @@ pub(crate) fn is_context_overflow(text: &str) -> bool {
     OVERFLOW_SIGNS.iter().any(|sign| text.contains(sign))
 }
 
-/// An answer with a status other than success.
+/// Makes the error for a response with a status other than success.
 pub(crate) fn http_error(
     provider: &str,
     status: StatusCode,
@@ -108,7 +108,7 @@ pub(crate) fn http_error(
     };
     let blame = match (kind, status.as_u16()) {
         (ModelErrorKind::Invalid, 400 | 413 | 415 | 422) => image_blame(text),
-        // OpenRouter has no endpoint then that takes images.
+        // OpenRouter responds like this when no endpoint takes images.
         (ModelErrorKind::Invalid, 404) if names_image(text) => ImageBlame::Named,
         _ => ImageBlame::None,
     };
@@ -119,8 +119,8 @@ pub(crate) fn http_error(
         .with_image_blame(blame)
 }
 
-/// An error event inside an accepted answer. `names` are what the provider calls it, the most
-/// telling first; the first that is there is shown.
+/// Makes the error for an error event inside an accepted response. `names` are the provider's names
+/// for it, most specific first; the first one present is shown.
 pub(crate) fn event_error(
     provider: &str,
     names: &[Option<&str>],
@@ -134,7 +134,7 @@ pub(crate) fn event_error(
             .flatten()
             .filter(|name| !name.is_empty())
     };
-    // Together, because Google's words mean something else beside its code.
+    // Together, because Google's message means something else in combination with its code.
     let said: String = names()
         .chain([message])
         .map(|text| format!("{text} "))
@@ -179,7 +179,7 @@ fn names_image(text: &str) -> bool {
     IMAGE_SIGNS.iter().any(|sign| text.contains(sign))
 }
 
-/// What a refusal says about the images of its request. One that is about the model says nothing.
+/// Returns whether a refusal blames an image. One about the model does not.
 fn image_blame(text: &str) -> ImageBlame {
     match names_image(text) {
         true => ImageBlame::Named,
@@ -188,7 +188,7 @@ fn image_blame(text: &str) -> ImageBlame {
     }
 }
 
-/// What a provider's name for an error, or its HTTP status, means.
+/// Returns the kind for a provider's name of an error, or for an HTTP status.
 fn kind_of_name(name: &str) -> Option<ModelErrorKind> {
     Some(match name {
         "rate_limit_error"
@@ -220,7 +220,7 @@ fn kind_of_name(name: &str) -> Option<ModelErrorKind> {
     })
 }
 
-/// The error in a JSON document that stands where an answer should be, in any of the forms that
+/// Finds the error in a JSON document that came instead of a response, in any of the forms that
 /// servers use: an `error` object or text, or the fields of such an object themselves.
 pub(crate) fn document_error(
     provider: &str,
@@ -248,7 +248,7 @@ pub(crate) fn document_error(
     Some(event_error(provider, &names, &message, secret))
 }
 
-/// A request that got no answer at all.
+/// Makes the error for a request without a response.
 pub(crate) fn connection_error(provider: &str, url: &str, cause: &str) -> ModelError {
     ModelError::new(
         ModelErrorKind::Connection,
@@ -257,12 +257,13 @@ pub(crate) fn connection_error(provider: &str, url: &str, cause: &str) -> ModelE
     .with_provider(provider)
 }
 
-/// An answer that broke off, stalled or made no sense.
+/// Makes the error for a response that broke off, stalled or made no sense.
 pub(crate) fn stream_error(provider: &str, cause: impl std::fmt::Display) -> ModelError {
     ModelError::new(ModelErrorKind::Stream, cause.to_string()).with_provider(provider)
 }
 
-/// An answer that ended before its end marker, after `skipped` events that were not JSON.
+/// Makes the error for a response that ended before its end marker, after `skipped` events that were
+/// not JSON.
 pub(crate) fn broke_off(provider: &str, cause: &str, skipped: u64) -> ModelError {
     match skipped {
         0 => stream_error(provider, format_args!("stream broke off: {cause}")),
@@ -273,7 +274,7 @@ pub(crate) fn broke_off(provider: &str, cause: &str, skipped: u64) -> ModelError
     }
 }
 
-/// The causes of `error`, outermost first, each named once.
+/// Joins the causes of `error`, outermost first, each named once.
 pub(crate) fn cause_chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,5 +1,5 @@
 //! The one HTTP client that every model client shares: HTTP/1.1, pooled connections, TLS only when
-//! an https address is first asked for.
+//! an https address is first used.
 //!
 //! Dialling is hyper-util's and hyper-rustls's. The exchange itself is our own because hyper hands
 //! each chunk from one task to another: an Anthropic answer of 20,000 deltas took 24 ms of CPU that
@@ -45,9 +45,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 pub struct Timeouts {
     /// Name lookup, TCP and TLS together.
     pub connect: Duration,
-    /// From sending the request to the head of the answer: slow models think before they answer.
+    /// From sending the request to the head of the response: slow models think first.
     pub headers: Duration,
-    /// Between two pieces of an answer.
+    /// Between two pieces of a response.
     pub idle: Duration,
 }
 
@@ -69,7 +69,7 @@ pub struct HttpClient {
     delivery: Delivery,
 }
 
-/// How servers are asked to send an answer.
+/// How servers are asked to send a response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Delivery {
     #[default]
@@ -84,13 +84,13 @@ struct Shared {
     dialler: Dialler,
 }
 
-/// A request that got no answer.
+/// A request without a response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SendError {
-    /// No answer in time. Asking again would take as long.
+    /// No response in time. Sending it again would take as long.
     #[error("no answer within {limit:?}")]
     Timeout { limit: Duration },
-    /// Not connected, or the connection ended before an answer began: the request may be repeated.
+    /// Not connected, or the connection ended before a response began: the request may be repeated.
     #[error("{0}")]
     Connection(String),
     #[error("{0}")]
@@ -98,7 +98,7 @@ pub(crate) enum SendError {
 }
 
 impl SendError {
-    /// Says which proxy was gone through.
+    /// Names the proxy in the error.
     fn through(self, proxy: &str) -> Self {
         let named = |cause: String| format!("proxy {proxy}: {cause}");
         match self {
@@ -116,13 +116,13 @@ pub(crate) struct Response {
     pub(crate) retry: RetryHeaders,
     /// Where a redirect points to.
     pub(crate) location: Option<String>,
-    /// What the body is compressed with, although we never ask for that.
+    /// The coding of a compressed body, which we never ask for.
     pub(crate) compression: Option<String>,
     pub(crate) content_type: Option<String>,
     pub(crate) body: ResponseBody,
 }
 
-/// The body of an answer. Dropping it before its end closes the connection.
+/// The body of a response. Dropping it before its end closes the connection.
 pub(crate) struct ResponseBody {
     connection: Option<Connection>,
     framing: Framing,
@@ -136,7 +136,7 @@ impl HttpClient {
         Self::with_timeouts(Timeouts::default())
     }
 
-    /// A client that reaches servers as the environment says.
+    /// Creates a client with the environment's proxies and certificates.
     pub fn with_timeouts(timeouts: Timeouts) -> Self {
         Self::with_network(timeouts, NetworkSettings::from_environment())
     }
@@ -145,7 +145,7 @@ impl HttpClient {
         let mut plain = HttpConnector::new();
         plain.enforce_http(false);
         plain.set_nodelay(true);
-        // Shared among a host's addresses, so that one that does not answer leaves time for others.
+        // Shared among a host's addresses, so that an unresponsive one leaves time for the others.
         plain.set_connect_timeout(Some(timeouts.connect));
         Self {
             shared: Arc::new(Shared {
@@ -158,7 +158,7 @@ impl HttpClient {
         }
     }
 
-    /// The same client, which tries more often and waits longer: for where somebody sees that it does.
+    /// Retries more often and waits longer: for a front end where somebody sees it.
     pub fn patient(self) -> Self {
         Self {
             patience: Patience::LONG,
@@ -170,8 +170,7 @@ impl HttpClient {
         self.patience
     }
 
-    /// The same client, which asks for whole answers: for servers that cannot stream. Their text is
-    /// then one event.
+    /// Asks for whole responses, for servers that cannot stream. Their text is then one event.
     pub fn unstreamed(self) -> Self {
         Self {
             delivery: Delivery::Whole,
@@ -187,7 +186,7 @@ impl HttpClient {
         self.shared.timeouts
     }
 
-    /// Posts `body` and waits for the head of the answer.
+    /// Posts `body` and waits for the head of the response.
     pub(crate) async fn post(
         &self,
         uri: &Uri,
@@ -234,7 +233,7 @@ impl HttpClient {
                 Err(_) => return Err(SendError::Timeout { limit }),
             };
             match error {
-                // The server closed an idle connection just as it was used again: nobody's fault.
+                // The server closed an idle connection just as it was reused.
                 ExchangeError::Unanswered(_) if reused => {}
                 ExchangeError::Unanswered(_) => {
                     return Err(SendError::Connection(error.to_string()));
@@ -314,10 +313,9 @@ fn request_head(
 ) -> Bytes {
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     let authority = uri.authority().map_or("", |authority| authority.as_str());
-    // User information is no part of the host.
+    // User information is not part of the host.
     let host = authority.rsplit('@').next().unwrap_or_default();
-    // Through a tunnel the request goes to the server itself; otherwise the proxy must be told
-    // where to take it.
+    // Without a tunnel the proxy needs the full address.
     let proxy = match route {
         Route::Through(proxy) if uri.scheme() != Some(&Scheme::HTTPS) => Some(proxy),
         _ => None,

@@ -46,10 +46,10 @@ where
         .collect())
 }
 
-/// A value that may be of any type, of which only some are wanted.
+/// A value of any type, of which only some are accepted.
 struct Lenient<T>(PhantomData<T>);
 
-/// What is made of each type.
+/// How each type is read.
 trait Scalar<'de>: Sized {
     fn from_unsigned(number: u64) -> Option<Self>;
     fn from_fraction(number: f64) -> Option<Self>;

@@ -1,4 +1,4 @@
-//! What models a provider has right now, asked of itself, and the file that remembers it.
+//! The models that a provider lists right now, and the file that caches them.
 
 mod cache;
 
@@ -22,20 +22,20 @@ pub struct LiveModel {
     pub id: String,
     /// For people; the id where the provider has no other.
     pub name: String,
-    /// 0 when the provider does not tell.
+    /// 0 when the provider does not report it.
     pub context_window: u64,
-    /// 0 when the provider does not tell.
+    /// 0 when the provider does not report it.
     pub max_output: u64,
-    /// `None` also when the provider does not tell.
+    /// `None` also when the provider does not report it.
     pub deprecation: Option<Deprecation>,
 }
 
-/// Why there is no list.
+/// Why the models could not be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     #[error("{provider} refuses the key (http {status})")]
     Refused { provider: String, status: u16 },
-    /// Many compatible servers have no such thing.
+    /// Many compatible servers have no such endpoint.
     #[error("{provider} has no list of models (http {status})")]
     NoList { provider: String, status: u16 },
     #[error("{provider}: {reason}")]
@@ -111,8 +111,8 @@ struct List {
     data: Vec<Listed>,
 }
 
-/// Only the id is of the standard. Servers add facts under names of their own, some under several
-/// of them, and a fact that makes no sense is no reason to lose the list.
+/// Only the id is standard. Servers add facts under names of their own, some under several, and a
+/// fact that makes no sense must not cost the list.
 #[derive(Deserialize)]
 struct Listed {
     id: String,
@@ -169,7 +169,7 @@ fn models(wire: Wire, body: &[u8]) -> Option<Vec<LiveModel>> {
     Some(models)
 }
 
-/// What can be an id; anything else would end up in tables and terminals.
+/// Whether a text can be an id: ids are shown in tables and terminals.
 fn is_plausible(id: &str) -> bool {
     !id.is_empty() && id.len() <= 256 && !id.chars().any(|c| c.is_control() || c.is_whitespace())
 }

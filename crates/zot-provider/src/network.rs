@@ -1,7 +1,7 @@
 //! Which hosts a configuration contacts, how, and whether they can be reached.
 //!
-//! [`Plan`] is pure: it says what would happen. [`probe`] tries it, up to the TLS handshake; no
-//! request is sent.
+//! [`Plan`] is pure: it describes what would be contacted. [`probe`] tries it, up to the TLS
+//! handshake; no request is sent.
 
 mod plan;
 mod probe;

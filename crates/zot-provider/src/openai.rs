@@ -47,13 +47,13 @@ impl OpenAiQuirks {
     };
 }
 
-/// The field that limits the length of an answer.
+/// The field that limits the length of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputLimitField {
     MaxTokens,
     /// OpenAI's reasoning models refuse the older name.
     MaxCompletionTokens,
-    /// The server alone decides how long its answers are.
+    /// The server decides how long its responses are.
     Absent,
 }
 
@@ -63,7 +63,7 @@ pub enum EffortField {
     ReasoningEffort,
     /// `reasoning: {effort}`, as OpenRouter has it.
     Reasoning,
-    /// The model alone decides how hard it thinks.
+    /// The model decides how hard it thinks.
     Absent,
 }
 
@@ -118,7 +118,7 @@ impl OpenAiClient {
         }
     }
 
-    /// The same, with what the catalog knows about the models of this provider.
+    /// Adds what the catalog knows about the models of this provider.
     #[must_use]
     pub fn with_accepted(self, accepted: AcceptedThinking) -> Self {
         Self {

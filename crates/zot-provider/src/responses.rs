@@ -26,7 +26,7 @@ use stream::ResponsesDecoder;
 /// Where requests are sent to.
 pub(crate) const TARGET: Target<'static> = Target::new("/v1", "/responses");
 
-/// What is kept of a message besides its text, in the block right behind that.
+/// What is kept of a message besides its text, in the block right after it.
 #[derive(Serialize, Deserialize)]
 struct MessageDetails {
     #[serde(rename = "type")]
@@ -70,7 +70,7 @@ impl ResponsesClient {
         }
     }
 
-    /// The same, with what the catalog knows about the models of this provider.
+    /// Adds what the catalog knows about the models of this provider.
     #[must_use]
     pub fn with_accepted(self, accepted: AcceptedThinking) -> Self {
         Self {

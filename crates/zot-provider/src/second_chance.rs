@@ -1,4 +1,4 @@
-//! A call that is made once more, in another form, when the service says that the first was wrong.
+//! A call that is made again in another form when the service refuses the first one.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -6,13 +6,13 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 use zot_conversation::{ModelError, ModelEvent, ModelStream};
 
-/// Makes another attempt of one that was refused; `None` when the refusal stands.
+/// Returns another attempt after a refused one; `None` to report the refusal.
 type Again<'a> = Box<dyn FnOnce(&ModelError) -> Option<ModelStream<'a>> + Send + 'a>;
 
-/// The stream of the attempt that counts. Nobody is told of the first, because nothing came of it.
+/// The stream of the final attempt. The first is not reported, because nothing came of it.
 pub(crate) struct SecondChance<'a> {
     answer: ModelStream<'a>,
-    /// Until the service has accepted an attempt.
+    /// Present until the service has accepted an attempt.
     again: Option<Again<'a>>,
 }
 

@@ -1,13 +1,13 @@
 //! The chunked transfer coding, decoded in place.
 //!
-//! Pure: how the bytes are cut never changes what comes out.
+//! Pure: how the bytes are cut does not change the result.
 
-/// Trailers are skipped, but not without end.
+/// Trailers are skipped up to this length.
 ///
 /// Limit: the chunked body is refused.
 const MAX_TRAILER_BYTES: usize = 16 * 1024;
 
-/// Chunk extensions are skipped, but not without end.
+/// Chunk extensions are skipped up to this length.
 ///
 /// Limit: the chunked body is refused.
 const MAX_CHUNK_SIZE_LINE_BYTES: usize = 1024;

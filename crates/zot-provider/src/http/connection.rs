@@ -1,4 +1,4 @@
-//! One HTTP/1.1 connection: writes a request, reads the head of its answer, then its body.
+//! One HTTP/1.1 connection: writes a request, reads the head of its response, then the body.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -14,7 +14,7 @@ use super::chunked::ChunkedDecoder;
 use crate::body::RequestBody;
 use crate::retry::RetryHeaders;
 
-/// What is read at once; also the most the head of an answer may have.
+/// The size of one read, and of the longest head of a response.
 ///
 /// Limit: a longer response head is refused.
 const HEAD_BUFFER_BYTES: usize = 32 * 1024;
@@ -22,7 +22,7 @@ const HEAD_BUFFER_BYTES: usize = 32 * 1024;
 /// Limit: the response head is refused.
 const MAX_RESPONSE_HEADERS: usize = 128;
 
-/// Interim answers before the one that counts: a server that sends only these never answers.
+/// The most interim responses before the final one.
 ///
 /// Limit: error.
 const MAX_INTERIM_RESPONSES: u32 = 32;
@@ -37,10 +37,10 @@ pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-/// A request without an answer.
+/// A request without a response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExchangeError {
-    /// Not a byte of an answer came: the request may be sent again.
+    /// Not a byte of a response arrived: the request may be sent again.
     #[error("{0}")]
     Unanswered(io::Error),
     #[error("{0}")]
@@ -49,13 +49,13 @@ pub(crate) enum ExchangeError {
     Malformed(String),
 }
 
-/// The parts of an answer's head that are of use here.
+/// The parts of a response's head that matter here.
 #[derive(Debug)]
 pub(crate) struct ResponseHead {
     pub(crate) status: StatusCode,
     pub(crate) retry: RetryHeaders,
     pub(crate) location: Option<String>,
-    /// What the body is compressed with, although we never ask for that.
+    /// The coding of a compressed body, which we never ask for.
     pub(crate) compression: Option<String>,
     pub(crate) content_type: Option<String>,
     pub(super) framing: Framing,
@@ -77,7 +77,7 @@ pub(crate) struct Connection {
     end: usize,
     /// The request was sent whole, so another may follow.
     clean: bool,
-    /// How many interim answers this request has got.
+    /// How many interim responses this request has had.
     interim: u32,
 }
 
@@ -93,7 +93,7 @@ impl Connection {
         }
     }
 
-    /// Sends `head` and `body` and reads the head of the answer.
+    /// Sends `head` and `body` and reads the head of the response.
     pub(crate) async fn exchange(
         &mut self,
         head: Bytes,
@@ -107,8 +107,8 @@ impl Connection {
         poll_fn(|context| self.poll_exchange(context, &mut outgoing, &mut failed)).await
     }
 
-    /// Sends and reads at once: an interim answer may come while the request is being sent, and a
-    /// server that refuses it answers early and closes. `failed` is why sending ended.
+    /// Sends and reads concurrently: an interim response may arrive while the request is being sent,
+    /// and a server that refuses it responds early and closes. `failed` is why sending ended.
     fn poll_exchange(
         &mut self,
         context: &mut Context<'_>,
@@ -164,7 +164,7 @@ impl Connection {
             self.start = 0;
             self.end = 0;
         } else if self.end == self.buffer.len() {
-            // An interim answer was read before what is left.
+            // An interim response was read before what is left.
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
@@ -198,7 +198,7 @@ impl Connection {
             };
             let head = response_head(&response)?;
             self.start += length;
-            // An interim answer announces the one that counts.
+            // An interim response precedes the final one.
             if !head.status.is_informational() {
                 return Ok(Some(head));
             }
@@ -211,7 +211,7 @@ impl Connection {
         }
     }
 
-    /// Decodes what is buffered or, when that is nothing, what arrives next.
+    /// Decodes what is buffered or, when nothing is, what arrives next.
     pub(super) fn poll_body(
         &mut self,
         context: &mut Context<'_>,
@@ -241,12 +241,13 @@ impl Connection {
         }))
     }
 
-    /// Whether another request may be sent after an answer that was read to its end.
+    /// Whether another request may be sent after a response that was read to its end.
     pub(super) fn is_reusable(&self) -> bool {
         self.clean && self.start == self.end
     }
 
-    /// Whether the server has closed an idle connection, or spoken out of turn, as far as is known.
+    /// Whether the server has closed an idle connection or sent data without a request, as far as is
+    /// known.
     pub(super) fn is_stale(&mut self) -> bool {
         let mut context = Context::from_waker(Waker::noop());
         self.poll_fill(&mut context).is_ready()
@@ -288,7 +289,7 @@ impl Framing {
     }
 }
 
-/// What old servers and gateways still do is forgiven where it cannot be misunderstood.
+/// Tolerates the habits of old servers and gateways where they are unambiguous.
 fn parser() -> httparse::ParserConfig {
     let mut parser = httparse::ParserConfig::default();
     parser.allow_obsolete_multiline_headers_in_responses(true);

@@ -1,4 +1,4 @@
-//! Small exchanges beside the models' answers: lists of models, tokens of logins.
+//! Small exchanges besides model calls: lists of models, tokens of logins.
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::{HttpClient, Response};
 use crate::body::RequestBody;
 
-/// The most an answer may have; the longest list of models known has 2 MiB.
+/// The most bytes of a response; the longest known list of models has 2 MiB.
 ///
 /// Limit: fetching a list of models or a token fails.
 const MAX_FETCHED_BYTES: usize = 8 * 1024 * 1024;
@@ -20,13 +20,13 @@ const MAX_FETCHED_BYTES: usize = 8 * 1024 * 1024;
 /// Limit: fetching a list of models or a token fails.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A whole answer.
+/// A whole response.
 pub struct Fetched {
     pub status: u16,
     pub body: Vec<u8>,
 }
 
-/// Why there was no whole answer. Holds no secret: addresses are named by the caller.
+/// Why a document could not be fetched. Holds no secret: the caller names the address.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     #[error("the address cannot be used: {0}")]
@@ -42,7 +42,7 @@ pub enum FetchError {
 }
 
 impl HttpClient {
-    /// Posts a form and reads the whole answer. Redirects are not followed.
+    /// Posts a form and reads the whole response. Redirects are not followed.
     pub async fn post_form(&self, url: &str, form: String) -> Result<Fetched, FetchError> {
         let uri: Uri = url
             .parse()
@@ -55,7 +55,7 @@ impl HttpClient {
         self.fetch("POST", &uri, &headers, &body).await
     }
 
-    /// Gets a document whole.
+    /// Fetches a whole document.
     pub(crate) async fn get(&self, uri: &Uri, headers: &HeaderMap) -> Result<Fetched, FetchError> {
         self.fetch("GET", uri, headers, &RequestBody::default())
             .await

@@ -9,13 +9,13 @@ use tokio::time::Instant;
 
 use super::connection::Connection;
 
-/// Idle connections are given up before the servers in front of most providers do so.
+/// Idle connections are closed before the servers in front of most providers close them.
 ///
 /// Limit: the connection is closed.
 const MAX_CONNECTION_IDLE_TIME: Duration = Duration::from_secs(60);
 
-/// A service with many clients has as many calls side by side: when fewer connections are kept, most
-/// of its calls dial anew, which takes longer than all else it does. Further ones are not kept.
+/// A service with many clients makes as many concurrent calls: if fewer connections were kept, most
+/// calls would have to connect again, which takes longer than everything else they do.
 ///
 /// Limit: the oldest idle connections are closed.
 const MAX_IDLE_CONNECTIONS_PER_HOST: usize = 256;
@@ -45,12 +45,12 @@ struct Idle {
 
 #[derive(Default)]
 pub(super) struct Pool {
-    /// Those that wait longest come first.
+    /// Longest idle first.
     idle: Mutex<HashMap<PoolKey, VecDeque<Idle>>>,
 }
 
 impl Pool {
-    /// The connection that was used last and is still open.
+    /// Returns the most recently used connection that is still open.
     pub(super) fn take(&self, key: &PoolKey) -> Option<Connection> {
         let mut idle = self.lock();
         let connections = idle.get_mut(key)?;

@@ -12,7 +12,7 @@ use rustls_native_certs::load_certs_from_paths;
 
 use crate::network::NetworkSettings;
 
-/// TLS that cannot be set up.
+/// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TlsError {
     #[error("cannot load certificates: {0}")]
@@ -61,8 +61,8 @@ fn config(network: &NetworkSettings) -> Result<ClientConfig, TlsError> {
         .with_no_client_auth())
 }
 
-/// Adds what replaces the system's store, and says whether anything does. As elsewhere, what cannot
-/// be read is passed over; only when nothing is left somebody must be told.
+/// Adds the certificates that replace the system's store and returns whether there are any. As
+/// elsewhere, unreadable ones are skipped; it is an error only when none is left.
 fn add_named(roots: &mut RootCertStore, network: &NetworkSettings) -> Result<bool, TlsError> {
     let mut stores = Vec::new();
     if let Some((variable, path)) = network.certificate_file() {
@@ -86,7 +86,7 @@ fn add_named(roots: &mut RootCertStore, network: &NetworkSettings) -> Result<boo
     }
 }
 
-/// Adds the certificates of a file that somebody put there for us: all of them must be good.
+/// Adds the certificates of a file that the user named: all of them must be valid.
 fn add_extra(
     roots: &mut RootCertStore,
     variable: &'static str,

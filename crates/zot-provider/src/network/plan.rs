@@ -1,4 +1,4 @@
-//! What would be contacted.
+//! Which hosts would be contacted.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -67,7 +67,7 @@ pub enum CertificateSource {
     },
 }
 
-/// A configuration that cannot contact anything.
+/// Why no host can be contacted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     #[error("{provider}: the base URL cannot be used: {reason}")]
@@ -77,7 +77,7 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// What a client of `endpoint` contacts. `key_source` says where its key comes from.
+    /// Returns what a client of `endpoint` contacts. `key_source` is where its key comes from.
     pub fn new(
         endpoint: &Endpoint,
         key_source: Option<&str>,
@@ -88,7 +88,7 @@ impl Plan {
             reason,
         };
         let base_url = endpoint.shown_url(&endpoint.base_uri().map_err(unusable)?);
-        // User information has no part in what follows.
+        // User information plays no role below.
         let uri: Uri = base_url
             .parse()
             .map_err(|error| unusable(format!("{error}")))?;
@@ -135,7 +135,7 @@ impl Plan {
         self
     }
 
-    /// The one host and port that this machine opens a connection to.
+    /// Returns the one host and port that this machine connects to.
     pub fn first_hop(&self) -> (&str, u16) {
         match &self.proxy {
             Some(proxy) => (&proxy.host, proxy.port),
@@ -167,7 +167,7 @@ fn certificates(network: &NetworkSettings) -> Vec<CertificateSource> {
     sources
 }
 
-/// The host as a name lookup wants it: an IPv6 address without its brackets.
+/// Returns the host for a name lookup: an IPv6 address without its brackets.
 fn host(uri: &Uri) -> String {
     let host = uri.host().unwrap_or_default();
     host.trim_start_matches('[')

@@ -1,4 +1,4 @@
-//! Whether what would be contacted answers.
+//! Checks that the hosts of a plan can be reached.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 use super::Plan;
 use crate::http::HttpClient;
 
-/// One thing that was tried.
+/// One check and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeStep {
     pub stage: ProbeStage,
@@ -38,8 +38,8 @@ impl fmt::Display for ProbeStage {
     }
 }
 
-/// Tries what `plan` says with `http`, which must have the plan's settings, and stops at the first
-/// failure. No request is sent to the server; a proxy is asked for a tunnel to it.
+/// Checks `plan` with `http`, which must have the plan's settings, and stops at the first failure. No
+/// request is sent to the server; a proxy is asked for a tunnel to it.
 pub async fn probe(plan: &Plan, http: &HttpClient) -> Vec<ProbeStep> {
     let limit = http.timeouts().connect;
     let (host, port) = plan.first_hop();
@@ -72,7 +72,7 @@ pub async fn probe(plan: &Plan, http: &HttpClient) -> Vec<ProbeStep> {
     steps
 }
 
-/// Adds what `attempt` comes to, and says whether it succeeded.
+/// Adds the result of `attempt` and returns whether it succeeded.
 async fn step(
     steps: &mut Vec<ProbeStep>,
     stage: ProbeStage,

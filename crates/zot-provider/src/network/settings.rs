@@ -1,4 +1,4 @@
-//! What the environment says about reaching the network.
+//! Proxies and certificates from the environment.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -43,8 +43,8 @@ pub(crate) struct Proxy {
     pub(crate) variable: &'static str,
 }
 
-/// A proxy variable that cannot be obeyed. Going around the proxy instead might reveal what it is
-/// there to hide, so this is an error. The value is not shown: it may hold a password.
+/// A proxy variable with an unusable value. Bypassing the proxy might reveal what it is there to hide,
+/// so this is an error. The value is not shown: it may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ProxyError {
     #[error("{variable} is not the address of a proxy: write it like http://host:port or unset it")]
@@ -64,8 +64,8 @@ impl NetworkSettings {
         Self::read(&|name| std::env::var(name).ok())
     }
 
-    /// The settings in `environment`. A variable in upper case wins over the same in lower case; an
-    /// empty one counts as not set.
+    /// Reads the settings from `environment`. A variable in upper case wins over the same in lower
+    /// case; an empty one counts as not set.
     pub fn read(environment: &dyn Fn(&str) -> Option<String>) -> Self {
         let first = |variables: &[&'static str]| {
             variables.iter().find_map(|&variable| {

@@ -1,4 +1,4 @@
-//! A client that knows both of OpenAI's wires and asks each model on the one it belongs on.
+//! A client of both OpenAI wires that uses the right one for each model.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::http::HttpClient;
 use crate::responses::ResponsesClient;
 use crate::second_chance::SecondChance;
 
-/// The most models of one server whose wire is remembered; further ones are asked anew each time.
+/// The most models of one server whose wire is remembered; others are tried again each time.
 ///
 /// Limit: for further models of a server, each request finds out the wire again.
 const MAX_MOVED_MODELS: usize = 64;
@@ -70,7 +70,7 @@ impl EitherClient {
         }
     }
 
-    /// Whether the server says that the request belongs on the other wire.
+    /// Whether the server wants the request on the other wire.
     fn belongs_elsewhere(wire: OpenAiWire, error: &ModelError) -> bool {
         if error.kind != ModelErrorKind::Invalid {
             return false;
@@ -104,7 +104,7 @@ impl Model for EitherClient {
 
     fn tool_images(&self) -> ToolImages {
         let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
-        // Shown twice on the wire that has a place for them is better than not at all.
+        // An image twice on the wire that takes it is better than none on the other.
         match moved.is_empty() {
             true => self.on(self.first).tool_images(),
             false => ToolImages::NeedMirror,

@@ -1,4 +1,4 @@
-//! What the headers of a refusal say about sending the request again.
+//! The headers of a refused request that concern retries.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ const FIRST_EPOCH_SECONDS: f64 = 1e9;
 /// The same in milliseconds.
 const FIRST_EPOCH_MILLISECONDS: f64 = 1e12;
 
-/// The headers of a refusal that matter here, names in lower case.
+/// The headers that matter here, names in lower case.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RetryHeaders(Vec<(String, String)>);
 
-/// What the server says about sending the request again, whatever the status.
+/// The server's own decision on a retry, whatever the status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShouldRetry {
     Yes,
@@ -22,7 +22,7 @@ pub(crate) enum ShouldRetry {
 }
 
 impl RetryHeaders {
-    /// Keeps the header if it is one of them; `name` is in lower case.
+    /// Keeps the header if it concerns retries; `name` is in lower case.
     pub(crate) fn add(&mut self, name: &str, value: &str) {
         let known = matches!(name, "retry-after" | "retry-after-ms" | "x-should-retry");
         if known || name.contains("ratelimit") {
@@ -38,7 +38,7 @@ impl RetryHeaders {
         }
     }
 
-    /// The wait that the server asks for.
+    /// Returns the wait that the server asks for.
     pub(crate) fn retry_after(&self, now: Timestamp) -> Option<Duration> {
         let milliseconds = self.get("retry-after-ms").and_then(number);
         let precise = milliseconds.and_then(|wait| Duration::try_from_secs_f64(wait / 1e3).ok());
@@ -56,9 +56,8 @@ impl RetryHeaders {
             Some((used_up, wait))
         });
         let resets: Vec<(bool, Duration)> = resets.collect();
-        // All that is used up must come back. Where nothing is, too little was left of one limit,
-        // and the request fits at the latest when the first of them is lifted or the next 429 says
-        // otherwise.
+        // All exhausted limits must reset. Where none is exhausted, too little was left of one of
+        // them: wait for the first reset, and for more if another 429 follows.
         let used_up = resets.iter().filter(|(used_up, _)| *used_up);
         let all = resets.iter().map(|(_, wait)| *wait);
         used_up.map(|(_, wait)| *wait).max().or(all.min())
